@@ -4,12 +4,11 @@ from textwrap import dedent
 
 import pytest
 
-from retinue.catalogue.pattern_discovery.entries import rule_entry
+from retinue.catalogue.pattern_discovery.answers import Ranking, query_words
 from retinue.catalogue.pattern_discovery.extract import facts_of
 from retinue.catalogue.pattern_discovery.facts import RuleSentence
-from retinue.catalogue.pattern_discovery.inventory import Inventory, reuse_of, reuse_of_words, take_stock
+from retinue.catalogue.pattern_discovery.inventory import Inventory, reuse_of, reuse_of_words, rule_entry, take_stock
 from retinue.catalogue.pattern_discovery.resolution import Modules
-from retinue.catalogue.pattern_discovery.search import Ranking, query_words
 from retinue.tools.search.kinds import is_test
 
 FIXTURE = "import pytest\n@pytest.fixture\ndef {}({}): ...\n"

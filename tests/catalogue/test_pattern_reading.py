@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import TypeAdapter
 
-from retinue.catalogue.pattern_discovery.extract import extract, facts_of
+from retinue.catalogue.pattern_discovery.extract import extract, facts_of, phrases_of
 from retinue.catalogue.pattern_discovery.facts import CaseFacts, FileFacts, Fixture, StepSentence
+from retinue.catalogue.pattern_discovery.inventory import matcher_of
 from retinue.catalogue.pattern_discovery.prohibitions import is_of_the_past, rules_of
-from retinue.catalogue.pattern_discovery.steps import matcher_of, phrases_of
 
 
 def read(text: str, *, path: str = "tests/test_it.py") -> FileFacts:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import ValidationError
 
+from retinue.agents.port import RunContext
 from retinue.agents.prompted.delegating import PARENT_MODEL
 from retinue.contract import json
 from retinue.contract.definition import Definition
+from retinue.contract.event import Decision
 from retinue.contract.model import Model
 from retinue.contract.refused import findings_of, in_short
 from retinue.contract.task import Task
@@ -17,8 +19,9 @@ from retinue.errors import OutputInvalid, ParseError, Unavailable
 
 if TYPE_CHECKING:
     from retinue.llm.models import Chosen, Models
+    from retinue.orchestration.thinker import Thinker
 
-__all__ = ["model_for", "needs_model", "read_answer", "without_model"]
+__all__ = ["model_for", "needs_model", "read_answer", "thinker_for", "without_model"]
 
 T = TypeVar("T", bound=Model)
 
@@ -50,6 +53,20 @@ def needs_model(agent: Any) -> str:
     """Why the skills of `agent` that need one of its `models` are not available; empty when they are."""
     models: Models | None = agent.models
     return "" if models is not None and models.configured else f"needs a model: {_HOW}"
+
+
+def thinker_for(task: Task, models: "Models", definition: Definition, run: RunContext, *, purpose: str) -> "Thinker":
+    """Whom to ask for judgement: the model that `definition` asks for `task`, within what `run` may spend.
+
+    Raises:
+        RetinueError: None is configured, or nobody knows it.
+    """
+    from retinue.orchestration.thinker import Thinker  # noqa: PLC0415 - most skills ask no model
+
+    chosen = model_for(task, models, definition)
+    model = models.get(chosen.name)
+    run.emit(Decision("model", f"`{chosen.name}` is asked {purpose}: {chosen.why}."))
+    return Thinker(model, run.purse, run.deadline_ns, task.thinking, run.now)
 
 
 def without_model(skill: str | None) -> Unavailable:

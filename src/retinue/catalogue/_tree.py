@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from retinue.agents.port import RunContext
+from retinue.catalogue._prose import quote
 from retinue.catalogue._remembered import Rows, content_key
+from retinue.catalogue._report import Report
 from retinue.catalogue._watch import Watch
 from retinue.contract.event import Progress
 from retinue.engine.blocking import in_thread
@@ -51,6 +53,12 @@ class TreeReading(Generic[T]):
     notes: list[str] = field(default_factory=list[str])
     parsed: int = 0
     remembered: int = 0
+
+    def tell_gaps(self, report: Report, *, near: str = "") -> None:
+        """Tell which files were not read, those `near` a place first, and what else bounds the answer."""
+        report.tell_gaps(self.skipped, self.left, near=near)
+        for note in self.notes:
+            report.note("{}", quote(note))
 
 
 async def read_tree(

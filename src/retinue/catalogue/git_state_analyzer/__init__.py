@@ -3,6 +3,6 @@
 Wholly deterministic: it reads git and counts. It judges no code and never writes.
 """
 
-from retinue.catalogue.git_state_analyzer.agent import GitStateAnalyzer
+from .agent import GitStateAnalyzer
 
 __all__ = ["GitStateAnalyzer"]

@@ -1,20 +1,19 @@
 """The agent: typed skills over a repository's history and state. What they find out stands in the modules beside."""
 
+from functools import partial
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue.git_state_analyzer.parameters import BranchQuery, CommitQuery, Target
-from retinue.catalogue.git_state_analyzer.results import BranchStatus, CommitAnalysis, DriftDetection, TaskValidation
 from retinue.contract.definition import Sample
-from retinue.contract.facts import Facts
 from retinue.errors import Unavailable
 
-if TYPE_CHECKING:
-    from os import PathLike
-
-    from retinue.tools.workspace import Workspace
+from .branch_status import say_branch_status
+from .commit_analysis import say_commit_analysis
+from .parameters import BranchQuery, BranchStatus, CommitAnalysis, CommitQuery, DriftDetection, Target, TaskValidation
+from .repository import examine, read_facts
 
 __all__ = ["GitStateAnalyzer"]
 
@@ -31,6 +30,7 @@ _CLEAN: Final[dict[str, Any]] = {
     "findings": [{"topic": "work tree", "content": _IS_CLEAN, "source": "git status"}],
 }  # fmt: skip
 _CHANGED: Final = "`src/engine.py` was last changed by Ada Lovelace on 2024-03-01: “fix(engine): say 2”."
+_CHANGED_LAST: Final = {"show": "latest_change", "paths": ["src/engine.py"]}
 _LAST_CHANGE: Final[dict[str, Any]] = {
     "commit_count": 1, "recommendations": [], "latest": [], "metadata": {"git_commands_run": ["git rev-parse HEAD"]},
     "format_compliance": {"correct_format": 1, "incorrect_format": 0, "format_pattern": "^(feat|fix)", "violations": [],
@@ -70,11 +70,7 @@ _COMMIT_EXAMPLES: Final = (
 )  # fmt: skip
 
 
-def _facts(analyzer: Any, workspace: "Workspace") -> Facts:
-    """The authors, branches and tags here."""
-    from retinue.catalogue.git_state_analyzer.facts import read_facts  # noqa: PLC0415 - when it is needed
-
-    return read_facts(workspace, analyzer.cache_dir)
+_WAITS: Final[dict[str, Any]] = {"target_field": "target", "effects": ("read",), "unavailable": _NO_TICKETS}
 
 
 @retinue.agent(
@@ -94,14 +90,14 @@ class GitStateAnalyzer:
     documents say. Returns figures, and sentences that each name their commit.
     """
 
-    def __init__(self, *, cache_dir: "str | PathLike[str] | None" = None) -> None:
+    def __init__(self, *, cache_dir: str | PathLike[str] | None = None) -> None:
         self.cache_dir = None if cache_dir is None else Path(cache_dir)
 
     @retinue.skill(
         output=BranchStatus,
         instruction_field="question",
         effects=("read",),
-        facts=_facts,
+        facts=lambda analyzer, workspace: read_facts(workspace, analyzer.cache_dir),
         timeout_s=120,
         examples=_BRANCH_EXAMPLES,
         samples=(
@@ -115,23 +111,17 @@ class GitStateAnalyzer:
         Use it when somebody asks about the current branch, the work tree or what is not pushed. Returns the branch, its
         commits and its changed files.
         """
-        from retinue.catalogue.git_state_analyzer.branch_status import branch_status  # noqa: PLC0415 - when it is needed
-
-        return await branch_status(run, query)
+        return await examine(run, "branch_status", partial(say_branch_status, query=query))
 
     @retinue.skill(
         output=CommitAnalysis,
         instruction_field="question",
         effects=("read",),
-        facts=_facts,
+        facts=lambda analyzer, workspace: read_facts(workspace, analyzer.cache_dir),
         timeout_s=300,
         examples=_COMMIT_EXAMPLES,
         samples=(
-            Sample(
-                title="Who changed it last",
-                parameters={"show": "latest_change", "paths": ["src/engine.py"]},
-                answer=_LAST_CHANGE,
-            ),
+            Sample(title="Who changed it last", parameters=_CHANGED_LAST, answer=_LAST_CHANGE),
             Sample(title="Commits of each author this year", parameters={"show": "people", "since": "2024-01-01"}),
             Sample(title="What changed since a release", parameters={"show": "log", "tags": ["v1.0"]}),
             Sample(title="Who added a name", parameters={"show": "first_change", "text": "MAX_RETRIES"}),
@@ -143,11 +133,10 @@ class GitStateAnalyzer:
         It knows the largest, the main authors, the files changed most, releases, and which messages name tasks. Use it
         when somebody asks who, when or how often about changes. Returns figures and an answer that names its commits.
         """
-        from retinue.catalogue.git_state_analyzer.commit_analysis import commit_analysis  # noqa: PLC0415 - when it is needed
+        work = partial(say_commit_analysis, query=query, cache_dir=self.cache_dir)
+        return await examine(run, "commit_analysis", work)
 
-        return await commit_analysis(run, query, self.cache_dir)
-
-    @retinue.skill(output=TaskValidation, target_field="target", effects=("read",), unavailable=_NO_TICKETS)
+    @retinue.skill(**_WAITS, output=TaskValidation)
     async def task_validation(self, target: Target) -> Reply:
         """Compares what tickets say of their tasks with the commits that name them.
 
@@ -155,7 +144,7 @@ class GitStateAnalyzer:
         """
         raise Unavailable(_NO_TICKETS, detail={"target": target})
 
-    @retinue.skill(output=DriftDetection, target_field="target", effects=("read",), unavailable=_NO_TICKETS)
+    @retinue.skill(**_WAITS, output=DriftDetection)
     async def drift_detection(self, target: Target) -> Reply:
         """Finds where tickets and history have drifted apart, and proposes edits.
 

@@ -1,19 +1,18 @@
 """`branch_status`: where a branch stands against its base, its upstream and the work tree (G9)."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Final, NamedTuple
 
-from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import Prose, code, first_of
 from retinue.catalogue._report import Report, plural
 from retinue.catalogue._watch import Watch
-from retinue.catalogue.git_state_analyzer.parameters import BranchQuery
-from retinue.catalogue.git_state_analyzer.repository import by, commit_source, day_of, described, examine, short
 from retinue.contract.model import JsonMapping
 from retinue.tools.git import Change, FileChange, Git, Head, Status
 
-__all__ = ["branch_status"]
+from .parameters import BranchQuery
+from .repository import by, commit_source, day_of, described, short
+
+__all__ = ["say_branch_status"]
 
 _LISTED: Final = 100
 _NAMED: Final = 8
@@ -30,15 +29,13 @@ class _Other(NamedTuple):
     behind: int
 
 
-async def branch_status(run: RunContext, query: BranchQuery) -> Reply:
+def say_branch_status(git: Git, head: Head, report: Report, watch: Watch, *, query: BranchQuery) -> None:
     """Look at a branch (default: the one checked out) against a base (default: the remote's or usual main branch)."""
-    return await examine(run, "branch_status", partial(_look, query=query))
-
-
-def _look(git: Git, head: Head, report: Report, watch: Watch, *, query: BranchQuery) -> None:
     branch = _spelled(git, query.branch, report)
     side = head if branch in ("", head.branch) else Head(branch, git.resolve(branch))
-    upstream = _compared(git, side, _tracked_by(git, side))
+    branches = git.branches()
+    tracked = next((one.upstream for one in branches if one.name == side.branch and not one.is_remote), None)
+    upstream = _compared(git, side, tracked if any(one.name == tracked for one in branches) else None)
     name = _spelled(git, query.base, report) or git.default_base()
     base = _compared(git, side, name) if name and (query.base or name != side.branch) else upstream
     watch.check()
@@ -77,9 +74,6 @@ def _look(git: Git, head: Head, report: Report, watch: Watch, *, query: BranchQu
         _say_tree(report, tree, is_bare=git.is_bare())
 
 
-# What is compared.
-
-
 def _spelled(git: Git, name: str, report: Report) -> str:
     """`name` as git knows it: a branch that only a remote has may be called by its last part, too."""
     branches = git.branches() if name else []
@@ -88,12 +82,6 @@ def _spelled(git: Git, name: str, report: Report) -> str:
         return name
     report.note("Read {} as {}.", code(name), code(remote[0]))
     return remote[0]
-
-
-def _tracked_by(git: Git, side: Head) -> str | None:
-    branches = git.branches()
-    tracked = next((one.upstream for one in branches if one.name == side.branch and not one.is_remote), None)
-    return tracked if any(one.name == tracked for one in branches) else None
 
 
 def _compared(git: Git, side: Head, name: str | None) -> _Other | None:
@@ -113,9 +101,6 @@ def _commits(git: Git, side: Head, base: _Other | None, report: Report) -> JsonM
     return {"total": total, "shas": [one["sha"] for one in found], "messages": found}
 
 
-# Files.
-
-
 def _files(changes: Sequence[FileChange]) -> JsonMapping:
     """Changes as G9 sorts them: a rename is the old name deleted and the new one added."""
     return {
@@ -128,12 +113,9 @@ def _files(changes: Sequence[FileChange]) -> JsonMapping:
 
 def _stat(changes: Sequence[FileChange]) -> str:
     """The sum, in git's own words."""
-    added = sum(one.insertions or 0 for one in changes)
-    removed = sum(one.deletions or 0 for one in changes)
-    counts = [f"{plural(len(changes), 'file')} changed"] if changes else []
-    counts += [f"{plural(added, 'insertion')}(+)"] if added else []
-    counts += [f"{plural(removed, 'deletion')}(-)"] if removed else []
-    return ", ".join(counts)
+    added, removed = sum(one.insertions or 0 for one in changes), sum(one.deletions or 0 for one in changes)
+    counts = ((len(changes), "file", " changed"), (added, "insertion", "(+)"), (removed, "deletion", "(-)"))
+    return ", ".join(f"{plural(count, noun)}{end}" for count, noun, end in counts if count)
 
 
 def _uncommitted(git: Git, head: Head, tree: Status | None) -> JsonMapping:
@@ -142,17 +124,10 @@ def _uncommitted(git: Git, head: Head, tree: Status | None) -> JsonMapping:
         return {**_files(()), "untracked": [], "staged": [], "unmerged": []}
     # Before the first commit there is nothing to compare with.
     changes = git.diff_files("HEAD") if head.sha else [FileChange(one.kind, one.path, one.raw) for one in tree.staged]
-    found, untracked = _files(changes), [one.path for one in tree.untracked]
-    return {
-        **found,
-        "added": [*found["added"], *untracked],
-        "untracked": untracked,
-        "staged": [one.path for one in tree.staged],
-        "unmerged": [one.path for one in tree.unmerged],
-    }
-
-
-# The answer.
+    groups = {"untracked": tree.untracked, "staged": tree.staged, "unmerged": tree.unmerged}
+    paths = {name: [one.path for one in group] for name, group in groups.items()}
+    found = _files(changes)
+    return {**found, "added": [*found["added"], *paths["untracked"]], **paths}
 
 
 def _say_branch(report: Report, side: Head, upstream: _Other | None, base: _Other | None) -> None:
@@ -169,11 +144,10 @@ def _say_branch(report: Report, side: Head, upstream: _Other | None, base: _Othe
 
 
 def _distance(ahead: int, behind: int) -> str:
-    if not ahead and not behind:
-        return "level with"
-    if not behind:
-        return f"{plural(ahead, 'commit')} ahead of"
-    return f"{ahead:,} ahead of and {behind:,} behind" if ahead else f"{plural(behind, 'commit')} behind"
+    if ahead and behind:
+        return f"{ahead:,} ahead of and {behind:,} behind"
+    sides = f"{plural(behind, 'commit')} behind" if behind else "level with"
+    return f"{plural(ahead, 'commit')} ahead of" if ahead else sides
 
 
 def _say_commits(git: Git, report: Report, side: Head, base: _Other | None, changed: Sequence[FileChange]) -> None:

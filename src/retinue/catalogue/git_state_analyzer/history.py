@@ -7,15 +7,16 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final, Literal
 
 from retinue.catalogue._prose import one_line
-from retinue.catalogue.git_state_analyzer.parameters import CommitQuery
-from retinue.catalogue.git_state_analyzer.repository import PATTERN, has_form, tasks_in
 from retinue.contract.model import JsonMapping
 from retinue.errors import DeadlineExceeded, InvalidInput
 from retinue.tools.git import Commit, Git
 from retinue.tools.git.commit_index import CommitIndex, Cut, Selection
 from retinue.tools.git.counts import FileCount, Person, Sizes, seconds
 
-__all__ = ["MEASURED", "History", "Scope", "read_history", "read_scope"]
+from .parameters import CommitQuery
+from .repository import PATTERN, has_form, tasks_in
+
+__all__ = ["MEASURED", "History", "select_history"]
 
 _LISTED: Final = 50
 """Most commits of a kind (badly formed, without a task) that are named one by one."""
@@ -25,50 +26,6 @@ _TASKS: Final = 500
 """Most tickets and issues that are named, those of the newest commits."""
 _SHOWN_FILES: Final = 100
 _YEAR_S: Final = 365 * 24 * 3600
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Which commits are looked at.
-
-    Attributes:
-        selection: The same as the index picks them.
-        earlier: The names that files had before they were renamed, by the path that had them.
-    """
-
-    query: CommitQuery
-    selection: Selection = field(default_factory=Selection)
-    earlier: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-
-    @property
-    def is_narrowed(self) -> bool:
-        """Whether there may be other commits that touch the same files."""
-        query = self.query
-        asked = query.subject, query.task, query.text, query.author, query.not_by
-        return any(asked) or self.selection.revision != "HEAD"
-
-
-def read_scope(git: Git, index: CommitIndex, query: CommitQuery, revision: str) -> Scope:
-    """The commits that `query` is about, the earlier names of its files included.
-
-    Raises:
-        InvalidInput: A date is none, or a path cannot be one.
-    """
-    earlier = {path: tuple(index.earlier_names(git.inside(path))) for path in query.paths}
-    task = query.task
-    selection = Selection(
-        revision=revision,
-        since=_edge(query.since, "since"),
-        until=_edge(query.until, "until"),
-        authors=(query.author,) if query.author else (),
-        not_by=tuple(query.not_by),
-        paths=(*query.paths, *(name for names in earlier.values() for name in names)),
-        merges=query.merges,
-        words=tuple(query.subject.split()),
-        message=(lambda message: task in tasks_in(message)) if task else None,
-        text=query.text,
-    )
-    return Scope(query, selection, earlier)
 
 
 def _edge(text: str, edge: Literal["since", "until"]) -> datetime | None:
@@ -91,9 +48,11 @@ def _edge(text: str, edge: Literal["since", "until"]) -> datetime | None:
 
 @dataclass(slots=True)
 class History:
-    """What was counted.
+    """Which commits are looked at, and what was counted of them.
 
     Attributes:
+        selection: What the query is about, as the index picks it.
+        earlier: The names that files had before they were renamed, by the path that had them.
         merges: Commits with several parents. Git writes their messages, so their form is not judged.
         messages: What the others say: `format_compliance` and `task_references`, as G12 has them.
         newest: The newest commits, newest first.
@@ -102,6 +61,9 @@ class History:
         cut: Why more commits may exist: `time`, `cap`, or empty.
     """
 
+    query: CommitQuery
+    selection: Selection = field(default_factory=Selection)
+    earlier: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     count: int = 0
     cut: Cut = ""
     merges: int = 0
@@ -116,35 +78,63 @@ class History:
     file_count: int = 0
 
     @property
+    def is_narrowed(self) -> bool:
+        """Whether there may be other commits that touch the same files."""
+        query = self.query
+        asked = query.subject, query.task, query.text, query.author, query.not_by
+        return any(asked) or self.selection.revision != "HEAD"
+
+    @property
     def is_measured(self) -> bool:
         """The lines of all of them are known."""
         return self.sizes.is_whole and self.sizes.measured == self.count - self.merges and not self.cut
 
+    def read(self, index: CommitIndex, cut: Cut) -> None:
+        """Count the commits; `cut` says why some of them may be missing in `index`."""
+        self.count, self.cut = index.select(self.selection), cut
+        if not self.count:
+            return
 
-def read_history(index: CommitIndex, scope: Scope, cut: Cut) -> History:
-    """Count the commits of `scope`; `cut` says why some of them may be missing in `index`."""
-    history = History(index.select(scope.selection), cut)
-    if not history.count:
-        return history
+        def judge() -> JsonMapping:
+            return _judged(index.messages())
 
-    def judge() -> JsonMapping:
-        return _judged(index.messages())
+        # Of the commits of HEAD the messages say the same as long as it stays where it is.
+        is_kept = self.selection.revision == "HEAD" and not cut
+        key = "judged", replace(self.selection, message=None), self.query.task
+        self.messages = index.remembered(key, judge) if is_kept else judge()
+        self.merges, most = index.merges(), max(self.query.limit, _LISTED)
+        self.newest = index.commits(most)
+        self.authored = index.commits(most, merges=False) or self.newest
+        self.oldest = index.commits(most, oldest=True)
+        self.named = self.oldest if self.query.order == "oldest" else self.newest
+        with suppress(DeadlineExceeded):  # without sizes the rest is as exact
+            self.sizes = index.sizes(MEASURED)
+        last = seconds(self.newest[0].committer_date)
+        self.people = index.people(recent_since=last - _YEAR_S, with_lines=self.is_measured)
+        self.files, self.file_count = index.files(_SHOWN_FILES)
 
-    # Of the commits of HEAD the messages say the same as long as it stays where it is.
-    is_kept = scope.selection.revision == "HEAD" and not cut
-    key = "judged", replace(scope.selection, message=None), scope.query.task
-    history.messages = index.remembered(key, judge) if is_kept else judge()
-    history.merges, most = index.merges(), max(scope.query.limit, _LISTED)
-    history.newest = index.commits(most)
-    history.authored = index.commits(most, merges=False) or history.newest
-    history.oldest = index.commits(most, oldest=True)
-    history.named = history.oldest if scope.query.order == "oldest" else history.newest
-    with suppress(DeadlineExceeded):  # without sizes the rest is as exact
-        history.sizes = index.sizes(MEASURED)
-    last = seconds(history.newest[0].committer_date)
-    history.people = index.people(recent_since=last - _YEAR_S, with_lines=history.is_measured)
-    history.files, history.file_count = index.files(_SHOWN_FILES)
-    return history
+
+def select_history(git: Git, index: CommitIndex, query: CommitQuery, revision: str) -> History:
+    """The commits that `query` is about, the earlier names of its files included; not counted yet.
+
+    Raises:
+        InvalidInput: A date is none, or a path cannot be one.
+    """
+    earlier = {path: tuple(index.earlier_names(git.inside(path))) for path in query.paths}
+    task = query.task
+    selection = Selection(
+        revision=revision,
+        since=_edge(query.since, "since"),
+        until=_edge(query.until, "until"),
+        authors=(query.author,) if query.author else (),
+        not_by=tuple(query.not_by),
+        paths=(*query.paths, *(name for names in earlier.values() for name in names)),
+        merges=query.merges,
+        words=tuple(query.subject.split()),
+        message=(lambda message: task in tasks_in(message)) if task else None,
+        text=query.text,
+    )
+    return History(query, selection, earlier)
 
 
 def _judged(messages: Iterable[tuple[str, str, str]]) -> JsonMapping:

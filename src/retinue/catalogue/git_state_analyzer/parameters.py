@@ -1,13 +1,19 @@
-"""What the skills take, as types: what can be chosen is told in the words that people use for it."""
+"""What the skills take and give, as types (G9 to G12); what can be chosen is told in the words that people use."""
 
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from retinue.agents.python import Choices, FromFacts
-from retinue.contract.model import Many, Model
+from retinue.catalogue._report import ReportData
+from retinue.contract.model import Count, Many, Model
 
-__all__ = ["DEFAULT_LIMIT", "BranchQuery", "CommitQuery", "Target"]
+__all__ = [
+    "DEFAULT_LIMIT", "BranchCommits", "BranchFiles", "BranchQuery", "BranchStatus", "Commands", "CommitAnalysis",
+    "CommitDescription", "CommitQuery", "CommitSizes", "CommitSubject", "CommittedFiles", "DriftDetection",
+    "FormatCompliance", "LargestCommit", "ProposedEdit", "RepositoryState", "Target", "TaskReferences",
+    "TaskValidation", "TaskVerdict", "UncommittedFiles",
+]  # fmt: skip
 
 DEFAULT_LIMIT: Final = 10
 
@@ -18,8 +24,11 @@ _Show: TypeAlias = Literal[
 _Question = Annotated[
     str, Field(max_length=10_000, description="The question in plain words, for whoever fills in the other parameters.")
 ]
-_DEFAULT_SHOW: Final[dict[str, JsonValue]] = {"default": "overview"}
+_LEADS = Field(json_schema_extra={"default": "overview"}, description="What leads the answer.")
 """It is filled in before a skill is called; required stays what decides everything else."""
+_Words = Annotated[str, Field(max_length=200)]
+_Day = Annotated[str, Field(max_length=40)]
+_Branch = Annotated[str, Field(max_length=250), FromFacts("branch")]
 _Author = Annotated[str, Field(min_length=1, max_length=200), FromFacts("author")]
 _Path = Annotated[str, Field(min_length=1, max_length=1000), FromFacts("path")]
 _Tag = Annotated[str, Field(min_length=1, max_length=250), FromFacts("tag")]
@@ -29,20 +38,12 @@ class BranchQuery(Model):
     """Which branch is looked at, and what leads the answer."""
 
     question: _Question = ""
-    branch: Annotated[
-        str,
-        Field(max_length=250, description="Which branch to look at; empty means the one that is checked out."),
-        FromFacts("branch"),
-    ] = ""
-    base: Annotated[
-        str,
-        Field(
-            max_length=250,
-            description="What the branch is measured against (ahead of, behind, merged into, between):"
-            " another branch; empty means the remote's main branch, or what the branch tracks.",
-        ),
-        FromFacts("branch"),
-    ] = ""
+    branch: _Branch = Field(default="", description="Which branch to look at; empty means the one that is checked out.")
+    base: _Branch = Field(
+        default="",
+        description="What the branch is measured against (ahead of, behind, merged into, between): another branch;"
+        " empty means the remote's main branch, or what the branch tracks.",
+    )
     show: Annotated[
         Literal["overview", "work_tree", "commits"],
         Choices(
@@ -53,8 +54,7 @@ class BranchQuery(Model):
             " merged into main, not merged yet, difference between branches, what is on this branch and not on main,"
             " that the other branch does not have, who works on the branch, work on the branch",
         ),
-        Field(json_schema_extra=_DEFAULT_SHOW, description="What leads the answer."),
-    ]
+    ] = _LEADS
 
 
 class CommitQuery(Model):
@@ -82,58 +82,41 @@ class CommitQuery(Model):
             release_dates="releases and tags: when was the last release, newest version, latest tag, released, first"
             " release, previous release, next release",
         ),
-        Field(json_schema_extra=_DEFAULT_SHOW, description="What leads the answer."),
-    ]
-    paths: Annotated[
-        Many[_Path],
-        Field(
-            max_length=100,
-            description="Only commits that touch any of these files or folders; an empty list means all.",
-        ),
-    ] = ()
-    author: Annotated[
-        str,
-        Field(
-            max_length=200,
-            description="Only commits by this author: whose name or address holds this text; empty means everybody.",
-        ),
-        FromFacts("author"),
-    ] = ""
-    not_by: Annotated[
-        Many[_Author],
-        Field(max_length=20, description="Whose commits do not count: everybody except, excluding, other than these."),
-    ] = ()
-    since: Annotated[
-        str,
-        Field(
-            max_length=40,
-            description="Only commits of this date or later, as an ISO day or moment in UTC; empty means from the"
-            " first one.",
-        ),
-    ] = ""
-    until: Annotated[
-        str,
-        Field(
-            max_length=40,
-            description="Only commits of this date or earlier, as an ISO day or moment in UTC; empty means to the last"
-            " one.",
-        ),
-    ] = ""
-    range: Annotated[
-        str,
-        Field(
-            max_length=500,
-            description="Only commits in this range of revisions, such as main..HEAD; empty means everything HEAD"
-            " reaches.",
-        ),
-    ] = ""
-    tags: Annotated[
-        Many[_Tag],
-        Field(
-            max_length=2,
-            description="Releases that bound the commits: with two, what is between them; with one, see `tag_scope`.",
-        ),
-    ] = ()
+    ] = _LEADS
+    paths: Many[_Path] = Field(
+        default=(),
+        max_length=100,
+        description="Only commits that touch any of these files or folders; an empty list means all.",
+    )
+    author: Annotated[_Words, FromFacts("author")] = Field(
+        default="",
+        description="Only commits by this author: whose name or address holds this text; empty means everybody.",
+    )
+    not_by: Many[_Author] = Field(
+        default=(),
+        max_length=20,
+        description="Whose commits do not count: everybody except, excluding, other than these.",
+    )
+    since: _Day = Field(
+        default="",
+        description="Only commits of this date or later, as an ISO day or moment in UTC; empty means from the first"
+        " one.",
+    )
+    until: _Day = Field(
+        default="",
+        description="Only commits of this date or earlier, as an ISO day or moment in UTC; empty means to the last"
+        " one.",
+    )
+    range: str = Field(
+        default="",
+        max_length=500,
+        description="Only commits in this range of revisions, such as main..HEAD; empty means everything HEAD reaches.",
+    )
+    tags: Many[_Tag] = Field(
+        default=(),
+        max_length=2,
+        description="Releases that bound the commits: with two, what is between them; with one, see `tag_scope`.",
+    )
     tag_scope: Annotated[
         Literal["since", "within", "until"],
         Choices(
@@ -141,27 +124,17 @@ class CommitQuery(Model):
             within="in the release: part of it, contained in, included in, released with",
             until="up to the release: before the version, until the tag",
         ),
-        Field(description="What one release bounds."),
-    ] = "since"
-    text: Annotated[
-        str,
-        Field(
-            max_length=200,
-            description="Only commits that add or remove this text or name in a file, such as MAX_RETRIES.",
-        ),
-        FromFacts("identifier"),
-    ] = ""
-    subject: Annotated[
-        str, Field(max_length=200, description="Only commits whose subject line mentions all of these words.")
-    ] = ""
-    task: Annotated[
-        str,
-        Field(
-            max_length=100,
-            pattern=r"^(|#[0-9]{1,9}|(STORY|TASK|EPIC|INIT|BUG)-[0-9]+([.][0-9]+)*)$",
-            description="Only commits whose message names this ticket or issue, such as TASK-0001 or #12.",
-        ),
-    ] = ""
+    ] = Field(default="since", description="What one release bounds.")
+    text: Annotated[_Words, FromFacts("identifier")] = Field(
+        default="", description="Only commits that add or remove this text or name in a file, such as MAX_RETRIES."
+    )
+    subject: _Words = Field(default="", description="Only commits whose subject line mentions all of these words.")
+    task: str = Field(
+        default="",
+        max_length=100,
+        pattern=r"^(|#[0-9]{1,9}|(STORY|TASK|EPIC|INIT|BUG)-[0-9]+([.][0-9]+)*)$",
+        description="Only commits whose message names this ticket or issue, such as TASK-0001 or #12.",
+    )
     merges: Annotated[bool, Field(description="Whether merge commits count.")] = True
     by: Annotated[
         Literal["none", "year", "month", "week", "day", "author", "file"],
@@ -174,18 +147,187 @@ class CommitQuery(Model):
             author="per author: by author, for each developer, per person",
             file="per file: by file, for each file",
         ),
-        Field(description="What the commits are counted by, in a table."),
-    ] = "none"
+    ] = Field(default="none", description="What the commits are counted by, in a table.")
     order: Annotated[
         Literal["newest", "oldest"],
         Choices(newest="newest, latest", oldest="oldest, earliest, first"),
-        Field(description="Which commits or releases are named first."),
-    ] = "newest"
-    limit: Annotated[
-        int, Field(ge=1, le=100, description="How many commits, people, files or releases are named one by one.")
-    ] = DEFAULT_LIMIT
+    ] = Field(default="newest", description="Which commits or releases are named first.")
+    limit: int = Field(
+        default=DEFAULT_LIMIT,
+        ge=1,
+        le=100,
+        description="How many commits, people, files or releases are named one by one.",
+    )
 
 
 Target = Annotated[
     str, Field(min_length=1, max_length=200, description="The ticket whose tasks are compared with the commits.")
 ]
+
+
+class Commands(Model):
+    """What was run."""
+
+    git_commands_run: Many[str]
+
+
+class _Answer(ReportData):
+    metadata: Commands
+
+
+class CommitSubject(Model):
+    """A commit, in short."""
+
+    sha: str
+    subject: str
+
+
+class CommitDescription(CommitSubject):
+    """One commit."""
+
+    author: str
+    email: str
+    date: str
+    body: str
+    task_references: Many[str]
+
+
+class BranchCommits(Model):
+    """What the branch has that its base has not; all its commits when there is no base."""
+
+    total: Count
+    shas: Many[str]
+    messages: Many[CommitDescription]
+
+
+class CommittedFiles(Model):
+    """What the commits change."""
+
+    modified: Many[str]
+    added: Many[str]
+    deleted: Many[str]
+    stat: str
+
+
+class UncommittedFiles(CommittedFiles):
+    """What differs from HEAD."""
+
+    untracked: Many[str]
+    staged: Many[str]
+    unmerged: Many[str]
+
+
+class BranchFiles(Model):
+    """Files, committed or not."""
+
+    committed: CommittedFiles
+    uncommitted: UncommittedFiles
+
+
+class RepositoryState(Model):
+    """What kind of repository it is."""
+
+    bare: bool
+    shallow: bool
+    detached: bool
+    empty: bool
+    clean: bool | None = None
+
+
+class BranchStatus(_Answer):
+    """Where a branch stands (G9)."""
+
+    branch: str | None = None
+    head_sha: str | None = None
+    commits: BranchCommits
+    files: BranchFiles
+    base: str | None = None
+    base_sha: str | None = None
+    merge_base: str | None = None
+    upstream: str | None = None
+    ahead: Count | None = None
+    behind: Count | None = None
+    repository: RepositoryState
+
+
+class FormatCompliance(Model):
+    """How many messages keep the form; those of merges, which git writes, are not judged."""
+
+    correct_format: Count
+    incorrect_format: Count
+    format_pattern: str
+    violations: Many[CommitSubject]
+    merges: Count
+
+
+class TaskReferences(Model):
+    """How many messages name a ticket or issue."""
+
+    commits_with_refs: Count
+    commits_without_refs: Count
+    referenced_tasks: Many[str]
+    unreferenced_commits: Many[str]
+
+
+class LargestCommit(CommitDescription):
+    """The commit with the most lines."""
+
+    files: Count
+    lines: Count
+
+
+class CommitSizes(Model):
+    """How large commits are."""
+
+    average_files: Annotated[float, Field(ge=0)] | None = None
+    average_lines: Annotated[float, Field(ge=0)] | None = None
+    largest_commit: LargestCommit | None = None
+    measured: Annotated[Count, Field(description="How many of the newest commits the sizes are of.")]
+
+
+class CommitAnalysis(_Answer):
+    """Who committed what and when (G12)."""
+
+    commit_count: Count
+    format_compliance: FormatCompliance
+    task_references: TaskReferences
+    commit_size_analysis: CommitSizes
+    recommendations: Many[str]
+    latest: Many[CommitDescription]
+
+
+class TaskVerdict(Model):
+    """What became of one task."""
+
+    task_id: str
+    ticket_status: str
+    verdict: Literal["accurate", "ticket_ahead_of_reality", "reality_ahead_of_ticket"]
+
+
+class TaskValidation(Model):
+    """What tickets say of their tasks, against the commits (G10)."""
+
+    validated_tasks: Many[TaskVerdict]
+    summary: dict[Literal["total_tasks", "accurate", "ticket_ahead", "reality_ahead", "drift_count"], Count]
+
+
+class ProposedEdit(Model):
+    """One change of a ticket's file."""
+
+    file: str
+    edit_type: str
+    old: str
+    new: str
+    reason: str
+
+
+_DriftCount: TypeAlias = Literal[
+    "total_drift_items", "high_severity", "medium_severity", "low_severity", "fixable", "not_fixable"
+]
+
+
+class DriftDetection(Model):
+    """Where tickets and history have drifted apart, with edits (G11)."""
+
+    summary: dict[_DriftCount, Count]
+    proposed_edits: Many[ProposedEdit]

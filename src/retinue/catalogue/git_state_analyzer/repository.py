@@ -1,8 +1,13 @@
-"""What every skill starts from: the repository of the workspace, what bounds its answers, and how a commit is told."""
+"""What every skill starts from: the repository of the workspace, what bounds its answers, and how a commit is told.
+
+And who has committed here, and which branches and tags there are: what parameters can name.
+"""
 
 import re
 import shlex
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Final
 
 from retinue.agents.port import Reply, RunContext
@@ -10,17 +15,25 @@ from retinue.catalogue._prose import Piece, code, name, one_line, title
 from retinue.catalogue._report import Report
 from retinue.catalogue._watch import Watch, in_watched_thread
 from retinue.contract.event import Progress
+from retinue.contract.facts import Facts
 from retinue.contract.model import JsonMapping
+from retinue.errors import DeadlineExceeded, RetinueError
 from retinue.tools.git import Commit, Git, Head
+from retinue.tools.git.commit_index import CommitIndex
+from retinue.tools.workspace import Workspace
 
 __all__ = [
-    "PATTERN", "by", "commit_source", "day_of", "described", "examine", "has_form", "short", "tasks_in",
+    "PATTERN", "by", "commit_source", "day_of", "described", "examine", "has_form", "read_facts", "short", "tasks_in",
 ]  # fmt: skip
 
 PATTERN: Final = r"^(feat|fix|docs|test|refactor|style|chore)\([^()\s][^()]*\)!?: \S.*$"
 """What `has_form` asks of a subject: one of the seven types, a scope, and what was done (G12)."""
 
 _COMMAND_S: Final = 120.0
+_NAMES: Final = 2000
+"""Most names of a kind."""
+_LONGEST: Final = 200
+_SECONDS: Final = 2.0
 _FORM: Final = re.compile(PATTERN)
 # A pattern that begins with letters is searched for ten times as fast as one that begins by looking back.
 _TASK: Final = re.compile(
@@ -103,3 +116,43 @@ def commit_source(commit: Commit | str) -> str:
 def short(sha: str) -> str:
     """The beginning of an id, as people write it."""
     return sha[:10]
+
+
+def read_facts(workspace: Workspace, cache_dir: Path | None = None) -> Facts:
+    """The authors, branches and tags of the repository that the workspace is in; nothing when it is in none.
+
+    Of a long history that was never read, only those are told who committed what can be read in two seconds.
+    """
+    end = time.monotonic() + _SECONDS
+
+    def check() -> None:
+        if time.monotonic() > end:
+            raise DeadlineExceeded("Reading the history took too long.", hint="Ask again.")
+
+    try:
+        git = Git(workspace.root, timeout_s=_SECONDS)
+        branches, tags = [one.name for one in git.branches()], [one.name for one in git.tags()]
+        with CommitIndex(git, cache_dir, check=check) as index:
+            cut = index.refresh()
+            authors = index.authors(_NAMES + 1)
+    except RetinueError as error:
+        return Facts(is_complete=not isinstance(error, DeadlineExceeded))
+    names = {"author": _harmless(authors), "branch": _harmless(branches), "tag": _with_versions(_harmless(tags))}
+    is_whole = not cut and max(map(len, (authors, *names.values()))) <= _NAMES
+    return Facts(names={kind: tuple(each[:_NAMES]) for kind, each in names.items()}, is_complete=is_whole)
+
+
+def _harmless(names: Iterable[str]) -> list[str]:
+    """Names that can be said: one with a line break, or with what steers a terminal, is not offered at all."""
+    return [
+        name
+        for name in names
+        if name.strip() and name.isprintable() and len(name) <= _LONGEST and "\N{REPLACEMENT CHARACTER}" not in name
+    ]
+
+
+def _with_versions(names: list[str]) -> list[str]:
+    """Tags, and behind them the versions that people call them by: `v1.2.0` is 1.2.0, and 1.2 too."""
+    bare = [name.removeprefix("v") for name in names if name.removeprefix("v")[:1].isdecimal()]
+    short = [name.removesuffix(".0") for name in bare if name.count(".") > 1]
+    return list(dict.fromkeys([*names, *bare, *short]))

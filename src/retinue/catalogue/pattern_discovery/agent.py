@@ -3,32 +3,38 @@
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._names import fixture_facts
-from retinue.catalogue._prose import quote
 from retinue.catalogue._report import Report
-from retinue.catalogue._tree import TreeReading
 from retinue.contract.definition import Sample
 from retinue.contract.event import Progress
 from retinue.contract.model import JsonMapping
 from retinue.engine.blocking import in_thread
 
-from .answers import say_survey
-from .facts import FileFacts
+from .answers import look_up, query_words, rank_by_context, say_similar, say_survey
 from .inventory import LIST_LIMIT, Inventory, narrow, reuse_of, take_stock
-from .parameters import Domain, DomainSearch, FixtureSearch, Survey, TestSearch
+from .parameters import (
+    Domain,
+    DomainPatterns,
+    DomainSearch,
+    FixtureMatches,
+    FixtureSearch,
+    Inventories,
+    SimilarTests,
+    Survey,
+    TestSearch,
+)
 from .project import read_project
-from .results import DomainPatterns, FixtureMatches, Inventories, SimilarTests
-from .search import look_up, query_words, rank_by_context, say_similar
 
 __all__ = ["PatternDiscovery"]
 
 _Work: TypeAlias = Callable[[Inventory, Report], None]
 """Says what a skill finds in an inventory."""
 
+_READS: Final[dict[str, Any]] = {"effects": ("read",), "timeout_s": 300}
 _APP: Final[JsonMapping] = {
     "name": "app", "path": "tests/conftest.py", "line_start": 5, "line_end": 9, "doc": "The application under test.",
     "scope": "function", "autouse": False, "params": [], "yields": "Flask", "depends_on": [],
@@ -108,8 +114,7 @@ class PatternDiscovery:
         output=Inventories,
         instruction_field="question",
         target_field="target",
-        effects=("read",),
-        timeout_s=300,
+        **_READS,
         examples=_SURVEYS,
         samples=(Sample(parameters={"show": "fixtures"}, answer=_LISTS),),
     )
@@ -131,8 +136,7 @@ class PatternDiscovery:
         output=DomainPatterns,
         instruction_field="context",
         target_field="target",
-        effects=("read",),
-        timeout_s=300,
+        **_READS,
         examples=_DOMAINS,
         samples=(Sample(parameters={"context": "application"}, answer={"domain": "unit-testing", **_LISTS}),),
     )
@@ -159,8 +163,7 @@ class PatternDiscovery:
     @retinue.skill(
         output=FixtureMatches,
         instruction_field="query",
-        effects=("read",),
-        timeout_s=300,
+        **_READS,
         facts=lambda discovery, workspace: fixture_facts(workspace, discovery.cache_dir),
         examples=_LOOKUPS,
         samples=(Sample(parameters={"query": "the application"}, answer=_FIXTURES),),
@@ -178,9 +181,8 @@ class PatternDiscovery:
     @retinue.skill(
         output=SimilarTests,
         instruction_field="query",
+        **_READS,
         target_field="target",
-        effects=("read",),
-        timeout_s=300,
         facts=lambda discovery, workspace: fixture_facts(workspace, discovery.cache_dir),
         examples=_SEARCHES,
         samples=(Sample(parameters={"query": "the application"}, answer=_TESTS),),
@@ -200,21 +202,15 @@ class PatternDiscovery:
         folder = run.workspace.relative(run.workspace.resolve(target or "."))
         run.emit(Progress("listing files"))
         reading = await read_project(run, run.workspace, self.cache_dir)
+        report = Report()
         # Not watched: it takes a tenth of what reading took, and without it nothing could be handed over.
-        return await in_thread(_reply, work, reading, domain, folder)
-
-
-def _reply(work: _Work, reading: TreeReading[FileFacts], domain: Domain | None, folder: str) -> Reply:
-    report = Report()
-    work(narrow(take_stock(reading.files), domain, folder), report)
-    if reading.left:  # what is missing may be in what was not read
-        report.unanswered = None
-    if "reuse_score" in report.figures and report.unanswered is None:
-        report.note(f"Reuse score {report.figures['reuse_score']} of 10 ({report.figures['reuse_band']}).")
-    report.tell_gaps(reading.skipped, reading.left, near=folder)
-    for note in reading.notes:
-        report.note("{}", quote(note))
-    return report.reply()
+        await in_thread(lambda: work(narrow(take_stock(reading.files), domain, folder), report))
+        if reading.left:  # what is missing may be in what was not read
+            report.unanswered = None
+        if "reuse_score" in report.figures and report.unanswered is None:
+            report.note(f"Reuse score {report.figures['reuse_score']} of 10 ({report.figures['reuse_band']}).")
+        reading.tell_gaps(report, near=folder)
+        return report.reply()
 
 
 def _lists(found: Inventory, report: Report) -> JsonMapping:

@@ -1,27 +1,27 @@
 """From the bytes of files to their facts, a batch at a time; what runs in the worker processes.
 
-One syntax tree is in memory at a time. A file that cannot be read is a fact too, with its line and reason.
+One syntax tree is in memory at a time. A file that cannot be read is a fact too, with its line and reason. Steps of
+behaviour-driven tests are read as code (pytest-bdd, behave) and as lines of `.feature` files.
 """
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import pairwise
-from threading import Lock
-from typing import Final
+from typing import Final, TypeAlias
 
+from retinue.catalogue._prose import one_line
 from retinue.tools.encoding import decode
+from retinue.tools.structure import parse_python, unreadable
 
 from .facts import CaseFacts, FileFacts, Fixture, ImportBinding, PublicSymbol, StepSentence
 from .prohibitions import rules_of
-from .steps import phrases_of, steps_of
-from .syntax import Function, Names, descend, first_line, source_of, start_of, statements
 
-__all__ = ["extract", "facts_of"]
+__all__ = ["extract", "facts_of", "phrases_of"]
 
-_PARSING: Final = Lock()
+_Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+
 _FIXTURES: Final = frozenset({"pytest.fixture", "pytest.yield_fixture", "pytest_asyncio.fixture"})
 _WRAPPED: Final = re.compile(r"(?:\w+\.)*(?:Async)?(?:Generator|Iterable|Iterator)\[(.*?)(?:, \w+){0,2}\]")
 """What a fixture that yields is annotated with; what it gives is the first thing in it."""
@@ -31,6 +31,38 @@ _MOCKING: Final = re.compile(r"(?:unittest\.)?mock\.(\w+)")
 _MOCK_FIXTURES: Final = ("monkeypatch", "mocker")
 _RAISES: Final = frozenset({"pytest.raises", "pytest.warns", "pytest.deprecated_call"})
 _ASSERTING: Final = re.compile(r"assert(?![a-z])")
+_KINDS: Final = frozenset({"given", "when", "then", "step"})
+_LIBRARIES: Final = {"behave": "parse", "pytest_bdd": "exact"}
+"""How each library reads a text that names no parser."""
+_FORMS: Final = {"parse": "parse", "cfparse": "parse", "re": "re", "compile": "re"}
+_LONGEST: Final = 200
+_SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+class _ImportedNames:
+    """What the names of a module stand for, by its imports.
+
+    Attributes:
+        stars: The modules of which everything was imported.
+    """
+
+    def __init__(self, imports: Sequence[ImportBinding]) -> None:
+        self._targets = {one.bound: one.target for one in imports if one.bound != "*"}
+        self.stars = frozenset(one.target.removesuffix(".*") for one in imports if one.bound == "*")
+
+    def resolve(self, node: ast.expr) -> str:
+        """`node` as a dotted name with its imports followed (`pt.fixture` is `pytest.fixture`); empty when it is none.
+
+        A call is asked for its function, so `fixture(scope="module")` is `pytest.fixture` too.
+        """
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute | ast.Call):
+            if isinstance(node, ast.Attribute):
+                parts.append(node.attr)
+            node = node.value if isinstance(node, ast.Attribute) else node.func
+        if not isinstance(node, ast.Name):
+            return ""
+        return ".".join([self._targets.get(node.id, node.id), *reversed(parts)])
 
 
 def extract(batch: Sequence[tuple[str, bytes, str]]) -> list[FileFacts]:
@@ -43,39 +75,30 @@ def facts_of(path: str, data: bytes, *, is_test: bool) -> FileFacts:
     try:
         if path.endswith(".py"):
             return _facts_of_module(data, is_test=is_test)
-        text = decode(data).text
-        if path.endswith(".feature"):
-            return FileFacts(phrases=list(phrases_of(text)))
-        return FileFacts(rules=list(rules_of(text)))
-    except SyntaxError as error:
-        return FileFacts(error=f"it is not Python: {error.msg}", error_line=max(error.lineno or 0, 0))
-    except (RecursionError, MemoryError):
-        return FileFacts(error="it is nested too deeply to be read")
-    except ValueError as error:
-        return FileFacts(error=f"it is not Python: {error}")
+        text, is_feature = decode(data).text, path.endswith(".feature")
+        return FileFacts(phrases=[*phrases_of(text)]) if is_feature else FileFacts(rules=[*rules_of(text)])
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return FileFacts(*unreadable(error))
 
 
 def _facts_of_module(data: bytes, *, is_test: bool) -> FileFacts:
-    # Bytes, so that the parser itself finds the encoding that the file declares (PEP 263).
-    with _PARSING, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an invalid escape is its author's business
-        tree = ast.parse(data)
-    nodes = list(descend([tree]))
+    tree = parse_python(data)
+    nodes = list(_descend([tree]))
     loaded = {node.id for node in nodes if isinstance(node, ast.Name)}
     imports = [one._replace(used=one.bound in loaded) for node in nodes for one in _imports(node)]
-    names = Names(imports)
+    names = _ImportedNames(imports)
     fixtures: list[Fixture] = []
     cases: list[CaseFacts] = []
     steps: list[StepSentence] = []
     for node, owner, marks, is_unittest in _functions(tree.body, "", [], names, is_unittest=False):
-        fixture, own_steps = _fixture_of(node, owner, names), list(steps_of(node, names))
+        fixture, own_steps = _fixture_of(node, owner, names), list(_steps_of(node, names))
         fixtures += [fixture] if fixture else []
         steps += own_steps
         if is_test and node.name.startswith("test") and not fixture and not own_steps:
             cases.append(_case_of(node, owner, marks, names, is_unittest=is_unittest))
     lines = {one.line_start for one in fixtures} | {one.line for one in (*cases, *steps)}
     # Of overloads the last is the one that runs.
-    symbols = {one.symbol: one for node in statements(tree.body) if (one := _symbol(node)) is not None}
+    symbols = {one.symbol: one for node in _statements(tree.body) if (one := _symbol(node)) is not None}
     attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
     inner = {id(node.value) for node in attributes}  # of `a.b.c` only the whole counts
     dotted = dict.fromkeys(names.resolve(node) for node in attributes if id(node) not in inner)
@@ -91,15 +114,15 @@ def _facts_of_module(data: bytes, *, is_test: bool) -> FileFacts:
 
 
 def _functions(
-    body: Sequence[ast.stmt], owner: str, above: Sequence[ast.expr], names: Names, *, is_unittest: bool
-) -> Iterator[tuple[Function, str, Sequence[ast.expr], bool]]:
+    body: Sequence[ast.stmt], owner: str, above: Sequence[ast.expr], names: _ImportedNames, *, is_unittest: bool
+) -> Iterator[tuple[_Function, str, Sequence[ast.expr], bool]]:
     """The functions of a body and of the classes in it, each with its class, the marks above it, and its kind of class.
 
     A class that is not called as tests are counts too: in files of tests it is one that others build on.
     """
-    own = [one.value for one in body if isinstance(one, ast.Assign) and source_of(one.targets[0]) == "pytestmark"]
+    own = [one.value for one in body if isinstance(one, ast.Assign) and _source_of(one.targets[0]) == "pytestmark"]
     marks = [*above, *own]
-    for node in statements(body):
+    for node in _statements(body):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node, owner, marks, is_unittest
         elif isinstance(node, ast.ClassDef):
@@ -109,19 +132,15 @@ def _functions(
 
 
 def _imports(node: ast.AST) -> Iterator[ImportBinding]:
-    match node:
-        case ast.Import(names=aliases):
-            for one in aliases:
-                # `import a.b` binds `a`, and `a.b.c` is then found by its dots alone.
-                root = one.name.partition(".")[0]
-                yield ImportBinding(one.asname, one.name) if one.asname else ImportBinding(root, root)
-        case ast.ImportFrom(module=module, names=aliases, level=level):
-            stem = f"{'.' * level}{module or ''}"
-            for one in aliases:
-                joint = "" if stem.endswith(".") else "."
-                yield ImportBinding("*" if one.name == "*" else one.asname or one.name, f"{stem}{joint}{one.name}")
-        case _:
-            pass
+    if isinstance(node, ast.Import):
+        for one in node.names:
+            # `import a.b` binds `a`, and `a.b.c` is then found by its dots alone.
+            root = one.name.partition(".")[0]
+            yield ImportBinding(one.asname, one.name) if one.asname else ImportBinding(root, root)
+    elif isinstance(node, ast.ImportFrom):
+        stem = f"{'.' * node.level}{f'{node.module}.' if node.module else ''}"
+        for one in node.names:
+            yield ImportBinding("*" if one.name == "*" else one.asname or one.name, f"{stem}{one.name}")
 
 
 def _symbol(node: ast.stmt) -> PublicSymbol | None:
@@ -130,10 +149,10 @@ def _symbol(node: ast.stmt) -> PublicSymbol | None:
         return None
     head = copy(node)
     head.body, head.decorator_list = [], []
-    return PublicSymbol(node.name, source_of(head).removesuffix(":"), first_line(node), start_of(node))
+    return PublicSymbol(node.name, _source_of(head).removesuffix(":"), _first_line(node), _start_of(node))
 
 
-def _fixture_of(node: Function, owner: str, names: Names) -> Fixture | None:
+def _fixture_of(node: _Function, owner: str, names: _ImportedNames) -> Fixture | None:
     """The fixture that a decorated function is, or None."""
     decorator = next((one for one in node.decorator_list if names.resolve(one) in _FIXTURES), None)
     if decorator is None:
@@ -141,24 +160,24 @@ def _fixture_of(node: Function, owner: str, names: Names) -> Fixture | None:
     options = {one.arg: one.value for one in decorator.keywords} if isinstance(decorator, ast.Call) else {}
     constants = {key: value.value for key, value in options.items() if isinstance(value, ast.Constant)}
     own_name, scope = constants.get("name"), constants.get("scope", "function" if "scope" not in options else None)
-    inside = list(descend(node.body, into_functions=False))
+    inside = list(_descend(node.body, into_functions=False))
     params = options.get("params")
     cases = params.elts if isinstance(params, ast.List | ast.Tuple | ast.Set) else [params] if params else []
     return Fixture(
         name=own_name if isinstance(own_name, str) else node.name,
         owner=owner,
-        line_start=start_of(node),
+        line_start=_start_of(node),
         line_end=node.end_lineno or node.lineno,
-        doc=first_line(node),
+        doc=_first_line(node),
         scope=scope if isinstance(scope, str) else "dynamic",
         autouse=constants.get("autouse") is True,
-        params=[source_of(one, longest=80) for one in cases[:50]],
+        params=[_source_of(one, longest=80) for one in cases[:50]],
         yields=_annotation(node.returns) or _value_given(inside),
         depends_on=_requests(node, owner, node.decorator_list),
     )
 
 
-def _requests(node: Function, owner: str, marks: Sequence[ast.expr]) -> list[str]:
+def _requests(node: _Function, owner: str, marks: Sequence[ast.expr]) -> list[str]:
     """The fixtures asked for: by parameters without a default, `usefixtures` and `request.getfixturevalue("name")`."""
     positional = [*node.args.posonlyargs, *node.args.args]
     required = positional[: len(positional) - len(node.args.defaults)]
@@ -167,7 +186,7 @@ def _requests(node: Function, owner: str, marks: Sequence[ast.expr]) -> list[str
     named = [one for one, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if default is None]
     by_name = [
         argument.value
-        for call in descend([*marks, *node.body])
+        for call in _descend([*marks, *node.body])
         if isinstance(call, ast.Call) and getattr(call.func, "attr", "") in ("usefixtures", "getfixturevalue")
         for argument in call.args
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
@@ -178,7 +197,7 @@ def _requests(node: Function, owner: str, marks: Sequence[ast.expr]) -> list[str
 
 def _annotation(node: ast.expr | None) -> str:
     """An annotation without the iterator around it; nothing for None and for what says as little."""
-    text = source_of(node, longest=100).strip("'\"")
+    text = _source_of(node, longest=100).strip("'\"")
     wrapped = _WRAPPED.fullmatch(text)
     text = wrapped[1] if wrapped else text
     return "" if text in _NOTHING else text
@@ -188,31 +207,30 @@ def _value_given(inside: Sequence[ast.AST]) -> str:
     """What it yields or returns, as a reader would name it: a local variable by what it was made of."""
     bound: dict[str, ast.expr] = {}
     for one in inside:
-        match one:
-            case ast.Assign(targets=targets, value=value):
-                bound = {target.id: value for target in targets if isinstance(target, ast.Name)} | bound
-            case ast.withitem(context_expr=value, optional_vars=ast.Name(id=name)):
-                bound.setdefault(name, value)
-            case _:
-                pass
+        if isinstance(one, ast.Assign):
+            bound = {target.id: one.value for target in one.targets if isinstance(target, ast.Name)} | bound
+        elif isinstance(one, ast.withitem) and isinstance(one.optional_vars, ast.Name):
+            bound.setdefault(one.optional_vars.id, one.context_expr)
     yielded = [one.value for one in inside if isinstance(one, ast.Yield)]
     returned = [one.value for one in inside if isinstance(one, ast.Return) and one.value]
     value = next(iter(yielded or returned), None)
     value = bound.get(value.id, value) if isinstance(value, ast.Name) else value
     value = value.value if isinstance(value, ast.Await) else value
     if isinstance(value, ast.Call):
-        function = source_of(value.func, longest=80)
+        function = _source_of(value.func, longest=80)
         return function if function.rpartition(".")[2][:1].isupper() else f"{function}()"
-    text = source_of(value, longest=80)
+    text = _source_of(value, longest=80)
     return "" if text == "None" else text
 
 
-def _case_of(node: Function, owner: str, above: Sequence[ast.expr], names: Names, *, is_unittest: bool) -> CaseFacts:
+def _case_of(
+    node: _Function, owner: str, above: Sequence[ast.expr], names: _ImportedNames, *, is_unittest: bool
+) -> CaseFacts:
     """The facts of a test; `above` it are the decorators of its classes, and the marks of its module (`pytestmark`)."""
-    asserting = [sum(_is_assertion(one, names) for one in descend([statement])) for statement in node.body]
+    asserting = [sum(_is_assertion(one, names) for one in _descend([statement])) for statement in node.body]
     marks = [*above, *node.decorator_list]
     requests = [] if is_unittest else _requests(node, owner, marks)
-    inside = [*descend([*marks, *node.body])]
+    inside = [*_descend([*marks, *node.body])]
     called = {names.resolve(one): None for one in inside if isinstance(one, ast.Call)}
     mocks = [name for name in _MOCK_FIXTURES if name in requests]
     mocks += [found[1] for name in called if (found := _MOCKING.match(name))]
@@ -229,9 +247,9 @@ def _case_of(node: Function, owner: str, above: Sequence[ast.expr], names: Names
     return CaseFacts(
         name=f"{owner}::{node.name}" if owner else node.name,
         owner=owner,
-        line=start_of(node),
+        line=_start_of(node),
         end=node.end_lineno or node.lineno,
-        doc=first_line(node),
+        doc=_first_line(node),
         requests=requests,
         patterns=[kind for kind, is_so in kinds.items() if is_so],
         mocks=list(dict.fromkeys(mocks)),
@@ -240,7 +258,7 @@ def _case_of(node: Function, owner: str, above: Sequence[ast.expr], names: Names
     )
 
 
-def _is_assertion(node: ast.AST, names: Names) -> bool:
+def _is_assertion(node: ast.AST, names: _ImportedNames) -> bool:
     """An `assert`, a method such as `assertEqual` or `assert_called_once`, or a `pytest.raises`."""
     if not isinstance(node, ast.Call):
         return isinstance(node, ast.Assert)
@@ -248,7 +266,7 @@ def _is_assertion(node: ast.AST, names: Names) -> bool:
     return bool(is_method) or names.resolve(node) in _RAISES
 
 
-def _is_in_three_parts(node: Function, asserting: Sequence[int]) -> bool:
+def _is_in_three_parts(node: _Function, asserting: Sequence[int]) -> bool:
     """Arrange, act, assert: two statements or more that assert nothing, a gap, then only such as do."""
     start = 1 if ast.get_docstring(node, clean=False) is not None else 0
     body, checks = node.body[start:], [count > 0 for count in asserting[start:]]
@@ -256,3 +274,63 @@ def _is_in_three_parts(node: Function, asserting: Sequence[int]) -> bool:
     if first < 2 or not all(checks[first:]):
         return False
     return any(after.lineno - (before.end_lineno or 0) > 1 for before, after in pairwise(body[: first + 1]))
+
+
+def _steps_of(node: _Function, names: _ImportedNames) -> Iterator[StepSentence]:
+    """The steps that a function implements, one for each decorator."""
+    for decorator in node.decorator_list:
+        library, _, name = names.resolve(decorator).rpartition(".")
+        default = _LIBRARIES.get(library or next((one for one in _LIBRARIES if one in names.stars), ""))
+        if not isinstance(decorator, ast.Call) or not default or name.lower() not in _KINDS:
+            continue
+        given = [*decorator.args, *(one.value for one in decorator.keywords if one.arg in ("name", "sentence"))][:1]
+        parsers = [one for one in given if isinstance(one, ast.Call)]
+        form = _FORMS.get(names.resolve(parsers[0]).rpartition(".")[2], "exact") if parsers else default
+        for text in [one for parser in parsers for one in parser.args[:1]] or given:
+            if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                yield StepSentence(name.lower(), text.value, _start_of(node), form)
+
+
+def phrases_of(text: str) -> Iterator[StepSentence]:
+    """The steps of a `.feature` file; `And` and `But` are of the kind before them."""
+    kind, quotation = "given", ""
+    for number, line in enumerate(text.splitlines(), 1):
+        word, _, rest = line.strip().partition(" ")
+        if word[:3] in ('"""', "```"):
+            quotation = "" if quotation == word[:3] else quotation or word[:3]
+        elif not quotation and rest.strip() and word in ("Given", "When", "Then", "And", "But", "*"):
+            kind = kind if word in ("And", "But", "*") else word.lower()
+            yield StepSentence(kind, rest.strip(), number)
+
+
+def _statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements that run when a body does: also those under `if`, `try` and `with`."""
+    return [node for node in _descend(body, into_functions=False) if isinstance(node, ast.stmt)]
+
+
+def _descend(roots: Sequence[ast.AST], *, into_functions: bool = True) -> Iterator[ast.AST]:
+    """`roots` and everything below them, in source order; of names and constants, which are most, nothing is below."""
+    waiting = [*reversed(roots)]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.Name | ast.Constant) and (into_functions or not isinstance(node, _SCOPES)):
+            waiting += [*ast.iter_child_nodes(node)][::-1]
+
+
+def _start_of(node: _Function | ast.ClassDef) -> int:
+    """The line on which it begins, its decorators included."""
+    return min([node.lineno, *(one.lineno for one in node.decorator_list)])
+
+
+def _source_of(node: ast.AST | None, *, longest: int = _LONGEST) -> str:
+    """`node` as code on one line, cut with an ellipsis; empty for nothing."""
+    try:
+        return one_line(ast.unparse(node), longest=longest) if node else ""
+    except RecursionError:
+        return "…"
+
+
+def _first_line(node: _Function | ast.ClassDef) -> str:
+    """The first paragraph of its docstring, on one line."""
+    return one_line((ast.get_docstring(node) or "").partition("\n\n")[0], longest=_LONGEST)

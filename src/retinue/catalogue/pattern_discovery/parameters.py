@@ -1,13 +1,18 @@
-"""What the skills take, as types."""
+"""What the skills take and give, as types."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field
 
 from retinue.agents.python import Choices, FromFacts
-from retinue.contract.model import Model
+from retinue.catalogue._report import ReportData
+from retinue.contract.model import Confidence, Count, Model
 
-__all__ = ["Domain", "DomainSearch", "FixtureSearch", "PatternKind", "Survey", "TestSearch"]
+__all__ = [
+    "Domain", "DomainPatterns", "DomainSearch", "FixtureFacts", "FixtureMatch", "FixtureMatches", "FixtureSearch",
+    "HelperFacts", "Inventories", "NewPattern", "PatternFacts", "PatternKind", "Prohibition", "SimilarTestFile",
+    "SimilarTests", "StepFacts", "Survey", "TestSearch",
+]  # fmt: skip
 
 Domain: TypeAlias = Literal["e2e-testing", "unit-testing", "source-code", "documentation"]
 PatternKind: TypeAlias = Literal["parametrize", "mock", "aaa", "class", "unittest", "raises", "property"]
@@ -33,7 +38,7 @@ _Pattern = Annotated[
 class Survey(Model):
     """What of the inventory leads the answer, and which part of it counts."""
 
-    question: Annotated[_Words, Field(description="The question in plain words; the other parameters say it all.")] = ""
+    question: _Words = Field(default="", description="The question in plain words; the other parameters say it all.")
     show: Annotated[
         Literal["overview", "tests", "fixtures", "steps", "helpers", "rules"],
         Choices(
@@ -51,13 +56,13 @@ class Survey(Model):
         ),
     ]
     target: _Folder = ""
-    unused: Annotated[
-        bool, Field(description="Only what nobody uses: unused, never used, not used, dead, orphaned, obsolete.")
-    ] = False
-    undefined: Annotated[
-        bool,
-        Field(description="Only lines of feature files without a step: undefined, missing, unimplemented steps."),
-    ] = False
+    unused: bool = Field(
+        default=False, description="Only what nobody uses: unused, never used, not used, dead, orphaned, obsolete."
+    )
+    undefined: bool = Field(
+        default=False,
+        description="Only lines of feature files without a step: undefined, missing, unimplemented steps.",
+    )
     scope: Annotated[
         Literal["", "session", "package", "module", "class", "function"],
         Choices(
@@ -67,9 +72,8 @@ class Survey(Model):
             **{"class": "class scoped, class scope"},
             function="function scoped, function scope",
         ),
-        Field(description="Only fixtures of this scope."),
-    ] = ""
-    autouse: Annotated[bool, Field(description="Only autouse fixtures: used automatically, without asking.")] = False
+    ] = Field(default="", description="Only fixtures of this scope.")
+    autouse: bool = Field(default=False, description="Only autouse fixtures: used automatically, without asking.")
     pattern: _Pattern = "any"
 
 
@@ -87,8 +91,7 @@ class DomainSearch(Model):
                 "documentation": "the documents: documentation rules, what the docs prohibit",
             }
         ),
-        Field(description="Which part of the project to look at."),
-    ] = "unit-testing"
+    ] = Field(default="unit-testing", description="Which part of the project to look at.")
     target: _Folder = ""
 
 
@@ -106,8 +109,7 @@ class FixtureSearch(Model):
             " dependents of, built on, based on",
             dependencies="what it builds on: what does it depend on, what does it need, dependencies of, fixture chain",
         ),
-        Field(description="What is to be said; all but `definition` need its name."),
-    ] = "definition"
+    ] = Field(default="definition", description="What is to be said; all but `definition` need its name.")
     limit: Annotated[int, Field(ge=1, le=20, description="At most so many matches.")] = 5
 
 
@@ -118,8 +120,135 @@ class TestSearch(Model):
 
     query: Annotated[_Words, Field(description="What is to be tested, in words that such a test may have.")]
     target: Annotated[_Place, Field(description="A source or test file to find similar tests for.")] = ""
-    symbol: Annotated[
-        str, Field(max_length=300, description="A function or class that the tests use."), FromFacts("symbol")
-    ] = ""
+    symbol: Annotated[str, FromFacts("symbol")] = Field(
+        default="", max_length=300, description="A function or class that the tests use."
+    )
     pattern: _Pattern = "any"
     limit: Annotated[int, Field(ge=1, le=10, description="At most so many files.")] = 3
+
+
+_BANDS: Final = "10 all existing, 7 to 9 mostly, 4 to 6 mixed, 0 to 3 novel; absent where not measured."
+
+
+class _Placed(Model):
+    path: str
+    relevance: Confidence | None = Field(None, description="How well it fits the context, where one was stated.")
+
+
+class _Used(_Placed):
+    used_in: tuple[str, ...] = Field(description="Who uses it: files, or lines; at most 20.")
+    uses: Count = Field(description="How many use it: tests and fixtures by name, lines, or files.")
+
+
+class FixtureFacts(_Used):
+    """A pytest fixture."""
+
+    name: str
+    line_start: Count = Field(description="With its decorators, as `pytest --fixtures -v` shows it.")
+    line_end: Count
+    doc: str
+    scope: str
+    autouse: bool
+    params: tuple[str, ...]
+    yields: str = Field(description="What a test gets: an annotation, a constructor or an expression.")
+    depends_on: tuple[str, ...]
+
+
+class FixtureMatch(FixtureFacts):
+    """A fixture that fits, and why."""
+
+    score: Confidence = Field(description="Its BM25 over the most that the words could reach.")
+    reason: str
+
+
+class PatternFacts(_Placed):
+    """The tests of one file that are written in one way."""
+
+    kind: PatternKind
+    lines: tuple[str, ...] = Field(description="As start-end.")
+    count: Count
+
+
+class Prohibition(_Placed):
+    """A sentence of a document that says what must not be done."""
+
+    line: Count
+    text: str
+
+
+class StepFacts(_Used):
+    """A step of behaviour-driven tests."""
+
+    kind: Literal["given", "when", "then", "step"]
+    line: Count
+    text: str
+
+
+class HelperFacts(_Used):
+    """A public symbol that other files use."""
+
+    kind: Literal["source", "test"]
+    line: Count
+    symbol: str
+    signature: str
+    doc: str
+
+
+class NewPattern(Model):
+    """Something that nothing here serves."""
+
+    kind: str
+    need: str
+    reason: str
+    source: str | None = None
+
+
+class _Reuse(ReportData):
+    reuse_score: Annotated[int, Field(ge=0, le=10)] | None = Field(None, description=_BANDS)
+    reuse_band: Literal["all existing", "mostly existing", "mixed", "novel"] | None = None
+    reuse_basis: str = Field(description="How the score was computed.")
+    new_patterns: tuple[NewPattern, ...] | None = Field(None, description="What nothing serves, below a score of 7.")
+
+
+class Inventories(_Reuse):
+    """The whole inventory, each list at most 500 long."""
+
+    fixtures: tuple[FixtureFacts, ...]
+    test_patterns: tuple[PatternFacts, ...]
+    steps: tuple[StepFacts, ...]
+    helpers: tuple[HelperFacts, ...]
+    anti_patterns: tuple[Prohibition, ...]
+    counts: dict[str, Count] = Field(description="How many there are of everything, and of files read.")
+
+
+class DomainPatterns(Inventories):
+    """The inventory of one domain, ranked by the context."""
+
+    domain: Domain
+
+
+class FixtureMatches(_Reuse):
+    """The fixtures that fit, and what they are made of."""
+
+    matches: tuple[FixtureMatch, ...]
+    composition: tuple[FixtureFacts, ...] = Field(description="What the matches are made of, in pytest's order.")
+    why_not_new: str | None = None
+
+
+class SimilarTestFile(Model):
+    """A file with tests that fit."""
+
+    path: str
+    lines: tuple[str, ...] = Field(description="As start-end.")
+    tests: tuple[str, ...]
+    fixtures: tuple[str, ...]
+    mocks: tuple[str, ...]
+    asserts: Count = Field(description="In these lines.")
+    score: Confidence
+
+
+class SimilarTests(ReportData):
+    """The test files that fit best."""
+
+    matches: tuple[SimilarTestFile, ...]
+    basis: str = Field(description="How the score was computed.")

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from posixpath import commonpath
 
-from retinue.tools.structure import python_names
+from retinue.tools.structure import absolute_name, python_names
 
 from .facts import FileFacts, Fixture, ImportBinding
 
@@ -31,23 +31,16 @@ class Modules:
     def symbol(self, dotted: str, importer: str) -> tuple[str, str] | None:
         """The file and name of what `dotted` stands for, re-exports followed; None when it is not of this project."""
         for _ in range(8):  # so that circles end
-            place = self._split(_absolute(dotted, importer), importer)
-            if place is None:
+            parts = absolute_name(dotted, importer).split(".")
+            ends = range(len(parts) - 1, 0, -1)  # the longest beginning that is a module, and the name after it
+            splits = ((self._module(".".join(parts[:end]), importer), parts[end]) for end in ends)
+            path, name = next((one for one in splits if one[0] is not None), (None, ""))
+            if path is None:
                 return None
-            path, name = place
             following = None if name in self._own[path] else self._bound[path].get(name)
             if following is None:
-                return place
+                return path, name
             dotted, importer = following, path
-        return None
-
-    def _split(self, dotted: str, importer: str) -> tuple[str, str] | None:
-        """The longest beginning of `dotted` that is a module, and the name after it."""
-        parts = dotted.split(".")
-        for end in range(len(parts) - 1, 0, -1):
-            path = self._module(".".join(parts[:end]), importer)
-            if path is not None:
-                return path, parts[end]
         return None
 
     def _module(self, dotted: str, importer: str) -> str | None:
@@ -56,18 +49,10 @@ class Modules:
 
     def _imports(self, path: str, imports: Sequence[ImportBinding]) -> dict[str, str]:
         """What the names that a file imports stand for."""
-        stars = [_absolute(one.target, path).removesuffix(".*") for one in imports if one.bound == "*"]
+        stars = [absolute_name(one.target, path).removesuffix(".*") for one in imports if one.bound == "*"]
         sources = [(star, self._module(star, path)) for star in stars]
         names = {name: f"{star}.{name}" for star, source in sources for name in self._own.get(source or "", ())}
         return names | {one.bound: one.target for one in imports}
-
-
-def _absolute(dotted: str, importer: str) -> str:
-    """A dotted name without leading dots, as seen from the folder that holds the whole project."""
-    name = dotted.lstrip(".")
-    level = len(dotted) - len(name)
-    folders = importer.split("/")[:-1]
-    return ".".join([*folders[: max(len(folders) - level + 1, 0)], name]) if level else name
 
 
 @dataclass(slots=True, eq=False)

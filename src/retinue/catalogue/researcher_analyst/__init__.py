@@ -3,6 +3,6 @@
 Its deterministic share: it finds and quotes. It draws no conclusions, and where nothing fits it says so.
 """
 
-from retinue.catalogue.researcher_analyst.agent import ResearcherAnalyst
+from .agent import ResearcherAnalyst
 
 __all__ = ["ResearcherAnalyst"]

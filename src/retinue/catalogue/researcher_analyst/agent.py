@@ -1,23 +1,45 @@
-"""The agent itself: takes parameters, searches in a thread, gives a reply. How it searches stands beside."""
+"""The agent: searches the web where it is named, then files and memories in a thread; then a model may write (B25).
 
+The model sees only what was found, as data, and holds no tools. What it writes and does not hold against the findings
+it cites is dropped; when nothing holds, or there is no model, no budget or no time, the quotations are the answer.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue.researcher_analyst.parameters import ResearchRequest
-from retinue.catalogue.researcher_analyst.results import Research
+from retinue.catalogue._choosing import thinker_for
+from retinue.catalogue._watch import Watch, in_watched_thread
+from retinue.catalogue.web import Web
 from retinue.contract.definition import Sample, ThinkingBounds
+from retinue.contract.fault import Fault
 from retinue.contract.task import Task
+from retinue.errors import AccessDenied, RetinueError
+from retinue.orchestration.citing import Evidence, Piece, Summary, held, written
+from retinue.tools.git import Git
+from retinue.tools.memory.entry import Entry, Scope
+from retinue.tools.memory.file import memory_file
+from retinue.tools.memory.store import Memory
+from retinue.tools.memory.tools import MemoryPlace, Recall
+from retinue.tools.search import Index
+from retinue.tools.workspace import Workspace
+
+from .answer import reply_of
+from .browse import browse
+from .parameters import Research, ResearchRequest
+from .quotations import Query
+from .search import Search, SourceText
 
 if TYPE_CHECKING:
-    from os import PathLike
-
-    from retinue.catalogue.web import Web
     from retinue.llm.models import Models
 
 __all__ = ["ResearcherAnalyst"]
 
+_SCOPES: Final[tuple[Scope, ...]] = ("project", "global")
 _EXAMPLES: Final = """
     how does the parser work; how do uploads work; what does the boundary check before it calls an agent; where
     is the retry policy defined; explain how sessions are stored; explain what the decorator does; summarise
@@ -78,10 +100,10 @@ class ResearcherAnalyst:
     def __init__(
         self,
         *,
-        cache_dir: "str | PathLike[str] | None" = None,
-        state_dir: "str | PathLike[str] | None" = None,
+        cache_dir: str | PathLike[str] | None = None,
+        state_dir: str | PathLike[str] | None = None,
         models: "Models | None" = None,
-        web: "Web | None" = None,
+        web: Web | None = None,
     ) -> None:
         """Make it.
 
@@ -94,7 +116,7 @@ class ResearcherAnalyst:
         self._cache_dir = cache_dir
         self._state_dir = None if state_dir is None else Path(state_dir)
         self._models = models
-        self._web = web
+        self._web = web or Web()
 
     @retinue.skill(
         output=Research,
@@ -113,7 +135,85 @@ class ResearcherAnalyst:
         Use it when something is to be explained, located or looked up in the project. Returns findings, citations, and
         what was searched.
         """
-        from retinue.catalogue.researcher_analyst.work import Means, research  # noqa: PLC0415 - listing stays cheap
+        watch = Watch(run, seconds=request.bounds.seconds)
+        browsed = await browse(request, run, watch, self._web) if request.names_web else None
+        if browsed is not None and browsed.refused is not None and not request.local:
+            fault, others = Fault.from_error(browsed.refused), ("docs", "code", "memory")
+            hint = f"{fault.hint} Or ask for the sources docs, code or memory.".strip()
+            fault = fault.model_copy(update={"hint": hint, "suggestions": fault.suggestions or others})
+            return Reply(outcome="error", fault=fault, traces=tuple(browsed.traces))
+        search = Search(request, Query.of(request), run, watch, web=browsed)
+        await in_watched_thread(watch, self._search, search, task.context.memory)
+        is_list = request.focus == "files" and search.places
+        summary = await self._written(search, task) if search.evidence and not is_list else None
+        return reply_of(search, summary)
 
-        means = Means(self._cache_dir, self._state_dir, self._models, self._web, ResearcherAnalyst.definition)
-        return await research(request, task, run, means)
+    def _search(self, search: Search, remembered: str) -> None:
+        """Search all that is here, and what the web gave."""
+        texts = search.web.pages if search.web else []
+        if "memory" in search.request.local:
+            texts = [*texts, *_recalled(search, remembered, self._state_dir)]
+        search.texts = {text.path: text for text in texts}
+        if not search.request.local:
+            search.look()
+            return
+        workspace = search.run.workspace
+        with Index(workspace, cache_dir=self._cache_dir) as search.index:
+            search.look()
+        if not search.late:
+            search.revisions = _revisions(workspace, (one.path for one in search.evidence))
+
+    async def _written(self, search: Search, task: Task) -> Summary | None:
+        """What of a model's answer holds against what was found; None where no model is configured."""
+        if self._models is None or not self._models.configured:
+            return None
+        try:
+            definition, run = ResearcherAnalyst.definition, search.run
+            thinker = thinker_for(task, self._models, definition, run, purpose="to write the answer")
+        except RetinueError as error:
+            return Summary(refused=error.message)
+        found = enumerate(search.evidence, 1)
+        evidence = Evidence(tuple(Piece(f"f{number}", one.source, one.plain(), one.place) for number, one in found))
+        return held(evidence, await written(search.query.text, evidence, thinker, task=task.id))
+
+
+def _recalled(search: Search, remembered: str, state: Path | None) -> Iterator[SourceText]:
+    """What the caller remembers, and of what earlier runs did what fits; no file is made where there is none."""
+    if remembered.strip():
+        yield SourceText("memory", "context.memory", remembered)
+    if state is None:
+        return
+    run, words = search.run, " ".join(search.query.words.values()) or search.query.text
+    project = run.workspace.root
+    verdict = run.grants.verdict(Recall(MemoryPlace(state, project=project)).spec, words)
+    try:
+        if verdict.word != "allow":
+            raise AccessDenied(f"`recall` may not be used: {verdict.reason}.", hint="Allow `recall`, or do without.")
+        for scope in _SCOPES:
+            if memory_file(state, scope, project=project).exists():
+                with Memory(state, scope, project=project) as memory:
+                    yield from [_text_of(hit.entry) for hit in memory.search(words, limit=20)]
+    except RetinueError as error:
+        search.not_recalled = error
+
+
+def _text_of(entry: Entry) -> SourceText:
+    source = entry.source
+    remembered = datetime.fromtimestamp(entry.at_ns // 10**9, UTC).date().isoformat()
+    told = {"scope": entry.scope, "remembered": remembered, "by": source.by, "run": source.run, "origin": source.origin}
+    facts = {"memory": {name: fact for name, fact in told.items() if fact}}
+    return SourceText("memory", f"memory:{entry.scope}/{entry.id}", entry.text, facts=facts)
+
+
+def _revisions(workspace: Workspace, paths: Iterable[str]) -> dict[str, str]:
+    """The commit at which each of `paths` is as it was read; none outside of a repository, or where a file differs."""
+    try:
+        git = Git(workspace.root, timeout_s=10.0)
+        head = git.head().sha
+        if head is None or git.is_bare():
+            return {}
+        status = git.status()
+    except RetinueError:
+        return {}
+    differing = {one.path for one in (*status.staged, *status.unstaged, *status.unmerged, *status.untracked)}
+    return {path: head for path in paths if path not in differing}

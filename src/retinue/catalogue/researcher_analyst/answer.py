@@ -13,13 +13,13 @@ from typing import Final, assert_never
 from retinue.agents.port import Reply
 from retinue.catalogue._prose import Prose, code, first_of, one_line, quote
 from retinue.catalogue._report import Report, Statement, plural
-from retinue.catalogue.researcher_analyst.parameters import Form
-from retinue.catalogue.researcher_analyst.quotations import Quotation
-from retinue.catalogue.researcher_analyst.search import Search
 from retinue.contract.confidence import label_of
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
 from retinue.orchestration.citing import Summary, told
+
+from .quotations import Quotation
+from .search import Search
 
 __all__ = ["reply_of"]
 
@@ -59,17 +59,12 @@ def reply_of(search: Search, summary: Summary | None) -> Reply:
     }
     return report.reply(
         data=data,
-        content="\n\n".join(
-            [_content(report, search, search.request.output_format), *(one.markdown() for one in report.notes)]
-        ),
+        content="\n\n".join([_content(report, search), *(one.markdown() for one in report.notes)]),
         traces=tuple(web.traces) if web else (),
         usage=summary.usage if summary else None,
         confidence=round(sum(best) / len(best), 2) if best else None,
         files_read=tuple(dict.fromkeys(one.path for one in evidence if one.path not in search.texts)),
     )
-
-
-# --- sentences ------------------------------------------------------------------------------------------------------
 
 
 def _say(report: Report, search: Search, summary: Summary | None) -> None:
@@ -78,7 +73,9 @@ def _say(report: Report, search: Search, summary: Summary | None) -> None:
     for word, meant in search.respelled.items():
         report.note("{} stands nowhere: words that begin with {} are searched in its place.", code(word), code(meant))
     if search.query.focus == "files" and search.places:
-        _say_files(report, search)
+        places = [Prose(f"{{}} ({count:,})", (code(f"{path}:{line}"),)) for path, count, line in search.places]
+        have = plural(len(places), "file has", "files have")
+        report.say("files", f"{have} it: {{}}.", first_of(places, _FILES))
     elif not search.evidence:
         _say_nothing(report, search)
     elif summary is None or not summary.claims:
@@ -123,22 +120,15 @@ def _statement(one: Quotation) -> Statement:
     return Statement(one_line(one.topic), one.prose(), one.place, block=printable(one.unit.block))
 
 
-def _say_files(report: Report, search: Search) -> None:
-    verb = "has" if len(search.places) == 1 else "have"
-    files = [Prose(f"{{}} ({count:,})", (code(f"{path}:{line}"),)) for path, count, line in search.places]
-    report.say("files", f"{plural(len(files), 'file')} {verb} it: {{}}.", first_of(files, _FILES))
-
-
 def _say_nothing(report: Report, search: Search) -> None:
     words = [code(word) for word in [*dict.fromkeys(search.query.words.values())][:12]]
-    slots = ", ".join(["{}"] * len(words)) or "no words"
     what = "in time" if search.late else "that answers this"
-    text = f"Nothing was found {what}. Searched {_where(search)} for {slots}."
+    near: Prose | str = ""
     if search.nearest is not None:
-        share = f"{search.nearest.covered:.0%}".replace("%", " %")
-        text += f" The nearest passage, {{}}, has only {share} of it."
-        words.append(code(search.nearest.place))
-    report.say("nothing", text, *words)
+        share = f"{100 * search.nearest.covered:.0f} %"
+        near = Prose(f" The nearest passage, {{}}, has only {share} of it.", (code(search.nearest.place),))
+    listed = first_of(words, len(words)) if words else "no words"
+    report.say("nothing", f"Nothing was found {what}. Searched {_where(search)} for {{}}.{{}}", listed, near)
 
 
 def _where(search: Search) -> str:
@@ -164,23 +154,21 @@ def _note_model(report: Report, summary: Summary) -> None:
 def _warn(report: Report, search: Search) -> None:
     """What is missing: of the web, of memory, of time."""
     web, gap = search.web, "What only the web knows is missing."
-    if web is not None and web.refused is not None:
-        message = f"The web was not searched. {one_line(web.refused.message)}"
-        report.warn("missing_data", message, impact=gap, recovery=web.refused.hint)
-    elif web is not None and web.left_out and not web.pages:
+    if web is not None and web.refused is None and web.left_out and not web.pages:
         message = f"No page could be read of the {web.results:,} that were found."
         report.warn("missing_data", message, impact=gap, recovery="See `not_searched` for why.")
-    if (error := search.not_recalled) is not None:
-        message = f"What earlier runs remembered was not searched. {one_line(error.message)}"
-        report.warn("missing_data", message, impact="What only they knew is missing.", recovery=error.hint)
+    for what, error, impact in (
+        ("The web", web and web.refused, gap),
+        ("What earlier runs remembered", search.not_recalled, "What only they knew is missing."),
+    ):
+        if error is not None:
+            message = f"{what} was not searched. {one_line(error.message)}"
+            report.warn("missing_data", message, impact=impact, recovery=error.hint)
     if search.late:
         done, total = search.read
         message = f"Time was up when {done:,} of {total:,} files had been looked at."
         recovery = "Allow more time, or ask again: what was read is remembered."
         report.warn("degraded_analysis", message, impact="Better passages may be missing.", recovery=recovery)
-
-
-# --- data -----------------------------------------------------------------------------------------------------------
 
 
 def _finding(one: Quotation) -> JsonMapping:
@@ -198,17 +186,10 @@ def _finding(one: Quotation) -> JsonMapping:
 
 def _citation(one: Quotation, day: str, search: Search) -> JsonMapping:
     """Where a finding stands and when it was read there; of a file the commit, of others what is known of them."""
-    cited: JsonMapping = {
-        "source": one.place,
-        "origin": one.source,
-        "path": one.path,
-        "line": one.unit.start,
-        "accessed": day,
-    }
-    if (text := search.texts.get(one.path)) is not None:
-        return {**cited, **text.facts}
-    revision = search.revisions.get(one.path)
-    return {**cited, "revision": revision} if revision else cited
+    text, revision = search.texts.get(one.path), search.revisions.get(one.path)
+    facts = text.facts if text else {"revision": revision} if revision else {}
+    cited = {"source": one.place, "origin": one.source, "path": one.path, "line": one.unit.start, "accessed": day}
+    return {**cited, **facts}
 
 
 def _searched(search: Search) -> JsonMapping:
@@ -239,11 +220,10 @@ def _not_searched(search: Search) -> Iterable[JsonMapping]:
         yield {"source": "files", "reason": f"{len(search.left_out) - _FILES:,} more files were left out."}
 
 
-# --- Markdown -------------------------------------------------------------------------------------------------------
-
-
-def _content(report: Report, search: Search, form: Form) -> str:
+def _content(report: Report, search: Search) -> str:
+    """The statements in the form that was asked for."""
     lines = [one.markdown() for one in report.statements]
+    form = search.request.output_format
     match form:
         case "summary":
             return "\n\n".join(lines)
@@ -251,10 +231,9 @@ def _content(report: Report, search: Search, form: Form) -> str:
             listed = dict.fromkeys([*lines, *(_statement(one).markdown() for one in search.evidence)])
             return "\n".join(f"- {line}".replace("\n", "\n  ") for line in listed)
         case "detailed_report":
-            findings = ["## Findings"] if search.evidence else []
-            for one in search.evidence:
-                findings += _detail(one)
-            return "\n\n".join(["## Answer", *lines, *findings, "## Searched", f"{_where(search)}."])
+            findings = [part for one in search.evidence for part in _detail(one)]
+            head = ["## Findings"] if findings else []
+            return "\n\n".join(["## Answer", *lines, *head, *findings, "## Searched", f"{_where(search)}."])
         case _:
             assert_never(form)
 

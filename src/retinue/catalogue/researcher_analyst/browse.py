@@ -14,8 +14,6 @@ from retinue.agents.port import RunContext
 from retinue.catalogue._leave import see_allowed
 from retinue.catalogue._prose import one_line
 from retinue.catalogue._watch import Watch
-from retinue.catalogue.researcher_analyst.parameters import ResearchRequest
-from retinue.catalogue.researcher_analyst.search import SourceText, WebReading
 from retinue.catalogue.web import Web
 from retinue.contract.event import Progress, ToolCall
 from retinue.contract.model import JsonMapping
@@ -25,6 +23,9 @@ from retinue.errors import AccessDenied, Canceled, RetinueError
 from retinue.telemetry import tool_span
 from retinue.tools.port import Grip, Tool, ToolOutput
 from retinue.tools.web.url import MAX_URL
+
+from .parameters import ResearchRequest
+from .search import SourceText, WebReading
 
 __all__ = ["browse"]
 

@@ -1,4 +1,4 @@
-"""What the skill takes, as types, and what each of its values means."""
+"""What the skill takes and gives, as types, and what each of its values means."""
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -7,10 +7,13 @@ from typing import Annotated, Final, Literal, TypeAlias, cast, get_args
 from pydantic import Field
 
 from retinue.agents.python import Choices, FromFacts
-from retinue.contract.model import Many, Model
+from retinue.contract.model import Confidence, Count, JsonMapping, Many, Model
 from retinue.tools.search.kinds import kind_of
 
-__all__ = ["DEPTHS", "SOURCES", "Depth", "FocusName", "Form", "ResearchRequest", "Source", "source_of"]
+__all__ = [
+    "DEPTHS", "SOURCES", "Depth", "FocusName", "Form", "PassageKind", "Research", "ResearchFinding",
+    "ResearchRequest", "SearchedSource", "SkippedSource", "Source", "SourceCitation", "source_of",
+]  # fmt: skip
 
 Source: TypeAlias = Literal["web", "docs", "memory", "code"]
 SOURCES: Final[tuple[Source, ...]] = get_args(Source)
@@ -56,29 +59,22 @@ DEPTHS: Final[dict[_DepthName, Depth]] = {
 class ResearchRequest(Model):
     """What is to be found, and where."""
 
-    task: Annotated[
-        str,
-        Field(
-            min_length=10, description="What to find, in plain words; name files and identifiers as they are written."
-        ),
-    ]
-    depth: Annotated[
-        _DepthName,
-        Field(description="How far to go: quick_scan takes at most 5 minutes, deep_dive 15, comprehensive 30."),
-    ]
-    sources: Annotated[
-        Many[Source],
-        Field(
-            json_schema_extra={"uniqueItems": True, "default": list(SOURCES)},
-            description="Where to look: the web, documents, memory, or code. Nothing leaves the machine unless the web "
-            "is named and a search service is there.",
-        ),
-    ] = SOURCES
-    output_format: Annotated[Form, Field(description="The form of the written answer.")] = "summary"
-    paths: Annotated[
-        Many[Annotated[str, Field(min_length=1, max_length=1000), FromFacts("path")]],
-        Field(max_length=50, description="Only these files and folders; empty for all."),
-    ] = ()
+    task: str = Field(
+        min_length=10, description="What to find, in plain words; name files and identifiers as they are written."
+    )
+    depth: _DepthName = Field(
+        description="How far to go: quick_scan takes at most 5 minutes, deep_dive 15, comprehensive 30."
+    )
+    sources: Many[Source] = Field(
+        default=SOURCES,
+        json_schema_extra={"uniqueItems": True, "default": list(SOURCES)},
+        description="Where to look: the web, documents, memory, or code. Nothing leaves the machine unless the web "
+        "is named and a search service is there.",
+    )
+    output_format: Form = Field(default="summary", description="The form of the written answer.")
+    paths: Many[Annotated[str, Field(min_length=1, max_length=1000), FromFacts("path")]] = Field(
+        default=(), max_length=50, description="Only these files and folders; empty for all."
+    )
     focus: Annotated[
         FocusName,
         Choices(
@@ -89,8 +85,7 @@ class ResearchRequest(Model):
             value="a value or setting: how many, how long, how often, which port, which version, what is the default, "
             "what is the limit",
         ),
-        Field(description="What kind of passage answers."),
-    ] = "explain"
+    ] = Field(default="explain", description="What kind of passage answers.")
 
     @property
     def local(self) -> tuple[Source, ...]:
@@ -118,3 +113,74 @@ def source_of(path: str) -> Source | None:
         return "memory"
     kind = kind_of(path)
     return cast("Source", kind) if kind in {"docs", "code"} else None
+
+
+PassageKind = Literal["definition", "passage", "usage", "mention", "overview"]
+_Place = Annotated[str, Field(description="The place, as path:line; of a page its URL.")]
+
+
+class ResearchFinding(Model):
+    """One passage that answers."""
+
+    topic: str
+    content: str
+    source: _Place
+    confidence: Confidence | None = Field(None, description="Absent where the question has no words to measure by.")
+    path: str
+    line_start: Count
+    line_end: Count
+    kind: PassageKind
+
+
+class SourceCitation(Model):
+    """Where a finding stands, and when it was read there."""
+
+    source: _Place
+    origin: Source
+    path: str
+    line: Count = Field(description="Of a page, a line of its text as it was read.")
+    accessed: str = Field(json_schema_extra={"format": "date"})
+    revision: str | None = Field(None, description="The commit at which the file is as it was read.")
+    title: str | None = Field(None, description="What a page is called.")
+    memory: dict[str, str] | None = Field(
+        None,
+        description="Who had it remembered (`by`), when (`remembered`), in which `run` and `scope`, and its `origin`.",
+    )
+
+
+class SearchedSource(Model):
+    """How much of one source was searched."""
+
+    files: Count | None = None
+    passages: Count
+    service: str | None = Field(None, description="Who searched the web.")
+    results: Count | None = None
+    pages: Count | None = None
+
+
+class SkippedSource(Model):
+    """What was not searched, and why."""
+
+    source: str
+    reason: str
+
+
+class Research(Model):
+    """What was found out."""
+
+    answer: str = Field(
+        description="The answer, made of quotations with their places, or written from them by a model; or that nothing"
+        " was found, and where it was looked for."
+    )
+    findings: tuple[ResearchFinding, ...]
+    citations: tuple[SourceCitation, ...]
+    searched: dict[Source, SearchedSource] = Field(description="How much was searched, by source.")
+    not_searched: tuple[SkippedSource, ...]
+    notes: tuple[str, ...] = ()
+    confidence_basis: str = Field(description="How the confidence was computed.")
+    terms: tuple[str, ...] = Field(description="The words that were searched for.")
+    summary: JsonMapping | None = Field(
+        default=None,
+        description="Who wrote the answer when a model was asked: `by`, `model`, `claims` with what each cites, those"
+        " `dropped` because they did not hold, or the `reason` why there are none.",
+    )

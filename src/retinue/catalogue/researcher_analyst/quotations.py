@@ -7,12 +7,12 @@ from itertools import pairwise
 from typing import Final
 
 from retinue.catalogue._prose import Piece, Prose, code, quote
-from retinue.catalogue.researcher_analyst.parameters import FocusName, ResearchRequest, Source
-from retinue.catalogue.researcher_analyst.results import PassageKind
-from retinue.catalogue.researcher_analyst.units import Unit
 from retinue.contract.sanitize import printable
 from retinue.tools.search import PassageHit, terms
 from retinue.tools.search.words import STOP_WORDS
+
+from .parameters import FocusName, PassageKind, ResearchRequest, Source
+from .units import Unit
 
 __all__ = ["LIGHT_SHARE", "Judgement", "Query", "Quotation", "distinct", "judge", "topic_of"]
 
@@ -85,7 +85,10 @@ class Query:
         tokens = [token.strip("?!,;:\"'`()[]{}").rstrip(".") for token in text.split()]
         in_paths = {token for token in tokens if ("." in token or "/" in token) and any(token in one for one in paths)}
         tokens = [token.removesuffix("'s") for token in tokens if token and token not in in_paths]
-        names = [one for one in quoted if " " not in one] + [one for one in tokens if _NAME.fullmatch(one)]
+        named = [one for one in quoted if " " not in one] + [one for one in tokens if _NAME.fullmatch(one)]
+        names = tuple(dict.fromkeys(name.removesuffix("()") for name in named))[:4]
+        phrases = tuple(one for one in quoted if " " in one)[:4]
+        literals = tuple(dict.fromkeys(one for one in tokens if _LITERAL.fullmatch(one)))
         words = {
             term: token
             for token in tokens
@@ -94,15 +97,8 @@ class Query:
         }
         words = dict(list(words.items())[:24])
         light = frozenset(term for term, word in words.items() if word.casefold() in _LIGHT)
-        return cls(
-            text,
-            words,
-            light if len(light) < len(words) else frozenset(),
-            tuple(dict.fromkeys(name.removesuffix("()") for name in names))[:4],
-            tuple(one for one in quoted if " " in one)[:4],
-            tuple(dict.fromkeys(one for one in tokens if _LITERAL.fullmatch(one))),
-            request.focus,
-        )
+        light = light if len(light) < len(words) else frozenset[str]()
+        return cls(text, words, light, names, phrases, literals, request.focus)
 
     def respelled(self, meant: Mapping[str, str]) -> "Query":
         """The query with other words in place of some of its terms, without those that only ask."""
@@ -189,11 +185,11 @@ def topic_of(hit: PassageHit) -> str:
 
 def judge(
     unit: Unit,
-    *,
     query: Query,
     weights: Mapping[str, float],
     topic: str = "",
     path: str = "",
+    *,
     is_first: bool = False,
     strict: bool = False,
 ) -> Judgement:

@@ -16,18 +16,6 @@ from typing import Final
 from retinue.agents.port import RunContext
 from retinue.catalogue._aside import is_aside
 from retinue.catalogue._watch import Watch
-from retinue.catalogue.researcher_analyst.parameters import ResearchRequest, Source, source_of
-from retinue.catalogue.researcher_analyst.quotations import (
-    LIGHT_SHARE,
-    Judgement,
-    Query,
-    Quotation,
-    distinct,
-    judge,
-    topic_of,
-)
-from retinue.catalogue.researcher_analyst.results import PassageKind
-from retinue.catalogue.researcher_analyst.units import Unit, paragraphs, units_of
 from retinue.contract.event import Progress
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
@@ -37,7 +25,12 @@ from retinue.orchestration.reader.words import slip_of
 from retinue.tools.grep import Match, grep
 from retinue.tools.search import Index, Kind, PassageHit
 from retinue.tools.search.kinds import NO_TEXT
+from retinue.tools.search.passages import cut
 from retinue.tools.tree import Skipped
+
+from .parameters import PassageKind, ResearchRequest, Source, source_of
+from .quotations import LIGHT_SHARE, Judgement, Query, Quotation, distinct, judge, topic_of
+from .units import Unit, paragraphs, units_of
 
 __all__ = ["Search", "SourceText", "WebReading"]
 
@@ -166,8 +159,6 @@ class Search:
             for term, count in zip(words, counts, strict=True)
         }
 
-    # --- the steps ----------------------------------------------------------------------------------------------
-
     def _take_in(self) -> None:
         """Take in the tree: which files there are, and what changed in them."""
         if self.index is None:
@@ -203,11 +194,9 @@ class Search:
         """Which files are searched; gives all that the index has."""
         known = self.index.paths() if self.index else []
         paths = self.request.paths
-        for path in known:
-            source = source_of(path)
-            is_meant = not paths or any(_is_below(path, one) for one in paths)
-            if source is not None and source in self.request.local and is_meant:
-                self.files[path] = source
+        meant = [path for path in known if not paths or any(_is_below(path, one) for one in paths)]
+        sources = {path: source for path in meant if (source := source_of(path)) is not None}
+        self.files |= {path: source for path, source in sources.items() if source in self.request.local}
         return known
 
     def _look_up(self) -> None:
@@ -273,8 +262,6 @@ class Search:
         closest = max(ranked, key=lambda one: one.covered, default=None)
         self.nearest = closest if closest and not good and closest.covered >= _NEAR else None
 
-    # --- what the words find ------------------------------------------------------------------------------------
-
     def _hits(self, kind: Kind) -> list[PassageHit]:
         if self.index is None or not self.files:
             return []
@@ -311,13 +298,12 @@ class Search:
         docs.sort(key=lambda one: (one.count("/"), _README.index(PurePosixPath(one).stem.casefold()), one))
         meant = [path for path in self.files if self.request.paths][:3]
         for rank, path in enumerate(meant or docs[:1]):
-            kind, length = self._kind(path), len(self._lines(path))
+            kind: Kind = "code" if self.files[path] == "code" else "docs"
+            length = len(self._lines(path))
             hit = PassageHit(path, kind, 1, length if kind == "docs" else min(length, 60), "", path, 0.0)
             units = [one for one in self._units(hit) if one.text and not one.text.startswith(("[![", "<", "!["))]
             for place, unit in enumerate(units[: 2 if kind == "docs" else 1]):
                 self._add(hit, unit, "overview", Judgement(score=2.0 / (1 + rank + 0.2 * place)))
-
-    # --- what is named ------------------------------------------------------------------------------------------
 
     def _definitions(self, name: str, last: str) -> list[PassageHit]:
         """Where `last` is defined, in the product before its tests; of a dotted name, in its owner first."""
@@ -346,26 +332,26 @@ class Search:
         return sorted(kept, key=lambda one: (is_aside(one.path), calls and not _is_call(one.text), one.path, one.line))
 
     def _define(self, hit: PassageHit, rank: int) -> None:
+        """A definition, with the first paragraph of what it says, and those that the words ask for."""
         for unit in self._units(hit)[:1]:
             is_all = tuple(self.query.words.values()) == self.query.names[:1]
             wished = {"define": 4.0, "uses": 0.6, "explain": 2.0 if is_all else 0.35}.get(self.query.focus, 2.0)
             score = wished * (0.6 if is_aside(hit.path) else 1.0) * 0.9**rank
-            self._add(hit, self._told(unit), "definition", replace(self._judge(hit, unit), score=score))
-
-    def _told(self, unit: Unit) -> Unit:
-        """A definition with the first paragraph of what it says, and the one that the words ask for."""
-        first, *others = [" ".join(one.split()) for one in unit.text.split("\n\n")]
-        shares = [judge(Unit(0, 0, one), query=self.query, weights=self.weights).covered for one in others]
-        fitting = [one for one, share in zip(others, shares, strict=True) if share >= 0.3]
-        return replace(unit, text=" ".join([first, *fitting[:2]]), block="")
+            first, *others = [" ".join(one.split()) for one in unit.text.split("\n\n")]
+            fitting = [one for one in others if judge(Unit(0, 0, one), self.query, self.weights).covered >= 0.3]
+            short = replace(unit, text=" ".join([first, *fitting[:2]]), block="")
+            self._add(hit, short, "definition", replace(self._judge(hit, unit), score=score))
 
     def _use(self, match: Match, rank: int, *, is_defined: bool) -> None:
         """A line that has the name, as what it is part of."""
         wished = 3.0 if self.query.focus in {"uses", "files"} else 0.3 if is_defined else 1.5
         score = wished * (0.7 if is_aside(match.path) else 1.0) * 0.98**rank
-        owner = next((hit for hit in reversed(self._passages(match.path)) if hit.start <= match.line), None)
-        if owner is None:
+        file_kind: Kind = "code" if self.files[match.path] == "code" else "docs"
+        parts = cut(match.path, file_kind, "\n".join(self._lines(match.path)))
+        part = max((one for one in parts if one.start <= match.line), key=lambda one: one.start, default=None)
+        if part is None:
             return
+        owner = PassageHit(match.path, file_kind, part.start, part.end, part.name, part.title, 0.0)
         if owner.kind == "code":
             unit = Unit(match.line, match.line, "", signature=" ".join(match.text.split())[:200])
             kind: PassageKind = "usage" if is_defined or self.query.focus == "uses" else "mention"
@@ -374,18 +360,6 @@ class Search:
         units = self._units(owner)
         for unit in ([one for one in units if one.start <= match.line <= one.end] or units)[:1]:
             self._add(owner, unit, "mention", Judgement(1.0, score * (0.5 + self._judge(owner, unit).covered)))
-
-    # --- files --------------------------------------------------------------------------------------------------
-
-    def _kind(self, path: str) -> Kind:
-        return "code" if self.files[path] == "code" else "docs"
-
-    def _passages(self, path: str) -> list[PassageHit]:
-        from retinue.tools.search.passages import cut  # noqa: PLC0415 - only who asks for uses needs it
-
-        kind = self._kind(path)
-        parts = cut(path, kind, "\n".join(self._lines(path)))
-        return [PassageHit(path, kind, one.start, one.end, one.name, one.title, 0.0) for one in parts]
 
     def _lines(self, path: str) -> list[str]:
         if path not in self._rows:
@@ -406,15 +380,7 @@ class Search:
 
     def _judge(self, hit: PassageHit, unit: Unit, *, is_first: bool = True, strict: bool = False) -> Judgement:
         path = "" if hit.path in self.texts else hit.path
-        return judge(
-            unit,
-            query=self.query,
-            weights=self.weights,
-            topic=topic_of(hit),
-            path=path,
-            is_first=is_first,
-            strict=strict,
-        )
+        return judge(unit, self.query, self.weights, topic_of(hit), path, is_first=is_first, strict=strict)
 
     def _add(self, hit: PassageHit, unit: Unit, kind: PassageKind, one: Judgement) -> None:
         if not (unit.text or unit.signature or unit.block):
@@ -422,9 +388,8 @@ class Search:
         text = self.texts.get(hit.path)
         unit = replace(unit, text=" ".join(unit.text.split()), block=unit.block if hit.kind == "docs" else "")
         source = text.source if text else self.files[hit.path]
-        self._candidates.append(
-            Quotation(kind, source, hit, unit, one.covered, one.score, measured=bool(self.query.words))
-        )
+        quotation = Quotation(kind, source, hit, unit, one.covered, one.score, measured=bool(self.query.words))
+        self._candidates.append(quotation)
 
 
 def _is_below(path: str, place: str) -> bool:

@@ -8,10 +8,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import takewhile
 from re import Match
 from textwrap import dedent
 from typing import TYPE_CHECKING, Final
 
+from retinue.catalogue._prose import one_line
 from retinue.tools.search import PassageHit
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ def units_of(hit: PassageHit, lines: Sequence[str], included: Callable[[str], st
     bare = [row.strip() for row in rows]
     comments = " ".join(row.strip("/*#-! ") for row in bare if row.startswith(_COMMENTS))
     code = next((row for row in bare if hit.name and hit.name in row and not row.startswith(_COMMENTS)), "")
-    return [Unit(hit.start, hit.end, _clean(comments), "\n".join(rows), True, _cut(code))]
+    return [Unit(hit.start, hit.end, _clean(comments), "\n".join(rows), True, one_line(code, longest=_SIGNATURE))]
 
 
 def paragraphs(rows: Sequence[str], start: int, included: Callable[[str], str] = lambda _: "") -> list[Unit]:
@@ -99,18 +101,14 @@ def paragraphs(rows: Sequence[str], start: int, included: Callable[[str], str] =
     for unit in _blocks(_as_markdown(rows), start, included):
         if not (unit.text or unit.block):
             continue
-        before = units[-1] if units else None
-        if unit.text or before is None or (before.block and not unit.is_code and not before.is_code):
-            units.append(unit)
-        elif not before.block or before.text.endswith(":") or before.block.count("\n") < _LONGEST_LIST:
+        before = units[-1] if units and not unit.text else None
+        is_short = before and (before.text.endswith(":") or before.block.count("\n") < _LONGEST_LIST)
+        if before and (not before.block or (is_short and (unit.is_code or before.is_code))):
             block = f"{before.block}\n\n{unit.block}" if before.block else unit.block
             units[-1] = replace(before, end=unit.end, block=block, is_code=unit.is_code)
         else:
             units.append(unit)
     return [one for one in units if one.block or not one.text.endswith((":", "?"))]
-
-
-# --- documents ------------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -170,12 +168,8 @@ def _parts(tokens: "Sequence[Token]", owner: "Token") -> Iterator[tuple[int, int
     """The lines of the items of a list, or of the rows of a table below its head."""
     wanted, level = ("tr_open", 2) if owner.type == "table_open" else ("list_item_open", 1)
     end = owner.map[1] if owner.map else 0
-    for token in tokens:
-        if token.map is None:
-            continue
-        if token.map[0] >= end:
-            return
-        if token.type == wanted and token.level == level:
+    for token in takewhile(lambda one: one.map is None or one.map[0] < end, tokens):
+        if token.map and token.type == wanted and token.level == level:
             yield token.map[0], token.map[1]
 
 
@@ -216,10 +210,7 @@ def _as_markdown(rows: Sequence[str]) -> list[str]:
 def _deeper(rows: Sequence[str], place: int) -> Iterator[str]:
     """The rows below one that are blank or stand further right."""
     depth = len(rows[place]) - len(rows[place].lstrip())
-    for row in rows[place + 1 :]:
-        if row.strip() and len(row) - len(row.lstrip()) <= depth:
-            return
-        yield row
+    return takewhile(lambda row: not row.strip() or len(row) - len(row.lstrip()) > depth, rows[place + 1 :])
 
 
 def _head(directive: Match[str]) -> str:
@@ -271,9 +262,6 @@ def _clean(text: str) -> str:
     return " ".join(_EMPHASIS.sub(r"\1", _without_markup(text)).split())
 
 
-# --- code -----------------------------------------------------------------------------------------------------------
-
-
 def _definition(rows: Sequence[str], hit: PassageHit) -> Unit:
     """A definition of Python: its head and what its docstring and comments say; statements are only code."""
     source = dedent("\n".join(rows))
@@ -281,22 +269,19 @@ def _definition(rows: Sequence[str], hit: PassageHit) -> Unit:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return Unit(hit.start, hit.end, _clean(comments), _fenced(source, "python"), True, _cut(rows[0].strip()))
+        return _code_unit(hit, hit.start, _clean(comments), source, rows[0])
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == hit.name:
-            said = ast.get_docstring(node) or ""
-            code = source.split("\n")
-            first = node.body[0]
+            code, first = source.split("\n"), node.body[0]
             head = " ".join(row.partition("  #")[0].strip() for row in code[node.lineno - 1 : first.lineno - 1])
             head = head or code[node.lineno - 1][: first.col_offset].strip()
             head = head.replace("( ", "(").replace(", )", ")").replace(" )", ")").removesuffix(":")
-            line = hit.start + node.lineno - 1
-            return Unit(line, hit.end, said or comments, _fenced(source, "python"), True, _cut(head))
-    said = ast.get_docstring(tree) or comments
-    code = next((row for row in rows if hit.name and row.startswith(hit.name)), "")
-    line = hit.start + (rows.index(code) if code else 0)
-    return Unit(line, hit.end, said, _fenced(source, "python"), True, _cut(code.strip()))
+            return _code_unit(hit, hit.start + node.lineno - 1, ast.get_docstring(node) or comments, source, head)
+    line = next((number for number, row in enumerate(rows) if hit.name and row.startswith(hit.name)), None)
+    head = "" if line is None else rows[line]
+    return _code_unit(hit, hit.start + (line or 0), ast.get_docstring(tree) or comments, source, head)
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= _SIGNATURE else f"{line[: _SIGNATURE - 1]}…"
+def _code_unit(hit: PassageHit, line: int, text: str, source: str, head: str) -> Unit:
+    """Code as a unit that begins in `line`."""
+    return Unit(line, hit.end, text, _fenced(source, "python"), True, one_line(head, longest=_SIGNATURE))

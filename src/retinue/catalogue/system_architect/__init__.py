@@ -4,6 +4,6 @@ It counts imports, circles, broken layer rules, and churn times complexity, each
 of the project. What should be done about it is for people and models to say.
 """
 
-from retinue.catalogue.system_architect.agent import SystemArchitect
+from .agent import SystemArchitect
 
 __all__ = ["SystemArchitect"]

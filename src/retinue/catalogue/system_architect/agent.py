@@ -1,29 +1,28 @@
 """The agent itself: typed skills over the source of a project. What is found out stands in the modules beside."""
 
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._choosing import needs_model, without_model
-from retinue.catalogue.system_architect.parameters import HotspotScope, LayerScope, QuestionText, Scope
-from retinue.catalogue.system_architect.results import Architecture, Assessment, RestructuringOptions
 from retinue.contract.definition import Sample, ThinkingBounds
-from retinue.contract.facts import Facts
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.task import Task
 
-if TYPE_CHECKING:
-    from os import PathLike
+from .parameters import Architecture, Assessment, HotspotScope, LayerScope, QuestionText, RestructuringOptions, Scope
+from .work import read_components, work
 
+if TYPE_CHECKING:
     from retinue.llm.models import Models
-    from retinue.tools.workspace import Workspace
 
 __all__ = ["SystemArchitect"]
 
 _DOCUMENTS: Final = "What do the documents say about the architecture?"
 """The words of the request are left out: what documents call things is not what somebody asks in passing."""
+_WHO_DEPENDS: Final = {"question": "which component depends on which"}
 _WHO_USES_WHOM: Final[JsonMapping] = {
     "components": [{"name": "agents", "files": 12, "lines": 1800, "complexity": 310, "fan_in": 3, "fan_out": 1,
                     "instability": 0.25}],
@@ -80,21 +79,12 @@ _EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-def _facts(workspace: "Workspace") -> Facts:
-    """The components that there are."""
-    from retinue.catalogue.system_architect.work import read_components  # noqa: PLC0415 - when it is needed
-
-    return read_components(workspace)
-
-
 _READS: Final[dict[str, Any]] = {
-    "output": Architecture,
     "instruction_field": "question",
     "effects": ("read",),
     "timeout_s": 120,
-    "facts": _facts,
+    "facts": read_components,
 }
-_WEIGHS: Final[dict[str, Any]] = {**_READS, "output": RestructuringOptions}
 
 
 @retinue.agent(
@@ -116,20 +106,15 @@ class SystemArchitect:
         cache_dir: Where what was read of a tree is kept between runs; None keeps nothing.
     """
 
-    def __init__(self, models: "Models | None" = None, *, cache_dir: "str | PathLike[str] | None" = None) -> None:
+    def __init__(self, models: "Models | None" = None, *, cache_dir: str | PathLike[str] | None = None) -> None:
         self.models = models
-        self._cache_dir = None if cache_dir is None else Path(cache_dir)
+        self.cache_dir = None if cache_dir is None else Path(cache_dir)
 
     @retinue.skill(
         **_READS,
+        output=Architecture,
         examples=_EXAMPLES["dependencies"],
-        samples=(
-            Sample(
-                title="Who uses whom",
-                parameters={"question": "which component depends on which"},
-                answer=_WHO_USES_WHOM,
-            ),
-        ),
+        samples=(Sample(title="Who uses whom", parameters=_WHO_DEPENDS, answer=_WHO_USES_WHOM),),
     )
     async def dependencies(self, scope: Scope, run: RunContext) -> Reply:
         """Tells which component of the project depends on which, by its imports.
@@ -137,22 +122,20 @@ class SystemArchitect:
         Use it to see how the source is put together, what a part depends on, or who uses it. Returns components with
         fan-in, fan-out and instability, and each dependency with its place.
         """
-        return await self._work("dependencies", scope, run)
+        return (await work("dependencies", scope, run, self.cache_dir)).reply()
 
-    @retinue.skill(
-        **_READS,
-        examples=_EXAMPLES["cycles"],
-    )
+    @retinue.skill(**_READS, output=Architecture, examples=_EXAMPLES["cycles"])
     async def cycles(self, scope: Scope, run: RunContext) -> Reply:
         """Finds circular dependencies between components and between files.
 
         Use it when imports go round in a circle, or before a module is split. Returns each circle, the shortest first,
         with the place of every import in it.
         """
-        return await self._work("cycles", scope, run)
+        return (await work("cycles", scope, run, self.cache_dir)).reply()
 
     @retinue.skill(
         **_READS,
+        output=Architecture,
         examples=_EXAMPLES["layers"],
         samples=(Sample(title="Layers of its own", parameters=_OWN_LAYERS),),
     )
@@ -162,35 +145,30 @@ class SystemArchitect:
         Use it to find imports that go up, sideways or where they are forbidden. Returns every violation with its rule
         and place.
         """
-        return await self._work("layers", scope, run)
+        return (await work("layers", scope, run, self.cache_dir)).reply()
 
-    @retinue.skill(
-        **_READS,
-        examples=_EXAMPLES["hotspots"],
-    )
+    @retinue.skill(**_READS, output=Architecture, examples=_EXAMPLES["hotspots"])
     async def hotspots(self, scope: HotspotScope, run: RunContext) -> Reply:
         """Finds the source files that are complex and changed often, by churn times complexity.
 
         Use it to see where refactoring pays. Returns files with their commits, complexity and hardest function.
         """
-        return await self._work("hotspots", scope, run)
+        return (await work("hotspots", scope, run, self.cache_dir)).reply()
 
-    @retinue.skill(
-        **_READS,
-        examples=_EXAMPLES["overview"],
-    )
+    @retinue.skill(**_READS, output=Architecture, examples=_EXAMPLES["overview"])
     async def overview(self, scope: Scope, run: RunContext) -> Reply:
         """Sums up the architecture of the project in figures: components, circles, broken layer rules and hotspots.
 
         Use it for a first look at how a codebase is built. Returns the main facts of each.
         """
-        return await self._work("overview", scope, run)
+        return (await work("overview", scope, run, self.cache_dir)).reply()
 
     @retinue.skill(
         description="Weighs ways to mend what the figures of the project show: what to change, why, and what it risks,"
         " each reason held against components, circles, broken rules and hotspots. Use it to decide how to restructure"
         " a codebase. Returns two to four options with the places they rest on; a model proposes them.",
-        **_WEIGHS,
+        **_READS,
+        output=RestructuringOptions,
         unavailable=needs_model,
         thinks="must",
         thinks_within=ThinkingBounds(requests=6, tokens_in=30_000, tokens_out=3_000),
@@ -198,16 +176,13 @@ class SystemArchitect:
     )
     async def options(self, scope: Scope, task: Task, run: RunContext) -> Reply:
         """Has a model weigh ways to mend what the figures of the project show."""
-        models = self.models
-        if models is None or needs_model(self):
+        if self.models is None or not self.models.configured:
             raise without_model("options")
-        facts = await self._work("options", scope, run)
-        from retinue.catalogue.system_architect.options import with_options  # noqa: PLC0415 - when it is needed
+        from .options import with_options  # noqa: PLC0415 - other skills need no model
 
-        question = scope.question or task.instruction
-        return await with_options(
-            facts, models, question=question, definition=SystemArchitect.definition, task=task, run=run
-        )
+        report = await work("options", scope, run, self.cache_dir)
+        definition, question = SystemArchitect.definition, scope.question or task.instruction
+        return await with_options(report, self.models, question, definition=definition, task=task, run=run)
 
     @retinue.skill(
         description="Has the whole project assessed from every side at once: its structure, its hotspots, its tests"
@@ -237,8 +212,3 @@ class SystemArchitect:
             ),
         )  # fmt: skip
         return Plan(goal=whole["question"] or "Assess the project", nodes=nodes)
-
-    async def _work(self, skill: str, scope: Scope, run: RunContext) -> Reply:
-        from retinue.catalogue.system_architect.work import work  # noqa: PLC0415 - when it is needed
-
-        return await work(skill, scope, run, self._cache_dir)

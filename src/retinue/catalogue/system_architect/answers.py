@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from retinue.catalogue._prose import code, first_of, one_line, quote
 from retinue.catalogue._report import Report, plural
@@ -31,6 +31,10 @@ class Facts:
     parts: Graph
     names: Mapping[str, str]
     target: str = ""
+
+    def is_about(self, nodes: Sequence[str]) -> bool:
+        """Whether what is asked about is among some components or files."""
+        return not self.target or self.target in {self.names.get(node, node) for node in nodes}
 
 
 class Churn(NamedTuple):
@@ -79,52 +83,34 @@ def _say_one(target: str, edges: Sequence[Dependency], report: Report) -> None:
     outward = [(one.target, one.place) for one in edges if one.source == target]
     inward = [(one.source, one.place) for one in edges if one.target == target]
     for verb, others in (("depends on", outward), ("is used by", inward)):
-        if not others:
-            report.say("dependencies", f"{{}} {verb} no other component.", code(target))
-            continue
+        count = f"{plural(len(others), 'component')}: " if others else "no other component"
         names = first_of([code(name) for name, _ in others], 20)
-        template = f"{{}} {verb} {plural(len(others), 'component')}: {{}}."
-        report.say("dependencies", template, code(target), names, source=others[0][1])
+        source = others[0][1] if others else ""
+        report.say("dependencies", f"{{}} {verb} {count}{{}}.", code(target), names, source=source)
 
 
 def say_cycles(facts: Facts, report: Report, *, brief: bool = False) -> None:
     """Every shortest circle, of components and of files."""
-    rows: list[JsonMapping] = []
+    found_circles: list[JsonMapping] = []
+    rows: list[tuple[str, str, int, bool, str]] = []
     for level, graph in (("component", facts.parts), ("file", facts.files)):
         following = graph.following()
-        found = [graph.along(one) for one in circles(following) if _is_near(one, facts, level)]
-        groups = [one for one in tangles(following) if _is_near(one, facts, level)]
+        found = [graph.along(one) for one in circles(following) if facts.is_about(one)]
+        groups = [one for one in tangles(following) if facts.is_about(one)]
         count = plural(len(groups), "group")
         text = f"{count} of {level}s that depend on each other; the largest has {len(groups[0])}." if groups else ""
         report.say("cycles", text or f"No circle of {level}s.", source=found[0][0].place if found else "")
         for edges in found[: 1 if brief else _TOLD]:
             _say_circle(edges, report)
-        rows += [
-            {
-                "level": level,
-                "path": [one.source for one in edges],
-                "deferred": any(one.when == "deferred" for one in edges),
-                "edges": [_import(one) for one in edges],
-            }
-            for edges in found
-        ]
-    report.figures["cycles"] = rows[:_LISTED]
-    report.about([str(name) for row in rows for name in row["path"]])
-    report.table(
-        "Circles",
-        ("level", "circle", "length", "only at run time", "place"),
-        [
-            (row["level"], " → ".join([*row["path"], row["path"][0]]), len(row["path"]), row["deferred"],
-             row["edges"][0]["place"])
-            for row in rows
-        ],
-        note="One that holds only at run time is broken at import by an import inside a function.",
-    )  # fmt: skip
-
-
-def _is_near(names: Sequence[str], facts: Facts, level: str) -> bool:
-    components = names if level == "component" else [facts.names[name] for name in names]
-    return not facts.target or facts.target in components
+        for edges in found:
+            path, deferred = [one.source for one in edges], any(one.when == "deferred" for one in edges)
+            report.about(path)
+            found_circles.append({"level": level, "path": path, "deferred": deferred, "edges": [*map(_import, edges)]})
+            rows.append((level, " → ".join([*path, path[0]]), len(path), deferred, edges[0].place))
+    report.figures["cycles"] = found_circles[:_LISTED]
+    columns = ("level", "circle", "length", "only at run time", "place")
+    note = "One that holds only at run time is broken at import by an import inside a function."
+    report.table("Circles", columns, rows, note=note)
 
 
 def _say_circle(edges: Sequence[Dependency], report: Report) -> None:
@@ -139,50 +125,45 @@ def _say_circle(edges: Sequence[Dependency], report: Report) -> None:
 def say_hotspots(facts: Facts, churn: Churn, report: Report, *, limit: int, brief: bool = False) -> None:
     """Files that are complex and often changed, by the product of both."""
     if churn.commits is None:
+        gap = churn.gap.rstrip(".")
         if brief:
-            report.note("Hotspots need the history, and {}.", quote(churn.gap.rstrip(".")))
+            report.note("Hotspots need the history, and {}.", quote(gap))
         else:
-            message = f"Hotspots need the history, and {churn.gap.rstrip('.')}."
-            report.reject(message, hint="Ask in a git repository that has commits.")
+            report.reject(f"Hotspots need the history, and {gap}.", hint="Ask in a git repository that has commits.")
         return
-    rows = [
+    found = [
         _hotspot(path, churn.commits[path], structure)
         for path, structure in facts.structures.items()
-        if path in churn.commits and facts.target in ("", facts.names[path]) and structure.complexity
+        if path in churn.commits and facts.is_about([path]) and structure.complexity
     ]
-    rows = sorted(rows, key=lambda row: (-row["score"], row["file"]))[:limit]
-    report.figures["hotspots"] = rows
-    for one in rows[: 2 if brief else _TOLD]:
-        hardest = one["hardest"]
-        text = f"{{}} was changed in {plural(one['commits'], 'commit')} and has a complexity of {one['complexity']:,}"
-        text += f"; its hardest function is {{}} ({hardest['complexity']})."
-        pieces = code(one["file"]), code(hardest["name"])
-        report.say("hotspot", text, *pieces, source=f"{one['file']}:{hardest['line']}")
-    if not rows:
+    found = report.figures["hotspots"] = sorted(found, key=lambda row: (-row["score"], row["file"]))[:limit]
+    rows: list[tuple[Any, ...]] = []
+    for one in found:
+        path, hardest = one["file"], one["hardest"]
+        place = f"{path}:{hardest['line']}"
+        if len(rows) < (2 if brief else _TOLD):
+            text = f"{{}} was changed in {plural(one['commits'], 'commit')} and has a complexity of "
+            text += f"{one['complexity']:,}; its hardest function is {{}} ({hardest['complexity']})."
+            report.say("hotspot", text, code(path), code(hardest["name"]), source=place)
+        rows.append((path, one["commits"], one["complexity"], one["score"], hardest["name"], place))
+    if not found:
         report.say("hotspot", "No source file was changed in the time asked about.")
     if churn.gap:
         report.note(f"Only the newest commits are counted: {churn.gap}.")
-    report.about([one["file"] for one in rows])
-    report.table(
-        "Hotspots",
-        ("file", "commits", "complexity", "score", "hardest function", "place"),
-        [
-            (one["file"], one["commits"], one["complexity"], one["score"], one["hardest"]["name"],
-             f"{one['file']}:{one['hardest']['line']}")
-            for one in rows
-        ],
-        note="The score is commits times complexity; complexity counts the paths through each function (McCabe).",
-    )  # fmt: skip
+    report.about([one["file"] for one in found])
+    columns = ("file", "commits", "complexity", "score", "hardest function", "place")
+    note = "The score is commits times complexity; complexity counts the paths through each function (McCabe)."
+    report.table("Hotspots", columns, rows, note=note)
 
 
 def _hotspot(path: str, commits: int, structure: Structure) -> JsonMapping:
-    functions = structure.functions or [Function("the module itself", 1, structure.loose)]
+    hardest = max(structure.functions, key=lambda one: one.complexity, default=None)
     return {
         "file": path,
         "commits": commits,
         "complexity": structure.complexity,
         "score": commits * structure.complexity,
-        "hardest": max(functions, key=lambda one: one.complexity)._asdict(),
+        "hardest": (hardest or Function("the module itself", 1, structure.loose))._asdict(),
     }
 
 
@@ -201,9 +182,9 @@ def say_violations(
         return
     stated = f"{plural(len(rules), 'rule')} ({', '.join(dict.fromkeys(one_line(rule.origin) for rule in rules))})"
     if found:
+        breaks = plural(len(found), "import breaks", "imports break")
         number = len({id(rule) for rule, _, _ in found})
-        verb = "breaks" if len(found) == 1 else "break"
-        report.say("layers", f"{plural(len(found), 'import')} {verb} {number} of {stated}.", source=found[0][1].place)
+        report.say("layers", f"{breaks} {number} of {stated}.", source=found[0][1].place)
     else:
         report.say("layers", f"All imports keep {stated}.")
     for _, one, reason in found[: 2 if brief else _TOLD]:

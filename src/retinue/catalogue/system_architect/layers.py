@@ -51,27 +51,20 @@ class Rule:
             return ""
         if any(_is_any(left, one.importer) and _is_any(right, one.imported) for left, right in self.ignored):
             return ""
-        if self.layers:
-            return self._against_layers(one)
-        source = _first(self.sources, one.importer)
-        target = _first(self.targets, one.imported) if source else ""
-        return f"`{source}` may not import `{target}`" if target not in ("", source) else ""
-
-    def _against_layers(self, one: "RuleImport") -> str:
-        above = self._layer(one.importer)
-        below = self._layer(one.imported) if above else None
-        if above is None or below is None:
-            return ""
-        (high, source), (low, target) = above, below
-        if low < high:
+        if not self.layers:
+            source = _first(self.sources, one.importer)
+            target = _first(self.targets, one.imported) if source else ""
+            return f"`{source}` may not import `{target}`" if target not in ("", source) else ""
+        high, source = self._layer(one.importer)
+        low, target = self._layer(one.imported) if source else (0, "")
+        if source and target and low < high:
             return f"`{target}` is above `{source}`"
-        if low == high and source != target and not self.open_siblings:
-            return f"`{source}` and `{target}` are neighbours"
-        return ""
+        is_beside = source and target and low == high and source != target and not self.open_siblings
+        return f"`{source}` and `{target}` are neighbours" if is_beside else ""
 
-    def _layer(self, names: frozenset[str]) -> tuple[int, str] | None:
+    def _layer(self, names: frozenset[str]) -> tuple[int, str]:
         found = ((number, _first(layer, names)) for number, layer in enumerate(self.layers))
-        return next((one for one in found if one[1]), None)
+        return next((one for one in found if one[1]), (0, ""))
 
 
 class RuleImport(NamedTuple):
@@ -145,10 +138,9 @@ def _rules(key: str, contract: Mapping[str, Any], file: str, *, typing: bool) ->
 
 def _list(value: object) -> list[str]:
     """A TOML list, or the lines of an INI value without comments."""
-    if isinstance(value, list):
-        return [str(one).strip() for one in cast("list[object]", value) if str(one).strip()]
-    lines = [line.strip() for line in value.split("\n")] if isinstance(value, str) else []
-    return [line for line in lines if line and not line.startswith("#")]
+    rows = cast("list[object]", value) if isinstance(value, list) else []
+    lines = value.split("\n") if isinstance(value, str) else map(str, rows)
+    return [line for one in lines if (line := one.strip()) and not line.startswith("#")]
 
 
 def _toml(workspace: Workspace, file: str, *keys: str) -> dict[str, Any]:

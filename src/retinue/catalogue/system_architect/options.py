@@ -11,19 +11,19 @@ from pydantic import Field
 
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.prompted.fence import RULE, fenced
-from retinue.catalogue._choosing import model_for
-from retinue.catalogue._prose import Prose, code, one_line, quote
+from retinue.catalogue._choosing import thinker_for
+from retinue.catalogue._prose import Prose, code, first_of, one_line, quote
+from retinue.catalogue._report import Report
 from retinue.contract.definition import Definition
-from retinue.contract.event import Decision, Progress
+from retinue.contract.event import Progress
 from retinue.contract.model import JsonMapping, Many, Model
-from retinue.contract.result import Warned
+from retinue.contract.result import Usage
 from retinue.contract.sanitize import printable
 from retinue.contract.task import Task
 from retinue.errors import RetinueError
 from retinue.llm.models import Models
 from retinue.llm.port import AnswerShape
 from retinue.orchestration.citing import Piece, objection
-from retinue.orchestration.thinker import Thinker
 
 __all__ = ["ProposedOption", "ProposedOptions", "with_options"]
 
@@ -65,21 +65,18 @@ class ProposedOptions(Model):
 
 
 async def with_options(
-    facts: Reply, models: Models, *, question: str, definition: Definition, task: Task, run: RunContext
+    report: Report, models: Models, question: str, *, definition: Definition, task: Task, run: RunContext
 ) -> Reply:
-    """The reply `facts` with options in front; without any that hold, with why."""
-    data = cast("JsonMapping", facts.data)
-    data["options"] = []
-    if facts.fault is not None:
-        return facts
+    """The reply of `report` with options in front; without any that hold, with why."""
+    report.figures["options"] = []
+    if report.unanswered is not None:
+        return report.reply()
     try:
-        chosen = model_for(task, models, definition)
-        model = models.get(chosen.name)
+        thinker = thinker_for(task, models, definition, run, purpose="for options")
     except RetinueError as error:
-        return _without_options(facts, error.message)
-    run.emit(Decision("model", f"`{chosen.name}` is asked for options: {chosen.why}."))
-    run.emit(Progress("weighing options", chosen.name))
-    known = {piece.id: piece for piece in _pieces(data)}
+        return _without_options(report, error.message)
+    run.emit(Progress("weighing options", thinker.model.name))
+    known = {piece.id: piece for piece in _pieces(report)}
 
     def judged(answer: JsonMapping) -> list[tuple[ProposedOption, str]]:
         options = ProposedOptions.model_validate(answer).options
@@ -90,35 +87,35 @@ async def with_options(
         wrong = [f"The `why` of {one.title!r}: {why}" for one, why in judged(answer) if why]
         return wrong if len(wrong) == len(judged(answer)) else []
 
-    thinker = Thinker(model, run.purse, run.deadline_ns, task.thinking, run.now)
     schema, about = ProposedOptions.model_json_schema(), "Ways to mend what the figures show."
-    shape, prompt = AnswerShape(schema, name="options", description=about), _prompt(question, known.values())
+    shape = AnswerShape(schema, name="options", description=about)
+    prompt = _prompt(question, known.values())
     thought = await thinker.ask(f"{_INSTRUCTIONS}\n{RULE}", prompt, shape, judge=judge, max_tokens=3_000)
-    facts.usage = thought.usage
-    data |= {"model": thought.model} if thought.model else {}
+    report.figures |= {"model": thought.model} if thought.model else {}
     if thought.data is None:
-        return _without_options(facts, thought.refused)
+        return _without_options(report, thought.refused, usage=thought.usage)
     proposed = judged(thought.data)
-    data["options"] = [one.row(known) for one, why in proposed if not why]
-    dropped = data["dropped"] = [{"title": one_line(one.title), "reason": why} for one, why in proposed if why]
+    options = report.figures["options"] = [one.row(known) for one, why in proposed if not why]
+    dropped = report.figures["dropped"] = [
+        {"title": one_line(one.title), "reason": why} for one, why in proposed if why
+    ]
     notes = [Prose("{} was left out: {}.", (quote(one["title"]), quote(one["reason"].rstrip(".")))) for one in dropped]
-    if not data["options"]:
-        return _without_options(facts, f"none of what it proposed rests on the {len(known)} figures", notes)
+    if not options:
+        reason = f"none of what it proposed rests on the {len(known)} figures"
+        return _without_options(report, reason, notes, usage=thought.usage)
     by = Prose("{} proposed this; what speaks for it was held against the figures.", (code(thought.model),))
-    lines = [line for number, option in enumerate(data["options"], 1) for line in _lines(number, option)]
-    return _in_front(facts, lines, [by, *notes])
+    lines = [line for number, option in enumerate(options, 1) for line in _lines(number, option)]
+    return _in_front(report, lines, [by, *notes], usage=thought.usage)
 
 
-def _pieces(data: JsonMapping) -> Iterator[Piece]:
+def _pieces(report: Report) -> Iterator[Piece]:
     """What may be cited: the sentences of the facts, then the rows of their tables."""
-    texts = [(str(one["content"]), str(one["source"])) for one in cast("list[JsonMapping]", data["findings"])]
-    for table in cast("list[JsonMapping]", data["tables"]):
-        names = [str(column["name"]) for column in cast("list[JsonMapping]", table["columns"])]
-        for row in cast("list[list[object]]", table["rows"]):
-            cells = dict(zip(names, row, strict=True))
-            place = str(cells.get("place") or cells.get("file") or "")
-            text = "; ".join(f"{name}: {cell}" for name, cell in cells.items() if cell is not None)
-            texts.append((f"{table['title']}: {text}", place))
+    texts = [(one.prose.plain(), one.source) for one in report.statements if one.source]
+    for table in report.tables:
+        for row in table.rows:
+            cells = {column.name: cell for column, cell in zip(table.columns, row, strict=True) if cell is not None}
+            text = "; ".join(f"{name}: {cell}" for name, cell in cells.items())
+            texts.append((f"{table.title}: {text}", str(cells.get("place") or cells.get("file") or "")))
     for number, (text, source) in enumerate(texts[:_MOST], 1):
         yield Piece(f"f{number}", "system_architect", one_line(text, longest=_LONGEST), one_line(source))
 
@@ -129,27 +126,26 @@ def _prompt(question: str, pieces: Iterable[Piece]) -> str:
     return f"The question:\n{question}\n\nThe figures:\n{fenced(listed, 'the source of the project')}"
 
 
-def _without_options(facts: Reply, reason: str, notes: Sequence[Prose] = ()) -> Reply:
+def _without_options(report: Report, reason: str, notes: Sequence[Prose] = (), *, usage: Usage | None = None) -> Reply:
     """The facts, and why there are no options."""
-    message = f"There are no options: {one_line(reason)}"
     recovery = "Decide by the figures, or ask again."
-    facts.warnings = (*facts.warnings, Warned(type="degraded_analysis", message=message, recovery=recovery))
-    facts.outcome = "partial"
-    return _in_front(facts, [Prose("There are no options: {}", (quote(reason),))], notes)
+    report.warn("degraded_analysis", f"There are no options: {one_line(reason)}", impact="", recovery=recovery)
+    return _in_front(report, [Prose("There are no options: {}", (quote(reason),))], notes, usage=usage)
 
 
-def _in_front(facts: Reply, lines: Sequence[Prose], notes: Sequence[Prose]) -> Reply:
+def _in_front(report: Report, lines: Sequence[Prose], notes: Sequence[Prose], *, usage: Usage | None) -> Reply:
+    facts = report.reply(usage=usage)
     data = cast("JsonMapping", facts.data)
-    data["answer"] = "\n".join([*(line.plain() for line in lines), str(data["answer"])])
-    data["notes"] = [*(note.plain() for note in notes), *cast("list[str]", data["notes"])]
+    data["answer"] = "\n".join([*(line.plain() for line in lines), data["answer"]])
+    data["notes"] = [*(note.plain() for note in notes), *data["notes"]]
     blocks = [*(line.markdown() for line in lines), *(note.markdown() for note in notes), facts.content]
     facts.content = "\n\n".join(filter(None, blocks))
     return facts
 
 
 def _lines(number: int, option: JsonMapping) -> Iterator[Prose]:
-    places = tuple(code(place) for place in cast("list[str]", option["places"]))
-    where = f" ({', '.join(['{}'] * len(places))})" if places else ""
+    places = [code(place) for place in option["places"]]
+    where = Prose(" ({})", (first_of(places, len(places)),)) if places else ""
     yield Prose(f"Option {number}, {{}}: {{}}", (quote(option["title"]), quote(option["change"], longest=_LONGEST)))
-    yield Prose(f"It rests on this: {{}}{where}", (quote(option["why"], longest=_LONGEST), *places))
+    yield Prose("It rests on this: {}{}", (quote(option["why"], longest=_LONGEST), where))
     yield Prose("Its risk: {}", (quote(option["risk"], longest=_LONGEST),))

@@ -8,23 +8,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from retinue.agents.port import Reply, RunContext
+from retinue.agents.port import RunContext
 from retinue.catalogue._aside import is_aside
 from retinue.catalogue._prose import quote
 from retinue.catalogue._remembered import Rows
 from retinue.catalogue._report import Report
 from retinue.catalogue._tree import TreeReading, read_tree
 from retinue.catalogue._watch import Watch, in_watched_thread
-from retinue.catalogue.system_architect.answers import (
-    Churn,
-    Facts,
-    say_cycles,
-    say_dependencies,
-    say_hotspots,
-    say_violations,
-)
-from retinue.catalogue.system_architect.layers import Rule, RuleImport, broken, layers_of, read_rules
-from retinue.catalogue.system_architect.parameters import HotspotScope, LayerScope, Scope
 from retinue.contract.event import Progress
 from retinue.contract.facts import Facts as ParameterFacts
 from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
@@ -33,6 +23,7 @@ from retinue.tools.git.commit_index import CommitIndex, Selection
 from retinue.tools.structure import (
     Resolver,
     Structure,
+    absolute_name,
     component_names,
     connect,
     grouped,
@@ -42,6 +33,10 @@ from retinue.tools.structure import (
 )
 from retinue.tools.tree import glob, list_files
 from retinue.tools.workspace import Workspace
+
+from .answers import Churn, Facts, say_cycles, say_dependencies, say_hotspots, say_violations
+from .layers import Rule, RuleImport, broken, layers_of, read_rules
+from .parameters import HotspotScope, LayerScope, Scope
 
 __all__ = ["read_components", "structures", "work"]
 
@@ -55,8 +50,8 @@ _LARGEST: Final = 2 * 1024 * 1024
 _COMPONENTS: Final = 2_000
 
 
-async def work(skill: str, scope: Scope, run: RunContext, cache_dir: Path | None) -> Reply:
-    """Do one skill; what was read is kept in `cache_dir` between runs.
+async def work(skill: str, scope: Scope, run: RunContext, cache_dir: Path | None) -> Report:
+    """Report what one skill finds; what was read is kept in `cache_dir` between runs.
 
     Raises:
         DeadlineExceeded: Time was up before anything was read.
@@ -95,18 +90,16 @@ def _answer(
     workspace: Workspace,
     watch: Watch,
     cache_dir: Path | None,
-) -> Reply:
+) -> Report:
     # Not watched: it takes a tenth of what reading took, and without it nothing could be handed over.
     report = Report(figures={"components": [], "edges": [], "cycles": [], "hotspots": [], "violations": []})
     files = {path: structure for path, structure in reading.files.items() if not structure.error}
-    broken_files = [(path, one.error_line, one.error) for path, one in reading.files.items() if one.error]
-    report.tell_gaps([*reading.skipped, *broken_files], reading.left, near=scope.target)
-    for note in reading.notes:
-        report.note("{}", quote(note))
+    reading.skipped += [(path, one.error_line, one.error) for path, one in reading.files.items() if one.error]
+    reading.tell_gaps(report, near=scope.target)
     if not files:
         hint = "Name a project with Python, JavaScript, TypeScript, Rust or Go; `include_tests` counts tests too."
         report.reject("No source files were found that can be read.", hint=hint)
-        return report.reply()
+        return report
     resolver = Resolver(files, _manifests(workspace, files))
     graph = connect(files, resolver)
     names = component_names(files, scope.detail, scope.depth)
@@ -122,7 +115,7 @@ def _answer(
         limit, since = (scope.limit, scope.since) if isinstance(scope, HotspotScope) else (_HOTSPOTS, "")
         churn = Churn(None, "time was up") if reading.left else _churn(facts, workspace, watch, cache_dir, since)
         say_hotspots(facts, churn, report, limit=limit, brief=is_overview)
-    return report.reply()
+    return report
 
 
 def _churn(facts: Facts, workspace: Workspace, watch: Watch, cache_dir: Path | None, since: str) -> Churn:
@@ -206,7 +199,7 @@ def _imports(facts: Facts, resolver: Resolver) -> Iterator[RuleImport]:
             for target in targets:
                 yield RuleImport(known[path], known[target], path, target, place, typing)
             if not targets:
-                outside = resolver.absolute(one.target, path)
+                outside = absolute_name(one.target, path)
                 yield RuleImport(known[path], frozenset({outside}), path, outside, place, typing)
 
 

@@ -7,8 +7,9 @@ nothing is run.
 from retinue.tools.structure.cycles import circles, tangles
 from retinue.tools.structure.extract import is_source, structure_of
 from retinue.tools.structure.graph import Component, Dependency, Graph, component_names, connect, grouped
+from retinue.tools.structure.python import parse_python, unreadable
 from retinue.tools.structure.records import Function, Import, Structure, When
-from retinue.tools.structure.resolve import Resolver, python_names
+from retinue.tools.structure.resolve import Resolver, absolute_name, python_names
 
 __all__ = [
     "Component",
@@ -19,12 +20,15 @@ __all__ = [
     "Resolver",
     "Structure",
     "When",
+    "absolute_name",
     "circles",
     "component_names",
     "connect",
     "grouped",
     "is_source",
+    "parse_python",
     "python_names",
     "structure_of",
     "tangles",
+    "unreadable",
 ]

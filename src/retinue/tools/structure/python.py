@@ -7,7 +7,7 @@ from typing import Final, TypeAlias, cast
 
 from retinue.tools.structure.records import Function, Import, Structure, When
 
-__all__ = ["read_python"]
+__all__ = ["parse_python", "read_python", "unreadable"]
 
 _Place: TypeAlias = tuple[ast.AST, int, When, str]
 """A node, the number of the function it stands in (0: none), when it runs, and the names around it."""
@@ -27,13 +27,10 @@ _below: dict[type[ast.AST], tuple[str, ...]] = {}
 def read_python(data: bytes) -> Structure:
     """What `data`, a Python file, imports, and how its functions branch. Never raises for what is in it."""
     try:
-        tree = _parsed(data)
-    except SyntaxError as error:
-        return Structure(error=f"it is not Python: {error.msg}", error_line=max(error.lineno or 0, 0))
-    except (RecursionError, MemoryError):
-        return Structure(error="it is nested too deeply to be read")
-    except ValueError as error:
-        return Structure(error=f"it is not Python: {error}")
+        tree = parse_python(data)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        reason, line = unreadable(error)
+        return Structure(error=reason, error_line=line)
     reader = _Reader()
     reader.read(tree)
     lines = sum(1 for line in data.split(b"\n") if line.strip())
@@ -43,7 +40,15 @@ def read_python(data: bytes) -> Structure:
     return Structure(tuple(imports), tuple(sorted(functions, key=lambda one: one.line)), reader.counts[0], lines)
 
 
-def _parsed(data: bytes) -> ast.Module:
+def unreadable(error: Exception) -> tuple[str, int]:
+    """Why a Python file could not be parsed, and on which line; 0 when it has none."""
+    if isinstance(error, SyntaxError):
+        return f"it is not Python: {error.msg}", max(error.lineno or 0, 0)
+    return f"it is not Python: {error}" if isinstance(error, ValueError) else "it is nested too deeply to be read", 0
+
+
+def parse_python(data: bytes) -> ast.Module:
+    """The syntax tree of a Python file; in one thread at a time, and without warnings."""
     # Bytes, so that the parser itself finds the encoding that the file declares (PEP 263).
     with _PARSING, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an invalid escape is its author's business

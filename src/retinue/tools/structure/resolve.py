@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from retinue.tools.structure.records import Import
 
-__all__ = ["Resolver", "python_names"]
+__all__ = ["Resolver", "absolute_name", "python_names"]
 
 _SCRIPTS: Final = (".js", ".mjs", ".cjs", ".jsx")
 _TYPED: Final = (".ts", ".tsx", ".mts", ".cts", ".d.ts")
@@ -47,7 +47,7 @@ class Resolver:
         return [path for path in dict.fromkeys(found) if path != importer]
 
     def _of_python(self, asked: Import, importer: str) -> Iterator[str]:
-        target = self.absolute(asked.target, importer)
+        target = absolute_name(asked.target, importer)
         if not asked.names:
             # `import a.b` runs `a` as well, but what is asked for is `a.b`.
             yield from self._longest(target, importer)
@@ -55,15 +55,6 @@ class Resolver:
         for name in asked.names:
             inner = self._module(f"{target}.{name}" if target else name, importer)
             yield from [inner] if inner else self._longest(target, importer)
-
-    def absolute(self, target: str, importer: str) -> str:
-        """A dotted name without leading dots, as seen from the folder that holds the whole project."""
-        level = len(target) - len(target.lstrip("."))
-        if not level:
-            return target
-        folder = importer.split("/")[:-1]
-        kept = folder[: len(folder) - level + 1]
-        return ".".join([*kept, *([target[level:]] if target[level:] else [])])
 
     def _longest(self, dotted: str, importer: str) -> Iterator[str]:
         parts = dotted.split(".")
@@ -120,6 +111,14 @@ class Resolver:
             if (path := next((one for one in tried if one in self._paths), None)) is not None:
                 yield path
                 return
+
+
+def absolute_name(dotted: str, importer: str) -> str:
+    """A dotted name without leading dots, as seen from the folder that holds the whole project."""
+    name = dotted.lstrip(".")
+    level = len(dotted) - len(name)
+    folders = importer.split("/")[:-1]
+    return ".".join(filter(None, [*folders[: max(len(folders) - level + 1, 0)], name])) if level else name
 
 
 def python_names(path: str, paths: Collection[str]) -> list[str]:
