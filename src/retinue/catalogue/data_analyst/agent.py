@@ -54,10 +54,7 @@ _PRICES: Final[dict[str, Any]] = {
             "source": "sales.csv",
         }
     ],
-    "notes": [],
     "subjects": ["Bern", "Rome"],
-    "tables": [],
-    "charts": [],
     "metrics": {"groups": 2},
     "row_count": 4,
     "sql": 'SELECT "city" AS "city", avg("price") AS "mean price", count(*) AS rows\nFROM \'sales.csv\'\n'

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from retinue.catalogue._report import ReportData
 from retinue.contract.model import Many, Model
-from retinue.contract.table import Chart, Table
 from retinue.contract.table_query import Condition, GroupCondition, Grouping, Measure, Ordering, TableQuery
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "DataRequest",
     "LogRequest",
     "PercentileRequest",
-    "Statement",
     "TableRequest",
 ]
 
@@ -120,23 +119,9 @@ class ComparisonRequest(TableRequest):
     ] = ()
 
 
-class Statement(BaseModel):
-    """One sentence of the answer, with its source: a path, or path:line of a log."""
-
-    topic: str
-    content: str
-    source: str
-
-
-class Analysis(BaseModel):
+class Analysis(ReportData):
     """What a skill has computed."""
 
-    answer: str = Field(description="The answer in plain text, every sentence with its file.")
-    findings: tuple[Statement, ...]
-    notes: tuple[str, ...] = Field(description="What bounds the figures.")
-    subjects: tuple[str, ...] = Field(description="What the rows of the answer are about, in order.")
-    tables: tuple[Table, ...]
-    charts: tuple[Chart, ...]
     metrics: dict[str, float] = Field(description="Single figures by name, exact.")
     row_count: Annotated[int, Field(ge=0, description="Rows read.")]
     matched_rows: Annotated[int, Field(ge=0, description="Rows that fulfil the conditions.")] | None = None
