@@ -12,8 +12,9 @@ settings.register_profile("retinue-ci", settings.get_profile("retinue"), derando
 settings.register_profile("retinue-deep", settings.get_profile("retinue"), max_examples=5_000)
 settings.load_profile(os.environ.get("RETINUE_HYPOTHESIS") or ("retinue-ci" if os.environ.get("CI") else "retinue"))
 
-# Under `nohup` it is ignored, and programs that tests start would inherit that.
+# In the background or under `nohup` they are ignored, and programs that tests start would inherit that.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -80,6 +80,11 @@ def test_it_counts_in_how_many_passages_a_word_stands(tree: Path) -> None:
     with Index(Workspace(tree)) as index:
         index.refresh()
         assert index.holders(["deadline", "quantum", "?"]) == ([1, 0, 0], 11)
+        for number in range(3):
+            (tree / "README.md").write_text(f"# Quantum {number}\n")
+            index.refresh()
+        counts, _ = index.holders(["quantum"])
+        assert counts == [1]  # not one for each of its former states
 
 
 # --- what is searched -----------------------------------------------------------------------------------------------

@@ -20,11 +20,11 @@ from retinue.agents.patterns import fits_path, matches, speaks_of
 from retinue.contract.definition import Effect
 from retinue.contract.names import fold, nearest
 from retinue.contract.text import listed
+from retinue.contract.tool import ToolSpec
 from retinue.errors import InvalidInput
 from retinue.tools.paths import folded
 
 if TYPE_CHECKING:
-    from retinue.contract.tool import ToolSpec
     from retinue.tools.workspace import Workspace
 
 __all__ = ["ALL", "MODES", "READ_ONLY", "Grants", "Mode", "Subject", "ToolRule", "Verdict", "VerdictWord", "mode_from"]
@@ -159,7 +159,7 @@ class Grants:
         default_factory=dict[tuple[str, tuple[Effect, ...]], bool], init=False, repr=False, compare=False
     )
 
-    def offers(self, spec: "ToolSpec") -> bool:
+    def offers(self, spec: ToolSpec) -> bool:
         """Whether the tool is there at all for this agent."""
         key = spec.name, spec.effects
         offered = self._offered.get(key)
@@ -171,7 +171,7 @@ class Grants:
         """Whether somebody with these effects may be called on this agent's behalf."""
         return all(each._touches(effects) for each in self._chain())
 
-    def verdict(self, spec: "ToolSpec", *subjects: Subject | str) -> Verdict:
+    def verdict(self, spec: ToolSpec, *subjects: Subject | str) -> Verdict:
         """Whether a call may be made: the strictest that can be said of anything it is about.
 
         Args:
@@ -247,14 +247,14 @@ class Grants:
             yield each
             each = each.above
 
-    def _has(self, spec: "ToolSpec") -> bool:
+    def _has(self, spec: ToolSpec) -> bool:
         named = self.tools is None or any(fnmatchcase(spec.name, name) for name in self.tools)
         return named and self._touches(spec.effects)
 
     def _touches(self, effects: Collection[Effect]) -> bool:
         return self.effects.issuperset(effects) and not (self.mode == "plan" and "write" in effects)
 
-    def _verdicts(self, spec: "ToolSpec", about: Subject) -> Iterator[Verdict | None]:
+    def _verdicts(self, spec: ToolSpec, about: Subject) -> Iterator[Verdict | None]:
         """What these grants and all above them say of one thing that a call is about."""
         chain = tuple(self._chain())
         if about.incidental:
@@ -263,7 +263,7 @@ class Grants:
         yield chain[-1]._first(spec, about)
         yield from (each._narrowed(spec, about) for each in chain)
 
-    def _first(self, spec: "ToolSpec", about: Subject) -> Verdict:
+    def _first(self, spec: ToolSpec, about: Subject) -> Verdict:
         """What the outermost grants say: their strictest rule, or without one what the mode and the effects do."""
         ruled = self._ruled(spec.name, about)
         if ruled is not None:
@@ -280,7 +280,7 @@ class Grants:
             return Verdict("allow", "edits are allowed in the mode `accept_edits`")
         return Verdict("ask", f"it may {' and '.join(spec.effects)}, and no rule allows it")
 
-    def _narrowed(self, spec: "ToolSpec", about: Subject) -> Verdict | None:
+    def _narrowed(self, spec: ToolSpec, about: Subject) -> Verdict | None:
         """What these grants have against a call that others may have allowed."""
         limits = [ToolRule("allow", name, pattern) for name, pattern in self.only if fnmatchcase(spec.name, name)]
         if limits and not any(_within(limit, spec.name, about) for limit in limits):
@@ -294,7 +294,7 @@ class Grants:
             return Verdict("ask", f"it may {' and '.join(spec.effects)}, and no rule allows it")
         return None
 
-    def _user_allows(self, spec: "ToolSpec", about: Subject) -> bool:
+    def _user_allows(self, spec: ToolSpec, about: Subject) -> bool:
         """Whether a rule of the user's, and not only the mode, lets the call pass."""
         user = tuple(self._chain())[-1]
         ruled = user._ruled(spec.name, about)

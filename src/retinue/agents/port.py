@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, TypeVar
 
 from retinue.agents.grants import Grants
 from retinue.contract.budget import Budget
+from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
@@ -20,7 +21,6 @@ from retinue.contract.result import Artifact, Outcome, Result, Trace, Usage, War
 from retinue.contract.task import Task
 
 if TYPE_CHECKING:
-    from retinue.contract.correction import Correction
     from retinue.contract.event import Body
     from retinue.llm.purse import Purse
     from retinue.tools.workspace import Workspace
@@ -86,7 +86,7 @@ class RunContext(Protocol):
     attempt: int
     deadline_ns: int | None
     budget: Budget
-    correction: "Correction | None"
+    correction: Correction | None
     grants: Grants
     memo: dict[str, Any]
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from retinue.contract.event import KINDS, Event
 from retinue.contract.result import Result
@@ -17,15 +17,13 @@ from retinue.engine.base import RunRecord
 from retinue.engine.history import History, Note
 from retinue.engine.ids import CHILD, unknown_run
 from retinue.engine.owner import Owner
+from retinue.engine.ratings import Rating, forget_rating, ratings_in, write_rating
+from retinue.engine.reader import Reader
 from retinue.engine.record import encode, encode_data
+from retinue.engine.statistics import Facts, facts_in
 from retinue.engine.store import FIRST_NOTE, INSERT, Row, open_to_read, store_error
 from retinue.engine.writer import Writer
 from retinue.errors import InvalidInput, RetinueError
-
-if TYPE_CHECKING:
-    from retinue.engine.ratings import Rating
-    from retinue.engine.reader import Reader
-    from retinue.engine.statistics import Facts
 
 __all__ = ["Journal"]
 
@@ -214,7 +212,7 @@ class Journal:
             return None
         return self._read(lambda reader: reader.result(run), None)
 
-    def facts(self, *, since_ns: int | None = None, newest: int | None = None) -> "Facts":
+    def facts(self, *, since_ns: int | None = None, newest: int | None = None) -> Facts:
         """What all ended runs and their calls took and came to.
 
         Args:
@@ -224,13 +222,11 @@ class Journal:
         Raises:
             RetinueError: The file itself cannot be read.
         """
-        from retinue.engine.statistics import Facts, facts_in  # noqa: PLC0415 - most runs only write
-
         return self._read(lambda reader: facts_in(reader.connection, since_ns=since_ns, newest=newest), Facts())
 
     # Ratings
 
-    def rate(self, run: str, rating: "Rating") -> None:
+    def rate(self, run: str, rating: Rating) -> None:
         """Keep what somebody thought of a run's answer, in place of an earlier rating (P21). Waits for the disk.
 
         Raises:
@@ -238,19 +234,15 @@ class Journal:
             ParseError: Its record cannot be read.
             RetinueError: The file cannot be written.
         """
-        from retinue.engine.ratings import write_rating  # noqa: PLC0415 - most runs only write
-
         self.get(run)
         self._writer.call(lambda connection: write_rating(connection, run, rating))
 
-    def rating(self, run: str) -> "Rating | None":
+    def rating(self, run: str) -> Rating | None:
         """What somebody thought of a run's answer; None when nobody said.
 
         Raises:
             RetinueError: The file itself cannot be read.
         """
-        from retinue.engine.ratings import Rating, ratings_in  # noqa: PLC0415 - most runs only write
-
         return self._read(lambda reader: ratings_in(reader.connection), dict[str, Rating]()).get(run)
 
     # Forgetting
@@ -268,8 +260,6 @@ class Journal:
         """
         if older_than_ns is None and keep is None:
             raise InvalidInput("Nothing says which runs to delete.", hint="Give an age, or how many runs to keep.")
-        from retinue.engine.ratings import forget_rating  # noqa: PLC0415 - most runs only write
-
         self.flush()
         if not self.path.exists():
             return 0
@@ -326,12 +316,10 @@ class Journal:
             rows.append((history.run, FIRST_NOTE - number, "", 0, kind, at_ns, encode_data(value)))
         return rows
 
-    def _reader(self, connection: sqlite3.Connection) -> "Reader":
-        from retinue.engine.reader import Reader  # noqa: PLC0415 - most runs only write
-
+    def _reader(self, connection: sqlite3.Connection) -> Reader:
         return Reader(connection, self._folder, self.path)
 
-    def _read(self, question: "Callable[[Reader], T]", empty: T) -> T:
+    def _read(self, question: Callable[[Reader], T], empty: T) -> T:
         self.flush()
         with self._lock:
             try:

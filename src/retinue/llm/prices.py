@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 from retinue.contract.result import Cost
 from retinue.errors import InvalidInput
 
+from .known import PRICED_AS
+
 if TYPE_CHECKING:
     from datetime import date
 
@@ -136,8 +138,6 @@ def _find(name: str, address: str) -> "tuple[Provider, ModelInfo] | None":
         from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - optional, and 60 ms
     except ImportError:
         return None
-    from .known import PRICED_AS  # noqa: PLC0415 - as above
-
     provider, _, model = name.partition(":")
     try:
         return get_snapshot().find_provider_model(

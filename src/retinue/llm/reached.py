@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .known import ADDRESSES
+
 __all__ = ["ProviderSettings", "address_of"]
 
 
@@ -22,6 +24,4 @@ class ProviderSettings:
 
 def address_of(provider: str, reached: ProviderSettings, environment: Mapping[str, str]) -> str:
     """Where `provider` is asked when that is not its own address: as it is set, or by its own variable; else empty."""
-    from .known import ADDRESSES  # noqa: PLC0415 - most commands ask no provider
-
     return reached.base_url or environment.get(ADDRESSES.get(provider, ""), "")

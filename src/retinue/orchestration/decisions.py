@@ -6,7 +6,7 @@ gets its words for the record (P15). Nothing is started or awaited here: that is
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from retinue.contract.definition import Definition
 from retinue.contract.event import Decision
@@ -14,12 +14,10 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Candidate, Delegation, Plan
 from retinue.contract.result import Result, Warned
 from retinue.errors import FaultCode, Unavailable
+from retinue.orchestration.escalate import Move, Situation, ways
 from retinue.orchestration.planning import decision_of, planning_of
+from retinue.orchestration.reconsider import Options, reconsidered
 from retinue.orchestration.requests import Progress, Requests
-
-if TYPE_CHECKING:
-    from retinue.orchestration.escalate import Move, Situation
-    from retinue.orchestration.reconsider import Options
 
 __all__ = ["COOL_DOWN", "FAILURES", "SKIPPED", "Breaker", "Decided", "Decisions", "opening", "unavailable"]
 
@@ -202,18 +200,13 @@ class Decisions:
             return _NOTHING
         return self._breaker.hear(node.id, node.agent, node.skill, result)
 
-    def options(self, progress: Progress, result: Result, *, all_of_them: bool = False) -> "Options":
+    def options(self, progress: Progress, result: Result, *, all_of_them: bool = False) -> Options:
         """What may be done about a result: the rules' own choice, and when a model is to choose, all there is."""
-        from retinue.orchestration.escalate import ways  # noqa: PLC0415 - most calls succeed; so below
-        from retinue.orchestration.reconsider import Options  # noqa: PLC0415
-
         found = ways(progress.node, result, self._situation(progress))
         return Options(tuple(found) if all_of_them else (next(found),))
 
-    def chosen(self, progress: Progress, result: Result, choice: Result) -> "tuple[Move, Decision]":
+    def chosen(self, progress: Progress, result: Result, choice: Result) -> tuple[Move, Decision]:
         """What a model chose to do about a result, and the decision as it is recorded."""
-        from retinue.orchestration.reconsider import reconsidered  # noqa: PLC0415
-
         options = self.options(progress, result, all_of_them=True)
         return reconsidered(options, choice, progress.node, result, self._situation(progress))
 
@@ -221,9 +214,7 @@ class Decisions:
         """Note that somebody else is asked without these words of the request."""
         self._left_out[node.id] = (*self._left_out.get(node.id, ()), *words)
 
-    def _situation(self, progress: Progress) -> "Situation":
-        from retinue.orchestration.escalate import Situation  # noqa: PLC0415
-
+    def _situation(self, progress: Progress) -> Situation:
         return Situation(
             tried=progress.tried,
             rounds=progress.rounds,

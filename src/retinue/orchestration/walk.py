@@ -26,6 +26,7 @@ from retinue.orchestration.child import Children, parts_in, plan_in
 from retinue.orchestration.context import ASKED_INSIDE, Deadline, Surface, costs_a_round
 from retinue.orchestration.decisions import SKIPPED, Decisions, opening, unavailable
 from retinue.orchestration.ending import answer_of
+from retinue.orchestration.escalate import Accept, Ask, Elsewhere, GiveUp, Move
 from retinue.orchestration.order import RESERVED, RUN_PLAN, Order
 from retinue.orchestration.requests import Progress, Requests, addressed, answer_in
 from retinue.orchestration.state import Moves, State
@@ -34,7 +35,6 @@ from retinue.orchestration.working import Working
 from retinue.orchestration.written import Filing, Lost
 
 if TYPE_CHECKING:
-    from retinue.orchestration.escalate import Move
     from retinue.orchestration.thoughts import Mind, Thoughts
 
 __all__ = ["Walk"]
@@ -163,10 +163,8 @@ class Walk:
             return None
         return self._act(progress, result, options.moves[0])
 
-    def _act(self, progress: Progress, result: Result, move: "Move") -> Result | None:
+    def _act(self, progress: Progress, result: Result, move: Move) -> Result | None:
         """Do what was decided; gives what the node has ended with when that is nothing."""
-        from retinue.orchestration.escalate import Accept, Ask, Elsewhere, GiveUp  # noqa: PLC0415 - most calls succeed
-
         node = progress.node
         match move:
             case Accept():

@@ -455,6 +455,8 @@ NAMES = Facts(
         "author": ("Mara Lindqvist", "Priya Nair", "Jonas Weber", "Jonas Brandt"),
         "branch": ("main", "feature/gift-cards", "fix/session-timeout"),
         "fixture": ("signed_in_client", "customer", "paymentGateway"),
+        "tag": ("v1.2.0", "1.2.0", "v1.3.0"),
+        "component": ("sessions.py", "client"),
     }
 )
 
@@ -482,6 +484,9 @@ def names(kind: str, clause: str, *, several: bool = False) -> Bound:
         ("fixture", "who uses the payment gateway", "paymentGateway"),
         ("fixture", "tests with customers", "customer"),
         ("fixture", "who is not using customer", ""),
+        ("tag", "what changed in version 1.2.0", "v1.2.0"),
+        ("component", "is fix/session-timeout merged", ""),
+        ("component", "who imports src/client", "client"),
     ],
 )  # fmt: skip
 def test_a_name_among_the_facts_is_known_whole_by_its_parts_and_with_one_slip(kind: str, clause: str, wanted: str):
@@ -502,6 +507,26 @@ def test_two_parameters_of_one_kind_take_a_name_each_by_the_words_before_it():
     one = skill({"branch": branch, "base": {**branch, "description": "Compared with or against this one."}})
     bound = bind(one, "is feature/gift-cards behind, compared with main", agent="someone", around=around)
     assert bound.parameters == {"branch": "feature/gift-cards", "base": "main"}
+
+
+@pytest.mark.parametrize("said", ["not by Mara", "except Mara", "other than Mara", "leaving out Mara"])
+def test_who_is_left_out_is_read_with_the_words_that_leave_out(said: str):
+    around = Surroundings(today=TODAY, facts=lambda _agent, _skill: NAMES)
+    people: dict[str, Any] = {"type": "array", "items": {"type": "string", "x-facts": "author"}, "default": []}
+    bound = bind(skill({"authors": people, "not_by": people}), f"the commits {said}", agent="someone", around=around)
+    assert bound.parameters == {"authors": [], "not_by": ["Mara Lindqvist"]}
+    assert bound.rest.split() == ["the", "commits"]
+
+
+def test_a_flag_is_said_by_a_phrase_of_its_meaning_too():
+    unused = {"type": "boolean", "default": False, "description": "Only what nobody uses: unused, never used, dead."}
+    assert value(unused, "which fixtures are never used", name="unused") is True
+    assert value(unused, "which fixtures are used most", name="unused") is False
+
+
+def test_a_not_alone_is_no_choice():
+    required = {"enum": ["merged", "open"], "enumDescriptions": ["not open, merged", "open, not merged"]}
+    assert "state" not in bind(skill({"state": required}, required=["state"]), "do not forget", agent="a").parameters
 
 
 SHOW = {

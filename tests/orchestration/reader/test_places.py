@@ -57,3 +57,12 @@ def test_a_workspace_that_cannot_be_listed_has_no_such_file(workspace: Workspace
     assert find is not None
     tmp_path.rename(tmp_path.with_name("moved"))
     assert list(find("access.log")) == []
+
+
+def test_the_code_of_the_product_comes_before_its_documents_and_tests(tmp_path: Path):
+    for path in ("docs/scheduler/why.md", "src/farm/scheduler/jobs.py", "tests/scheduler/test_jobs.py"):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text("x\n")
+    find = find_in(Workspace(tmp_path))
+    assert find is not None
+    assert list(find("scheduler")) == ["src/farm/scheduler", "docs/scheduler", "tests/scheduler"]

@@ -7,6 +7,7 @@ from hypothesis import given, strategies as st
 
 from retinue.catalogue import agents
 from retinue.contract.definition import Definition, Skill
+from retinue.contract.facts import Facts
 from retinue.contract.plan import Plan
 from retinue.errors import InvalidInput
 from retinue.orchestration.reader.parameters import Surroundings
@@ -289,3 +290,58 @@ def test_whoever_would_have_to_ask_gives_way_to_whoever_need_not():
 
 def test_an_order_that_nobody_can_follow_is_refused():
     assert CATALOGUE.plan("Tag v1.3.0 and push it").nodes == ()
+
+
+EDITOR = Definition(
+    name="editor",
+    description="Renames things in code.",
+    skills=(
+        Skill(
+            name="rename",
+            description="Renames a function everywhere.",
+            input_schema={
+                "type": "object",
+                "properties": {"symbol": {"type": "string", "x-facts": "symbol"}},
+                "required": ["symbol"],
+            },
+            effects=("write",),
+            examples=("rename the function `parse`", "give `parse` another name"),
+        ),
+    ),
+)
+PEOPLE = Definition(
+    name="people",
+    description="Says who committed what.",
+    skills=(
+        Skill(
+            name="commits",
+            description="Commits of an author, or of a file: who changed it last, and what they changed.",
+            input_schema={
+                "type": "object",
+                "properties": {
+                    "author": {"type": "string", "x-facts": "author", "default": ""},
+                    "path": {"type": "string", "x-facts": "path", "default": ""},
+                },
+            },
+            examples=("who changed `setup.py` last", "what did `Ada` change", "commits by `Ada`", "changes to `a.py`"),
+        ),
+    ),
+)
+
+
+def test_a_skill_that_writes_is_called_only_when_told_to():
+    facts = Facts(names={"symbol": ("heat_index",)})
+    planner = Planner([EDITOR])
+    around = Surroundings(facts=lambda _agent, _skill: facts)
+    assert [one.skill for one in planner.plan("rename the function heat_index", around=around).nodes] == ["rename"]
+    assert planner.plan("where is the function heat_index", around=around).nodes == ()
+
+
+def test_she_is_who_the_call_before_finds_and_not_what_was_named_in_it():
+    facts = Facts(names={"author": ("Ada Lovelace", "Bob")})
+    around = Surroundings(exists=lambda path: path == "setup.py", facts=lambda _agent, _skill: facts)
+    first, second = Planner([PEOPLE]).plan("who changed setup.py last, and what did she change", around=around).nodes
+    assert first.parameters["path"] == "setup.py"
+    assert second.needs == (first.id,)
+    assert second.parameters.get("path", "") == ""
+    assert [one.parameter for one in second.questions] == ["author"]

@@ -7,7 +7,7 @@ orchestration. What an agent in this process prints is not caught here: standard
 
 from asyncio import CancelledError
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from retinue.agents.boundary.attempt import Ended, attempt
 from retinue.agents.boundary.checks import Judged, Readers, broken_plan, judge
@@ -20,6 +20,7 @@ from retinue.agents.boundary.prepared import Agents, Prepared, prepare
 from retinue.agents.boundary.spending import overspent
 from retinue.agents.port import ABSENT, Agent, RunContext
 from retinue.contract import CONTRACT_VERSION
+from retinue.contract.correction import Correction
 from retinue.contract.event import Decision, Finished, Message, Retried, Started, UsageNoted
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
@@ -27,9 +28,6 @@ from retinue.contract.result import Attempt, Outcome, Result, Usage, Versions, W
 from retinue.contract.task import Task
 from retinue.errors import AccessDenied, Canceled
 from retinue.telemetry import agent_span, attempt_span
-
-if TYPE_CHECKING:
-    from retinue.contract.correction import Correction
 
 __all__ = ["Boundary"]
 
@@ -79,7 +77,7 @@ class Boundary:
         return await self.call_agent(agent, task, run)
 
     async def call_agent(
-        self, agent: Agent, task: Task, run: RunContext, *, correction: "Correction | None" = None
+        self, agent: Agent, task: Task, run: RunContext, *, correction: Correction | None = None
     ) -> Result:
         """Call an agent that is at hand; otherwise as `call`.
 
@@ -148,7 +146,7 @@ class _Call:
     )  # fmt: skip
 
     def __init__(
-        self, prepared: Prepared, given: Given, run: RunContext, readers: Readers, correction: "Correction | None"
+        self, prepared: Prepared, given: Given, run: RunContext, readers: Readers, correction: Correction | None
     ) -> None:
         self._prepared = prepared
         self._correction = correction
@@ -202,7 +200,7 @@ class _Call:
             if move.wait_s:
                 await self._run.sleep(move.wait_s)
 
-    async def _attempt(self, correction: "Correction | None") -> Judged:
+    async def _attempt(self, correction: Correction | None) -> Judged:
         """Let the agent run once, and judge what it gives."""
         run, task, prepared, policy = self._run, self._task, self._prepared, self._prepared.policy
         began_ns = run.now()
@@ -319,9 +317,7 @@ class _Call:
         judged.fault = _back_to_producer(fault, self._task)
         return judged
 
-    def _corrected(self, fault: Fault, judged: Judged) -> "Correction":
-        from retinue.contract.correction import Correction  # noqa: PLC0415 - most answers need none
-
+    def _corrected(self, fault: Fault, judged: Judged) -> Correction:
         limit = self._task.limits.retries
         known: object = fault.detail.get("findings")
         findings = cast("list[JsonMapping]", known) if isinstance(known, list) else None

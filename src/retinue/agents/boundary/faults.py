@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
+from retinue.contract.refused import findings_of
 from retinue.contract.result import Artifact, Cost, Result, Trace, Usage, Warned
 from retinue.errors import FaultCode, InvalidInput, OutputInvalid, RetinueError
 
@@ -40,8 +41,6 @@ def fault_of(
     place: dict[str, Any] = {"operation": operation, "target": target, "failed_at": failed_at, "timestamp_ns": now_ns}
     try:
         if isinstance(error, ValidationError) and error.title in _SAID_OF_ITSELF:
-            from retinue.contract.refused import findings_of  # noqa: PLC0415 - most answers have no fault
-
             findings = list(findings_of(error, rule=f"reply/{error.title.lower()}"))
             return output_invalid(findings, agent=agent, operation=operation, target=target, now_ns=now_ns)
         fault = _said(error, agent, place)

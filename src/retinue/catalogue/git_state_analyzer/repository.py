@@ -57,6 +57,7 @@ def _say_bounds(git: Git, head: Head, report: Report) -> None:
             impact="Every count and every “first” is of the part that is here.",
             recovery="git fetch --unshallow",
         )
+        report.note("The clone is shallow: older commits are not counted.")
     if head.sha and head.branch is None:
         report.note("HEAD is detached at {}.", code(short(head.sha)))
 

@@ -218,7 +218,7 @@ class SystemArchitect:
         )
 
     @retinue.skill(
-        description="Has the whole project assessed by several agents at once: its structure, its hotspots, its tests"
+        description="Has the whole project assessed from every side at once: its structure, its hotspots, its tests"
         " and its documents. Use it before a large change, when facts from all sides are wanted. Returns a part for"
         " each, with sources.",
         output=Assessment,

@@ -13,6 +13,7 @@ from typing import Final
 
 from retinue.errors import RetinueError
 from retinue.orchestration.reader.words import slip_of, word_tokens
+from retinue.tools.search.kinds import is_test, kind_of
 from retinue.tools.workspace import Workspace
 
 __all__ = ["exists_in", "find_in"]
@@ -51,13 +52,24 @@ class _Finder:
         if not path.suffix and len(path.parts) == 1:
             here = self._by_stem.get(" ".join(word_tokens(name)), [])
             ending = max((PurePosixPath(one).suffix for one in here), key=self._endings.__getitem__, default="")
-            return sorted((one for one in here if PurePosixPath(one).suffix == ending), key=_depth)[:_MOST]
+            return sorted((one for one in here if PurePosixPath(one).suffix == ending), key=self._rank)[:_MOST]
         here = self._by_name.get(path.name)
         if here is None:
             meant = slip_of(path.name, [one for one in self._by_name if PurePosixPath(one).suffix == path.suffix])
             here = self._by_name[meant] if meant is not None else []
         within = [one for one in here if f"/{one.lower()}".endswith(f"/{path}")] if len(path.parts) > 1 else here
-        return sorted(within, key=_depth)[:_MOST]
+        return sorted(within, key=lambda one: (one.count("/"), one))[:_MOST]
+
+    def _rank(self, path: str) -> tuple[bool, int, str]:
+        """The code of the product before its documents and tests; what lies higher before what lies below."""
+        return path not in self._code, path.count("/"), path
+
+    @cached_property
+    def _code(self) -> set[str]:
+        """The files of code that are no tests, and the folders they lie in."""
+        paths = (path for same in self._by_name.values() for path in same if kind_of(path) == "code")
+        files = [PurePosixPath(path) for path in paths if not is_test(path)]
+        return {str(one) for path in files for one in (path, *path.parents)}
 
     @cached_property
     def _by_name(self) -> dict[str, list[str]]:
@@ -83,7 +95,3 @@ class _Finder:
     def _endings(self) -> Counter[str]:
         """How many files have each ending."""
         return Counter(PurePosixPath(path).suffix for same in self._by_name.values() for path in same)
-
-
-def _depth(path: str) -> tuple[int, str]:
-    return path.count("/"), path

@@ -257,11 +257,12 @@ class Planner:
     def _strangeness(self, candidate: Candidate, text: str) -> str:
         """What speaks against putting `text` to a skill that changes things, or that may be told any text."""
         name, place = f"`{candidate.agent}.{candidate.skill}`", self.router.place(candidate)
-        if not self._takes_text(candidate):
+        is_strange = self._is_strange_order(text, place)
+        if not self._takes_text(candidate) and not is_strange:
             skill, is_order = self._skill(candidate), not self._openers[place].isdisjoint(word_tokens(text))
             is_change = "write" in (skill.effects or ()) and skill.examples and not is_order
             return f"The nearest, {name}, changes things, and nothing says to." if is_change else ""
-        if self._is_strange_order(text, place):
+        if is_strange:
             return f"Nobody here says that it can `{text.split(maxsplit=1)[0].lower()}` anything."
         if candidate.share < (floor := self.router.floor(place)):
             return f"The nearest, {name}, knows {candidate.share:.2f} of it where {floor:.2f} is needed."

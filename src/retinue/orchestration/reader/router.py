@@ -178,7 +178,7 @@ class Router:
         """
         if place not in self._topics:
             skill = self.skills[place][1]
-            words = telling_words(f"{skill.name} {skill.description}")
+            words = telling_words(f"{skill.name} {_NOT_FOR.sub(' ', skill.description)}")
             topic = frozenset(word_tokens(word)[0] for word in words if not is_light(word))
             held = [not topic.isdisjoint(example) for example in self._examples[place]]
             self._topics[place] = topic if 2 * sum(held) > len(held) else frozenset()
@@ -267,7 +267,7 @@ def _brief(skill: Skill) -> list[str]:
 
 def _parameter_texts(schema: Mapping[str, object]) -> Iterable[str]:
     for parameter in parameters_of(schema):
-        yield f"{parameter.name} {parameter.description}"
+        yield f"{parameter.name} {without_values(parameter.description)}"
         for inside in (parameter, parameter.items):
             if inside is not None:
                 yield from (f"{choice} {meaning}" for choice, meaning in inside.meanings.items())

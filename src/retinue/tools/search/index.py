@@ -189,7 +189,8 @@ class Index:
 
     def holders(self, words: Iterable[str]) -> tuple[list[int], int]:
         """In how many passages each of `words` stands, and how many there are."""
-        count = "SELECT count(*) FROM words WHERE words MATCH ?"
+        # What is left of changed files is no passage any more.
+        count = "SELECT count(*) FROM words JOIN passages ON passages.id = words.rowid WHERE words MATCH ?"
         phrases = [_phrase(word) for word in words]
 
         def counted() -> tuple[list[int], int]:
