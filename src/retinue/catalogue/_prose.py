@@ -5,12 +5,13 @@ the second.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, assert_never
 
 from retinue.contract.sanitize import printable
 
-__all__ = ["Piece", "Prose", "code", "code_span", "escape_line", "name", "one_line", "quote", "title"]
+__all__ = ["Piece", "Prose", "code", "code_span", "escape_line", "listed", "name", "one_line", "quote", "title"]
 
 _TICKS: Final = re.compile(r"`+")
 _SPECIAL: Final = re.compile(
@@ -95,6 +96,14 @@ def title(text: str) -> Piece:
 def quote(text: str, *, longest: int = _LONGEST) -> Piece:
     """A sentence out of a file."""
     return Piece(one_line(text, longest=longest), "quote")
+
+
+def listed(pieces: Iterable[Piece | Prose | str], most: int | None = None, *, more: str = " and {:,} more") -> Prose:
+    """The first of some between commas, and how many more there are, for a sentence."""
+    several = tuple(pieces)
+    first = several[:most]
+    left = len(several) - len(first)
+    return Prose(", ".join(["{}"] * len(first)) + (more.format(left) if left else ""), first)
 
 
 def one_line(text: str, *, longest: int = _LONGEST) -> str:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal, TypeAlias
 
-from retinue.catalogue._prose import Piece, Prose, code, name, one_line, title
+from retinue.catalogue._prose import Piece, Prose, code, listed, name, one_line, title
 from retinue.catalogue._report import Report, plural
 from retinue.catalogue.git_state_analyzer.history import History, Scope
 from retinue.catalogue.git_state_analyzer.parameters import DEFAULT_LIMIT
 from retinue.catalogue.git_state_analyzer.releases import say_releases
-from retinue.catalogue.git_state_analyzer.repository import by, commit_source, day_of, listed, short
+from retinue.catalogue.git_state_analyzer.repository import by, commit_source, day_of, short
 from retinue.contract.table import Cell, Chart, Series
 from retinue.tools.git import Commit, Git
 from retinue.tools.git.commit_index import CommitIndex

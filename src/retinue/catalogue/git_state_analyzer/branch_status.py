@@ -5,11 +5,11 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._prose import Prose, code
+from retinue.catalogue._prose import Prose, code, listed
 from retinue.catalogue._report import Report, plural
 from retinue.catalogue._watch import Watch
 from retinue.catalogue.git_state_analyzer.parameters import BranchQuery
-from retinue.catalogue.git_state_analyzer.repository import by, commit_source, day_of, described, examine, listed, short
+from retinue.catalogue.git_state_analyzer.repository import by, commit_source, day_of, described, examine, short
 from retinue.contract.model import JsonMapping
 from retinue.tools.git import Change, FileChange, Git, Head, Status
 

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Final
 
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._prose import code, name, one_line
+from retinue.catalogue._prose import code, listed, name, one_line
 from retinue.catalogue._report import Report, plural
 from retinue.catalogue._watch import Watch
 from retinue.catalogue.git_state_analyzer.answers import Answer
 from retinue.catalogue.git_state_analyzer.history import MEASURED, History, Scope, read_history, read_scope
 from retinue.catalogue.git_state_analyzer.parameters import CommitQuery
 from retinue.catalogue.git_state_analyzer.releases import revision_of
-from retinue.catalogue.git_state_analyzer.repository import described, examine, listed
+from retinue.catalogue.git_state_analyzer.repository import described, examine
 from retinue.contract.model import JsonMapping
 from retinue.errors import DeadlineExceeded
 from retinue.tools.git import Git, Head
@@ -135,7 +135,7 @@ def _reservations(report: Report, scope: Scope, history: History) -> None:
     if times := [f"{word} {edge.date()}" for word, edge in edges if edge]:
         report.note("Counted {} (days in UTC, by commit date).", " ".join(times))
     if earlier := [code(name) for names in scope.earlier.values() for name in names]:
-        report.note("Earlier names are counted too: {}.", listed(earlier, len(earlier)))
+        report.note("Earlier names are counted too: {}.", listed(earlier))
     if query.author and len(history.people) > 1:
         people = listed([name(person.name) for person in history.people], _NEAR)
         report.note("{} fits {}.", code(query.author), people)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from retinue.catalogue._prose import Prose, code, name, one_line
+from retinue.catalogue._prose import Prose, code, listed, name, one_line
 from retinue.catalogue._report import Report, plural
 from retinue.catalogue.git_state_analyzer.parameters import DEFAULT_LIMIT, CommitQuery
-from retinue.catalogue.git_state_analyzer.repository import commit_source, day_of, listed, short
+from retinue.catalogue.git_state_analyzer.repository import commit_source, day_of, short
 from retinue.tools.git import Git, Tag
 from retinue.tools.git.tags import comes_before, neighbours, tag_named
 

@@ -2,11 +2,11 @@
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._prose import Piece, Prose, code, name, one_line, title
+from retinue.catalogue._prose import Piece, code, name, one_line, title
 from retinue.catalogue._report import Report
 from retinue.catalogue._watch import Watch, in_watched_thread
 from retinue.contract.event import Progress
@@ -14,7 +14,7 @@ from retinue.contract.model import JsonMapping
 from retinue.tools.git import Commit, Git, Head
 
 __all__ = [
-    "PATTERN", "by", "commit_source", "day_of", "described", "examine", "has_form", "listed", "short", "tasks_in",
+    "PATTERN", "by", "commit_source", "day_of", "described", "examine", "has_form", "short", "tasks_in",
 ]  # fmt: skip
 
 PATTERN: Final = r"^(feat|fix|docs|test|refactor|style|chore)\([^()\s][^()]*\)!?: \S.*$"
@@ -88,12 +88,6 @@ def described(commit: Commit) -> JsonMapping:
 def by(commit: Commit) -> tuple[Piece, str, Piece]:
     """Who, when and what, for a sentence about a commit."""
     return name(commit.author), day_of(commit.date), title(commit.subject)
-
-
-def listed(pieces: Sequence[Piece | Prose], most: int) -> Prose:
-    """The first of some, and how many more there are, for a sentence."""
-    more = f" and {len(pieces) - most:,} more" if len(pieces) > most else ""
-    return Prose(", ".join(["{}"] * len(pieces[:most])) + more, tuple(pieces[:most]))
 
 
 def day_of(date: str) -> str:

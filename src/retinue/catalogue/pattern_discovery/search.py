@@ -7,7 +7,7 @@ themselves, so a word that none of them has weighs most: it is what would be new
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from retinue.catalogue._prose import Prose, code, one_line
+from retinue.catalogue._prose import Prose, code, listed, one_line
 from retinue.catalogue._report import Report, plural
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
@@ -152,7 +152,7 @@ def _say_matches(found: Inventory, chosen: Sequence[_FixtureEntry], ranking: Ran
         why = f"`{first['name']}`{gives} {users_of(chosen[0].fact)}"
         report.figures["why_not_new"] = f"{why}; a second one would have to be kept equal to it."
     if len(chain) > 1:
-        names = _listed([one.name for one in chain])
+        names = listed((code(one.name) for one in chain), _SHOWN)
         report.say("composition", "It is made of, in this order: {}.", names, source=chain[-1].place)
     say_table(chosen, "Fixtures that fit", report)
 
@@ -178,19 +178,13 @@ def _say_relatives(found: Inventory, same: Sequence[_FixtureEntry], relation: st
             others = [each for each in found.fixtures if one.fact in found.scopes.below(each.fact)]
             verb, names = "is used by", [each.name for each in others]
         template = f"{{}} {verb} {'{}' if names else 'no other fixture'}."
-        report.say(relation, template, code(one.name), _listed(names), source=one.place)
+        report.say(relation, template, code(one.name), listed(map(code, names), _SHOWN), source=one.place)
         related |= dict.fromkeys(others)
     for one in [*related][:_SHOWN]:
         one.say(report)
     say_table([*related], f"{relation.capitalize()} of {same[0].name}", report)
     if relation == "dependencies":
         report.figures["composition"] = [one.row for one in _chain(same, found)]
-
-
-def _listed(names: Sequence[str]) -> Prose:
-    """The first names, for a sentence."""
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return Prose(", ".join(["{}"] * len(names[:_SHOWN])) + more, tuple(map(code, names[:_SHOWN])))
 
 
 def _combined(ranking: Ranking, matches: Sequence[_FixtureEntry]) -> list[_FixtureEntry]:
@@ -279,9 +273,11 @@ def _say_file(tests: Sequence[_TestEntry], score: float, fixtures: Collection[st
         "asserts": sum(case.asserts for case in cases),
         "score": score,
     }
-    uses = [Prose(f", {noun} {{}}", (_listed(row[noun]),)) for noun in ("fixtures", "mocks") if row[noun]]
+    uses = [
+        Prose(f", {noun} {{}}", (listed(map(code, row[noun]), _SHOWN),)) for noun in ("fixtures", "mocks") if row[noun]
+    ]
     template = f"{{}}: {{}}, with {plural(row['asserts'], 'assertion')}{'{}' * len(uses)}."
-    pieces = (code(tests[0].path), _listed(row["tests"]), *uses)
+    pieces = (code(tests[0].path), listed(map(code, row["tests"]), _SHOWN), *uses)
     report.say("similar tests", template, *pieces, source=tests[0].place, confidence=score)
     say_table(tests, f"Tests in {tests[0].path}", report)
     return row
