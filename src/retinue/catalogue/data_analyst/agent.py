@@ -2,11 +2,12 @@
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._watch import Watch, in_watched_thread
+from retinue.catalogue.data_analyst.files import read_facts
 from retinue.catalogue.data_analyst.parameters import (
     AggregateRequest,
     Analysis,
@@ -15,6 +16,7 @@ from retinue.catalogue.data_analyst.parameters import (
     LogRequest,
     PercentileRequest,
 )
+from retinue.catalogue.data_analyst.work import analyse
 from retinue.contract.definition import Sample
 from retinue.contract.facts import Facts
 from retinue.contract.task import Task
@@ -27,22 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["DataAnalyst"]
 
 
-def _without_duckdb() -> str:
-    """What is missing here, and how to get it."""
-    return "" if find_spec("duckdb") else "install retinue[data]"
-
-
-class _HasCache(Protocol):
-    """As the class says below; its name is the agent's."""
-
-    cache_dir: Path | None
-
-
-def _facts(analyst: "_HasCache", workspace: "Workspace") -> Facts:
+def _facts(analyst: Any, workspace: "Workspace") -> Facts:
     """The tables that lie here."""
-    from retinue.catalogue.data_analyst.facts import read_facts  # noqa: PLC0415 - DuckDB is not needed to list agents
-
-    return Facts() if _without_duckdb() else read_facts(workspace, analyst.cache_dir)
+    return read_facts(workspace, analyst.cache_dir) if find_spec("duckdb") else Facts()
 
 
 _PRICES: Final[dict[str, Any]] = {
@@ -70,7 +59,7 @@ _SKILL: Final[Any] = {
     "instruction_field": "question",
     "effects": ("read",),
     "timeout_s": 120,
-    "unavailable": _without_duckdb,
+    "unavailable": lambda: "" if find_spec("duckdb") else "install retinue[data]",
     "facts": _facts,
 }
 
@@ -279,7 +268,5 @@ class DataAnalyst:
 
 
 async def _answered(request: DataRequest, task: Task, run: RunContext) -> Reply:
-    from retinue.catalogue.data_analyst.work import analyse  # noqa: PLC0415 - DuckDB is not needed to list agents
-
     watch = Watch(run)
     return await in_watched_thread(watch, analyse, request, task, run, watch)

@@ -1,20 +1,95 @@
-"""Which data files a request may be about: those it names, or all that lie in the workspace."""
+"""Which data files a request may be about, and what those of a workspace hold, for whoever turns words into a query.
+
+What they hold is read of a few files, within two seconds, and kept between runs: a file is read anew only when it has
+changed.
+"""
 
 import os
+import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
-from retinue.errors import MissingFile
-from retinue.tools.data import DATA_SUFFIXES, kind_of
+from retinue.catalogue._aside import is_aside
+from retinue.catalogue._remembered import Rows, content_key
+from retinue.catalogue.data_analyst.columns import Columns
+from retinue.contract.facts import Facts, TableFacts
+from retinue.errors import BudgetExceeded, DeadlineExceeded, MissingFile, YourError
+from retinue.tools.data import DATA_SUFFIXES, Data, kind_of
 from retinue.tools.tree import IGNORED_FOLDERS, list_files
 from retinue.tools.workspace import Workspace
 
-__all__ = ["data_files", "named_files", "where_they_are"]
+__all__ = ["data_files", "named_files", "read_facts", "where_they_are"]
+
+_FILES: Final = 8
+_MOST: Final = 40
+"""Where there are more, they are a program's own data (settings, cases of tests), and nobody's tables."""
+_BYTES: Final = 64 * 1024 * 1024
+_SECONDS: Final = 2.0
+_FORM: Final = 2
+"""Of what is kept; raised when `columns` reads something else in the same file."""
+_UNREADABLE: Final = TableFacts(path="-")
+"""What is kept of a file that cannot be read as a table."""
 
 _LOOKED_AT: Final = 200_000
 _PREFERRED: Final = ("csv", "parquet", "log", "jsonl")
 _QUOTES: Final = '`"\u201c\u201d'
 _MARKS: Final = ",;()[]{}<>=|*"
+
+
+def read_facts(workspace: Workspace, cache_dir: Path | None = None) -> Facts:
+    """The tables of the first few data files that can be read.
+
+    Args:
+        workspace: Where they lie.
+        cache_dir: Where it is kept what they hold; None keeps nothing.
+    """
+    try:
+        paths = [path for path in data_files(workspace) if not is_aside(path)]
+    except MissingFile:
+        return Facts()
+    if len(paths) > _MOST:
+        return Facts(is_complete=False)
+    end, root = time.monotonic() + _SECONDS, str(workspace.root)
+    read, write = TableFacts.model_validate, TableFacts.to_json
+    known = Rows(cache_dir, root, name="tables", version=_FORM, read=read, write=write)
+    new: dict[str, TableFacts] = {}
+    used: dict[str, TableFacts] = {}
+    for path in paths[:_FILES]:
+        try:
+            stat = workspace.resolve(path).stat()
+            if stat.st_size > _BYTES:
+                continue
+            key = content_key("table", repr((path, stat.st_size, stat.st_mtime_ns, stat.st_ino)).encode())
+            table = known.get(key)
+            if table is None:
+                table = new[key] = _table(workspace, path, end)
+            used[key] = table
+        except (DeadlineExceeded, OSError):
+            break
+    known.save(new, used)
+    tables = tuple(table for table in used.values() if table != _UNREADABLE)
+    return Facts(tables=tables, is_complete=len(tables) == len(paths))
+
+
+def _table(workspace: Workspace, path: str, end: float) -> TableFacts:
+    """The facts of one file.
+
+    Raises:
+        DeadlineExceeded: The end is past.
+    """
+
+    def check() -> None:
+        if time.monotonic() > end:
+            raise DeadlineExceeded("Reading the columns took too long.", hint="Name the file.")
+
+    try:
+        with Data(workspace, check=check) as data:
+            return Columns(data, data.open(path), check=check).facts()
+    except DeadlineExceeded:
+        raise
+    except (YourError, BudgetExceeded):  # it is said of the file when it is asked about
+        return _UNREADABLE
 
 
 def data_files(workspace: Workspace, *, only: str = "") -> list[str]:

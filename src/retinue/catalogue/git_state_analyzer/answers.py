@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal, TypeAlias
 
-from retinue.catalogue._prose import Piece, Prose, code, listed, name, one_line, title
+from retinue.catalogue._prose import Piece, Prose, code, listed, name, title
 from retinue.catalogue._report import Report, plural
 from retinue.catalogue.git_state_analyzer.history import History, Scope
 from retinue.catalogue.git_state_analyzer.parameters import DEFAULT_LIMIT
 from retinue.catalogue.git_state_analyzer.releases import say_releases
 from retinue.catalogue.git_state_analyzer.repository import by, commit_source, day_of, short
-from retinue.contract.table import Cell, Chart, Series
+from retinue.contract.table import Cell
 from retinue.tools.git import Commit, Git
 from retinue.tools.git.commit_index import CommitIndex
 from retinue.tools.git.counts import periods, seconds
@@ -228,8 +228,7 @@ class Answer:
         if len(counts) < 2:
             return
         title = f"Commits by {unit}"
-        series = Series(name="commits", values=tuple(counts.values()))
-        self.report.charts.append(Chart(title=title, kind="line", labels=tuple(counts), series=(series,)))
+        self.report.chart(title, list(counts), list(counts.values()), series="commits", kind="line")
         if by in _TIMES:
             note = "Days in UTC, by commit date." + (" Some commits were not read." if self.history.cut else "")
             self.report.table(title, (unit, "commits"), list(counts.items()), note=note, kinds={unit: "time"})
@@ -253,9 +252,8 @@ class Answer:
         if len(rows) < 2:
             return
         title = f"Commits by {columns[0]}"
-        labels = tuple(one_line(row[0]) for row in rows[:_BARS])
-        series = Series(name="commits", values=tuple(row[1] for row in rows[:_BARS]))
-        self.report.charts.append(Chart(title=title, labels=labels, series=(series,)))
+        names, counts = [row[0] for row in rows[:_BARS]], [row[1] for row in rows[:_BARS]]
+        self.report.chart(title, names, counts, series="commits")
         width = len(columns) if self.history.is_measured else len(columns) - 2
         kinds = {"file": "source", "first": "time", "last": "time"}
         self.report.table(title, columns[:width], [row[:width] for row in rows], note=note, kinds=kinds)

@@ -1,6 +1,5 @@
 """Metrics computed by SQL in a closed database: values with the statement and the rows they rest on."""
 
-# ruff: noqa: S608
 # SQL is put together from our own words, names that `identifier` quotes, dates, and the expressions of the
 # configuration. What those can do is bounded by where they run: one SELECT, read-only, nothing outside within reach.
 
