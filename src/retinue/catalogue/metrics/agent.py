@@ -26,14 +26,11 @@ from retinue.contract.definition import Sample
 __all__ = ["Metrics"]
 
 _ROUTE: Final = "/agents/business/metrics/"
-
-
-def _without_duckdb() -> str:
-    """What is missing here, and how to get it."""
-    return "" if find_spec("duckdb") else "install retinue[data]"
-
-
-_SKILL: Final[Any] = {"effects": ("read",), "timeout_s": 120, "unavailable": _without_duckdb}
+_SKILL: Final[Any] = {
+    "effects": ("read",),
+    "timeout_s": 120,
+    "unavailable": lambda: "" if find_spec("duckdb") else "install retinue[data]",
+}
 _BOUGHT: Final = """FROM "cdnow"
 WHERE "day" >= DATE '1997-04-01' AND "day" < DATE '1997-07-01' AND "customer" IS NOT NULL"""
 _LEFT: Final = """"customer" NOT IN (
