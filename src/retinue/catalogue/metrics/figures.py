@@ -9,7 +9,9 @@ from collections.abc import Callable
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias, cast
+
+from pydantic import BaseModel, Field
 
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import quote
@@ -23,25 +25,28 @@ from retinue.catalogue.metrics.configuration import (
     parse_configuration,
 )
 from retinue.catalogue.metrics.periods import DateRange, period_of_label
-from retinue.catalogue.metrics.results import (
-    Basis,
-    CustomerChurn,
-    Figure,
-    ListedMetric,
-    MetricFigure,
-    MetricList,
-    PeriodComparison,
-    PeriodKind,
-    TargetStatus,
-    YearSales,
-)
 from retinue.contract.fault import Fault
 from retinue.contract.names import nearest
+from retinue.contract.table import Table
 from retinue.errors import AccessDenied, InvalidDefinition, InvalidInput, MissingFile, UnknownName
 from retinue.tools.data import Data, Source, identifier
 from retinue.tools.workspace import Workspace
 
-__all__ = ["CHURN", "Figures", "with_figures"]
+__all__ = [
+    "CHURN",
+    "Basis",
+    "CustomerChurn",
+    "Figure",
+    "Figures",
+    "ListedMetric",
+    "MetricFigure",
+    "MetricList",
+    "PeriodComparison",
+    "PeriodKind",
+    "TargetStatus",
+    "YearSales",
+    "with_figures",
+]
 
 _OWN_FILE: Final = ".retinue/metrics.toml"
 """Where a project says what its metrics are, from the root of its workspace."""
@@ -59,6 +64,103 @@ CHURN: Final = (
 )
 
 _Days: TypeAlias = tuple[date, date]
+
+
+class Basis(BaseModel):
+    """What a figure rests on."""
+
+    source: str = Field(description="The file or table.")
+    data_since: date = Field(description="The first day of which there are data.")
+    data_until: date = Field(description="The last day of which there are data.")
+    sql: str = Field(description="The statement that gave the figure.")
+    row_count: int = Field(description="How many rows it rests on.")
+    rows_sql: str = Field(description="The statement that gives these rows.")
+
+
+class Figure(BaseModel):
+    """One value of one metric."""
+
+    answer: str = Field(description="The figure in a sentence.")
+    metric: str
+    definition: str = Field(description="What the metric is.")
+    formula: str = Field(description="How it is computed.")
+    value: float | None = Field(description="Absent when there is nothing to compute it from.")
+    unit: str
+    since: date = Field(description="The first day that was computed.")
+    until: date = Field(description="The last day that was computed.")
+    is_complete: bool = Field(description="Whether the data cover all days that were asked about.")
+    basis: Basis
+    tables: tuple[Table, ...] = Field(description="The comparisons, and the first of the rows.")
+
+
+class YearSales(Figure):
+    """The sales of one year."""
+
+    year: int
+
+
+PeriodKind = Literal["previous", "year_before", "year_to_date", "baseline"]
+
+
+class PeriodComparison(BaseModel):
+    """The same metric in another period."""
+
+    kind: PeriodKind
+    since: date
+    until: date
+    value: float | None = None
+    change: float | None = Field(default=None, description="How much more it is now than in that period.")
+    change_percent: float | None = Field(default=None, description="The same in percent of the value of that period.")
+    note: str = Field(default="", description="Why there is no value.")
+
+
+class TargetStatus(BaseModel):
+    """What should be reached."""
+
+    value: float
+    better: Literal["higher", "lower"]
+    status: Literal["met", "missed", "open"] = Field(description="Open while the data do not cover the whole period.")
+
+
+class MetricFigure(Figure):
+    """One value, with what it compares to."""
+
+    comparisons: tuple[PeriodComparison, ...]
+    target: TargetStatus | None = None
+
+
+class CustomerChurn(BaseModel):
+    """Customers who bought in the second quarter and not in the third."""
+
+    answer: str = Field(description="The figure in a sentence.")
+    year: int
+    definition: str
+    customers: int = Field(description="How many bought in the second quarter.")
+    churned: int = Field(description="How many of them did not buy in the third.")
+    churn_percent: float | None = Field(description="Absent when nobody bought in the second quarter.")
+    basis: Basis
+    tables: tuple[Table, ...]
+
+
+class ListedMetric(BaseModel):
+    """One metric there is."""
+
+    name: str
+    definition: str
+    unit: str
+    formula: str
+    targets: dict[str, float]
+
+
+class MetricList(BaseModel):
+    """All metrics there are."""
+
+    answer: str
+    metrics: tuple[ListedMetric, ...]
+    source: str
+    data_since: date
+    data_until: date
+    tables: tuple[Table, ...]
 
 
 class Figures:
