@@ -68,13 +68,18 @@ class Listing:
     hidden: tuple[str, ...] = ()
 
 
-def list_files(workspace: Workspace, *, limit: int = 200_000) -> Listing:
+def list_files(workspace: Workspace, *, limit: int = 200_000, with_ignored: bool = False) -> Listing:
     """Every file of the workspace that may be read and is not ignored, sorted by path.
+
+    Args:
+        workspace: Whose files.
+        limit: How many at most.
+        with_ignored: Do not ask git, and walk instead.
 
     Raises:
         InvalidInput: There are more than `limit`.
     """
-    names, source, note = _names(workspace)
+    names, source, note = _names(workspace, with_ignored=with_ignored)
     files: list[FileEntry] = []
     skipped: list[Skipped] = []
     hidden: list[str] = []
@@ -120,9 +125,9 @@ def matcher(patterns: str | Iterable[str]) -> Callable[[str], bool]:
     return lambda path: any(_fits(path.split("/"), pattern) for pattern in compiled)
 
 
-def _names(workspace: Workspace) -> tuple[Iterable[bytes], Literal["git", "walk"], str]:
+def _names(workspace: Workspace, *, with_ignored: bool) -> tuple[Iterable[bytes], Literal["git", "walk"], str]:
     note = ""
-    if _may_be_repository(workspace):
+    if not with_ignored and _may_be_repository(workspace):
         from retinue.tools.git import Git  # noqa: PLC0415 - only a repository has need of it
 
         try:

@@ -8,15 +8,15 @@ import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._watch import Watch, in_watched_thread
 from retinue.catalogue.data_analyst.files import read_facts
-from retinue.catalogue.data_analyst.parameters import (
+from retinue.catalogue.data_analyst.work import (
     AggregateRequest,
     Analysis,
     ComparisonRequest,
     DataRequest,
     LogRequest,
     PercentileRequest,
+    analyse,
 )
-from retinue.catalogue.data_analyst.work import analyse
 from retinue.contract.definition import Sample
 from retinue.contract.facts import Facts
 from retinue.contract.task import Task
@@ -34,15 +34,10 @@ def _facts(analyst: Any, workspace: "Workspace") -> Facts:
     return read_facts(workspace, analyst.cache_dir) if find_spec("duckdb") else Facts()
 
 
+_MEANS: Final = "The mean of `price` by `city`: `Bern`: 7.5, `Rome`: 4."
 _PRICES: Final[dict[str, Any]] = {
-    "answer": "The mean of `price` by `city`: `Bern`: 7.5, `Rome`: 4. (sales.csv)",
-    "findings": [
-        {
-            "topic": "mean price",
-            "content": "The mean of `price` by `city`: `Bern`: 7.5, `Rome`: 4.",
-            "source": "sales.csv",
-        }
-    ],
+    "answer": f"{_MEANS} (sales.csv)",
+    "findings": [{"topic": "mean price", "content": _MEANS, "source": "sales.csv"}],
     "subjects": ["Bern", "Rome"],
     "metrics": {"groups": 2},
     "row_count": 4,
@@ -52,8 +47,6 @@ _PRICES: Final[dict[str, Any]] = {
     "files": ["sales.csv"],
     "matched_rows": 4,
 }
-
-
 _SKILL: Final[Any] = {
     "output": Analysis,
     "instruction_field": "question",

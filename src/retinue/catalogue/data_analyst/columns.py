@@ -71,13 +71,14 @@ class Columns(dict[str, Column]):
     Attributes:
         source: The file.
         table: Its quoted SQL name.
+        check: Raises when time is up.
     """
 
     def __init__(self, data: Data, source: Source, *, check: Callable[[], None]) -> None:
         self.source = source
         self.table = identifier(source.table)
+        self.check = check
         self._data = data
-        self._check = check
         words = {note.removesuffix(_READ_SO).rpartition("'")[2] for note in source.notes if note.endswith(_READ_SO)}
         self._nothing = tuple(sorted(words))
         usable = [field for field in source.fields if field.name and "\0" not in field.name]
@@ -182,7 +183,7 @@ class Columns(dict[str, Column]):
         """The texts in each column of texts that has at most 5,000 different ones."""
         found: dict[str, tuple[str, ...]] = {}
         for column in self.of_kind("text")[:_INSPECTED]:
-            self._check()
+            self.check()
             text = column.expression
             rows = self.query(f"SELECT DISTINCT {text} FROM {self.table} WHERE {text} IS NOT NULL", limit=_VALUES)
             if not rows.truncated:

@@ -4,9 +4,9 @@ What they hold is read of a few files, within two seconds, and kept between runs
 changed.
 """
 
-import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -14,9 +14,9 @@ from retinue.catalogue._aside import is_aside
 from retinue.catalogue._remembered import Rows, content_key
 from retinue.catalogue.data_analyst.columns import Columns
 from retinue.contract.facts import Facts, TableFacts
-from retinue.errors import BudgetExceeded, DeadlineExceeded, MissingFile, YourError
+from retinue.errors import BudgetExceeded, DeadlineExceeded, InvalidInput, MissingFile, YourError
 from retinue.tools.data import DATA_SUFFIXES, Data, kind_of
-from retinue.tools.tree import IGNORED_FOLDERS, list_files
+from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
 __all__ = ["data_files", "named_files", "read_facts", "where_they_are"]
@@ -31,7 +31,6 @@ _FORM: Final = 2
 _UNREADABLE: Final = TableFacts(path="-")
 """What is kept of a file that cannot be read as a table."""
 
-_LOOKED_AT: Final = 200_000
 _PREFERRED: Final = ("csv", "parquet", "log", "jsonl")
 _QUOTES: Final = '`"\u201c\u201d'
 _MARKS: Final = ",;()[]{}<>=|*"
@@ -98,7 +97,7 @@ def data_files(workspace: Workspace, *, only: str = "") -> list[str]:
     Raises:
         MissingFile: There is none.
     """
-    there = [entry.path for entry in list_files(workspace).files if not entry.path.startswith(".")]
+    there = (entry.path for entry in list_files(workspace).files if not entry.path.startswith("."))
     fitting = [path for path in there if (kind := kind_of(path)) is not None and only in ("", kind)]
     if not fitting:
         raise MissingFile(
@@ -123,31 +122,17 @@ def named_files(workspace: Workspace, question: str) -> tuple[list[str], str]:
 
 
 def where_they_are(workspace: Workspace, named: Sequence[str]) -> list[str]:
-    """The paths of what is `named`: a name that is no path from the root may be a file further down."""
-    missing = {path for path in named if not workspace.readable(path)}
-    if not missing:
-        return list(named)
-    listed = [entry.path for entry in list_files(workspace).files]
-    below = {path: [one for one in listed if one.rpartition("/")[2] == path] for path in missing}
-    if any(not there for there in below.values()):
-        # Data is often what git is told to ignore: being named, such a file may be read all the same.
-        for path in _ignored(workspace):
-            name = path.rpartition("/")[2]
-            if name in missing and path not in below[name]:
-                below[name].append(path)
-    return [below[path][0] if path in missing and len(below[path]) == 1 else path for path in named]
+    """The paths of what is `named`: a name that is no path from the root may be a file further down.
 
-
-def _ignored(workspace: Workspace) -> Iterator[str]:
-    """Files under the root, those too that git ignores; folders of caches and packages are left out."""
-    root = str(workspace.root)
-    seen = 0
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in IGNORED_FOLDERS)
-        seen += len(names)
-        if seen > _LOOKED_AT:
-            return
-        for name in names:
-            path = os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/")  # noqa: PTH118 - as walked
-            if kind_of(name) is not None and workspace.readable(path):
-                yield path
+    Data is often what git is told to ignore: being named, such a file may be read all the same.
+    """
+    below: dict[str, list[str]] = {path: [] for path in named if not workspace.readable(path)}
+    for with_ignored in (False, True):
+        if not all(below.values()):
+            with suppress(InvalidInput):  # there are too many
+                paths = [entry.path for entry in list_files(workspace, with_ignored=with_ignored).files]
+                below = {
+                    name: there or [one for one in paths if one.rpartition("/")[2] == name]
+                    for name, there in below.items()
+                }
+    return [below[path][0] if len(below.get(path, ())) == 1 else path for path in named]

@@ -3,9 +3,9 @@
 Tables carry the exact figures.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from functools import partialmethod
 from typing import Any, Final
 
 from retinue.agents.port import Reply
@@ -25,6 +25,7 @@ _SHOWN_SQL: Final = 700
 _LONGEST_NOTE: Final = 1_000
 _IN_COLUMN: Final = "In column "
 _EXACT: Final = 1_000
+_TINY: Final = 1e-4
 _LISTED: Final = 8
 _ENDINGS: Final = {"1": "st", "2": "nd", "3": "rd"}
 _WORDS: Final = {
@@ -42,6 +43,10 @@ _NOUNS: Final[dict[Function, str]] = {
     "sum": "total of {}", "mean": "mean of {}", "median": "median of {}", "min": "smallest {}", "max": "largest {}",
     "stddev": "standard deviation of {}",
 }  # fmt: skip
+
+
+def _cut(value: str) -> str:
+    return one_line(value, longest=_TEXT) if len(value) > _TEXT else value
 
 
 @dataclass
@@ -63,6 +68,9 @@ class Findings(Report):
     matched_rows: int | None = None
     column_notes: list[str] = field(default_factory=list[str])
     columns: set[str] = field(default_factory=set[str])
+
+    show = partialmethod(Report.table, limit=_TABLE_ROWS, text=_cut)
+    """Add rows to look at; long texts are cut, which the columns of a log need."""
 
     def run(self, statement: str, columns: Columns) -> Rows:
         """What a statement over a file gives; it is stated in the reply."""
@@ -93,18 +101,6 @@ class Findings(Report):
                 impact="No figure counts them.",
                 recovery="Fix these lines, and ask again.",
             )
-
-    def show(
-        self,
-        title: str,
-        columns: Sequence[str],
-        rows: Sequence[Sequence[Cell]],
-        *,
-        units: Mapping[str, str | None] = MappingProxyType({}),
-        total: int | None = None,
-    ) -> None:
-        """Add rows to look at; long texts are cut, which the columns of a log need."""
-        self.table(title, columns, rows, limit=_TABLE_ROWS, units=units, total=total, text=_cut)
 
     def reply(self, **more: Any) -> Reply:
         """The reply that says all of it."""
@@ -141,21 +137,14 @@ class Findings(Report):
         ]
 
 
-def _cut(value: str) -> str:
-    return one_line(value, longest=_TEXT) if len(value) > _TEXT else value
-
-
 def shown(value: Cell, unit: str | None = None) -> str:
     """A figure with thousands set apart and at most four significant digits behind a point, then its unit."""
     if value is None or isinstance(value, str | bool):
         return "no value" if value is None else str(value).lower() if isinstance(value, bool) else value
-    if isinstance(value, int) or float(value).is_integer():
+    if isinstance(value, int) or value.is_integer():
         text = f"{int(value):,}"
-    elif abs(value) >= _EXACT:
-        text = f"{value:,.1f}"
     else:
-        short = f"{value:.4g}"
-        text = short if "e" not in short else f"{value:.3g}"
+        text = f"{value:,.1f}" if abs(value) >= _EXACT else f"{value:.{4 if abs(value) >= _TINY else 3}g}"
     return f"{text} {unit}" if unit else text
 
 

@@ -7,6 +7,7 @@ from retinue.catalogue._prose import Prose, code, listed
 from retinue.catalogue._report import plural
 from retinue.catalogue.data_analyst.columns import Column, Columns
 from retinue.catalogue.data_analyst.findings import Findings, shown, text_of
+from retinue.contract.event import Progress
 from retinue.contract.facts import ColumnKind
 from retinue.contract.table import Cell
 
@@ -34,16 +35,14 @@ _SUSPICIONS: Final[tuple[tuple[str, str, Callable[[int, int, int], bool]], ...]]
 """What often is a mistake, by the number of rows, of empty cells and of different values."""
 
 
-def profile(
-    columns: Columns, findings: Findings, *, check: Callable[[], None], progress: Callable[[int, int], None]
-) -> None:
+def profile(columns: Columns, findings: Findings, *, emit: Callable[[Progress], None]) -> None:
     """Describe the file of `columns`, into `findings`."""
     source, described = columns.source, list(columns.values())[:_MOST]
     findings.matched_rows = source.rows
     lines: list[tuple[Cell, ...]] = []
     for begin in range(0, len(described), _BATCH):
-        check()
-        progress(begin, len(described))
+        columns.check()
+        emit(Progress("describing columns", "", begin, len(described)))
         batch = described[begin : begin + _BATCH]
         row = findings.run(f"SELECT {', '.join(map(_facts, batch))}\nFROM {columns.table}", columns).rows[0]
         for place, column in enumerate(batch):

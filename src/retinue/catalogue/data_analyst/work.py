@@ -1,4 +1,4 @@
-"""One task over data files under way: which file it is about, and what is asked of it.
+"""One task over data files: what may be asked and answered, which file it is about, and what is asked of it.
 
 What is asked stands in typed parameters. A question in words is read by the reader, in one place, where they are empty.
 """
@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, NoReturn
+from typing import Annotated, Any, Final, NoReturn
+
+from pydantic import Field
 
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import code, listed
+from retinue.catalogue._report import ReportData
 from retinue.catalogue._watch import Watch
 from retinue.catalogue.data_analyst.aggregate import aggregate
 from retinue.catalogue.data_analyst.columns import Columns
@@ -18,30 +21,142 @@ from retinue.catalogue.data_analyst.compare import compare_files, compare_groups
 from retinue.catalogue.data_analyst.files import data_files, named_files, where_they_are
 from retinue.catalogue.data_analyst.findings import Findings
 from retinue.catalogue.data_analyst.log_parse import log_parse
-from retinue.catalogue.data_analyst.parameters import (
-    AggregateRequest,
-    ComparisonRequest,
-    DataRequest,
-    LogRequest,
-    PercentileRequest,
-    TableRequest,
-)
 from retinue.catalogue.data_analyst.profile import profile
 from retinue.catalogue.data_analyst.query import checked_query, with_percentiles
 from retinue.contract.event import Progress
+from retinue.contract.model import Many, Model
 from retinue.contract.question import Question
-from retinue.contract.table_query import Measure, TableQuery
+from retinue.contract.table_query import Condition, GroupCondition, Grouping, Measure, Ordering, TableQuery
 from retinue.contract.task import Task
 from retinue.errors import BudgetExceeded, InvalidInput, YourError
 from retinue.orchestration.reader.tables import TableReading, example_questions, read_table_question
 from retinue.tools.data import Data, kind_of
 
-__all__ = ["analyse"]
+__all__ = [
+    "AggregateRequest",
+    "Analysis",
+    "ComparisonRequest",
+    "DataRequest",
+    "LogRequest",
+    "PercentileRequest",
+    "TableRequest",
+    "analyse",
+]
 
 _TRIED: Final = 8
 """Files whose columns are looked at when none is named."""
 _OPTIONS: Final = 24
 _MEANING: Final = "meaning_"
+_DATA_PATH: Final = (
+    r"\.([cC][sS][vV]|[tT][sS][vV]|[jJ][sS][oO][nN]|[jJ][sS][oO][nN][lL]|[nN][dD][jJ][sS][oO][nN]"
+    r"|[pP][aA][rR][qQ][uU][eE][tT]|[lL][oO][gG])(\.[gG][zZ])?$|\.[lL][oO][gG][.-][0-9][0-9-]*(\.[gG][zZ])?$"
+)
+_Path = Annotated[str, Field(min_length=1, max_length=1000, pattern=_DATA_PATH)]
+_Column = Annotated[str, Field(min_length=1, max_length=300)]
+_Point = Annotated[float, Field(ge=0, le=100)]
+
+
+class DataRequest(Model):
+    """Data files, and a question about them for whoever has no typed parameters."""
+
+    question: Annotated[
+        str,
+        Field(
+            max_length=10_000,
+            json_schema_extra={"default": ""},
+            description="The question in plain words; empty when the parameters say it all.",
+        ),
+    ]
+    files: Annotated[
+        Many[_Path],
+        Field(
+            max_length=20,
+            json_schema_extra={"uniqueItems": True},
+            description="The data files (CSV, TSV, JSON, JSONL, Parquet or log), as paths; an empty list means the one"
+            " that the question is about.",
+        ),
+    ] = ()
+
+
+class LogRequest(DataRequest):
+    """Entries of a log."""
+
+    where: Annotated[Many[Condition], Field(max_length=50, description="What a row must fulfil, all of it.")] = ()
+
+
+class TableRequest(LogRequest):
+    """Figures of a table."""
+
+    measures: Annotated[Many[Measure], Field(max_length=20, description="The figures.")] = ()
+    group_by: Annotated[
+        Many[Grouping],
+        Field(max_length=5, description="What rows are put together by; `unit` puts times into buckets."),
+    ] = ()
+    order: Annotated[
+        Ordering, Field(description="What comes first; empty means the largest figure, or the first in time.")
+    ] = Ordering()
+    limit: Annotated[int, Field(ge=0, le=10_000, description="How many groups or rows, at most; 0 means all.")] = 0
+    meanings: Annotated[
+        dict[str, Annotated[str, Field(max_length=300)]],
+        Field(
+            max_length=50,
+            json_schema_extra={"default": {}},
+            description="Which column an ambiguous word of the question means, by the word.",
+        ),
+    ] = Field(default_factory=dict[str, str])
+
+    def query(self) -> TableQuery:
+        """The query that these parameters say; an order that says nothing is none."""
+        parts: dict[str, Any] = {name: getattr(self, name) for name in TableQuery.model_fields if hasattr(self, name)}
+        parts["order"] = None if self.order == Ordering() else self.order
+        return TableQuery(**parts)
+
+
+class AggregateRequest(TableRequest):
+    """Figures of a table, of groups that fulfil something, or the rows themselves."""
+
+    having: Annotated[
+        Many[GroupCondition], Field(max_length=10, description="What a group must fulfil, all of it.")
+    ] = ()
+    select: Annotated[
+        Many[_Column],
+        Field(max_length=100, description="List the rows themselves with these columns, `*` for all, not figures."),
+    ] = ()
+    averaged: Annotated[bool, Field(description="Give the mean of the figure over all groups, not a row a group.")] = (
+        False
+    )
+
+
+class PercentileRequest(TableRequest):
+    """Percentiles of a column of numbers."""
+
+    percentiles: Annotated[
+        Many[_Point],
+        Field(max_length=20, description="Which percentiles; an empty list means 50, 90, 95 and 99."),
+    ] = ()
+
+
+class ComparisonRequest(TableRequest):
+    """Two files, or two sides of one."""
+
+    key: Annotated[
+        Many[_Column],
+        Field(
+            max_length=20,
+            description="The columns that tell rows of two files apart; an empty list means an id column.",
+        ),
+    ] = ()
+
+
+class Analysis(ReportData):
+    """What a skill has computed."""
+
+    metrics: dict[str, float] = Field(description="Single figures by name, exact.")
+    row_count: Annotated[int, Field(ge=0, description="Rows read.")]
+    matched_rows: Annotated[int, Field(ge=0, description="Rows that fulfil the conditions.")] | None = None
+    sql: str = Field(description="The statements run, in DuckDB's SQL; on a log they name the table of its lines.")
+    understood: dict[str, tuple[str, ...]] = Field(description="The parts of the query in words.")
+    files: tuple[str, ...] = Field(description="The files read.")
 
 
 class _Unanswered(Exception):
@@ -61,7 +176,7 @@ def analyse(request: DataRequest, task: Task, run: RunContext, watch: Watch) -> 
                 case LogRequest():
                     work.summarise_log(request)
                 case _:
-                    work.describe(work.file())
+                    profile(work.file(), work.findings, emit=run.emit)
         return work.findings.reply()
 
 
@@ -74,16 +189,10 @@ class _Work:
     data: Data
     findings: Findings = field(default_factory=Findings)
 
-    def describe(self, columns: Columns) -> None:
-        def progress(done: int, total: int) -> None:
-            self.run.emit(Progress("describing columns", "", done, total))
-
-        profile(columns, self.findings, check=self.watch.check, progress=progress)
-
     def aggregate(self, request: AggregateRequest | PercentileRequest) -> None:
         columns, reading, query = self._chosen(request)
         if reading is not None and reading.is_open and query == TableQuery():  # "what is in flights.csv"
-            self.describe(columns)
+            profile(columns, self.findings, emit=self.run.emit)
             return
         if isinstance(request, PercentileRequest):
             # "The median price", where no percentiles are named, is that figure.
