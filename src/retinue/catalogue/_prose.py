@@ -98,12 +98,18 @@ def quote(text: str, *, longest: int = _LONGEST) -> Piece:
     return Piece(one_line(text, longest=longest), "quote")
 
 
-def listed(pieces: Iterable[Piece | Prose | str], most: int | None = None, *, more: str = " and {:,} more") -> Prose:
-    """The first of some between commas, and how many more there are, for a sentence."""
+def listed(
+    pieces: Iterable[Piece | Prose | str],
+    most: int | None = None,
+    *,
+    more: str = " and {:,} more",
+    separator: str = ", ",
+) -> Prose:
+    """The first of some, and how many more there are, for a sentence."""
     several = tuple(pieces)
     first = several[:most]
     left = len(several) - len(first)
-    return Prose(", ".join(["{}"] * len(first)) + (more.format(left) if left else ""), first)
+    return Prose(separator.join(["{}"] * len(first)) + (more.format(left) if left else ""), first)
 
 
 def one_line(text: str, *, longest: int = _LONGEST) -> str:

@@ -205,13 +205,8 @@ class _Aggregation:
             return
         ends: list[Prose | str] = []
         for bound in (max(numbers)[0], min(numbers)[0]):
-            tied = [code(label) for value, label in numbers if value == bound]
-            more = f" and {len(tied) - _NAMED} more" if len(tied) > _NAMED else ""
-            names = tuple(tied[:_NAMED])
-            ends += [
-                Prose(" and ".join(["{}"] * len(names)) + more, names),
-                shown(bound, self.columns.unit_of(measure)),
-            ]
+            tied = listed((code(name) for value, name in numbers if value == bound), _NAMED, separator=" and ")
+            ends += [tied, shown(bound, self.columns.unit_of(measure))]
         template = "The highest is {} with {}, the lowest {} with {}."
         self.findings.say(f"extremes of {measure.label}", template, *ends)
 

@@ -14,16 +14,13 @@ from retinue.contract.table_query import Condition, Measure, TableQuery
 from retinue.errors import InvalidInput
 from retinue.tools.data import identifier
 
-__all__ = ["compare_files", "compare_groups", "sides_of"]
+__all__ = ["compare_files", "compare_groups"]
 
 _SHOWN: Final = 100
 _MEANS: Final = 8
 _COLUMNS: Final = 50
 _KEYS: Final = ("id", "key", "uuid", "guid", "code", "name", "faa", "number")
 _ROWS: Final = Measure(function="count")
-
-_Sides = tuple[Condition, Condition]
-"""The two groups of rows that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +30,22 @@ class _Side:
     where: tuple[Condition, ...] = ()
 
 
-def sides_of(query: TableQuery) -> tuple[TableQuery, _Sides] | None:
-    """The two sides that a condition on two values makes, and the query for both; None when there are not two."""
-    for condition in query.where:
-        if condition.op == "in" and len(condition.values) == 2:
-            first, second = (condition.model_copy(update={"op": "=", "value": value}) for value in condition.values)
-            rest = tuple(one for one in query.where if one is not condition)
-            return query.model_copy(update={"where": rest, "group_by": ()}), (first, second)
-    return None
+def compare_groups(columns: Columns, query: TableQuery, findings: Findings) -> bool:
+    """The same measures of the two groups of rows that a condition on two values makes, with their difference.
 
-
-def compare_groups(columns: Columns, query: TableQuery, sides: _Sides, findings: Findings) -> None:
-    """The same measures on both sides, with their difference, into `findings`."""
+    False when there is no such condition.
+    """
+    condition = next((one for one in query.where if one.op == "in" and len(one.values) == 2), None)
+    if condition is None:
+        return False
+    common = tuple(one for one in query.where if one is not condition)
+    query = query.model_copy(update={"where": common, "group_by": ()})
+    sides = [condition.model_copy(update={"op": "=", "value": value}) for value in condition.values]
     findings.understood |= understood(query)
-    findings.columns |= query.named_columns | {sides[0].column}
+    findings.columns |= query.named_columns | {condition.column}
     measures = [one for one in query.measures if one.function not in ("count", "share") or one.column]
-    pair = [_Side(_name(side), columns, (*query.where, side)) for side in sides]
+    part = "" if condition.part == "none" else f" {condition.part}"
+    pair = [_Side(f"{side.column}{part} {side.value}", columns, (*common, side)) for side in sides]
     lines = _lines(pair, [*measures, _ROWS], findings)
     counts = [int(count or 0) for count in lines[-1][1:3]]
     findings.matched_rows = sum(counts)
@@ -58,17 +55,13 @@ def compare_groups(columns: Columns, query: TableQuery, sides: _Sides, findings:
     if not all(counts):
         path = columns.source.path
         findings.reject(f"One side of the comparison has no rows in {path}.", hint="Name two values that exist.")
-        return
+        return True
     for measure, line in zip([*measures, _ROWS], lines, strict=True):
-        _say(findings, pair, measure, line, common=query.where)
+        _say(findings, pair, measure, line, common=common)
     names = _show(pair, lines, findings)
     findings.chart(str(lines[0][0]), names, lines[0][1:3])
     findings.about(names)
-
-
-def _name(condition: Condition) -> str:
-    part = "" if condition.part == "none" else f" {condition.part}"
-    return f"{condition.column}{part} {', '.join(map(str, condition.values))}"
+    return True
 
 
 def _lines(pair: Sequence[_Side], measures: Sequence[Measure], findings: Findings) -> list[tuple[Cell, ...]]:

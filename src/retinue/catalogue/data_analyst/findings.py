@@ -171,8 +171,7 @@ def describe(measure: Measure) -> Prose:
 
 def where(conditions: Sequence[Condition]) -> Prose:
     """The conditions as the end of a sentence: " where … and …"."""
-    said = tuple(map(_condition, conditions))
-    return Prose(f" where {' and '.join(['{}'] * len(said))}" if said else "", said)
+    return Prose(" where {}", (listed(map(_condition, conditions), separator=" and "),)) if conditions else Prose("")
 
 
 def understood(query: TableQuery) -> dict[str, list[str]]:

@@ -17,7 +17,7 @@ from retinue.catalogue._report import ReportData
 from retinue.catalogue._watch import Watch
 from retinue.catalogue.data_analyst.aggregate import aggregate
 from retinue.catalogue.data_analyst.columns import Columns
-from retinue.catalogue.data_analyst.compare import compare_files, compare_groups, sides_of
+from retinue.catalogue.data_analyst.compare import compare_files, compare_groups
 from retinue.catalogue.data_analyst.files import data_files, named_files, where_they_are
 from retinue.catalogue.data_analyst.findings import Findings
 from retinue.catalogue.data_analyst.log_parse import log_parse
@@ -229,11 +229,10 @@ class _Work:
             return
         columns, _, query = self._chosen(request)
         query = checked_query(query, columns)
-        sides = sides_of(query)
         self.run.emit(Progress("computing"))
-        if sides is not None:
-            compare_groups(columns, *sides, self.findings)
-        elif query.group_by:
+        if compare_groups(columns, query, self.findings):
+            return
+        if query.group_by:
             aggregate(columns, query, self.findings)
         else:
             self.findings.reject(
