@@ -19,9 +19,9 @@ from retinue.errors import InvalidInput, RetinueError
 from retinue.tools import paths
 from retinue.tools.workspace import Workspace
 
-__all__ = ["IGNORED_FOLDERS", "FileEntry", "Listing", "Skipped", "glob", "list_files", "matcher"]
+__all__ = ["FileEntry", "Listing", "Skipped", "glob", "list_files", "matcher"]
 
-IGNORED_FOLDERS = frozenset(
+_IGNORED_FOLDERS = frozenset(
     {
         ".cache", ".eggs", ".git", ".hg", ".hypothesis", ".mypy_cache", ".nox", ".pytest_cache", ".retinue",
         ".ruff_cache", ".svn", ".tox", ".venv", "__pycache__", "bower_components", "node_modules", "site-packages",
@@ -144,7 +144,7 @@ def _may_be_repository(workspace: Workspace) -> bool:
 
 def _walked(root: bytes) -> Iterator[bytes]:
     """Names under `root`, in no order; the folders still to visit are a list, so depth costs no stack."""
-    ignored = {name.encode() for name in IGNORED_FOLDERS}
+    ignored = {name.encode() for name in _IGNORED_FOLDERS}
     waiting = [b""]
     while waiting:
         folder = waiting.pop()
