@@ -16,9 +16,8 @@ from retinue.agents.local import LocalContext
 from retinue.agents.registry import Registry
 from retinue.catalogue import agents
 from retinue.catalogue.data_analyst import DataAnalyst
-from retinue.catalogue.data_analyst.columns import Columns, read_columns
-from retinue.catalogue.data_analyst.query import checked_query
-from retinue.catalogue.data_analyst.sql import select
+from retinue.catalogue.data_analyst.columns import Columns
+from retinue.catalogue.data_analyst.query import checked_query, select
 from retinue.contract.result import Result
 from retinue.contract.table import Chart, Table
 from retinue.contract.table_query import Condition, TableQuery
@@ -440,7 +439,9 @@ def test_nothing_to_measure_is_said(tmp_path: Path, ask_in: AskIn, text: str) ->
     (tmp_path / "poor.csv").write_text(text, encoding="utf-8")
     ask = ask_in(tmp_path)
     assert ask("data_analyst", "profile", question="describe poor.csv").useful
-    assert not ask("data_analyst", "percentiles", question="percentiles of poor.csv").useful
+    result = ask("data_analyst", "percentiles", question="percentiles of poor.csv")
+    assert result.fault is None or result.fault.code == "invalid_input"
+    assert not result.useful
 
 
 def test_lines_that_cannot_be_read_make_the_answer_partial(tmp_path: Path, ask_in: AskIn) -> None:
@@ -589,7 +590,7 @@ def test_any_value_is_compared_as_the_value_it_is(opened: tuple[Data, Columns], 
 def opened(tmp_path: Path) -> Generator[tuple[Data, Columns]]:
     (tmp_path / "sales.csv").write_text(SALES, encoding="utf-8")
     with Data(Workspace(tmp_path)) as database:
-        yield database, read_columns(database, database.open("sales.csv"), check=lambda: None)
+        yield database, Columns(database, database.open("sales.csv"), check=lambda: None)
 
 
 @pytest.mark.parametrize(

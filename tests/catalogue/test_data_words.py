@@ -12,8 +12,8 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext
 from retinue.agents.registry import Registry
 from retinue.catalogue import agents
-from retinue.catalogue.data_analyst.facts import read_facts
-from retinue.catalogue.data_analyst.words import describe
+from retinue.catalogue.data_analyst.files import read_facts
+from retinue.catalogue.data_analyst.findings import describe
 from retinue.contract.event import Progress
 from retinue.contract.result import Result
 from retinue.contract.table_query import Measure

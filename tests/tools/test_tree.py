@@ -35,6 +35,11 @@ def test_git_says_what_is_ignored(make_repository: Callable[..., Repository]) ->
     assert [entry.path for entry in listing.files] == [".gitignore", "a.py", "b/c.py", "untracked.py"]
     assert (listing.source, listing.note, listing.skipped) == ("git", "", ())
     assert _paths(made.root / "b") == ["c.py"]
+    everything = list_files(Workspace(made.root), with_ignored=True)
+    assert {entry.path for entry in everything.files} - {entry.path for entry in listing.files} == {
+        "build/x.py",
+        "d.log",
+    }
 
 
 def test_a_walk_leaves_out_what_nobody_means(tmp_path: Path) -> None:

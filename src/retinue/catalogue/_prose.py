@@ -5,7 +5,7 @@ the second.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, assert_never
 
@@ -83,10 +83,18 @@ def code(text: str) -> Piece:
     return Piece(one_line(text), "code")
 
 
-def first_of(pieces: Sequence[Piece | Prose | str], most: int = 10) -> Prose:
+def first_of(
+    pieces: Iterable[Piece | Prose | str],
+    most: int | None = None,
+    *,
+    more: str = " and {:,} more",
+    separator: str = ", ",
+) -> Prose:
     """The first of some, and how many more there are."""
-    more = f" and {len(pieces) - most:,} more" if len(pieces) > most else ""
-    return Prose(", ".join(["{}"] * len(pieces[:most])) + more, tuple(pieces[:most]))
+    several = tuple(pieces)
+    first = several[:most]
+    left = len(several) - len(first)
+    return Prose(separator.join(["{}"] * len(first)) + (more.format(left) if left else ""), first)
 
 
 def name(text: str) -> Piece:

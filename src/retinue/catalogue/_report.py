@@ -3,10 +3,10 @@
 Every ready-made agent builds its reply with this; what its skill's result object holds beside is put into `figures`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
@@ -16,7 +16,8 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.question import Question
 from retinue.contract.result import Outcome, Warned, WarningType
-from retinue.contract.table import Cell, Chart, Column, Table
+from retinue.contract.sanitize import printable
+from retinue.contract.table import Cell, Chart, Column, Series, Table
 from retinue.errors import FaultCode
 
 __all__ = ["Report", "ReportData", "SourcedStatement", "Statement", "plural"]
@@ -24,6 +25,7 @@ __all__ = ["Report", "ReportData", "SourcedStatement", "Statement", "plural"]
 _SHOWN_ROWS: Final = 20
 _SUBJECTS: Final = 50
 _GAPS: Final = 5
+_NAME: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class Report:
 
     Attributes:
         figures: The skill's result object, without what the statements add to it.
+        source: Where statements come from that do not say it.
         files: The files that the answer rests on, beside those that statements name.
         subjects: What the rows are about, in order: people, files, components.
         questions: What a person has to say first.
@@ -95,6 +98,7 @@ class Report:
     warnings: list[Warned] = field(default_factory=list[Warned])
     tables: list[Table] = field(default_factory=list[Table])
     charts: list[Chart] = field(default_factory=list[Chart])
+    source: str = ""
     files: list[str] = field(default_factory=list[str])
     subjects: list[str] = field(default_factory=list[str])
     questions: tuple[Question, ...] = ()
@@ -111,7 +115,8 @@ class Report:
         block: str = "",
     ) -> None:
         """Add a sentence of the answer."""
-        self.statements.append(Statement(one_line(topic), Prose(template, pieces), source, confidence, block))
+        prose = Prose(template, pieces)
+        self.statements.append(Statement(one_line(topic), prose, source or self.source, confidence, block))
 
     def note(self, template: str, *pieces: Piece | Prose | str) -> None:
         """Add what bounds the answer, or how the request was read; each once."""
@@ -139,7 +144,10 @@ class Report:
         *,
         note: str = "",
         limit: int = _SHOWN_ROWS,
+        total: int | None = None,
         kinds: Mapping[str, Any] = MappingProxyType({}),
+        units: Mapping[str, str | None] = MappingProxyType({}),
+        text: Callable[[str], str] = one_line,
     ) -> None:
         """Add the first rows, up to `limit`; a column called `place` leads somewhere.
 
@@ -149,28 +157,60 @@ class Report:
             rows: As many cells each.
             note: Below them.
             limit: How many are shown.
+            total: How many there are, when `rows` are only the first.
             kinds: What columns hold that their cells do not tell: `time` or `source`, by name.
+            units: What the numbers of columns count, by name.
+            text: What is shown of a cell of text.
         """
         if not rows:
             return
+        total = len(rows) if total is None else total
+        cells = zip(*rows, strict=True)
         self.tables.append(
             Table(
                 title=one_line(title),
                 columns=tuple(
-                    Column(name=name, kind=kinds.get(name) or _kind(name, [row[index] for row in rows]))
-                    for index, name in enumerate(columns)
+                    Column(
+                        name=one_line(name, longest=_NAME) or "(no name)",
+                        kind=kinds.get(name) or _kind(name, values),
+                        unit=units.get(name),
+                    )
+                    for name, values in zip(columns, cells, strict=True)
                 ),
                 rows=tuple(
-                    tuple(one_line(cell) if isinstance(cell, str) else cell for cell in row) for row in rows[:limit]
+                    tuple(text(cell) if isinstance(cell, str) else cell for cell in row) for row in rows[:limit]
                 ),
-                total_rows=len(rows) if len(rows) > limit else None,
+                total_rows=total if total > len(rows[:limit]) else None,
                 note=note,
             )
         )
 
-    def about(self, names: Sequence[str]) -> None:
+    def chart(
+        self,
+        title: str,
+        labels: Sequence[Cell],
+        values: Sequence[Cell],
+        *,
+        series: str = "",
+        kind: Literal["bar", "line"] = "bar",
+        unit: str | None = None,
+    ) -> None:
+        """Add one series over labels; without a name of its own it has that of the chart."""
+        names = ("no value" if label is None else one_line(str(label), longest=_NAME) for label in labels)
+        numbers = tuple(value if isinstance(value, int | float) else None for value in values)
+        drawn = Series(name=one_line(series or title), values=numbers)
+        self.charts.append(Chart(title=one_line(title), kind=kind, labels=tuple(names), series=(drawn,), unit=unit))
+
+    def append_sql(self, statement: str, *, longest: int) -> None:
+        """State SQL below the answer; a long one stands in the data only, as does one that would end its own fence."""
+        shown = printable(statement)
+        if shown and len(shown) <= longest and "```" not in shown:
+            self.appendix = f"```sql\n{shown}\n```"
+
+    def about(self, names: Sequence[Cell]) -> None:
         """Name what the rows are about; each once."""
-        self.subjects = list(dict.fromkeys([*self.subjects, *map(one_line, names)]))[:_SUBJECTS]
+        named = (one_line(str(name)) for name in names if name is not None)
+        self.subjects = list(dict.fromkeys([*self.subjects, *filter(None, named)]))[:_SUBJECTS]
 
     def tell_gaps(self, skipped: Sequence[tuple[str, int, str]], left: Sequence[str], *, near: str = "") -> None:
         """Warn of files that were not read.

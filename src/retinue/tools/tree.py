@@ -19,9 +19,9 @@ from retinue.errors import InvalidInput, RetinueError
 from retinue.tools import paths
 from retinue.tools.workspace import Workspace
 
-__all__ = ["IGNORED_FOLDERS", "FileEntry", "Listing", "Skipped", "glob", "list_files", "matcher"]
+__all__ = ["FileEntry", "Listing", "Skipped", "glob", "list_files", "matcher"]
 
-IGNORED_FOLDERS = frozenset(
+_IGNORED_FOLDERS = frozenset(
     {
         ".cache", ".eggs", ".git", ".hg", ".hypothesis", ".mypy_cache", ".nox", ".pytest_cache", ".retinue",
         ".ruff_cache", ".svn", ".tox", ".venv", "__pycache__", "bower_components", "node_modules", "site-packages",
@@ -68,13 +68,18 @@ class Listing:
     hidden: tuple[str, ...] = ()
 
 
-def list_files(workspace: Workspace, *, limit: int = 200_000) -> Listing:
+def list_files(workspace: Workspace, *, limit: int = 200_000, with_ignored: bool = False) -> Listing:
     """Every file of the workspace that may be read and is not ignored, sorted by path.
+
+    Args:
+        workspace: Whose files.
+        limit: How many at most.
+        with_ignored: Do not ask git, and walk instead.
 
     Raises:
         InvalidInput: There are more than `limit`.
     """
-    names, source, note = _names(workspace)
+    names, source, note = _names(workspace, with_ignored=with_ignored)
     files: list[FileEntry] = []
     skipped: list[Skipped] = []
     hidden: list[str] = []
@@ -120,9 +125,9 @@ def matcher(patterns: str | Iterable[str]) -> Callable[[str], bool]:
     return lambda path: any(_fits(path.split("/"), pattern) for pattern in compiled)
 
 
-def _names(workspace: Workspace) -> tuple[Iterable[bytes], Literal["git", "walk"], str]:
+def _names(workspace: Workspace, *, with_ignored: bool) -> tuple[Iterable[bytes], Literal["git", "walk"], str]:
     note = ""
-    if _may_be_repository(workspace):
+    if not with_ignored and _may_be_repository(workspace):
         from retinue.tools.git import Git  # noqa: PLC0415 - only a repository has need of it
 
         try:
@@ -139,7 +144,7 @@ def _may_be_repository(workspace: Workspace) -> bool:
 
 def _walked(root: bytes) -> Iterator[bytes]:
     """Names under `root`, in no order; the folders still to visit are a list, so depth costs no stack."""
-    ignored = {name.encode() for name in IGNORED_FOLDERS}
+    ignored = {name.encode() for name in _IGNORED_FOLDERS}
     waiting = [b""]
     while waiting:
         folder = waiting.pop()

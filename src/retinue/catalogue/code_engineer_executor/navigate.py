@@ -116,7 +116,7 @@ async def _references(work: Work, name: str, spot: Spot) -> None:
             f"Of {plural(len(uses.unsure), 'more place')} the language server does not know whether {{}} is meant:"
             " {}.",
             code(name),
-            code(first_of([*map(_source, uses.unsure)]).plain()),
+            code(first_of(map(_source, uses.unsure), 10).plain()),
         )
 
 

@@ -146,7 +146,7 @@ async def _rename(work: Work, request: RefactoringRequest) -> None:
     if renamed.left:
         report.note("The old name still stands in texts or comments: {}.", first_of(renamed.left))
     if renamed.unsure:
-        where = first_of(renamed.unsure).plain()
+        where = first_of(renamed.unsure, 10).plain()
         report.warn(
             "incomplete_context",
             f"The language server does not know what {renamed.old!r} means in code at {where}.",

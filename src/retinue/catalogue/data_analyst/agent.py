@@ -2,18 +2,20 @@
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._watch import Watch, in_watched_thread
-from retinue.catalogue.data_analyst.parameters import (
+from retinue.catalogue.data_analyst.files import read_facts
+from retinue.catalogue.data_analyst.work import (
     AggregateRequest,
     Analysis,
     ComparisonRequest,
     DataRequest,
     LogRequest,
     PercentileRequest,
+    analyse,
 )
 from retinue.contract.definition import Sample
 from retinue.contract.facts import Facts
@@ -27,37 +29,16 @@ if TYPE_CHECKING:
 __all__ = ["DataAnalyst"]
 
 
-def _without_duckdb() -> str:
-    """What is missing here, and how to get it."""
-    return "" if find_spec("duckdb") else "install retinue[data]"
-
-
-class _HasCache(Protocol):
-    """As the class says below; its name is the agent's."""
-
-    cache_dir: Path | None
-
-
-def _facts(analyst: "_HasCache", workspace: "Workspace") -> Facts:
+def _facts(analyst: Any, workspace: "Workspace") -> Facts:
     """The tables that lie here."""
-    from retinue.catalogue.data_analyst.facts import read_facts  # noqa: PLC0415 - DuckDB is not needed to list agents
-
-    return Facts() if _without_duckdb() else read_facts(workspace, analyst.cache_dir)
+    return read_facts(workspace, analyst.cache_dir) if find_spec("duckdb") else Facts()
 
 
+_MEANS: Final = "The mean of `price` by `city`: `Bern`: 7.5, `Rome`: 4."
 _PRICES: Final[dict[str, Any]] = {
-    "answer": "The mean of `price` by `city`: `Bern`: 7.5, `Rome`: 4. (sales.csv)",
-    "findings": [
-        {
-            "topic": "mean price",
-            "content": "The mean of `price` by `city`: `Bern`: 7.5, `Rome`: 4.",
-            "source": "sales.csv",
-        }
-    ],
-    "notes": [],
+    "answer": f"{_MEANS} (sales.csv)",
+    "findings": [{"topic": "mean price", "content": _MEANS, "source": "sales.csv"}],
     "subjects": ["Bern", "Rome"],
-    "tables": [],
-    "charts": [],
     "metrics": {"groups": 2},
     "row_count": 4,
     "sql": 'SELECT "city" AS "city", avg("price") AS "mean price", count(*) AS rows\nFROM \'sales.csv\'\n'
@@ -66,14 +47,12 @@ _PRICES: Final[dict[str, Any]] = {
     "files": ["sales.csv"],
     "matched_rows": 4,
 }
-
-
 _SKILL: Final[Any] = {
     "output": Analysis,
     "instruction_field": "question",
     "effects": ("read",),
     "timeout_s": 120,
-    "unavailable": _without_duckdb,
+    "unavailable": lambda: "" if find_spec("duckdb") else "install retinue[data]",
     "facts": _facts,
 }
 
@@ -282,7 +261,5 @@ class DataAnalyst:
 
 
 async def _answered(request: DataRequest, task: Task, run: RunContext) -> Reply:
-    from retinue.catalogue.data_analyst.work import analyse  # noqa: PLC0415 - DuckDB is not needed to list agents
-
     watch = Watch(run)
     return await in_watched_thread(watch, analyse, request, task, run, watch)

@@ -1,17 +1,14 @@
 """Figures over one file: the statement is run, and its rows become sentences, a table and a chart."""
 
-# ruff: noqa: S608
-# names are quoted by `identifier` and values by `literal`, so the statements below hold nothing else of anybody's
-
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from retinue.catalogue._prose import Prose, code
+from retinue.catalogue._prose import Prose, code, first_of
 from retinue.catalogue._report import plural
-from retinue.catalogue.data_analyst import sql
 from retinue.catalogue.data_analyst.columns import Columns
-from retinue.catalogue.data_analyst.findings import Findings, chart_of, table_of
-from retinue.catalogue.data_analyst.words import describe, listed, rows_counted, shown, text_of, understood, where
+from retinue.catalogue.data_analyst.findings import Findings, describe, rows_counted, shown, text_of, understood, where
+from retinue.catalogue.data_analyst.query import every, is_serial, place_of_order, select
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Measure, TableQuery
 from retinue.tools.data import Rows
@@ -29,43 +26,43 @@ _TIED: Final = 50
 
 def aggregate(columns: Columns, query: TableQuery, findings: Findings) -> None:
     """Answer `query`, into `findings`."""
-    matched, gaps = _facts(columns, query)
+    within = [one.column for one in query.within if one.op not in ("is_null", "not_null")]
+    measured = list(dict.fromkeys(filter(None, [*(one.column for one in query.measures), *within])))
+    counts = ["count(*)", *(f"count(*) - count({columns.expression(name)})" for name in measured)]
+    matched, *gaps = (int(count or 0) for count in columns.row(counts, where=every(query.where, columns)))
     findings.matched_rows = matched
     findings.columns |= query.named_columns
     findings.understood |= understood(query)
-    if not query.limit and (query.select or _is_long(columns, query)):
+    is_grouped = bool(query.group_by) and not query.averaged
+    is_ranking = is_grouped and query.order is not None
+    # Of a superlative about more groups than anybody reads the first ones are the answer.
+    if not query.limit and (query.select or (is_ranking and _count_groups(columns, query) > _BARS)):
         query = query.model_copy(update={"limit": _LIST})
     query = _with_ties(columns, query, findings)
-    statement = sql.select(query, columns)
+    rows = findings.run(select(query, columns), columns)
+    answer = _Aggregation(columns, query, findings, rows, matched)
     is_count = not query.group_by and not query.select and all(one.function == "count" for one in query.measures)
-    rows = findings.run(statement, columns)
-    if not (matched or is_count) or (query.group_by and not query.averaged and not rows.rows):
-        _say_nothing(columns, query, findings)
+    if not (matched or is_count) or (is_grouped and not rows.rows):
+        answer.say_nothing()
         return
     if query.select:
-        _list(rows, columns, query, findings, matched)
-    elif query.group_by and not query.averaged:
-        _groups(rows, columns, query, findings)
+        answer.say_rows()
+    elif is_grouped:
+        answer.say_groups()
     else:
-        _figures(rows, columns, query, findings, matched)
+        answer.say_figures()
     whole = {one.column for one in query.within}
-    for name, empty in gaps.items():
+    for name, empty in zip(measured, gaps, strict=True):
         if empty and matched:  # no figure counts these rows, but a share is of them too
             so = "they are part of the whole" if name in whole else "its figures leave them out"
-            findings.note(f"`{name}` has no value in {empty:,} of {plural(matched, 'row')}; {so}.")
+            findings.note(f"{{}} has no value in {empty:,} of {plural(matched, 'row')}; {so}.", code(name))
     if rows.truncated:
-        findings.report.warn(
+        findings.warn(
             "incomplete_context",
             f"Only the first {len(rows.rows):,} rows of the answer are given.",
             impact="Later rows are not shown.",
             recovery="Ask for the top few, or put more rows together.",
         )
-
-
-def _is_long(columns: Columns, query: TableQuery) -> bool:
-    """Whether a superlative is asked about more groups than anybody reads: the first ones are the answer."""
-    is_ranking = query.group_by and not query.averaged and query.order is not None
-    return bool(is_ranking) and _count_groups(columns, query) > _BARS
 
 
 def _with_ties(columns: Columns, query: TableQuery, findings: Findings) -> TableQuery:
@@ -74,10 +71,10 @@ def _with_ties(columns: Columns, query: TableQuery, findings: Findings) -> Table
     if not limit or order is None or not (query.select or query.group_by):
         return query
     wider = query.model_copy(update={"limit": limit + _TIED})
-    rows = columns.query(sql.select(wider, columns), limit=limit + _TIED)
+    rows = columns.query(select(wider, columns), limit=limit + _TIED)
     if len(rows.rows) <= limit or (query.select and order.by not in rows.columns):
         return query
-    at = rows.columns.index(order.by) if query.select else sql.place_of_order(query, order)
+    at = rows.columns.index(order.by) if query.select else place_of_order(query, order)
     figures = [row[at] for row in rows.rows]
     end = next((place for place in range(limit, len(figures)) if figures[place] != figures[limit - 1]), len(figures))
     if end == limit:
@@ -88,151 +85,147 @@ def _with_ties(columns: Columns, query: TableQuery, findings: Findings) -> Table
     return query.model_copy(update={"limit": end})
 
 
-def _facts(columns: Columns, query: TableQuery) -> tuple[int, dict[str, int]]:
-    """How many rows fulfil the conditions, and in how many of them a measured column is empty."""
-    within = [one.column for one in query.within if one.op not in ("is_null", "not_null")]
-    measured = list(dict.fromkeys(filter(None, [*(one.column for one in query.measures), *within])))
-    counts = ["count(*)", *(f"count(*) - count({columns.expression(name)})" for name in measured)]
-    row = columns.row(counts, where=sql.every(query.where, columns))
-    numbers = [int(value) if isinstance(value, int | float) else 0 for value in row]
-    return numbers[0], dict(zip(measured, numbers[1:], strict=True))
-
-
-def _say_nothing(columns: Columns, query: TableQuery, findings: Findings) -> None:
-    path, rows = columns.source.path, columns.source.rows
-    if not rows:
-        findings.say("rows", "{} holds no rows.", code(path))
-        findings.report.reject(f"{path} holds no rows.", hint="Name a file with rows.")
-        return
-    findings.say("rows", f"No row fits: of {rows:,} rows of {{}} there is none{{}}.", code(path), where(query.where))
-    hint = "Ask with fewer conditions; `understood` says how they were read."
-    findings.report.reject(f"No row of {path} fits the conditions.", hint=hint)
-
-
-def _figures(rows: Rows, columns: Columns, query: TableQuery, findings: Findings, matched: int) -> None:
-    """One row of figures: a sentence each."""
-    path, fitting, row = code(columns.source.path), where(query.where), rows.rows[0]
-    for measure, name, value in zip(query.measures, rows.columns, row, strict=False):
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            findings.metrics[name] = value
-        figure, of_rows = shown(value, columns.unit_of(measure)), Prose(f"{plural(matched, 'row')} of {{}}", (path,))
-        if query.averaged:
-            groups = listed(code(group.label) for group in query.group_by)
-            template = "The mean {} per {} is {}{}, over {} groups."
-            findings.say(name, template, describe(measure), groups, figure, fitting, shown(row[-1]))
-        elif measure.function == "count" and not measure.column:
-            of_all = f" (of {columns.source.rows:,})" if query.where and matched != columns.source.rows else ""
-            findings.say(name, f"{{}} of {{}}{of_all}{{}}.", rows_counted(value), path, fitting)
-        elif measure.function == "share" and query.within:
-            whole = Prose(f"{plural(matched, 'row')}{{}}", (fitting,)) if query.where else of_rows
-            inner = where(query.within)
-            if measure.column:
-                template = "{} of the total of {} in the {} is of those{}."
-                findings.say(name, template, figure, code(measure.column), whole, inner)
-            else:
-                counted = f"({round(value * matched / 100):,}) " if isinstance(value, int | float) else ""
-                findings.say(name, f"{{}} {counted}of the {{}} are those{{}}.", figure, whole, inner)
-        else:
-            findings.say(name, "The {} is {} in {}{}.", describe(measure), figure, of_rows, fitting)
-    findings.show(table_of(rows, title=columns.source.path, units=_units(rows, query, columns, offset=0)))
-
-
-def _units(rows: Rows, query: TableQuery, columns: Columns, *, offset: int) -> dict[str, str | None]:
-    return {
-        name: columns.unit_of(measure) for name, measure in zip(rows.columns[offset:], query.measures, strict=False)
-    }
-
-
-def _groups(rows: Rows, columns: Columns, query: TableQuery, findings: Findings) -> None:
-    """A row for each group: the first ones in a sentence, all of them in a table and a chart."""
-    width, order = len(query.group_by), query.order
-    total = _count_groups(columns, query) if query.limit or rows.truncated else len(rows.rows)
-    at = max(0, sql.place_of_order(query, order) - width) if order is not None else 0
-    lead = query.measures[at]
-    labels = [" / ".join(map(text_of, row[:width])) for row in rows.rows]
-    is_cut = len(labels) != total
-    kept = f" ({len(labels)} of {total:,} groups)" if is_cut else ""
-    groups = listed(code(group.label) for group in query.group_by)
-    few = _few(labels, rows, columns, lead, width + at)
-    findings.say(lead.label, f"The {{}} by {{}}{{}}{kept}: {{}}.", describe(lead), groups, where(query.where), few)
-    if not query.having and lead.function in ("count", "sum"):
-        _say_whole(columns, query, findings, lead, over=f", over all {total:,} groups" if is_cut else "")
-    values = [row[width + at] for row in rows.rows]
-    if not is_cut and not rows.truncated and len(query.measures) == 1 and order is None:
-        _say_extremes(labels, values, findings, topic=lead.label, unit=columns.unit_of(lead))
-    for place, other in enumerate(query.measures[:_NAMED]):
-        if place != at and other.column:
-            findings.say(other.label, "The {}: {}.", describe(other), _few(labels, rows, columns, other, width + place))
-    findings.metrics["groups"] = total
-    title = f"{lead.label} by {', '.join(group.label for group in query.group_by)}"
-    is_line = width == 1 and order is None and sql.is_serial(query.group_by[0], columns)
-    is_drawn = 2 <= len(labels) <= (_POINTS if is_line else _BARS)
-    chart = chart_of(labels, values, title=title, line=is_line, unit=columns.unit_of(lead)) if is_drawn else None
-    units = _units(rows, query, columns, offset=width)
-    findings.show(table_of(rows, title=title, units=units, total=total), chart, subjects=[row[0] for row in rows.rows])
-
-
-def _few(labels: Sequence[str], rows: Rows, columns: Columns, measure: Measure, place: int) -> Prose:
-    """The first groups with their figures."""
-    pairs = zip(labels[:_NAMED], rows.rows, strict=False)
-    unit = columns.unit_of(measure)
-    each = (Prose("{}: {}", (code(label), shown(row[place], unit))) for label, row in pairs)
-    return listed(each, more=", …" if len(labels) > _NAMED else "")
-
-
-def _say_whole(columns: Columns, query: TableQuery, findings: Findings, lead: Measure, *, over: str) -> None:
-    """What counts and totals come to over all groups, so that nobody takes those shown for all."""
-    whole = query.model_copy(update={"measures": (lead,), "group_by": (), "order": None, "limit": 0})
-    statement = sql.select(whole, columns)
-    value = findings.run(statement, columns).rows[0][0]
-    if isinstance(value, int | float):
-        findings.metrics[f"all {lead.label}"] = value
-    figure = shown(value, columns.unit_of(lead)) if lead.column else rows_counted(value)
-    findings.say(f"all {lead.label}", f"All together{over}: {{}}.", figure)
-
-
-def _say_extremes(
-    labels: Sequence[str], values: Sequence[Cell], findings: Findings, *, topic: str, unit: str | None
-) -> None:
-    """Where groups stand in the order of time, which is the highest and which the lowest is said."""
-    numbers = [(value, label) for value, label in zip(values, labels, strict=True) if isinstance(value, int | float)]
-    if len(numbers) < _LEAST_EXTREMES or len({value for value, _ in numbers}) < 2:
-        return
-    ends: list[Prose | str] = []
-    for bound in (max(numbers)[0], min(numbers)[0]):
-        tied = [code(label) for value, label in numbers if value == bound]
-        more = f" and {len(tied) - _NAMED} more" if len(tied) > _NAMED else ""
-        names = tuple(tied[:_NAMED])
-        ends += [Prose(" and ".join(["{}"] * len(names)) + more, names), shown(bound, unit)]
-    findings.say(f"extremes of {topic}", "The highest is {} with {}, the lowest {} with {}.", *ends)
-
-
 def _count_groups(columns: Columns, query: TableQuery) -> int:
-    inner = sql.select(query.model_copy(update={"limit": 0, "order": None}), columns)
-    count = columns.query(f"SELECT count(*) FROM ({inner})", limit=1).rows[0][0]
+    inner = select(query.model_copy(update={"limit": 0, "order": None}), columns)
+    count = columns.query(f"SELECT count(*) FROM ({inner})").rows[0][0]
     return count if isinstance(count, int) else 0
 
 
-def _list(rows: Rows, columns: Columns, query: TableQuery, findings: Findings, matched: int) -> None:
-    """The rows themselves, in order."""
-    path, order = code(columns.source.path), query.order
-    if order is not None and order.by in rows.columns:
-        place, key = rows.columns.index(order.by), columns.key
-        at = rows.columns.index(key) if key in rows.columns and key != order.by else None
-        unit = columns.named(order.by).unit
-        few = listed(
-            (
-                Prose("{}", (shown(row[place], unit),))
-                if at is None
-                else Prose("{} with {}", (code(text_of(row[at])), shown(row[place], unit)))
-                for row in rows.rows[:_NAMED]
-            ),
-            more=", …" if len(rows.rows) > _NAMED else "",
-        )
-        way = "largest" if order.descending else "smallest"
-        template = f"The {plural(len(rows.rows), 'row')} of {{}} with the {way} {{}}{{}}: {{}}."
-        findings.say(order.by, template, path, code(order.by), where(query.where), few)
-    else:
-        counted = f"{len(rows.rows):,} of {plural(matched, 'row')}"
-        findings.say("rows", f"{counted} of {{}}{{}}.", path, where(query.where))
-    findings.show(table_of(rows, title=columns.source.path, total=matched))
+@dataclass(slots=True)
+class _Aggregation:
+    """What the rows of a statement say.
+
+    Attributes:
+        matched: How many rows of the file fulfil the conditions.
+    """
+
+    columns: Columns
+    query: TableQuery
+    findings: Findings
+    rows: Rows
+    matched: int
+
+    def say_nothing(self) -> None:
+        """Say that no row fits, which is no answer."""
+        path, rows = self.columns.source.path, self.columns.source.rows
+        if not rows:
+            self.findings.say("rows", "{} holds no rows.", code(path))
+            self.findings.reject(f"{path} holds no rows.", hint="Name a file with rows.")
+            return
+        template = f"No row fits: of {rows:,} rows of {{}} there is none{{}}."
+        self.findings.say("rows", template, code(path), where(self.query.where))
+        hint = "Ask with fewer conditions; `understood` says how they were read."
+        self.findings.reject(f"No row of {path} fits the conditions.", hint=hint)
+
+    def say_figures(self) -> None:
+        """One row of figures: a sentence each."""
+        for measure, name, value in zip(self.query.measures, self.rows.columns, self.rows.rows[0], strict=False):
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                self.findings.metrics[name] = value
+            self._say_figure(measure, name, value)
+        self.findings.show(self.columns.source.path, self.rows.columns, self.rows.rows, units=self._units())
+
+    def _say_figure(self, measure: Measure, topic: str, value: Cell) -> None:
+        path, fitting, query = code(self.columns.source.path), where(self.query.where), self.query
+        figure = shown(value, self.columns.unit_of(measure))
+        of_rows = Prose(f"{plural(self.matched, 'row')} of {{}}", (path,))
+        say = self.findings.say
+        if query.averaged:
+            groups = first_of(code(group.label) for group in query.group_by)
+            template = "The mean {} per {} is {}{}, over {} groups."
+            say(topic, template, describe(measure), groups, figure, fitting, shown(self.rows.rows[0][-1]))
+        elif measure.function == "count" and not measure.column:
+            rows = self.columns.source.rows
+            of_all = f" (of {rows:,})" if query.where and self.matched != rows else ""
+            say(topic, f"{{}} of {{}}{of_all}{{}}.", rows_counted(value), path, fitting)
+        elif measure.function == "share" and query.within:
+            whole = Prose(f"{plural(self.matched, 'row')}{{}}", (fitting,)) if query.where else of_rows
+            if measure.column:
+                template = "{} of the total of {} in the {} is of those{}."
+                say(topic, template, figure, code(measure.column), whole, where(query.within))
+            else:
+                counted = f"({round(value * self.matched / 100):,}) " if isinstance(value, int | float) else ""
+                say(topic, f"{{}} {counted}of the {{}} are those{{}}.", figure, whole, where(query.within))
+        else:
+            say(topic, "The {} is {} in {}{}.", describe(measure), figure, of_rows, fitting)
+
+    def _units(self) -> dict[str, str | None]:
+        names = self.rows.columns[0 if self.query.averaged else len(self.query.group_by) :]
+        return {name: self.columns.unit_of(one) for name, one in zip(names, self.query.measures, strict=False)}
+
+    def say_groups(self) -> None:
+        """A row for each group: the first ones in a sentence, all of them in a table and a chart."""
+        columns, query, findings, rows = self.columns, self.query, self.findings, self.rows.rows
+        width, order = len(query.group_by), query.order
+        total = _count_groups(columns, query) if query.limit or self.rows.truncated else len(rows)
+        at = max(0, place_of_order(query, order) - width) if order is not None else 0
+        lead = query.measures[at]
+        labels = [" / ".join(map(text_of, row[:width])) for row in rows]
+        is_cut = len(labels) != total
+        kept = f" ({len(labels)} of {total:,} groups)" if is_cut else ""
+        groups, few = first_of(code(group.label) for group in query.group_by), self._first(labels, at)
+        findings.say(lead.label, f"The {{}} by {{}}{{}}{kept}: {{}}.", describe(lead), groups, where(query.where), few)
+        if not query.having and lead.function in ("count", "sum"):
+            self._say_whole(lead, over=f", over all {total:,} groups" if is_cut else "")
+        values = [row[width + at] for row in rows]
+        if not is_cut and not self.rows.truncated and len(query.measures) == 1 and order is None:
+            self._say_extremes(labels, values)
+        for place, other in enumerate(query.measures[:_NAMED]):
+            if place != at and other.column:
+                findings.say(other.label, "The {}: {}.", describe(other), self._first(labels, place))
+        findings.metrics["groups"] = total
+        title = f"{lead.label} by {', '.join(group.label for group in query.group_by)}"
+        findings.show(title, self.rows.columns, rows, units=self._units(), total=total)
+        findings.about([row[0] for row in rows])
+        is_line = width == 1 and order is None and is_serial(query.group_by[0], columns)
+        if 2 <= len(labels) <= (_POINTS if is_line else _BARS):
+            findings.chart(title, labels, values, kind="line" if is_line else "bar", unit=columns.unit_of(lead))
+
+    def _first(self, labels: Sequence[str], place: int) -> Prose:
+        """The first groups with their figures of one measure."""
+        unit, column = self.columns.unit_of(self.query.measures[place]), len(self.query.group_by) + place
+        pairs = zip(labels, self.rows.rows, strict=True)
+        each = (Prose("{}: {}", (code(label), shown(row[column], unit))) for label, row in pairs)
+        return first_of(each, _NAMED, more=", …")
+
+    def _say_whole(self, lead: Measure, *, over: str) -> None:
+        """What counts and totals come to over all groups, so that nobody takes those shown for all."""
+        whole = self.query.model_copy(update={"measures": (lead,), "group_by": (), "order": None, "limit": 0})
+        value = self.findings.run(select(whole, self.columns), self.columns).rows[0][0]
+        if isinstance(value, int | float):
+            self.findings.metrics[f"all {lead.label}"] = value
+        figure = shown(value, self.columns.unit_of(lead)) if lead.column else rows_counted(value)
+        self.findings.say(f"all {lead.label}", f"All together{over}: {{}}.", figure)
+
+    def _say_extremes(self, labels: Sequence[str], values: Sequence[Cell]) -> None:
+        """Where groups stand in the order of time, which is the highest and which the lowest is said."""
+        (measure,) = self.query.measures
+        numbers = [(value, name) for value, name in zip(values, labels, strict=True) if isinstance(value, int | float)]
+        if len(numbers) < _LEAST_EXTREMES or len({value for value, _ in numbers}) < 2:
+            return
+        ends: list[Prose | str] = []
+        for bound in (max(numbers)[0], min(numbers)[0]):
+            tied = first_of((code(name) for value, name in numbers if value == bound), _NAMED, separator=" and ")
+            ends += [tied, shown(bound, self.columns.unit_of(measure))]
+        template = "The highest is {} with {}, the lowest {} with {}."
+        self.findings.say(f"extremes of {measure.label}", template, *ends)
+
+    def say_rows(self) -> None:
+        """The rows themselves, in order."""
+        path, order, rows = code(self.columns.source.path), self.query.order, self.rows.rows
+        fitting, names = where(self.query.where), self.rows.columns
+        if order is not None and order.by in names:
+            place, key, unit = names.index(order.by), self.columns.key, self.columns.named(order.by).unit
+            at = names.index(key) if key in names and key != order.by else None
+            figures = [Prose("{}", (shown(row[place], unit),)) for row in rows]
+            if at is not None:
+                figures = [
+                    Prose("{} with {}", (code(text_of(row[at])), one)) for row, one in zip(rows, figures, strict=True)
+                ]
+            way, few = "largest" if order.descending else "smallest", first_of(figures, _NAMED, more=", …")
+            template = f"The {plural(len(rows), 'row')} of {{}} with the {way} {{}}{{}}: {{}}."
+            self.findings.say(order.by, template, path, code(order.by), fitting, few)
+        else:
+            template = f"{len(rows):,} of {plural(self.matched, 'row')} of {{}}{{}}."
+            self.findings.say("rows", template, path, fitting)
+        self.findings.show(path.text, names, rows, total=self.matched)

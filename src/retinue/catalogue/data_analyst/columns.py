@@ -3,29 +3,28 @@
 Words that stand for "no value" among a file's numbers (`NA`, `null`, `-`) do so among its texts, and that is said.
 """
 
-# ruff: noqa: S608
-# names are quoted by `identifier` and values by `literal`, so the statements below hold nothing else of anybody's
-
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from typing import Final
 
-from retinue.catalogue.data_analyst.sql import literal
 from retinue.contract.facts import ColumnFacts, ColumnKind, TableFacts
 from retinue.contract.names import nearest
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Measure, TimeUnit
 from retinue.errors import UnknownName
-from retinue.tools.data import Data, Field, Rows, Source, identifier
+from retinue.tools.data import Data, Field, FieldType, Rows, Source, identifier, literal
 
-__all__ = ["Column", "Columns", "read_columns"]
+__all__ = ["Column", "Columns"]
 
-_READ_SO: Final = " is read as no value."
+_READ_SO: Final = "' is read as no value."
 _INSPECTED: Final = 200
 _KEYS: Final = 12
 _VALUES: Final = 5_000
+_KINDS: Final[dict[FieldType, ColumnKind]] = {
+    "integer": "number", "number": "number", "timestamp": "time", "date": "time", "text": "text", "boolean": "boolean",
+}  # fmt: skip
 _ENDS: Final = {"number": "{1}({0})", "time": "{1}({0}) FILTER (WHERE year({0}) BETWEEN 1 AND 9999)"}
 """The smallest or largest value of a column; `infinity` and years of five digits are no times that ISO 8601 writes."""
 _LOGGED: Final = ("request", "response", "hit", "entry", "line", "event")
@@ -42,8 +41,9 @@ _PERSONS: Final = (
 _CODES: Final = 50
 """Whole numbers of which a column has at most so many are told one by one: they may be codes."""
 _DAY: Final = 86_400
-_SPANS: Final[dict[TimeUnit, int]] = {
+_SPANS: Final[dict[TimeUnit, float]] = {
     "second": 120, "minute": 7_200, "hour": 3 * _DAY, "day": 62 * _DAY, "week": 190 * _DAY, "month": 2_200 * _DAY,
+    "year": float("inf"),
 }  # fmt: skip
 _UNITS: Final = {
     "ms": "ms", "msec": "ms", "millis": "ms", "milliseconds": "ms", "s": "s", "sec": "s", "secs": "s", "seconds": "s",
@@ -77,38 +77,38 @@ class Column:
         return _UNITS.get(last) if self.kind == "number" and self.name.lower() != "s" else None
 
 
-class Columns:
-    """The columns of one file.
+class Columns(dict[str, Column]):
+    """The columns of one opened file by name, in its order.
 
     Attributes:
-        source: The opened file.
+        source: The file.
         table: Its quoted SQL name.
+        check: Raises when time is up.
     """
 
-    def __init__(
-        self,
-        data: Data,
-        source: Source,
-        columns: tuple[Column, ...],
-        *,
-        nothing: tuple[str, ...],
-        check: Callable[[], None],
-    ) -> None:
+    def __init__(self, data: Data, source: Source, *, check: Callable[[], None]) -> None:
         self.source = source
         self.table = identifier(source.table)
+        self.check = check
         self._data = data
-        self._check = check
-        self._nothing = nothing
-        self._by_name = {column.name: column for column in columns}
+        words = {note.removesuffix(_READ_SO).rpartition("'")[2] for note in source.notes if note.endswith(_READ_SO)}
+        self._nothing = tuple(sorted(words))
+        usable = [field for field in source.fields if field.name and "\0" not in field.name]
+        texts = [field.name for field in usable if field.type == "text"][:_INSPECTED] if words else []
+        among = f"IN ({', '.join(map(literal, self._nothing))})"
+        counts = self.row([f"count(*) FILTER (WHERE {identifier(name)} {among})" for name in texts]) if texts else ()
+        emptied = {name for name, count in zip(texts, counts, strict=True) if count}
+        super().__init__({one.name: self._column(one, is_emptied=one.name in emptied) for one in usable})
 
-    def __iter__(self) -> Iterator[Column]:
-        return iter(self._by_name.values())
-
-    def __len__(self) -> int:
-        return len(self._by_name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._by_name
+    def _column(self, field: Field, *, is_emptied: bool) -> Column:
+        words, value = self._nothing if is_emptied else (), identifier(field.name)
+        if field.type in ("timestamp", "date") and "TIME ZONE" in field.sql_type.upper():
+            value = f"({value} AT TIME ZONE 'UTC')"
+        for word in words:
+            value = f"nullif({value}, {literal(word)})"
+        is_place = self.source.kind == "log" and field.name == "line"
+        kind = "other" if is_place else _KINDS.get(field.type, "other")
+        return Column(field.name, kind, value, whole=field.type == "integer", empty_words=words)
 
     def named(self, name: str, *, path: str = "") -> Column:
         """The column that `name` spells, case apart; the day of each row is one too.
@@ -116,23 +116,27 @@ class Columns:
         Raises:
             UnknownName: There is none; the nearest are suggested.
         """
-        folded = name.casefold()
-        alike = [column for key, column in self._by_name.items() if key.casefold() == folded]
-        found = self._by_name.get(name) or (self.day if self.day is not None and name == self.day.name else None)
-        if found is not None or len(alike) == 1:
-            return found or alike[0]
-        near = nearest(name, self._by_name) or tuple(self._by_name)[:5]
+        if name in self:
+            return self[name]
+        if self.day is not None and name == self.day.name:
+            return self.day
+        alike = [column for key, column in self.items() if key.casefold() == name.casefold()]
+        if len(alike) == 1:
+            return alike[0]
         raise UnknownName(
             f"`{self.source.path}` has no column {name!r}.",
-            hint=f"Name one of its {len(self)} columns: {', '.join(tuple(self._by_name)[:12])}.",
+            hint=f"Name one of its {len(self)} columns: {', '.join([*self][:12])}.",
             path=path,
-            suggestions=near,
+            suggestions=nearest(name, self) or tuple(self)[:5],
         )
 
     @cached_property
     def day(self) -> Column | None:
         """The day of each row, where columns called year, month and day say it."""
-        parts = [next((one for one in self if one.name.casefold() == part), None) for part in ("year", "month", "day")]
+        parts = [
+            next((one for one in self.values() if one.name.casefold() == part), None)
+            for part in ("year", "month", "day")
+        ]
         known = [one for one in parts if one is not None and one.kind == "number" and one.whole]
         if len(known) != len(parts):
             return None
@@ -142,11 +146,13 @@ class Columns:
     @cached_property
     def key(self) -> str | None:
         """The first column of texts in which every row has a value of its own."""
-        texts = [one for one in self if one.kind == "text"][:_KEYS]
-        if not texts or not self.source.rows:
-            return None
-        row = self.row([f"count(DISTINCT {one.expression})" for one in texts])
-        return next((one.name for one, count in zip(texts, row, strict=True) if count == self.source.rows), None)
+        texts = self.of_kind("text")[:_KEYS] if self.source.rows else []
+        counts = self.row([f"count(DISTINCT {one.expression})" for one in texts]) if texts else ()
+        return next((one.name for one, count in zip(texts, counts, strict=True) if count == self.source.rows), None)
+
+    def of_kind(self, kind: ColumnKind) -> list[Column]:
+        """Those with which the same can be done."""
+        return [column for column in self.values() if column.kind == kind]
 
     def expression(self, name: str) -> str:
         """The values of the column called `name`, in SQL."""
@@ -160,20 +166,10 @@ class Columns:
         """The only row of a SELECT of some aggregates."""
         return self.query(f"SELECT {', '.join(figures)} FROM {self.table} WHERE {where}", limit=1).rows[0]
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All names, in the order of the file."""
-        return tuple(self._by_name)
-
-    @property
-    def numbers(self) -> tuple[Column, ...]:
-        """What can be measured."""
-        return tuple(column for column in self if column.kind == "number")
-
-    @property
-    def times(self) -> tuple[Column, ...]:
-        """What can be put into buckets of time."""
-        return tuple(column for column in self if column.kind == "time")
+    def distinct(self, name: str) -> int:
+        """How many different values a column has."""
+        (count,) = self.row([f"count(DISTINCT {self.expression(name)})"])
+        return count if isinstance(count, int) else 0
 
     def unit_of(self, measure: Measure) -> str | None:
         """What a measure's figure counts, when that is known."""
@@ -182,32 +178,25 @@ class Columns:
         is_count = not measure.column or measure.function in ("count", "count_distinct")
         return None if is_count else self.named(measure.column).unit
 
-    @property
-    def file(self) -> str | None:
-        """The file as DuckDB itself would read it; None for a log, whose lines must be parsed first."""
-        if self.source.kind == "log":
-            return None
-        path = literal(self.source.path)
-        if self.source.kind != "csv" or not self._nothing:
-            return path
-        return f"read_csv({path}, nullstr = ['', {', '.join(map(literal, self._nothing))}])"
+    def stated(self, statement: str) -> str:
+        """`statement` so that it runs by itself: with the file, as DuckDB would read it, in place of the table.
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """How values were read that are not what they look like; a sentence for each column."""
-        return tuple(
-            f"In column {column.name!r}, {', '.join(map(repr, column.empty_words))} is read as no value."
-            for column in self
-            if column.empty_words
-        )
+        A log's lines must be parsed first, so its table stays.
+        """
+        if self.source.kind == "log":
+            return statement
+        file = literal(self.source.path)
+        if self.source.kind == "csv" and self._nothing:
+            file = f"read_csv({file}, nullstr = ['', {', '.join(map(literal, self._nothing))}])"
+        return statement.replace(f"FROM {self.table}", f"FROM {file}").replace(f"JOIN {self.table}", f"JOIN {file}")
 
     @cached_property
-    def values(self) -> dict[str, tuple[str, ...]]:
+    def texts(self) -> dict[str, tuple[str, ...]]:
         """What stands in each column of texts, 5,000 different ones at most, or of whole numbers, 50 at most."""
         found: dict[str, tuple[str, ...]] = {}
-        for column in [one for one in self if one.kind == "text" or (one.kind == "number" and one.whole)][:_INSPECTED]:
-            self._check()
-            text, most = column.expression, _VALUES if column.kind == "text" else _CODES
+        for column in [one for one in self.values() if one.kind == "text" or one.whole][:_INSPECTED]:
+            self.check()
+            text, most = column.expression, _CODES if column.whole else _VALUES
             rows = self.query(f"SELECT DISTINCT {text} FROM {self.table} WHERE {text} IS NOT NULL", limit=most)
             if not rows.truncated:
                 found[column.name] = tuple(sorted(str(row[0]) for row in rows.rows))
@@ -215,10 +204,10 @@ class Columns:
 
     def facts(self) -> TableFacts:
         """What a query may name: columns with their kinds, texts and ends."""
-        columns = [*([] if self.day is None else [self.day]), *self]
+        columns = [*([] if self.day is None else [self.day]), *self.values()]
         ordered = [one for one in columns[:_INSPECTED] if one.kind in _ENDS]
         ends = [_ENDS[one.kind].format(one.expression, end) for one in ordered for end in ("min", "max")]
-        row = self.row(ends or ["NULL"])
+        row = self.row(ends or ["count(*)"])
         bounds = {one.name: row[2 * place : 2 * place + 2] for place, one in enumerate(ordered)}
         return TableFacts(
             path=self.source.path,
@@ -229,7 +218,7 @@ class Columns:
                     name=one.name,
                     kind=one.kind,
                     other_names=_LOG_NAMES.get(one.name, ()) if self.source.kind == "log" else (),
-                    values=self.values.get(one.name, ()),
+                    values=self.texts.get(one.name, ()),
                     least=_end(bounds, one, 0),
                     most=_end(bounds, one, 1),
                     is_whole=one.whole,
@@ -243,68 +232,26 @@ class Columns:
 
     def _row_nouns(self, bounds: dict[str, tuple[Cell, ...]]) -> tuple[str, ...]:
         """What a row is, where columns say it: a day, month or year, when each is there once; a person."""
-        for column in (*self.times, *([] if self.day is None else [self.day])):
+        for column in (*self.of_kind("time"), *([] if self.day is None else [self.day])):
             first, last = bounds.get(column.name, (None, None))
             if isinstance(first, str) and isinstance(last, str):
                 begun, ended = date.fromisoformat(first[:10]), date.fromisoformat(last[:10])
-                months = 12 * (ended.year - begun.year) + ended.month - begun.month + 1
-                days = (ended - begun).days
-                spans = {"day": days + 1, "week": days // 7 + 1, "month": months, "year": ended.year - begun.year + 1}
-                noun = next((noun for noun, span in spans.items() if span == self.source.rows), "")
+                days, years = (ended - begun).days, ended.year - begun.year
+                months = 12 * years + ended.month - begun.month
+                spans = {"day": days, "week": days // 7, "month": months, "year": years}
+                noun = next((noun for noun, span in spans.items() if span + 1 == self.source.rows), "")
                 if noun and self.distinct(column.name) == self.source.rows:
                     return (noun,)
-        return _PERSONS if {"age", "sex", "gender"}.intersection(name.casefold() for name in self.names) else ()
+        return _PERSONS if {"age", "sex", "gender"}.intersection(map(str.casefold, self)) else ()
 
     def unit_of_span(self, name: str, *, where: str = "TRUE") -> TimeUnit:
         """The stretch of time that makes a few dozen buckets of a column of times, of the rows that fulfil `where`."""
         time = self.expression(name)
         (seconds,) = self.row([f"date_diff('second', min({time}), max({time}))"], where=where)
         span = seconds if isinstance(seconds, int) else 0
-        fitting: list[TimeUnit] = [unit for unit, most in _SPANS.items() if span <= most]
-        return fitting[0] if fitting else "year"
-
-    def distinct(self, name: str) -> int:
-        """How many different values a column has."""
-        (count,) = self.row([f"count(DISTINCT {self.expression(name)})"])
-        return count if isinstance(count, int) else 0
+        return next(unit for unit, most in _SPANS.items() if span <= most)
 
 
 def _end(bounds: dict[str, tuple[Cell, ...]], column: Column, place: int) -> float | str | None:
     end = bounds.get(column.name, (None, None))[place]
     return str(end) if column.kind == "time" and end is not None else None if isinstance(end, bool | str) else end
-
-
-def read_columns(data: Data, source: Source, *, check: Callable[[], None]) -> Columns:
-    """The columns of an opened file. What stands for "no value" among its numbers does so among its texts too."""
-    usable = [one for one in source.fields if one.name and "\0" not in one.name]
-    texts = [one for one in usable if one.type == "text"][:_INSPECTED]
-    nothing = tuple(sorted({note.rsplit("'", 2)[1] for note in source.notes if note.endswith(f"'{_READ_SO}")}))
-    emptied = _emptied_in(data, identifier(source.table), texts, nothing)
-    columns = tuple(_column(field, nothing if field.name in emptied else ()) for field in usable)
-    if source.kind == "log":
-        columns = tuple(replace(one, kind="other") if one.name == "line" else one for one in columns)
-    return Columns(data, source, columns, nothing=nothing, check=check)
-
-
-def _emptied_in(data: Data, table: str, texts: list[Field], words: tuple[str, ...]) -> set[str]:
-    """Which columns of texts hold such words."""
-    if not words or not texts:
-        return set()
-    listed = ", ".join(map(literal, words))
-    counts = ", ".join(f"count(*) FILTER (WHERE {identifier(one.name)} IN ({listed}))" for one in texts)
-    row = data.query(f"SELECT {counts} FROM {table}").rows[0]
-    return {one.name for one, count in zip(texts, row, strict=True) if count}
-
-
-def _column(field: Field, emptied: tuple[str, ...]) -> Column:
-    value = identifier(field.name)
-    if field.type in ("integer", "number"):
-        return Column(field.name, "number", value, whole=field.type == "integer")
-    if field.type in ("timestamp", "date"):
-        zoned = "TIME ZONE" in field.sql_type.upper()
-        return Column(field.name, "time", f"({value} AT TIME ZONE 'UTC')" if zoned else value)
-    if field.type == "text":
-        for word in emptied:
-            value = f"nullif({value}, {literal(word)})"
-        return Column(field.name, "text", value, empty_words=emptied)
-    return Column(field.name, "boolean" if field.type == "boolean" else "other", value)

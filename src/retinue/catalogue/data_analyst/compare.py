@@ -1,33 +1,26 @@
 """Two things side by side: two files, two groups of a column, or two stretches of time."""
 
-# ruff: noqa: S608
-# names are quoted by `identifier` and values by `literal`, so the statements below hold nothing else of anybody's
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retinue.catalogue._prose import code
+from retinue.catalogue._prose import code, first_of
 from retinue.catalogue._report import plural
-from retinue.catalogue.data_analyst import sql
 from retinue.catalogue.data_analyst.columns import Columns
-from retinue.catalogue.data_analyst.findings import Findings, chart_of, table_of
-from retinue.catalogue.data_analyst.words import describe, listed, shown, understood, where
+from retinue.catalogue.data_analyst.findings import Findings, describe, shown, understood, where
+from retinue.catalogue.data_analyst.query import select
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Measure, TableQuery
 from retinue.errors import InvalidInput
-from retinue.tools.data import Rows, identifier
+from retinue.tools.data import identifier
 
-__all__ = ["compare_files", "compare_groups", "sides_of"]
+__all__ = ["compare_files", "compare_groups"]
 
 _SHOWN: Final = 100
 _MEANS: Final = 8
 _COLUMNS: Final = 50
 _KEYS: Final = ("id", "key", "uuid", "guid", "code", "name", "faa", "number")
 _ROWS: Final = Measure(function="count")
-
-_Sides = tuple[Condition, Condition]
-"""The two groups of rows that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,58 +30,61 @@ class _Side:
     where: tuple[Condition, ...] = ()
 
 
-def sides_of(query: TableQuery) -> tuple[TableQuery, _Sides] | None:
-    """The two sides that a condition on two values makes, and the query for both; None when there are not two."""
-    for condition in query.where:
-        if condition.op == "in" and len(condition.values) == 2:
-            first, second = (condition.model_copy(update={"op": "=", "value": value}) for value in condition.values)
-            rest = tuple(one for one in query.where if one is not condition)
-            return query.model_copy(update={"where": rest, "group_by": ()}), (first, second)
-    return None
+def compare_groups(columns: Columns, query: TableQuery, findings: Findings) -> bool:
+    """The same measures of the two groups of rows that a condition on two values makes, with their difference.
 
-
-def compare_groups(columns: Columns, query: TableQuery, sides: _Sides, findings: Findings) -> None:
-    """The same measures on both sides, with their difference, into `findings`."""
+    False when there is no such condition.
+    """
+    condition = next((one for one in query.where if one.op == "in" and len(one.values) == 2), None)
+    if condition is None:
+        return False
+    common = tuple(one for one in query.where if one is not condition)
+    query = query.model_copy(update={"where": common, "group_by": ()})
+    sides = [condition.model_copy(update={"op": "=", "value": value}) for value in condition.values]
     findings.understood |= understood(query)
-    findings.columns |= query.named_columns | {sides[0].column}
-    measures = tuple(one for one in query.measures if one.function not in ("count", "share") or one.column)
-    pair = [_Side(_name(side), columns, (*query.where, side)) for side in sides]
-    lines, counts = _measured(pair, measures, findings)
+    findings.columns |= query.named_columns | {condition.column}
+    measures = [one for one in query.measures if one.function not in ("count", "share") or one.column]
+    part = "" if condition.part == "none" else f" {condition.part}"
+    pair = [_Side(f"{side.column}{part} {side.value}", columns, (*common, side)) for side in sides]
+    lines = _lines(pair, [*measures, _ROWS], findings)
+    counts = [int(count or 0) for count in lines[-1][1:3]]
     findings.matched_rows = sum(counts)
     for side, count in zip(pair, counts, strict=True):
         if not count:
             findings.say("rows", "No row has {}.", code(side.name))
     if not all(counts):
         path = columns.source.path
-        findings.report.reject(f"One side of the comparison has no rows in {path}.", hint="Name two values that exist.")
-        return
-    for measure, line in zip((*measures, _ROWS), lines, strict=True):
-        _say(findings, pair, measure, line, common=query.where)
-    names = [side.name for side in pair]
-    _show(findings, names, lines, is_drawn=True)
-    findings.report.about(names)
+        findings.reject(f"One side of the comparison has no rows in {path}.", hint="Name two values that exist.")
+        return True
+    for measure, line in zip([*measures, _ROWS], lines, strict=True):
+        _say(findings, pair, measure, line, common=common)
+    names = _show(pair, lines, findings)
+    findings.chart(str(lines[0][0]), names, lines[0][1:3])
+    findings.about(names)
+    return True
 
 
-def _name(condition: Condition) -> str:
-    part = "" if condition.part == "none" else f" {condition.part}"
-    return f"{condition.column}{part} {', '.join(map(str, condition.values))}"
-
-
-def _measured(
-    pair: Sequence[_Side], measures: Sequence[Measure], findings: Findings
-) -> tuple[list[tuple[Cell, ...]], list[int]]:
-    """A line for each measure and for the rows: both figures, their difference and the change in percent."""
-    query, figures = TableQuery(measures=(*measures, _ROWS)), list[tuple[Cell, ...]]()
-    for side in pair:
-        statement = sql.select(query.model_copy(update={"where": side.where}), side.columns)
-        figures.append(findings.run(statement, side.columns).rows[0])
+def _lines(pair: Sequence[_Side], measures: Sequence[Measure], findings: Findings) -> list[tuple[Cell, ...]]:
+    """A line for each measure: both figures, their difference and the change in percent."""
+    query = TableQuery(measures=tuple(measures))
+    figures = [
+        findings.run(select(query.model_copy(update={"where": side.where}), side.columns), side.columns).rows[0]
+        for side in pair
+    ]
     lines: list[tuple[Cell, ...]] = []
-    for measure, first, second in zip(query.measures, *figures, strict=False):
+    for measure, first, second in zip(measures, *figures, strict=False):
         difference = change = None
         if isinstance(first, int | float) and isinstance(second, int | float):
             difference, change = second - first, 100 * (second - first) / abs(first) if first else None
         lines.append((measure.label, first, second, difference, change))
-    return lines, [count if isinstance(count := row[len(measures)], int) else 0 for row in figures]
+    return lines
+
+
+def _show(pair: Sequence[_Side], lines: Sequence[Sequence[Cell]], findings: Findings) -> list[str]:
+    """Show these lines as a table; gives the names of the sides."""
+    names = [side.name for side in pair]
+    findings.show(" and ".join(names), ("what", *names, "difference", "change %"), lines)
+    return names
 
 
 def _say(
@@ -106,23 +102,13 @@ def _say(
         percent = f" ({change:+.3g} %)" if isinstance(change, int | float) and difference else ""
         way = "more" if difference > 0 else "less"
         tail = f"; the second is {shown(abs(difference), unit)} {way}{percent}" if difference else "; no difference"
-    findings.say(
-        "comparison",
-        f"The {{}}{{}} is {{}} for {{}} and {{}} for {{}}{tail}.",
-        describe(measure),
-        where(common),
-        shown(first, unit),
-        code(pair[0].name),
-        shown(second, unit),
-        code(pair[1].name),
-        source=pair[1].columns.source.path,
-    )
-
-
-def _show(findings: Findings, names: Sequence[str], lines: list[tuple[Cell, ...]], *, is_drawn: bool) -> None:
-    table = Rows(("what", *names, "difference", "change %"), lines, truncated=False, sql="")
-    chart = chart_of(names, lines[0][1:3], title=str(lines[0][0])) if is_drawn else None
-    findings.show(table_of(table, title=f"{names[0]} and {names[1]}"), chart)
+    sides = [
+        piece
+        for figure, side in zip((first, second), pair, strict=True)
+        for piece in (shown(figure, unit), code(side.name))
+    ]
+    template = f"The {{}}{{}} is {{}} for {{}} and {{}} for {{}}{tail}."
+    findings.say("comparison", template, describe(measure), where(common), *sides, source=pair[1].columns.source.path)
 
 
 def compare_files(
@@ -134,7 +120,7 @@ def compare_files(
         InvalidInput: They have no column in common.
         UnknownName: A column of the key is not in both.
     """
-    shared = [name for name in first.names if name in second]
+    shared = [name for name in first if name in second]
     if not shared:
         raise InvalidInput(
             f"{first.source.path!r} and {second.source.path!r} have no column in common.",
@@ -143,46 +129,46 @@ def compare_files(
         )
     findings.matched_rows = first.source.rows + second.source.rows
     for one, other in ((first, second), (second, first)):
-        if alone := [code(name) for name in one.names if name not in other]:
+        if alone := [code(name) for name in one if name not in other]:
             path = one.source.path
-            findings.say("columns", "Only {} has {}.", code(path), listed(alone[:8]), source=path)
+            findings.say("columns", "Only {} has {}.", code(path), first_of(alone[:8]), source=path)
     if columns_of_key := _key(first, second, shared, key):
         _by_key(first, second, findings, columns_of_key)
     else:
         findings.note(
-            "No column tells the rows of both files apart, so rows were not matched; `key` names such columns."
+            "No column tells the rows of both files apart, so rows were not matched; {} names such columns.",
+            code("key"),
         )
-    spoken = [one for one in measures if one.column and one.column in first and one.column in second]
-    numbers = [one.name for one in first.numbers if one.name in second and second.named(one.name).kind == "number"]
+    spoken = [one for one in measures if one.column in shared]
+    numbers = [one.name for one in first.of_kind("number") if one.name in second and second[one.name].kind == "number"]
     chosen = spoken or [Measure(function="mean", column=name) for name in numbers[:_MEANS]]
     pair = [_Side(one.source.path, one) for one in (first, second)]
-    lines, _ = _measured(pair, chosen, findings)
-    for measure, line in zip((*chosen, _ROWS), lines, strict=True):
+    lines = _lines(pair, [*chosen, _ROWS], findings)
+    for measure, line in zip([*chosen, _ROWS], lines, strict=True):
         if spoken or measure is _ROWS:
             _say(findings, pair, measure, line)
-    _show(findings, [side.name for side in pair], lines, is_drawn=False)
+    _show(pair, lines, findings)
 
 
 def _key(first: Columns, second: Columns, shared: Sequence[str], named: Sequence[str]) -> tuple[str, ...]:
     """The columns that tell rows apart in both files: those named, else one whose name says so; maybe none."""
-    if named:
-        for columns in (first, second):
-            for name in named:
-                columns.named(name, path="/parameters/key")
-        return tuple(named)
+    both = (first, second)
+    for columns in both:
+        for name in named:
+            columns.named(name, path="/parameters/key")
     likely = [name for name in shared if name.casefold().rpartition("_")[2] in _KEYS]
     # Numbers that happen to differ from row to row identify nothing.
-    likely += [name for name in shared[:1] if first.named(name).kind == "text"]
-    both = (first, second)
-    return next(((name,) for name in likely if all(one.distinct(name) == one.source.rows > 0 for one in both)), ())
+    likely += [name for name in shared[:1] if first[name].kind == "text"]
+    found = ((name,) for name in likely if all(one.distinct(name) == one.source.rows > 0 for one in both))
+    return tuple(named) or next(found, ())
 
 
 def _by_key(first: Columns, second: Columns, findings: Findings, key: Sequence[str]) -> None:
-    others = [name for name in first.names if name in second and name not in key]
+    others = [name for name in first if name in second and name not in key]
     same = " AND ".join(f"a.{identifier(name)} IS NOT DISTINCT FROM b.{identifier(name)}" for name in key)
     differs = [f"a.{identifier(name)} IS DISTINCT FROM b.{identifier(name)}" for name in others]
     keys = ", ".join(map(identifier, key))
-    old, new = first.table, second.table
+    old, new, path = first.table, second.table, second.source.path
     changes = (
         f"SELECT 'added' AS change, {keys} FROM {new} AS b\n"
         f"WHERE NOT EXISTS (SELECT 1 FROM {old} AS a WHERE {same})\nUNION ALL\n"
@@ -192,27 +178,19 @@ def _by_key(first: Columns, second: Columns, findings: Findings, key: Sequence[s
         f"FROM {old} AS a JOIN {new} AS b ON {same} WHERE {' OR '.join(differs) or 'FALSE'}"
     )
     counts = f"SELECT change, count(*) FROM ({changes}) GROUP BY 1"
-    findings.sql.append(sql.stated(sql.stated(counts, first), second))
-    found = {str(row[0]): row[1] for row in first.query(counts).rows}
-    counted = {change: int(found.get(change) or 0) for change in ("added", "removed", "changed")}
+    findings.sql.append(second.stated(first.stated(counts)))
+    counted = dict.fromkeys(("added", "removed", "changed"), 0)
+    counted |= {str(change): int(count or 0) for change, count in first.query(counts).rows}
     findings.metrics |= {f"{change}_rows": count for change, count in counted.items()}
     more, fewer, changed = (plural(count, "row") for count in counted.values())
-    findings.say(
-        "rows",
-        f"By {{}}, {{}} has {more} more, {fewer} fewer and {changed} changed against {{}}.",
-        listed(map(code, key)),
-        code(second.source.path),
-        code(first.source.path),
-        source=second.source.path,
-    )
-    rows = first.query(f"SELECT * FROM ({changes}) ORDER BY ALL LIMIT {_SHOWN}", limit=_SHOWN)
-    if rows.rows:
-        table = table_of(rows, title="Rows that differ", total=sum(counted.values()))
-        findings.show(table, subjects=[row[1] for row in rows.rows])
+    template = f"By {{}}, {{}} has {more} more, {fewer} fewer and {changed} changed against {{}}."
+    findings.say("rows", template, first_of(map(code, key)), code(path), code(first.source.path), source=path)
+    rows = first.query(f"SELECT * FROM ({changes}) ORDER BY ALL LIMIT {_SHOWN}")
+    findings.show("Rows that differ", rows.columns, rows.rows, total=sum(counted.values()))
+    findings.about([row[1] for row in rows.rows])
     if differs:
         each = ", ".join(f"count(*) FILTER (WHERE {one})" for one in differs[:_COLUMNS])
         row = first.query(f"SELECT {each} FROM {old} AS a JOIN {new} AS b ON {same}").rows[0]
         for name, value in zip(others, row, strict=False):
             if isinstance(value, int) and value:
-                template = f"{{}} differs in {plural(value, 'row')}."
-                findings.say("changed columns", template, code(name), source=second.source.path)
+                findings.say("changed columns", f"{{}} differs in {plural(value, 'row')}.", code(name), source=path)

@@ -1,20 +1,101 @@
-"""Which data files a request may be about: those it names, or all that lie in the workspace."""
+"""Which data files a request may be about, and what those of a workspace hold, for whoever turns words into a query.
 
-import os
-from collections.abc import Iterator, Sequence
+What they hold is read of a few files, within two seconds, and kept between runs: a file is read anew only when it has
+changed.
+"""
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
-from retinue.errors import MissingFile
-from retinue.tools.data import DATA_SUFFIXES, kind_of
-from retinue.tools.tree import IGNORED_FOLDERS, list_files
+from retinue.catalogue._aside import is_aside
+from retinue.catalogue._remembered import Rows, content_key
+from retinue.contract.facts import Facts, TableFacts
+from retinue.errors import BudgetExceeded, DeadlineExceeded, InvalidInput, MissingFile, YourError
+from retinue.tools.data import DATA_SUFFIXES, Data, kind_of
+from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
-__all__ = ["data_files", "ignored_files", "named_files", "where_they_are"]
+__all__ = ["data_files", "named_files", "read_facts", "where_they_are"]
 
-_LOOKED_AT: Final = 200_000
+_FILES: Final = 8
+_MOST: Final = 40
+"""Where there are more, they are a program's own data (settings, cases of tests), and nobody's tables."""
+_LOOKED_AT: Final = 20_000
+"""Where there are more files, data that git ignores is not looked for."""
+_BYTES: Final = 64 * 1024 * 1024
+_SECONDS: Final = 2.0
+_FORM: Final = 7
+"""Of what is kept; raised when `columns` reads something else in the same file."""
+_UNREADABLE: Final = TableFacts(path="-")
+"""What is kept of a file that cannot be read as a table."""
+
 _PREFERRED: Final = ("csv", "parquet", "log", "jsonl")
 _QUOTES: Final = '`"\u201c\u201d'
 _MARKS: Final = ",;()[]{}<>=|*"
+
+
+def read_facts(workspace: Workspace, cache_dir: Path | None = None) -> Facts:
+    """The tables of the first few data files that can be read.
+
+    Args:
+        workspace: Where they lie.
+        cache_dir: Where it is kept what they hold; None keeps nothing.
+    """
+    try:
+        paths = [path for path in data_files(workspace) if not is_aside(path)]
+    except MissingFile:
+        paths = []
+    if len(paths) > _MOST:
+        return Facts(is_complete=False)
+    listed = frozenset(paths)
+    with suppress(InvalidInput):  # there are too many
+        every = (entry.path for entry in list_files(workspace, limit=_LOOKED_AT, with_ignored=True).files)
+        ignored = {path for path in every if kind_of(path) is not None and "/." not in f"/{path}"}
+        paths += sorted(ignored - listed)[:_FILES]
+    end, root = time.monotonic() + _SECONDS, str(workspace.root)
+    read, write = TableFacts.model_validate, TableFacts.to_json
+    known = Rows(cache_dir, root, name="tables", version=_FORM, read=read, write=write)
+    new: dict[str, TableFacts] = {}
+    used: dict[str, TableFacts] = {}
+    for path in paths[:_FILES]:
+        try:
+            stat = workspace.resolve(path).stat()
+            if stat.st_size > _BYTES:
+                continue
+            key = content_key("table", repr((path, stat.st_size, stat.st_mtime_ns, stat.st_ino)).encode())
+            table = known.get(key)
+            if table is None:
+                table = new[key] = _table(workspace, path, end)
+            used[key] = table.model_copy(update={"is_aside": path not in listed})
+        except (DeadlineExceeded, OSError):
+            break
+    known.save(new, used)
+    tables = tuple(table for table in used.values() if table.path != _UNREADABLE.path)
+    return Facts(tables=tables, is_complete=len(tables) == len(paths))
+
+
+def _table(workspace: Workspace, path: str, end: float) -> TableFacts:
+    """The facts of one file.
+
+    Raises:
+        DeadlineExceeded: The end is past.
+    """
+    from retinue.catalogue.data_analyst.columns import Columns  # noqa: PLC0415 - when something is new
+
+    def check() -> None:
+        if time.monotonic() > end:
+            raise DeadlineExceeded("Reading the columns took too long.", hint="Name the file.")
+
+    try:
+        with Data(workspace, check=check) as data:
+            return Columns(data, data.open(path), check=check).facts()
+    except DeadlineExceeded:
+        raise
+    except (YourError, BudgetExceeded):  # it is said of the file when it is asked about
+        return _UNREADABLE
 
 
 def data_files(workspace: Workspace, *, only: str = "") -> list[str]:
@@ -23,7 +104,7 @@ def data_files(workspace: Workspace, *, only: str = "") -> list[str]:
     Raises:
         MissingFile: There is none.
     """
-    there = [entry.path for entry in list_files(workspace).files if not entry.path.startswith(".")]
+    there = (entry.path for entry in list_files(workspace).files if not entry.path.startswith("."))
     fitting = [path for path in there if (kind := kind_of(path)) is not None and only in ("", kind)]
     if not fitting:
         raise MissingFile(
@@ -48,36 +129,17 @@ def named_files(workspace: Workspace, question: str) -> tuple[list[str], str]:
 
 
 def where_they_are(workspace: Workspace, named: Sequence[str]) -> list[str]:
-    """The paths of what is `named`: a name that is no path from the root may be a file further down."""
-    missing = {path for path in named if not workspace.readable(path)}
-    if not missing:
-        return list(named)
-    listed = [entry.path for entry in list_files(workspace).files]
-    below = {path: [one for one in listed if one.rpartition("/")[2] == path] for path in missing}
-    if any(not there for there in below.values()):
-        # Data is often what git is told to ignore: being named, such a file may be read all the same.
-        for path in ignored_files(workspace):
-            name = path.rpartition("/")[2]
-            if name in missing and path not in below[name]:
-                below[name].append(path)
-    return [below[path][0] if path in missing and len(below[path]) == 1 else path for path in named]
+    """The paths of what is `named`: a name that is no path from the root may be a file further down.
 
-
-def ignored_files(workspace: Workspace, *, looked_at: int = _LOOKED_AT) -> Iterator[str]:
-    """Data files under the root, those too that git ignores; folders of caches and packages are left out.
-
-    Args:
-        workspace: Where they lie.
-        looked_at: After so many files of any kind it ends.
+    Data is often what git is told to ignore: being named, such a file may be read all the same.
     """
-    root = str(workspace.root)
-    seen = 0
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in IGNORED_FOLDERS)
-        seen += len(names)
-        if seen > looked_at:
-            return
-        for name in names:
-            path = os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/")  # noqa: PTH118 - as walked
-            if kind_of(name) is not None and workspace.readable(path):
-                yield path
+    below: dict[str, list[str]] = {path: [] for path in named if not workspace.readable(path)}
+    for with_ignored in (False, True):
+        if not all(below.values()):
+            with suppress(InvalidInput):  # there are too many
+                paths = [entry.path for entry in list_files(workspace, with_ignored=with_ignored).files]
+                below = {
+                    name: there or [one for one in paths if one.rpartition("/")[2] == name]
+                    for name, there in below.items()
+                }
+    return [below[path][0] if len(below.get(path, ())) == 1 else path for path in named]

@@ -1,31 +1,56 @@
-"""What a skill has found out about tables, on its way to becoming a reply: a report, the SQL run, tables, charts."""
+"""What a skill has found out about tables, with the SQL that gave it; and figures and conditions as people read them.
 
-from collections.abc import Mapping, Sequence
+Tables carry the exact figures.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from functools import partialmethod
+from typing import Any, Final
 
 from retinue.agents.port import Reply
-from retinue.catalogue._prose import Piece, Prose, first_of, one_line, quote
+from retinue.catalogue._prose import Prose, code, first_of, one_line, quote
 from retinue.catalogue._report import Report, plural
-from retinue.catalogue.data_analyst import sql
 from retinue.catalogue.data_analyst.columns import Columns
-from retinue.contract.sanitize import printable
-from retinue.contract.table import Cell, Chart, Column, Series, Table
+from retinue.contract.table import Cell
+from retinue.contract.table_query import Condition, Function, Measure, TableQuery
 from retinue.tools.data import Rows, Source
 
-__all__ = ["Findings", "chart_of", "table_of"]
+__all__ = ["Findings", "describe", "rows_counted", "shown", "text_of", "understood", "where"]
 
 _TABLE_ROWS: Final = 200
-_NAME: Final = 200
 _TEXT: Final = 500
 _COLUMNS: Final = 12
 _SHOWN_SQL: Final = 700
 _LONGEST_NOTE: Final = 1_000
 _IN_COLUMN: Final = "In column "
+_EXACT: Final = 1_000
+_TINY: Final = 1e-4
+_LISTED: Final = 8
+_ENDINGS: Final = {"1": "st", "2": "nd", "3": "rd"}
+_WORDS: Final = {
+    "=": "is", "!=": "is not", "<": "is below", "<=": "is at most", ">": "is above", ">=": "is at least",
+    "in": "is one of", "not_in": "is none of", "contains": "contains", "not_contains": "does not contain",
+    "is_null": "has no value", "not_null": "has a value",
+}  # fmt: skip
+_NAMES: Final = {
+    "month": ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+              "November", "December"),
+    "weekday": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+}  # fmt: skip
+_NOUNS: Final[dict[Function, str]] = {
+    "count": "number of values of {}", "count_distinct": "number of different {}", "share": "share of the total of {}",
+    "sum": "total of {}", "mean": "mean of {}", "median": "median of {}", "min": "smallest {}", "max": "largest {}",
+    "stddev": "standard deviation of {}",
+}  # fmt: skip
 
 
-@dataclass(slots=True)
-class Findings:
+def _cut(value: str) -> str:
+    return one_line(value, longest=_TEXT) if len(value) > _TEXT else value
+
+
+@dataclass
+class Findings(Report):
     """What one skill has computed.
 
     Attributes:
@@ -36,7 +61,6 @@ class Findings:
         columns: The columns that the answer is about: what is noted of others is left out. Empty for all.
     """
 
-    report: Report = field(default_factory=Report)
     sources: list[Source] = field(default_factory=list[Source])
     metrics: dict[str, int | float] = field(default_factory=dict[str, int | float])
     sql: list[str] = field(default_factory=list[str])
@@ -45,133 +69,137 @@ class Findings:
     column_notes: list[str] = field(default_factory=list[str])
     columns: set[str] = field(default_factory=set[str])
 
-    def say(self, topic: str, template: str, *pieces: Piece | Prose | str, source: str = "") -> None:
-        """Add a sentence of the answer; its source is the file, unless said."""
-        self.report.say(topic, template, *pieces, source=source or self.sources[0].path)
+    show = partialmethod(Report.table, limit=_TABLE_ROWS, text=_cut)
+    """Add rows to look at; long texts are cut, which the columns of a log need."""
 
     def run(self, statement: str, columns: Columns) -> Rows:
         """What a statement over a file gives; it is stated in the reply."""
-        self.sql.append(sql.stated(statement, columns))
+        self.sql.append(columns.stated(statement))
         rows = columns.query(statement)
-        self.note(*rows.notes)
+        self.quote_notes(rows.notes)
         return rows
 
-    def note(self, *texts: str) -> None:
-        """Add notes, each once."""
+    def quote_notes(self, texts: Sequence[str]) -> None:
+        """Add notes of others, each once."""
         for text in texts:
-            self.report.note("{}", quote(text, longest=_LONGEST_NOTE))
+            self.note("{}", quote(text, longest=_LONGEST_NOTE))
 
-    def opened(self, source: Source, notes: Sequence[str]) -> None:
+    def open(self, columns: Columns) -> None:
         """Name a file that was read, with what makes it less than whole, and how its columns were read."""
+        source = columns.source
         self.sources.append(source)
-        self.column_notes += [*source.notes, *notes]
+        self.source = self.source or source.path
+        emptied = [(repr(one.name), map(repr, one.empty_words)) for one in columns.values() if one.empty_words]
+        self.column_notes += source.notes
+        self.column_notes += [f"{_IN_COLUMN}{name}, {', '.join(words)} is read as no value." for name, words in emptied]
         if source.skipped_total:
             first = source.skipped[0] if source.skipped else None
             where = f", the first at {source.path}:{first.line} ({first.reason})" if first else ""
-            self.report.warn(
+            self.warn(
                 "missing_data",
                 one_line(f"{plural(source.skipped_total, 'line')} of {source.path} could not be read{where}."),
                 impact="No figure counts them.",
                 recovery="Fix these lines, and ask again.",
             )
 
-    def show(self, table: Table, chart: Chart | None = None, *, subjects: Sequence[Cell] = ()) -> None:
-        """Add rows to look at, a drawing of them, and what they are about."""
-        self.report.tables.append(table)
-        self.report.charts += [] if chart is None else [chart]
-        self.report.about([str(name) for name in subjects if name is not None and str(name).strip()])
-
-    def reply(self) -> Reply:
+    def reply(self, **more: Any) -> Reply:
         """The reply that says all of it."""
-        notes = [] if self.report.questions else _together(self._of_what_matters())
-        self.report.notes = list(
-            dict.fromkeys([Prose("{}", (quote(one, longest=_LONGEST_NOTE),)) for one in notes] + self.report.notes)
-        )
-        self.report.files = [source.path for source in self.sources]
-        # A long statement stands in the data only, as does one that would end its own fence.
-        statement = printable(";\n".join(self.sql))
-        if statement and len(statement) <= _SHOWN_SQL and "```" not in statement:
-            self.report.appendix = f"```sql\n{statement}\n```"
-        self.report.figures = {
+        notes = [] if self.questions else self._notes_on_columns()
+        quoted = (Prose("{}", (quote(note, longest=_LONGEST_NOTE),)) for note in notes)
+        self.notes = list(dict.fromkeys([*quoted, *self.notes]))
+        self.files = [source.path for source in self.sources]
+        statements = ";\n".join(self.sql)
+        self.append_sql(statements, longest=_SHOWN_SQL)
+        self.figures = {
             "metrics": self.metrics,
             "row_count": sum(source.rows for source in self.sources),
-            "sql": ";\n".join(self.sql),
+            "sql": statements,
             "understood": self.understood,
-            "files": self.report.files,
+            "files": self.files,
+            **({} if self.matched_rows is None else {"matched_rows": self.matched_rows}),
         }
-        if self.matched_rows is not None:
-            self.report.figures["matched_rows"] = self.matched_rows
-        return self.report.reply()
+        return super().reply(**more)
 
-    def _of_what_matters(self) -> list[str]:
-        if not self.columns:
-            return self.column_notes
-        others = [
-            repr(field.name) for source in self.sources for field in source.fields if field.name not in self.columns
-        ]
-        mine = [repr(name) for name in self.columns]
+    def _notes_on_columns(self) -> list[str]:
+        """What is noted of files and of the columns that the answer is about; the same of several columns is one."""
+        mine = {repr(name) for name in self.columns}
+        others = {repr(field.name) for source in self.sources for field in source.fields} - mine
+        together: dict[str, list[str]] = {}
+        for note in self.column_notes:
+            if mine and any(name in note for name in others) and not any(name in note for name in mine):
+                continue
+            name, _, said = note.removeprefix(_IN_COLUMN).partition(", ")
+            is_of_one = note.startswith(_IN_COLUMN) and name.endswith("'")
+            together.setdefault(said if is_of_one else note, []).extend([name] if is_of_one else [])
         return [
-            note
-            for note in self.column_notes
-            if any(name in note for name in mine) or not any(name in note for name in others)
+            f"In column{'s' if names[1:] else ''} {first_of(names, _COLUMNS).plain()}, {said}" if names else said
+            for said, names in together.items()
         ]
 
 
-def _together(notes: Sequence[str]) -> list[str]:
-    """Notes that say the same of several columns, as one."""
-    found: dict[str, list[str]] = {}
-    for note in notes:
-        name, _, rest = note.removeprefix(_IN_COLUMN).partition(", ")
-        is_of_one = note.startswith(_IN_COLUMN) and name.endswith("'")
-        found.setdefault(rest if is_of_one else note, []).extend([name] if is_of_one else [])
-    return [f"{_in_columns(names)}, {rest}" if names else rest for rest, names in found.items()]
+def shown(value: Cell, unit: str | None = None) -> str:
+    """A figure with thousands set apart and at most four significant digits behind a point, then its unit."""
+    if value is None or isinstance(value, str | bool):
+        return "no value" if value is None else str(value).lower() if isinstance(value, bool) else value
+    if isinstance(value, int) or value.is_integer():
+        text = f"{int(value):,}"
+    else:
+        text = f"{value:,.1f}" if abs(value) >= _EXACT else f"{value:.{4 if abs(value) >= _TINY else 3}g}"
+    return f"{text} {unit}" if unit else text
 
 
-def _in_columns(names: Sequence[str]) -> str:
-    lead = _IN_COLUMN if len(names) == 1 else "In columns "
-    return f"{lead}{first_of(names, _COLUMNS).plain()}"
+def text_of(value: Cell) -> str:
+    """A value as a label."""
+    return shown(value) if value is None or isinstance(value, bool) else str(value)
 
 
-def table_of(
-    rows: Rows, *, title: str = "", units: Mapping[str, str | None] | None = None, total: int | None = None
-) -> Table:
-    """The first rows of an answer as a table; long texts are cut, which the columns of a log need."""
-    kept = rows.rows[:_TABLE_ROWS]
-    count = len(rows.rows) if total is None else total
-    more = (count > len(kept) or rows.truncated) and not (rows.truncated and total is None)
-    return Table(
-        title=one_line(title),
-        columns=tuple(
-            Column(
-                name=one_line(name, longest=_NAME) or "(no name)",
-                kind=_kind([row[place] for row in kept]),
-                unit=(units or {}).get(name),
-            )
-            for place, name in enumerate(rows.columns)
-        ),
-        rows=tuple(tuple(map(_cut, row)) for row in kept),
-        total_rows=count if more else None,
-    )
+def rows_counted(value: Cell) -> str:
+    """A count with its noun."""
+    return plural(int(value), "row") if isinstance(value, int | float) else shown(value)
 
 
-def _kind(values: Sequence[Cell]) -> Literal["number", "text"]:
-    numbers = [isinstance(value, int | float) and not isinstance(value, bool) for value in values if value is not None]
-    return "number" if numbers and all(numbers) else "text"
+def describe(measure: Measure) -> Prose:
+    """A measure as a noun."""
+    if not measure.column:
+        return Prose("share of the rows" if measure.function == "share" else "number of rows")
+    if measure.function == "percentile":
+        number = f"{measure.percentile:g}"
+        ending = "th" if "." in number or number in ("11", "12", "13") else _ENDINGS.get(number[-1], "th")
+        return Prose(f"{number}{ending} percentile of {{}}", (code(measure.column),))
+    return Prose(_NOUNS[measure.function], (code(measure.column),))
 
 
-def _cut(value: Cell) -> Cell:
-    return one_line(value, longest=_TEXT) if isinstance(value, str) and len(value) > _TEXT else value
+def where(conditions: Sequence[Condition]) -> Prose:
+    """The conditions as the end of a sentence: " where … and …"."""
+    return Prose(" where {}", (first_of(map(_condition, conditions), separator=" and "),)) if conditions else Prose("")
 
 
-def chart_of(
-    labels: Sequence[Cell], values: Sequence[Cell], *, title: str, line: bool = False, unit: str | None = None
-) -> Chart:
-    """One series over labels."""
-    numbers = tuple(value if isinstance(value, int | float) else None for value in values)
-    return Chart(
-        title=one_line(title),
-        kind="line" if line else "bar",
-        labels=tuple(one_line(str(label), longest=_NAME) if label is not None else "no value" for label in labels),
-        series=(Series(name=one_line(title), values=numbers),),
-        unit=unit,
-    )
+def understood(query: TableQuery) -> dict[str, list[str]]:
+    """How a question was read."""
+    found: dict[str, list[str]] = {
+        "measure": ["the rows themselves"] if query.select else [describe(one).plain() for one in query.measures],
+        "group": [one.label for one in query.group_by],
+        "filter": [_condition(one).plain() for one in (*query.where, *query.within)],
+        "having": [f"{one.measure.label} {one.op} {one.value:g}" for one in query.having],
+    }
+    if query.order is not None:
+        by = query.order.by or (query.measures[0].label if query.measures else "")
+        found["order"] = [f"{by}, {'largest first' if query.order.descending else 'smallest first'}"]
+    return {key: lines for key, lines in found.items() if lines}
+
+
+def _condition(condition: Condition) -> Prose:
+    """A condition as half a sentence."""
+    name = "{}" if condition.part == "none" else f"the {condition.part} of {{}}"
+    words, column = f"{name} {_WORDS[condition.op]}", code(condition.column)
+    if condition.op in ("is_null", "not_null"):
+        return Prose(words, (column,))
+    values = (code(_value(value, condition.part)) for value in condition.values)
+    return Prose(f"{words} {{}}", (column, first_of(values, _LISTED)))
+
+
+def _value(value: Cell, part: str) -> str:
+    names = _NAMES.get(part, ())
+    if isinstance(value, int) and 0 < value <= len(names):
+        return names[value - 1]
+    return shown(value) if isinstance(value, float) else text_of(value)

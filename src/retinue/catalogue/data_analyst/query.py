@@ -1,18 +1,37 @@
-"""A query held against the columns of a file: names that there are, figures that can be computed."""
+"""A `TableQuery` held against the columns of a file, and as one SELECT.
 
-from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+The statement is whole: values stand in it as literals, so that it can be run as shown. Names are quoted and texts are
+escaped, so SQL in a column's name or in a value stays a name and a value.
+"""
+
+from collections.abc import Sequence
+from typing import Final
 
 from retinue.catalogue.data_analyst.columns import Columns
-from retinue.contract.table_query import Condition, GroupCondition, Grouping, Measure, Ordering, TableQuery
+from retinue.contract.table_query import Condition, Grouping, Measure, Ordering, TableQuery, TimeUnit
 from retinue.errors import InvalidInput
+from retinue.tools.data import identifier, literal
 
-__all__ = ["checked_query", "with_percentiles"]
+__all__ = ["bucket", "checked_query", "every", "is_serial", "place_of_order", "select", "with_percentiles"]
 
 _OF_ANY: Final = ("contains", "not_contains", "is_null", "not_null")
 _USUAL: Final = (50.0, 90.0, 95.0, 99.0)
-
-T = TypeVar("T")
+_FUNCTIONS: Final = {"mean": "avg({})", "stddev": "stddev_samp({})", "count_distinct": "count(DISTINCT {})"}
+_TIED: Final = 8
+_BUCKETS: Final[dict[TimeUnit, str]] = {
+    "none": "{}",
+    "second": "strftime(date_trunc('second', {}), '%Y-%m-%d %H:%M:%S')",
+    "minute": "strftime(date_trunc('minute', {}), '%Y-%m-%d %H:%M')",
+    "hour": "strftime(date_trunc('hour', {}), '%Y-%m-%d %H:00')",
+    "day": "strftime({}, '%Y-%m-%d')",
+    "week": "strftime(date_trunc('week', {}), '%Y-%m-%d')",
+    "month": "strftime({}, '%Y-%m')",
+    "quarter": "strftime({0}, '%Y') || '-Q' || quarter({0})",
+    "year": "strftime({}, '%Y')",
+    "weekday": "dayname({})",
+    "hour_of_day": "hour({})",
+}
+"""Each as people write it; but for the weekdays their order is that of time. A week is named by its Monday."""
 
 
 def checked_query(query: TableQuery, columns: Columns) -> TableQuery:
@@ -23,57 +42,57 @@ def checked_query(query: TableQuery, columns: Columns) -> TableQuery:
         InvalidInput: A figure or a comparison does not fit its column, or an order names nothing of the answer.
     """
     parts = {
-        "measures": _each(query.measures, _measure, "measures", columns),
-        "group_by": _each(query.group_by, _group, "group_by", columns),
-        "where": _each(query.where, _condition, "where", columns),
-        "having": _each(query.having, _having, "having", columns),
-        "select": _each(query.select, _selected, "select", columns),
+        "measures": tuple(
+            _measure(one, f"/parameters/measures/{at}", columns) for at, one in enumerate(query.measures)
+        ),
+        "group_by": tuple(_group(one, f"/parameters/group_by/{at}", columns) for at, one in enumerate(query.group_by)),
+        "where": _conditions(query.where, "/parameters/where", columns),
+        "having": tuple(
+            one.model_copy(update={"column": _measure(one.measure, f"/parameters/having/{at}", columns).column})
+            for at, one in enumerate(query.having)
+        ),
+        "select": tuple(
+            name if name == "*" else columns.named(name, path=f"/parameters/select/{at}").name
+            for at, name in enumerate(query.select)
+        ),
+        "order": None if query.order is None else _order(query.order, query, columns),
     }
-    order = None if query.order is None else _order(query.order, query, columns)
-    return query.model_copy(update={**parts, "order": order})
-
-
-def _each(several: Sequence[T], check: Callable[[T, str, Columns], T], name: str, columns: Columns) -> tuple[T, ...]:
-    return tuple(check(one, f"/parameters/{name}/{place}", columns) for place, one in enumerate(several))
-
-
-def _selected(name: str, path: str, columns: Columns) -> str:
-    return name if name == "*" else columns.named(name, path=path).name
-
-
-def _having(one: GroupCondition, path: str, columns: Columns) -> GroupCondition:
-    return one.model_copy(update={"column": _measure(one.measure, path, columns).column})
+    return query.model_copy(update=parts)
 
 
 def _measure(one: Measure, path: str, columns: Columns) -> Measure:
     column = columns.named(one.column, path=f"{path}/column") if one.column else None
     if column is None and one.function not in ("count", "share"):
-        names = ", ".join(columns.names[:12])
+        names = ", ".join([*columns][:12])
         raise InvalidInput(f"`{one.function}` needs a column.", hint=f"Set `column` to one of {names}.", path=path)
     counts = one.function in ("count", "count_distinct", "min", "max")
     if column is not None and not counts and column.kind != "number":
-        numbers = ", ".join(each.name for each in columns.numbers[:12]) or "none"
+        numbers = ", ".join(each.name for each in columns.of_kind("number")[:12]) or "none"
         raise InvalidInput(
             f"`{column.name}` holds no numbers, so `{one.function}` of it cannot be computed.",
             hint=f"Columns of numbers: {numbers}.",
             path=f"{path}/column",
         )
-    where = tuple(_condition(each, f"{path}/where/{at}", columns) for at, each in enumerate(one.where))
+    where = _conditions(one.where, f"{path}/where", columns)
     return one.model_copy(update={"column": "" if column is None else column.name, "where": where})
 
 
 def _group(one: Grouping, path: str, columns: Columns) -> Grouping:
     column = columns.named(one.column, path=f"{path}/column")
     if one.unit != "none" and column.kind != "time":
-        times = ", ".join(each.name for each in columns.times) or "none"
+        times = ", ".join(each.name for each in columns.of_kind("time")) or "none"
         raise InvalidInput(f"`{one.column}` holds no times.", hint=f"Columns of times: {times}.", path=f"{path}/unit")
     return one.model_copy(update={"column": column.name})
+
+
+def _conditions(conditions: Sequence[Condition], path: str, columns: Columns) -> tuple[Condition, ...]:
+    return tuple(_condition(one, f"{path}/{at}", columns) for at, one in enumerate(conditions))
 
 
 def _condition(one: Condition, path: str, columns: Columns) -> Condition:
     column, values = columns.named(one.column, path=f"{path}/column"), one.values
     several = one.op in ("in", "not_in")
-    if several != isinstance(one.value, tuple) or (several and not one.value):
+    if several != isinstance(one.value, tuple) or not values:
         needed = "a list of values" if several else "one value"
         raise InvalidInput(f"`{one.op}` needs {needed}.", hint=f"Set `value` to {needed}.", path=f"{path}/value")
     text = next((value for value in values if isinstance(value, str)), None)
@@ -110,10 +129,10 @@ def with_percentiles(query: TableQuery, columns: Columns, points: Sequence[float
     """
     if not points and any(one.function == "percentile" for one in query.measures):
         return query
-    names = list(dict.fromkeys(one.column for one in query.measures if one.column))
-    names = [name for name in names if columns.named(name).kind == "number"]
-    numbers = [one.name for one in columns.numbers]
-    if not names and len(numbers) != 1:
+    names = dict.fromkeys(one.column for one in query.measures if one.column)
+    named = [name for name in names if columns.named(name).kind == "number"]
+    numbers = [one.name for one in columns.of_kind("number")]
+    if not named and len(numbers) != 1:
         raise InvalidInput(
             "Percentiles need a column of numbers.",
             hint=f"Name one of {', '.join(numbers[:24])}." if numbers else "Name another file: this one has none.",
@@ -122,7 +141,119 @@ def with_percentiles(query: TableQuery, columns: Columns, points: Sequence[float
         )
     measures = tuple(
         Measure(function="percentile", column=name, percentile=point)
-        for name in names or numbers
+        for name in named or numbers
         for point in points or _USUAL
     )
     return query.model_copy(update={"measures": measures, "select": (), "averaged": False})
+
+
+def select(query: TableQuery, columns: Columns) -> str:
+    """The statement that answers `query`.
+
+    Raises:
+        UnknownName: A column is none of the table's.
+    """
+    where = [f"WHERE {every(query.where, columns)}"] if query.where else []
+    limit = [f"LIMIT {query.limit}"] if query.limit else []
+    if query.select:
+        names = () if "*" in query.select else query.select
+        shown = ", ".join(f"{columns.expression(name)} AS {_label(name)}" for name in names) or "*"
+        return "\n".join([f"SELECT {shown}", f"FROM {columns.table}", *where, *_order_of_rows(query, columns), *limit])
+    groups = [f"{bucket(group, columns)} AS {_label(group.label)}" for group in query.group_by]
+    figures = [f"{_figure(one, columns)} AS {_label(one.label)}" for one in query.measures]
+    # How many rows stand behind a figure is told with it, unless that is the figure.
+    counted = [] if Measure(function="count") in query.measures else ["count(*) AS rows"]
+    lines = [f"SELECT {', '.join([*groups, *figures, *counted])}", f"FROM {columns.table}", *where]
+    if groups:
+        lines.append(f"GROUP BY {', '.join(map(str, range(1, len(groups) + 1)))}")
+    if query.having:
+        having = (f"{_figure(one.measure, columns)} {one.op} {literal(one.value)}" for one in query.having)
+        lines.append(f"HAVING {' AND '.join(having)}")
+    if query.averaged:
+        inner = "\n  ".join(lines)
+        means = [f"avg({_label(one.label)}) AS {_label(f'mean of {one.label}')}" for one in query.measures]
+        return f"SELECT {', '.join(means)}, count(*) AS groups\nFROM (\n  {inner}\n)"
+    return "\n".join([*lines, *([_order_of_groups(query, columns), *limit] if groups else [])])
+
+
+def _label(name: str) -> str:
+    """Any label as an SQL name."""
+    return identifier(name.replace("\0", ""))
+
+
+def _figure(measure: Measure, columns: Columns) -> str:
+    """The expression of one measure."""
+    column = columns.expression(measure.column) if measure.column else ""
+    if measure.function == "share":
+        whole = f"sum({column})" if column else "count(*)"
+        if measure.where:
+            return f"100.0 * {whole} FILTER (WHERE {every(measure.where, columns)}) / nullif({whole}, 0)"
+        return f"100.0 * {whole} / sum({whole}) OVER ()"
+    if measure.function == "percentile":
+        return f"quantile_cont({column}, {measure.percentile / 100:.6g})"
+    return _FUNCTIONS.get(measure.function, f"{measure.function}({{}})").format(column or "*")
+
+
+def bucket(group: Grouping, columns: Columns) -> str:
+    """The expression of one group."""
+    return _BUCKETS[group.unit].format(columns.expression(group.column))
+
+
+def every(conditions: Sequence[Condition], columns: Columns) -> str:
+    """All conditions at once."""
+    return " AND ".join(_comparison(one, columns) for one in conditions) or "TRUE"
+
+
+def _comparison(condition: Condition, columns: Columns) -> str:
+    column, operator, values = columns.expression(condition.column), condition.op, condition.values
+    if condition.part != "none":
+        column = f"{'isodow' if condition.part == 'weekday' else condition.part}({column})"
+    if operator in ("is_null", "not_null"):
+        return f"{column} IS NULL" if operator == "is_null" else f"{column} IS NOT NULL"
+    if operator in ("in", "not_in"):
+        among = f"{column} {'IN' if operator == 'in' else 'NOT IN'} ({', '.join(map(literal, values))})"
+        return among if operator == "in" else f"({among} OR {column} IS NULL)"
+    if operator in ("contains", "not_contains"):
+        # `LIKE` would take `%` and `_` in the value as patterns.
+        found = f"contains(lower(CAST({column} AS VARCHAR)), lower({literal(str(values[0]))}))"
+        return found if operator == "contains" else f"({column} IS NULL OR NOT {found})"
+    return f"{column} {'IS DISTINCT FROM' if operator == '!=' else operator} {literal(values[0])}"
+
+
+def _order_of_rows(query: TableQuery, columns: Columns) -> list[str]:
+    order = query.order
+    if order is None or not order.by:
+        return []
+    # Ties are broken too, so that the same question has the same answer.
+    rest = [*columns][:_TIED] if columns.key is None else [columns.key]
+    ties = [columns.expression(name) for name in rest if name != order.by]
+    first = f"{columns.expression(order.by)} {'DESC' if order.descending else 'ASC'} NULLS LAST"
+    return [f"ORDER BY {', '.join([first, *ties])}"]
+
+
+def _order_of_groups(query: TableQuery, columns: Columns) -> str:
+    """As asked; else what follows each other in that order, and other groups by the first figure, the largest first."""
+    serial = next((group for group in query.group_by if is_serial(group, columns)), None)
+    order = query.order or (Ordering(by=serial.column, descending=False) if serial else Ordering())
+    groups, first = len(query.group_by), place_of_order(query, order)
+    by = str(first + 1)
+    if first < groups and query.group_by[first].unit == "weekday":
+        by = f"min(isodow({columns.expression(query.group_by[first].column)}))"
+    # Ties are broken by the groups, so that the same question has the same answer.
+    ties = [str(place + 1) for place in range(groups) if place != first]
+    first_by = f"{by} {'DESC' if order.descending else 'ASC'} NULLS LAST"
+    return f"ORDER BY {', '.join([first_by, *ties])}"
+
+
+def place_of_order(query: TableQuery, order: Ordering) -> int:
+    """Which column of the answer groups are ordered by, from 0: a group's, or a measure's behind them."""
+    groups = [group.column for group in query.group_by]
+    figures = [place for place, one in enumerate(query.measures) if order.by in (one.label, one.function, one.column)]
+    if not figures and order.by in groups:
+        return groups.index(order.by)
+    return len(groups) + (figures[0] if figures else 0)
+
+
+def is_serial(group: Grouping, columns: Columns) -> bool:
+    """Whether its values follow each other, as times and numbers do."""
+    return group.unit != "none" or columns.named(group.column).kind in ("number", "time")

@@ -1,60 +1,182 @@
-"""One task over data files under way: which file it is about, and what is asked of it.
+"""One task over data files: what may be asked and answered, which file it is about, and what is asked of it.
 
 What is asked stands in typed parameters. A question in words is read by the reader, in one place, where they are empty.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Annotated, Any, Final, NoReturn
+
+from pydantic import Field
 
 from retinue.agents.port import Reply, RunContext
+from retinue.catalogue._prose import code, first_of
+from retinue.catalogue._report import ReportData
 from retinue.catalogue._watch import Watch
 from retinue.catalogue.data_analyst.aggregate import aggregate
-from retinue.catalogue.data_analyst.columns import Columns, read_columns
-from retinue.catalogue.data_analyst.compare import compare_files, compare_groups, sides_of
+from retinue.catalogue.data_analyst.columns import Columns
+from retinue.catalogue.data_analyst.compare import compare_files, compare_groups
 from retinue.catalogue.data_analyst.files import data_files, named_files, where_they_are
 from retinue.catalogue.data_analyst.findings import Findings
 from retinue.catalogue.data_analyst.log_parse import log_parse
-from retinue.catalogue.data_analyst.parameters import (
-    AggregateRequest,
-    ComparisonRequest,
-    DataRequest,
-    LogRequest,
-    PercentileRequest,
-    TableRequest,
-)
 from retinue.catalogue.data_analyst.profile import profile
 from retinue.catalogue.data_analyst.query import checked_query, with_percentiles
 from retinue.contract.event import Progress
+from retinue.contract.model import Many, Model
 from retinue.contract.question import Question
-from retinue.contract.table_query import Measure, TableQuery
+from retinue.contract.table_query import Condition, GroupCondition, Grouping, Measure, Ordering, TableQuery
 from retinue.contract.task import Task
 from retinue.errors import BudgetExceeded, InvalidInput, YourError
 from retinue.orchestration.reader.tables import TableReading, example_questions, read_table_question
 from retinue.tools.data import Data, kind_of
 
-__all__ = ["analyse"]
+__all__ = [
+    "AggregateRequest",
+    "Analysis",
+    "ComparisonRequest",
+    "DataRequest",
+    "LogRequest",
+    "PercentileRequest",
+    "TableRequest",
+    "analyse",
+]
 
 _TRIED: Final = 8
 """Files whose columns are looked at when none is named."""
 _OPTIONS: Final = 24
 _MEANING: Final = "meaning_"
+_DATA_PATH: Final = (
+    r"\.([cC][sS][vV]|[tT][sS][vV]|[jJ][sS][oO][nN]|[jJ][sS][oO][nN][lL]|[nN][dD][jJ][sS][oO][nN]"
+    r"|[pP][aA][rR][qQ][uU][eE][tT]|[lL][oO][gG])(\.[gG][zZ])?$|\.[lL][oO][gG][.-][0-9][0-9-]*(\.[gG][zZ])?$"
+)
+_Path = Annotated[str, Field(min_length=1, max_length=1000, pattern=_DATA_PATH)]
+_Column = Annotated[str, Field(min_length=1, max_length=300)]
+_Point = Annotated[float, Field(ge=0, le=100)]
+
+
+class DataRequest(Model):
+    """Data files, and a question about them for whoever has no typed parameters."""
+
+    question: Annotated[
+        str,
+        Field(
+            max_length=10_000,
+            json_schema_extra={"default": ""},
+            description="The question in plain words; empty when the parameters say it all.",
+        ),
+    ]
+    files: Annotated[
+        Many[_Path],
+        Field(
+            max_length=20,
+            json_schema_extra={"uniqueItems": True},
+            description="The data files (CSV, TSV, JSON, JSONL, Parquet or log), as paths; an empty list means the one"
+            " that the question is about.",
+        ),
+    ] = ()
+
+
+class LogRequest(DataRequest):
+    """Entries of a log."""
+
+    where: Annotated[Many[Condition], Field(max_length=50, description="What a row must fulfil, all of it.")] = ()
+
+
+class TableRequest(LogRequest):
+    """Figures of a table."""
+
+    measures: Annotated[Many[Measure], Field(max_length=20, description="The figures.")] = ()
+    group_by: Annotated[
+        Many[Grouping],
+        Field(max_length=5, description="What rows are put together by; `unit` puts times into buckets."),
+    ] = ()
+    order: Annotated[
+        Ordering, Field(description="What comes first; empty means the largest figure, or the first in time.")
+    ] = Ordering()
+    limit: Annotated[int, Field(ge=0, le=10_000, description="How many groups or rows, at most; 0 means all.")] = 0
+    meanings: Annotated[
+        dict[str, Annotated[str, Field(max_length=300)]],
+        Field(
+            max_length=50,
+            json_schema_extra={"default": {}},
+            description="Which column an ambiguous word of the question means, by the word.",
+        ),
+    ] = Field(default_factory=dict[str, str])
+
+    def query(self) -> TableQuery:
+        """The query that these parameters say; an order that says nothing is none."""
+        parts: dict[str, Any] = {name: getattr(self, name) for name in TableQuery.model_fields if hasattr(self, name)}
+        parts["order"] = None if self.order == Ordering() else self.order
+        return TableQuery(**parts)
+
+
+class AggregateRequest(TableRequest):
+    """Figures of a table, of groups that fulfil something, or the rows themselves."""
+
+    having: Annotated[
+        Many[GroupCondition], Field(max_length=10, description="What a group must fulfil, all of it.")
+    ] = ()
+    select: Annotated[
+        Many[_Column],
+        Field(max_length=100, description="List the rows themselves with these columns, `*` for all, not figures."),
+    ] = ()
+    averaged: Annotated[bool, Field(description="Give the mean of the figure over all groups, not a row a group.")] = (
+        False
+    )
+
+
+class PercentileRequest(TableRequest):
+    """Percentiles of a column of numbers."""
+
+    percentiles: Annotated[
+        Many[_Point],
+        Field(max_length=20, description="Which percentiles; an empty list means 50, 90, 95 and 99."),
+    ] = ()
+
+
+class ComparisonRequest(TableRequest):
+    """Two files, or two sides of one."""
+
+    key: Annotated[
+        Many[_Column],
+        Field(
+            max_length=20,
+            description="The columns that tell rows of two files apart; an empty list means an id column.",
+        ),
+    ] = ()
+
+
+class Analysis(ReportData):
+    """What a skill has computed."""
+
+    metrics: dict[str, float] = Field(description="Single figures by name, exact.")
+    row_count: Annotated[int, Field(ge=0, description="Rows read.")]
+    matched_rows: Annotated[int, Field(ge=0, description="Rows that fulfil the conditions.")] | None = None
+    sql: str = Field(description="The statements run, in DuckDB's SQL; on a log they name the table of its lines.")
+    understood: dict[str, tuple[str, ...]] = Field(description="The parts of the query in words.")
+    files: tuple[str, ...] = Field(description="The files read.")
+
+
+class _Unanswered(Exception):
+    """There is no answer, and the findings say why."""
 
 
 def analyse(request: DataRequest, task: Task, run: RunContext, watch: Watch) -> Reply:
     """Answer what `request` asks."""
     with Data(run.workspace, check=watch.check) as data:
         work = _Work(request, task, run, watch, data)
-        match request:
-            case AggregateRequest() | PercentileRequest():
-                work.aggregate(request)
-            case ComparisonRequest():
-                work.compare(request)
-            case LogRequest():
-                work.summarise_log(request)
-            case _:
-                work.profile()
+        with suppress(_Unanswered):
+            match request:
+                case AggregateRequest() | PercentileRequest():
+                    work.aggregate(request)
+                case ComparisonRequest():
+                    work.compare(request)
+                case LogRequest():
+                    work.summarise_log(request)
+                case _:
+                    profile(work.file(), work.findings, emit=run.emit)
         return work.findings.reply()
 
 
@@ -67,18 +189,10 @@ class _Work:
     data: Data
     findings: Findings = field(default_factory=Findings)
 
-    def profile(self) -> None:
-        chosen = self._chosen(None)
-        if chosen is not None:
-            self._describe(chosen[0])
-
     def aggregate(self, request: AggregateRequest | PercentileRequest) -> None:
-        chosen = self._chosen(request)
-        if chosen is None:
-            return
-        columns, reading, query = chosen
+        columns, reading, query = self._chosen(request)
         if reading is not None and reading.is_open and query == TableQuery():  # "what is in flights.csv"
-            self._describe(columns)
+            profile(columns, self.findings, emit=self.run.emit)
             return
         if isinstance(request, PercentileRequest):
             # "The median price", where no percentiles are named, is that figure.
@@ -91,10 +205,7 @@ class _Work:
         aggregate(columns, checked_query(query, columns), self.findings)
 
     def summarise_log(self, request: LogRequest) -> None:
-        chosen = self._chosen(None, only="log")
-        if chosen is None:
-            return
-        columns = chosen[0]
+        columns = self.file(only="log")
         if columns.source.kind != "log":
             raise InvalidInput(
                 f"{columns.source.path!r} is read as {columns.source.kind}, not as a log.",
@@ -104,8 +215,7 @@ class _Work:
         self.run.emit(Progress("computing"))
         # A summary is of all that was logged at the time that the words name; only typed conditions narrow it further.
         query = None if request.where else self._read(self._named[1], columns).query
-        times = {one.name for one in columns.times}
-        spoken = () if query is None else tuple(one for one in query.where if one.column in times)
+        spoken = () if query is None else tuple(one for one in query.where if columns.named(one.column).kind == "time")
         conditions = checked_query(TableQuery(where=(*request.where, *spoken)), columns).where
         log_parse(columns, self.findings, conditions=conditions)
 
@@ -117,41 +227,31 @@ class _Work:
             measures = checked_query(TableQuery(measures=query.measures), first).measures
             compare_files(first, second, self.findings, key=request.key, measures=measures)
             return
-        chosen = self._chosen(request)
-        if chosen is None:
-            return
-        columns, _, query = chosen
+        columns, _, query = self._chosen(request)
         query = checked_query(query, columns)
-        sides = sides_of(query)
         self.run.emit(Progress("computing"))
-        if sides is not None:
-            compare_groups(columns, *sides, self.findings)
-        elif query.group_by:
+        if compare_groups(columns, query, self.findings):
+            return
+        if query.group_by:
             aggregate(columns, query, self.findings)
         else:
-            self.findings.report.reject(
+            self.findings.reject(
                 "It is not clear what is compared with what.",
                 hint="Name two values of one column, two months or years, or two files.",
                 code="invalid_input",
             )
-
-    def _describe(self, columns: Columns) -> None:
-        def progress(done: int, total: int) -> None:
-            self.run.emit(Progress("describing columns", "", done, total))
-
-        profile(columns, self.findings, check=self.watch.check, progress=progress)
 
     # -- files and words
 
     def _open(self, path: str) -> Columns:
         """A file as columns; what it lacks goes into the findings."""
         columns = self._columns(path)
-        self.findings.opened(columns.source, columns.notes)
+        self.findings.open(columns)
         return columns
 
     def _columns(self, path: str) -> Columns:
         self.run.emit(Progress("reading the file", path))
-        return read_columns(self.data, self.data.open(path), check=self.watch.check)
+        return Columns(self.data, self.data.open(path), check=self.watch.check)
 
     @cached_property
     def _named(self) -> tuple[list[str], str]:
@@ -161,40 +261,48 @@ class _Work:
         answers = [line.partition(": ")[2] for line in self.task.context.constraints if line.startswith("file: ")]
         return where_they_are(self.run.workspace, self.request.files) or target or answers or spoken, rest
 
-    def _chosen(
-        self, request: TableRequest | None, *, only: str = ""
-    ) -> tuple[Columns, TableReading | None, TableQuery] | None:
-        """The file that is asked about with what is asked of it; None when there is no answer, which is then said.
-
-        Args:
-            request: What is asked of it; None for the file as a whole.
-            only: Which kind of file.
-        """
-        named, rest = self._named
-        there = named[:1] or data_files(self.run.workspace, only=only)
-        if len(named) > 1:
-            self.findings.report.warn(
+    def _candidates(self, *, only: str = "") -> list[str]:
+        """The file that is named first, or all that it may be."""
+        first, *others = self._named[0] or [""]
+        if others:
+            self.findings.warn(
                 "incomplete_context",
-                f"Only `{named[0]}` was read, not {', '.join(f'`{path}`' for path in named[1:])}.",
+                f"Only `{first}` was read, not {first_of(map(code, others)).plain()}.",
                 impact="No figure counts the others.",
                 recovery="Ask about one file at a time, or compare two.",
             )
-        query = TableQuery() if request is None else request.query()
-        if request is None or query.measures or query.select or (named and not rest.strip()):
-            if len(there) > 1:
-                self._ask_which(there)
-                return None
-            if not named:
-                self.findings.note(f"No file was named; `{there[0]}` is the only data here.")
-            return self._open(there[0]), None, query
-        readings = self._readings(there, rest)
-        if (path := self._fitting(readings)) is None:
-            return None
+        return [first] if first else data_files(self.run.workspace, only=only)
+
+    def file(self, *, only: str = "") -> Columns:
+        """The one file there is, or that is named, as a whole; of one kind, when `only` names it.
+
+        Raises:
+            _Unanswered: There are several.
+        """
+        path, *others = paths = self._candidates(only=only)
+        if others:
+            self._ask("file", "file", paths)
+        if not self._named[0]:
+            self.findings.note("No file was named; {} is the only data here.", code(path))
+        return self._open(path)
+
+    def _chosen(self, request: TableRequest) -> tuple[Columns, TableReading | None, TableQuery]:
+        """The file that is asked about, how the words were read, and what is asked of it.
+
+        Raises:
+            _Unanswered: No file fits the words, or several do.
+        """
+        named, rest = self._named
+        query = request.query()
+        if query.measures or query.select or (named and not rest.strip()):
+            return self.file(), None, query
+        readings = self._readings(self._candidates(), rest)
+        path = self._fitting(readings)
         columns, reading = readings[path]
         if not named:
-            self.findings.note(f"No file was named; `{path}` is the one that fits.")
-        self.findings.opened(columns.source, columns.notes)
-        self.findings.note(*reading.notes)
+            self.findings.note("No file was named; {} is the one that fits.", code(path))
+        self.findings.open(columns)
+        self.findings.quote_notes(reading.notes)
         return columns, reading, query if reading.query is None else _merged(reading.query, query)
 
     def _readings(self, paths: Sequence[str], question: str) -> dict[str, tuple[Columns, TableReading]]:
@@ -217,47 +325,42 @@ class _Work:
         meanings = self.request.meanings if isinstance(self.request, TableRequest) else {}
         return read_table_question(question, columns.facts(), meanings={**answers, **meanings})
 
-    def _fitting(self, readings: Mapping[str, tuple[Columns, TableReading]]) -> str | None:
-        """The one file that the question can be read with; that there is none, or several, is said."""
+    def _fitting(self, readings: Mapping[str, tuple[Columns, TableReading]]) -> str:
+        """The one file that the question can be read with.
+
+        Raises:
+            _Unanswered: There is none, or there are several.
+        """
         complete = [path for path, (_, one) in readings.items() if one.query is not None and one.is_about]
         partial = [path for path, (_, one) in readings.items() if one.ambiguity is not None]
         fitting = complete or partial or [path for path, (_, one) in readings.items() if one.query or one.is_open]
         if len(fitting) > 1:
-            self._ask_which(fitting)
-            return None
+            self._ask("file", "file", fitting)
         if fitting and (complete or not partial):
             return fitting[0]
-        self._refuse(readings)
-        return None
-
-    def _ask_which(self, paths: Sequence[str]) -> None:
-        options = tuple(paths[:_OPTIONS])
-        text = f"Which file? Available: {', '.join(options)}{', …' if len(paths) > _OPTIONS else ''}."
-        self.findings.report.questions = (Question(id="file", text=text, kind="choice", options=options),)
-
-    def _refuse(self, readings: Mapping[str, tuple[Columns, TableReading]]) -> None:
-        """Ask what an ambiguous word means; or say which words name nothing, what there is, and what would work."""
-        ambiguity = next((one.ambiguity for _, one in readings.values() if one.ambiguity is not None), None)
-        if ambiguity is not None:
-            options = ambiguity.options[:_OPTIONS]
-            what = "figure" if options[0] == "mean" else "column"
-            text = f"Which {what} is `{ambiguity.words}`? Available: {', '.join(options)}."
+        if partial and (ambiguity := readings[partial[0]][1].ambiguity):
             id_ = f"{_MEANING}{ambiguity.words.casefold()}"[:64]
-            self.findings.report.questions = (Question(id=id_, text=text, kind="choice", options=options),)
-            return
+            what = "figure" if ambiguity.options[0] == "mean" else "column"
+            self._ask(id_, f"{what} is `{ambiguity.words}`", ambiguity.options)
         nearest = min(readings.values(), key=lambda one: len(one[1].unread), default=None)
         if nearest is None:
-            hint = "Name one, to see what is wrong."
-            self.findings.report.reject("None of the data files here can be read.", hint=hint)
-            return
+            self.findings.reject("None of the data files here can be read.", hint="Name one, to see what is wrong.")
+            raise _Unanswered
         columns, reading = nearest
-        words = ", ".join(f"`{word}`" for word in reading.unread[:8])
-        names = f"{', '.join(columns.names[:_OPTIONS])}{', …' if len(columns) > _OPTIONS else ''}"
-        self.findings.report.reject(
+        words = first_of(map(code, reading.unread[:8])).plain()
+        names = first_of(columns, _OPTIONS, more=", …").plain()
+        self.findings.reject(
             f"{words or 'The question'} cannot be read as a question about `{columns.source.path}`.",
             hint=f"Its columns are {names}. Ask for example: {'; '.join(example_questions(columns.facts()))}.",
             code="invalid_input",
         )
+        raise _Unanswered
+
+    def _ask(self, id_: str, what: str, options: Sequence[str]) -> NoReturn:
+        """Ask the person which one is meant."""
+        text = f"Which {what}? Available: {first_of(options, _OPTIONS, more=', …').plain()}."
+        self.findings.questions = (Question(id=id_, text=text, kind="choice", options=tuple(options[:_OPTIONS])),)
+        raise _Unanswered
 
 
 def _merged(spoken: TableQuery, typed: TableQuery) -> TableQuery:

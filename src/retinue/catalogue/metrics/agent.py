@@ -10,30 +10,51 @@ from pydantic import Field
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._watch import Watch, in_watched_thread
-from retinue.catalogue.metrics.figures import CHURN, Figures, with_figures
-from retinue.catalogue.metrics.results import (
+from retinue.catalogue.metrics.configuration import SAMPLE
+from retinue.catalogue.metrics.figures import (
+    CHURN,
     CustomerChurn,
+    Figures,
     MetricFigure,
     MetricList,
-    MetricName,
-    Since,
-    Until,
-    Year,
     YearSales,
+    with_figures,
 )
 from retinue.contract.definition import Sample
 
 __all__ = ["Metrics"]
 
 _ROUTE: Final = "/agents/business/metrics/"
+_Year = Annotated[int, Field(ge=1000, le=9000, description="The calendar year, such as 1997.")]
+_MEANINGS: Final = {
+    "sales": "sales, revenue, turnover, income: how much was sold",
+    "purchases": "purchases, orders: how many purchases were made",
+    "items": "items, CDs: how many items were sold",
+    "customers": "customers, buyers: how many customers bought",
+    "average_purchase": "average purchase, basket, order value",
+    "sales_per_customer": "sales per customer, revenue per buyer",
+}
+_MetricName = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=64,
+        description="The metric: sales (revenue, turnover), purchases (orders), items (CDs), customers (buyers),"
+        " average_purchase (basket), sales_per_customer, or one of the project's own.",
+        json_schema_extra={
+            "anyOf": [*({"const": name} for name in SAMPLE.metrics), {"type": "string"}],
+            "enumDescriptions": [*(_MEANINGS[name] for name in SAMPLE.metrics), "one of the project's own"],
+        },
+    ),
+]
 
-
-def _without_duckdb() -> str:
-    """What is missing here, and how to get it."""
-    return "" if find_spec("duckdb") else "install retinue[data]"
-
-
-_SKILL: Final[Any] = {"effects": ("read",), "timeout_s": 120, "unavailable": _without_duckdb}
+_Since = Annotated[date, Field(description="First day of the period, as YYYY-MM-DD.")]
+_Until = Annotated[date, Field(description="Last day of the period, as YYYY-MM-DD.")]
+_SKILL: Final[Any] = {
+    "effects": ("read",),
+    "timeout_s": 120,
+    "unavailable": lambda: "" if find_spec("duckdb") else "install retinue[data]",
+}
 _BOUGHT: Final = """FROM "cdnow"
 WHERE "day" >= DATE '1997-04-01' AND "day" < DATE '1997-07-01' AND "customer" IS NOT NULL"""
 _LEFT: Final = """"customer" NOT IN (
@@ -90,7 +111,7 @@ class Metrics:
         samples=(Sample(title="Sales of 1997", parameters={"year": 1997}),),
         **_SKILL,
     )
-    async def get_year_to_end_sales(self, year: Year, run: RunContext) -> Reply:
+    async def get_year_to_end_sales(self, year: _Year, run: RunContext) -> Reply:
         """Sums the sales of a calendar year, from 1 January to its end or as far as the data go.
 
         Use it for the sales or revenue of a whole year.
@@ -113,7 +134,7 @@ class Metrics:
         samples=(Sample(title="Churn of 1997", parameters={"year": 1997}, answer=_CHURN_1997),),
         **_SKILL,
     )
-    async def calculate_churn_q2_q3(self, year: Year, run: RunContext) -> Reply:
+    async def calculate_churn_q2_q3(self, year: _Year, run: RunContext) -> Reply:
         """Counts the customers who bought in the second quarter of a year and not in its third.
 
         Use it for the churn or loss of customers in a year.
@@ -141,7 +162,7 @@ class Metrics:
         ),
         **_SKILL,
     )
-    async def get_metric(self, metric: MetricName, since: Since, until: Until, run: RunContext) -> Reply:
+    async def get_metric(self, metric: _MetricName, since: _Since, until: _Until, run: RunContext) -> Reply:
         """Computes one metric in a period, and how it changed.
 
         Use it for a metric in a month, quarter or any other days: against the previous period, the year before, the
@@ -177,9 +198,9 @@ class Metrics:
     )
     async def compare_periods(
         self,
-        metric: MetricName,
-        since: Since,
-        until: Until,
+        metric: _MetricName,
+        since: _Since,
+        until: _Until,
         run: RunContext,
         *,
         baseline_first_day: Annotated[date, Field(description="First day of the period to compare with.")],

@@ -1,6 +1,7 @@
 """Periods of whole days, half open inside: the day after the last one is `end`. Nothing here knows today."""
 
 import re
+from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final, Self
@@ -81,6 +82,5 @@ def period_of_label(label: str) -> DateRange | None:
 def _shifted(day: date, *, months: int) -> date:
     """The same day some months away; the last of that month where it is shorter."""
     years, month = divmod(day.month - 1 + months, 12)
-    first = date(day.year + years, month + 1, 1)
-    following = date(first.year + first.month // 12, first.month % 12 + 1, 1)
-    return min(first.replace(day=1) + timedelta(days=day.day - 1), following - _DAY)
+    _, days = monthrange(day.year + years, month + 1)
+    return date(day.year + years, month + 1, min(day.day, days))

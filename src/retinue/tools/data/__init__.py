@@ -4,6 +4,7 @@
 `json`, `parquet`, `logs`). It draws nothing, and it never writes a file.
 """
 
+from retinue.tools.data.connection import literal
 from retinue.tools.data.database import Data
 from retinue.tools.data.names import DATA_SUFFIXES, identifier, kind_of
 from retinue.tools.data.records import Field, FieldType, Kind, Rows, SkippedLine, Source
@@ -19,4 +20,5 @@ __all__ = [
     "Source",
     "identifier",
     "kind_of",
+    "literal",
 ]

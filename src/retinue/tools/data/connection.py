@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from retinue.contract.table import Cell
 from retinue.errors import AccessDenied, BudgetExceeded, Canceled, InvalidInput, NotInstalled, RetinueError, Unavailable
 from retinue.tools.data.names import identifier
 
@@ -20,9 +21,19 @@ _EVERY_S: Final = 0.02
 _AGAIN_S: Final = 0.005
 
 
-def literal(text: str) -> str:
-    """`text` as a quoted SQL value."""
-    return "'" + text.replace("'", "''") + "'"
+def literal(value: Cell) -> str:
+    """`value` as it stands in SQL.
+
+    Raises:
+        InvalidInput: It is a text that holds a NUL.
+    """
+    if value is None or isinstance(value, bool):
+        return "NULL" if value is None else str(value).upper()
+    if isinstance(value, int | float):
+        return repr(value)
+    if "\0" in value:
+        raise InvalidInput("A value holds a NUL character.", hint="Name a value without control characters.")
+    return "'" + value.replace("'", "''") + "'"
 
 
 class Connection:
