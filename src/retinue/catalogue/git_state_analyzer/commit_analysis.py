@@ -157,7 +157,7 @@ class _HistoryAnswer:
             self.report.say("history", f"There are no commits{{}}{when}.", self._about(0), source="git log")
         else:
             {
-                "overview": partial(self._say_log, _NAMED),
+                "overview": partial(self._say_log, _NAMED if self.history.count > DEFAULT_LIMIT else DEFAULT_LIMIT),
                 "latest_change": partial(self._say_change, "last"),
                 "first_change": partial(self._say_change, "first"),
                 "log": self._say_log,

@@ -63,7 +63,7 @@ _EXAMPLES: Final = """
     as an error; which port does the server use; above which size is an upload refused; how long does a token
     live; what is the name of the package; who may sign in; what is this project; what does this project do; how
     do I write a plugin of my own; how do I run the tests; which examples ship with this project; what happens
-    when a request fails; which modules import `requests`
+    when a request fails; what is in `README.md`; which modules import `requests`
 """
 _WHERE: Final = {"task": "Where is Engine.stop defined?", "depth": "quick_scan", "focus": "define"}
 _STOP: Final[dict[str, Any]] = {

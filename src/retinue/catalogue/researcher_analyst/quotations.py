@@ -31,10 +31,11 @@ _ASKING_WORDS: Final = """
     again allow allowed anything average away back being best between calculated calculates callers can't compute
     computed computes contain contains declared define defined defines definition describe difference different doesn't
     don't down ever every everything explain explained far find first gave get gets give given go goes going happen
-    happened happening happens here implementation implemented important know known like list located long look make
-    makes many mean meaning means meant mention mentions much must off often old once one only other overview please
-    possible project question really reason repository said same say says see show shows something soon sort thing
-    things think time times together two usages used uses usually way ways well whether work works worth
+    happened happening happens here hows implementation implemented important know known like list located long look
+    make makes many mean meaning means meant mention mentions much must nothing off often old once one only other
+    overview please possible project question really reason repository said same say says see show shows something soon
+    sort thing things think time times together two usages used uses usually way ways well whats wheres whether work
+    works worth
 """
 _ASKING: Final = frozenset(_ASKING_WORDS.split())
 """Words of questions, which answers do not have."""
@@ -43,7 +44,7 @@ _LIGHT_WORDS: Final = """
     need new own package program put reach reaches react run runs send set sets start starts stop take takes tell turn
     use want write written
 """
-_LIGHT: Final = frozenset(_LIGHT_WORDS.split())
+_LIGHT: Final = frozenset(terms(_LIGHT_WORDS))
 """Words that a passage need not have: what they say is often said in other words."""
 LIGHT_SHARE: Final = 0.2
 _QUOTED: Final = re.compile(r"`([^`\n]{1,200})`|\"([^\"\n]{1,200})\"")
@@ -96,7 +97,7 @@ class Query:
             for term in terms(token)[: 1 if token.replace("_", "").isalnum() else None]
         }
         words = dict(list(words.items())[:24])
-        light = frozenset(term for term, word in words.items() if word.casefold() in _LIGHT)
+        light = frozenset(words).intersection(_LIGHT)
         light = light if len(light) < len(words) else frozenset[str]()
         return cls(text, words, light, names, phrases, literals, request.focus)
 

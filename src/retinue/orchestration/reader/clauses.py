@@ -39,13 +39,17 @@ _COURTESY: Final = re.compile(
     r"|(?:i|we)(?:'d| would)?\s+(?:also\s+)?(?:like|want|need)\s+(?:you\s+)?to\s+"
     r"|help me\s+(?:to\s+)?|let's\s+|tell me\s+(?=(?:what|who|how|where|when|which|why|whether|if)\b))"
 )
+_ASIDE: Final = re.compile(
+    r"(?i)\A(?:on (?:a different|another) note|by the way|btw|unrelated(?:ly)?|(?:and )?independently(?: of that)?"
+    r"|apart from that)\b[,:]?\s+"
+)
 _THEN: Final = re.compile(r"(?i)\b(?:then|after that|afterwards|finally)\b")
 _OF_THEM: Final = re.compile(
     r"(?i)\b(?:each|all|any|both|some|none|most|one|which|for|based on|using) (?:of )?(?:them|these|those|that)\b"
 )
 _PRONOUN: Final = re.compile(
     r"(?i)\b(?:it|its|they|them|their|he|him|his|she|her|those|these)\b"
-    r"|\bth(?:at|e same) (?:file|commit|table|branch)\b"
+    r"|\bth(?:at|e same) (?:file|commit|table|branch|person|author)\b"
 )
 
 
@@ -82,7 +86,7 @@ def sentences(goal: str) -> tuple[Clause, ...]:
     for piece, cut in _parts(text, _SURE):
         follows = follows or _THEN.search(cut) is not None
         bullet = _BULLET.match(piece.text)
-        words = piece.text[bullet.end() if bullet else 0 :].strip(" \t\n,;")
+        words = _ASIDE.sub("", piece.text[bullet.end() if bullet else 0 :].strip(" \t\n,;"), count=1)
         if any(character.isalnum() for character in words):
             begins = _THEN.match(words) is not None
             found.append(Clause(words, follows=bool(found) and (follows or begins)))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Plan
@@ -19,7 +19,7 @@ from retinue.orchestration.reader.bind import Bound, bind
 from retinue.orchestration.reader.clauses import Clause, joined, pieces, refers_back, sentences, strip_courtesy
 from retinue.orchestration.reader.parameters import NOWHERE, Parameter, Surroundings, parameters_of, takes_text
 from retinue.orchestration.reader.router import FLOOR, FLOOR_WITHOUT_EXAMPLES, Embedder, Router, without_values
-from retinue.orchestration.reader.table_call import takes_query
+from retinue.orchestration.reader.table_call import is_data_file, takes_query
 from retinue.orchestration.reader.words import FUNCTION_STEMS, NEGATIONS, is_light, telling_words, word_set, word_tokens
 
 if TYPE_CHECKING:
@@ -128,6 +128,7 @@ class Planner:
         self._openers = [_openers(skill) for _, skill in self.router.skills]
         self._all_openers = _REQUEST_WORDS | (frozenset[str]().union(*self._openers) - FUNCTION_STEMS)
         self._parameters: dict[int, tuple[Parameter, ...]] = {}
+        self._reads_tables = any(takes_query(skill) for _, skill in self.router.skills)
 
     def plan(self, goal: str, *, around: Surroundings = NOWHERE) -> Plan:
         """A plan for `goal`: empty, with everything dropped, when nobody here can do any of it.
@@ -246,7 +247,10 @@ class Planner:
         is_told = bool(reading.back) and all(_is_told(parameters.get(one)) for one in missing)
         if missing and not is_told and (reading.unknown or reading.back):
             return f"The nearest, {name}, needs {', '.join(f'`{one}`' for one in missing)}, and nothing says it."
-        if self._takes_text(reading.candidate) or self._names_table(reading, skill):
+        if self._takes_text(reading.candidate):
+            data = "" if takes_query(skill) or not self._reads_tables else _data_in(reading, parameters)
+            return f"`{data}` is data, which {name} does not read." if data else ""
+        if self._names_table(reading, skill):
             return ""
         if reading.unknown:
             return f"The nearest, {name}, cannot be told of {_listed(reading.unknown)}."
@@ -511,6 +515,16 @@ def _names_for(back: str, parameters: Sequence[Parameter]) -> list[str]:
 def _is_told(parameter: Parameter | None) -> bool:
     """Whether what another request brings may be a value for `parameter`."""
     return parameter is not None and ((parameter.items or parameter).is_free_text or bool(parameter.facts))
+
+
+def _data_in(reading: "_Reading", parameters: Mapping[str, Parameter]) -> str:
+    """A file of data that was read out of the words for a parameter that takes a path of the text here."""
+    for one in reading.values:
+        parameter = parameters.get(one.parameter)
+        values = map(str, cast("list[object]", one.value) if isinstance(one.value, list) else [one.value])
+        if parameter is not None and (parameter.items or parameter).facts == "path":
+            return next(filter(is_data_file, values), "")
+    return ""
 
 
 def _node(name: str, request: ClauseCall, needs: tuple[str, ...]) -> Delegation:

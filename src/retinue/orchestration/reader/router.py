@@ -215,7 +215,10 @@ class Router:
 
 
 def _is_like(token: str, known: frozenset[str]) -> bool:
-    return not token.isdigit() and slip_of(token, known) is not None
+    if token.isdigit():
+        return False
+    asking = [one for one in FUNCTION_STEMS if one[0] == token[0]]  # "wich"
+    return slip_of(token, known) is not None or slip_of(token, asking, shortest=4) is not None
 
 
 def _negated(text: str) -> list[str]:

@@ -12,12 +12,13 @@ from retinue.contract.table_query import TableQuery
 from retinue.contract.text import cut
 from retinue.orchestration.reader.tables import read_table_question
 
-__all__ = ["QUERY_PARTS", "facts_text", "table_parameters", "takes_query", "unknown_names"]
+__all__ = ["QUERY_PARTS", "facts_text", "is_data_file", "table_parameters", "takes_query", "unknown_names"]
 
 QUERY_PARTS: Final = frozenset(TableQuery.model_fields) - {"limit"}
 """Parameters that only a query fills in; of a limit people speak beside it."""
 
 _FILE: Final = re.compile(r"(?i)[\w/-]\.(?:csv|tsv|json|jsonl|ndjson|parquet|log|txt|xlsx?)\b")
+_DATA: Final = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".log", ".xlsx", ".xls")
 _COLUMNS: Final = 60
 _VALUES: Final = 8
 _VALUE: Final = 40
@@ -50,10 +51,9 @@ def table_parameters(skill: Skill, clause: str, facts: Facts, given: Mapping[str
         readings = [(table, one) for table, one in readings if one.compares]
     complete = [(table, one.query) for table, one in readings if one.query is not None and one.is_about]
     unclear = [table.path for table, one in readings if one.ambiguity is not None]
-    if not complete and len(unclear) == 1:  # the skill asks what is meant
-        return {"files": unclear}
     if len(complete) != 1:
-        return None
+        asks = not complete and len(unclear) == 1 and not {"key", "percentiles"} & properties.keys()
+        return {"files": unclear} if asks else None  # the skill asks what is meant
     table, query = complete[0]
     if "percentiles" in properties and all(one.function != "percentile" for one in query.measures):
         return None  # a skill that computes nothing else
@@ -73,6 +73,11 @@ def _named(tables: Sequence[TableFacts], clause: str, files: list[str]) -> tuple
         found += named
     named = list({table.path: table for table in found}.values())
     return named or [table for table in tables if not table.is_aside], rest
+
+
+def is_data_file(path: str) -> bool:
+    """Whether a file holds nothing but rows, by its name."""
+    return path.endswith(_DATA)
 
 
 def facts_text(facts: Facts) -> str:
@@ -107,7 +112,7 @@ def _table_lines(table: TableFacts) -> Iterator[str]:
 
 
 def _contents(column: ColumnFacts) -> str:
-    if column.values:
+    if column.values and column.kind == "text":
         more = ", …" if len(column.values) > _VALUES else ""
         return f": {', '.join(cut(' '.join(value.split()), _VALUE) for value in column.values[:_VALUES])}{more}"
     return "" if column.least is None else f": {column.least} to {column.most}"

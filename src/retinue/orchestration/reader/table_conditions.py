@@ -367,7 +367,7 @@ class Conditions:
 
     def values(self) -> None:
         """Read values that stand in the table, alone or in a list; a column named beside them says of which."""
-        named = r"(?P<c>(?<![bsmdw])C)?(?P<i>i*)(?P<op><?)i*(?P<neg>!?)"
+        named = r"(?P<no>!?)(?P<c>(?<![bsmdw])C)?(?P<i>i*)(?P<op><?)i*(?P<neg>!?)"
         pattern = rf"{named}(?P<v>v)(?P<more>(?:[aoV,]+!?v)*)(?P<d>C(?!i*!?[v<n~]))?"
         for match in self.find(pattern):
             item = self.items[match.start("v")]
@@ -383,8 +383,9 @@ class Conditions:
                     break
                 values += more
                 last = place if more else last
-            negated = bool(match["neg"]) != (sign is not None and sign.detail == "!=")
+            negated = bool(match["neg"] or match["no"]) != (sign is not None and sign.detail == "!=")
             starts = match.start("c") if name == "c" else match.start("neg") if match["neg"] else match.start("v")
+            starts = match.start() if match["no"] and (name == "c" or not match["c"]) else starts
             is_last = last + 1 == match.end("more") or (last == match.start("v") and not match["more"])
             self.use(*range(starts, last + 1), *([match.start("d")] if name == "d" and is_last else []))
             place = match.start("v")

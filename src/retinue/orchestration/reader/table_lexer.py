@@ -27,6 +27,7 @@ _TOKEN: Final = re.compile(
     r"|[$€£]?-?\d[\d,]*(?:\.\d+)?|[<>!=]=|<>|\w+(?:['\u2019.&/_-]\w+)*|\S"
 )
 _SHORT_IS: Final = re.compile(r"\b(what|who|where|that|there|it)['\u2019]s\b", re.IGNORECASE)
+_PATH: Final = re.compile(r"/|\.[a-z]{1,5}$")
 _DECADE: Final = re.compile(r"\b(\d{3})0s\b")
 _HYPHEN: Final = re.compile(r"(?<=\b\d)-(?=[a-z])")
 _EMPHASIS: Final = re.compile(r"\*{1,2}(\w[^*]*)\*{1,2}")
@@ -166,7 +167,7 @@ class Lexer:
                 2 if rest[0].startswith("percentile") else 1,
                 Item(token, "p", "point", number=float(point[1] or point[2])),
             )
-        elif number := _NUMBER.fullmatch(word):
+        elif (number := _NUMBER.fullmatch(word)) and not (word[0] == "0" and len(word) > 1 and (word,) in self._values):
             value = float(number[1].replace(",", "")) * _SCALES.get(number[2], 1) * _SCALES.get(rest[0], 1)
             width = 2 if rest[0] in _SCALES else 1
             is_year = word.isdecimal() and len(word) == 4 and int(word) in _YEARS
@@ -211,7 +212,7 @@ class Lexer:
             values = self._values[spelled] if spelled else ()
             if spelled not in (None, keys[0]) and set(name_words(text)) & self._by_word.keys():
                 continue  # "deaths" is a kind of row here, and a word of `death_date`: it may be neither
-            if values and not text.replace(".", "").isdecimal():
+            if values and (not text.replace(".", "").isdecimal() or (text[0] == "0" and len(text) > 1)):
                 is_common = (word,) in PHRASES or (len(word) <= _LEAST and word in FILLER)
                 is_exact = any(text == value for _, value in values) and (not is_common or text.isupper())
                 yield width, width > 1 or (is_exact and len(text) > 1) or not is_common, Item(text, "v", values=values)
@@ -275,7 +276,8 @@ class Lexer:
                 yield width, 4, Item(" ".join(tokens[at : at + width]), "C", columns=self._whole[short[0]])
                 break
         name = self._table.column(self._meanings.get(tokens[at].casefold(), ""))
-        known = next((self._by_word[one] for one in name_words(tokens[at]) if one in self._by_word), ())
+        words = () if _PATH.search(tokens[at]) else name_words(tokens[at])
+        known = next((self._by_word[one] for one in words if one in self._by_word), ())
         if name or known:
             yield 1, 4, Item(tokens[at], "C", columns=(name.name,) if name else known)
 
@@ -309,7 +311,9 @@ class Lexer:
         """A word that may be another's: of the same dimension, or one slip away."""
         word, first = token.casefold(), next(iter(name_words(token)), "")
         alike = {one for group in ALIKE if word in group for one in group if len(self._by_word.get(one, ())) == 1}
-        meant = slip_of(word, self._spelled, shortest=4) or slip_of(first, self._spelled, shortest=4)
+        meant = slip_of(word, self._spelled, shortest=4) or slip_of(first, self._spelled)
+        if meant and len(word) <= _LEAST + 1 and sorted(meant) != sorted(word):
+            meant = None  # "port" is no "post"
         meant = min(alike) if len(alike) == 1 else meant or self._begun(word)
         if meant is None or word in DIMENSIONS or not token.isalpha():
             return Item(token, "x")

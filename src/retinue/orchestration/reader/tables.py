@@ -129,15 +129,18 @@ class _Parser(Conditions):
         """
         for place, item in enumerate(self.items):  # "the order total", but "total price"
             after = self.items[place + 1].code if place + 1 < len(self.items) else ""
+            if item.text == "mean" and not after and {"do", "does"} & {one.text for one in self.items}:
+                item.code = "x"  # "what does it mean"
             if item.code in "fc" and after not in tuple("CRc") and self.whole(item.text):
                 item.code, item.columns = "C", self.whole(item.text)
         self.join_columns()
         self._name_rows()
         self.codes = "".join(item.code for item in self.items)
         for rule in (
-            self.containing, self._percentiles, self._limits, self._having, self.between, self.comparisons, self.dates,
-            self.values, self.missing, self._shares, self._orders, self._heads, self._groups, self._averages,
-            self._functions, self._common, self._superlatives, self._counts, self.equal_numbers, self._rest,
+            self.containing, self._firsts, self._percentiles, self._limits, self._having, self.between,
+            self.comparisons, self.dates, self.values, self.missing, self._shares, self._orders, self._heads,
+            self._groups, self._averages, self._functions, self._common, self._superlatives, self._counts,
+            self.equal_numbers, self._rest,
         ):  # fmt: skip
             rule()
         if self.conditions and self._lists_rows() and {one.code for one in self.items}.isdisjoint("lR"):
@@ -163,6 +166,14 @@ class _Parser(Conditions):
         if item.text.isalpha() and (is_asked or (is_plural and (is_of or before.code == "s"))):
             self.notes.append(f"“{item.text}” is taken for the rows of `{self.table.path}`.")
             item.code = "R"
+
+    def _firsts(self) -> None:
+        """Read "wettest month first", "best first"."""
+        for match in self.find(r",?(?P<s>s)?[CuR]?t$"):  # "wettest month first"
+            if self.items[-1].text.casefold() == "first":
+                end = self.items[match.start("s")].detail if match["s"] else "max"
+                self.order = Ordering(descending=end not in ("min", "least"))
+                self.use_all(match)
 
     def _limits(self) -> None:
         """Read "top 5", "the 3 largest", "which 2 months"; "top" alone is the largest."""
@@ -393,7 +404,8 @@ class _Parser(Conditions):
         if subject is not None and self.items[subject].code == "u":
             times = [one for one in self.table.columns if one.kind == "time"]
             name = times[0] if len(times) == 1 else None
-        is_first = any(one.text.casefold() in ("when", "who") for one in self.items if one.code == "w")
+        words = {one.text.casefold() for one in self.items if one.code == "w"}
+        is_first = not words.isdisjoint({"when", "who"})
         if subject is None and name is None and is_first:
             name = next((one for one in self.table.columns if one.kind == "time"), None)
         if summed and subject is not None and not (name and name.is_unique):
@@ -405,7 +417,7 @@ class _Parser(Conditions):
             or is_first
             or "R" in self.codes
             or self.limit
-            or ("w" in self.codes and column.kind != "number")
+            or (words and (column.kind != "number" or "which" in words))
         ):
             self.use(*([] if subject is None else [subject]), *(one.start() for one in self.find("R")))
             self.columns = [name.name, column.name] if name else ["*"]

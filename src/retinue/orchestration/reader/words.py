@@ -26,14 +26,15 @@ to up us ve want what which who how where when why whose whom was we were will w
 """
 _COURTESIES: Final = """
 bye cheers fine good goodbye great hello hey hi morning nice ok okay perfect right sorry thank thanks well yes very
-much lot everyone there
+much lot everyone there thx ty btw cool awesome
 """
 _LIGHT: Final = """
-across actually against another any anybody anyone anything anywhere because behind between both code codebase
-currently each either ever every everybody everyone everything everywhere exactly find given gives here instead kind
-list look made make makes mean means most must nobody none nothing now one other over own per project really repo
-repository say says see several shall show somebody someone something somewhere still take there thing things through
-too top toward under upon use used uses using via whether while whole within work works yet
+across actually against another any anybody anyone anything anywhere because behind between both brief briefly code
+codebase currently each either ever every everybody everyone everything everywhere exactly find given gives here
+instead kind lie list look made make makes mean means most must nobody none nothing now one other over own per project
+quick quickly really repo repository roughly say says see several shall show somebody someone something somewhere
+still take there thing things through too top toward under upon use used uses using via whether while whole within
+work works yet
 """
 """Words of asking and being: a skill need not know them to do what is asked, though they help to find it."""
 
