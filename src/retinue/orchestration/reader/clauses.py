@@ -36,7 +36,7 @@ _COURTESY: Final = re.compile(
     r"(?i)(?:(?:please|kindly|also|then|next|finally|first|second|third|after that|afterwards|and|so|ok|okay|hi|hello"
     r"|hey|now|but|just|well|thanks|separately)\b[,:!]?\s+"
     r"|(?:can|could|would|will)\s+you\s+(?:please\s+|also\s+)?"
-    r"|(?:i|we)(?:'d| would)?\s+(?:also\s+)?(?:like|want|need)\s+(?:you\s+)?to\s+"
+    r"|(?:i|we)(?:'d| would)?\s+(?:also\s+)?(?:like|want|need)\s+(?:you\s+)?to\s+(?:know\s+)?"
     r"|help me\s+(?:to\s+)?|let's\s+|tell me\s+(?=(?:what|who|how|where|when|which|why|whether|if)\b))"
 )
 _ASIDE: Final = re.compile(

@@ -313,7 +313,8 @@ class Planner:
         found.append(request)
         if not any(one.chosen for one in found) and not any(NEGATIONS.intersection(part.words[:1]) for part in parts):
             singly = [read(part) for part in parts]  # nobody does all of it: perhaps somebody does a part
-            found = singly if any(one.chosen and self._opens(one) for one in singly) else found
+            chosen = [one for one in singly if one.chosen]
+            found = singly if chosen and all(map(self._opens, chosen)) else found
         return [one for one in found if telling_words(one.clause.text) or len(found) == 1]
 
     def _opens(self, request: ClauseCall) -> bool:

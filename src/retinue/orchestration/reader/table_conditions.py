@@ -18,7 +18,7 @@ from retinue.contract.table_query import (
     Value,
 )
 from retinue.orchestration.reader.table_lexer import Item, name_words
-from retinue.orchestration.reader.table_words import DIMENSIONS, UNIT_SIZES, WEEKDAYS
+from retinue.orchestration.reader.table_words import ALIKE, DIMENSIONS, UNIT_SIZES, WEEKDAYS
 
 __all__ = ["Ambiguity", "Conditions", "Unclear", "flag_value", "is_flag", "usual_unit"]
 
@@ -72,6 +72,8 @@ class Conditions:
         joined: list[Item] = []
         for item in self.items:
             last = joined[-1] if joined else None
+            if last is not None and self._is_one(joined, last, item):
+                continue
             if last is not None and item.lead in ("", "of", "of the", "the", "in") and item.columns:
                 adjective = last.text.casefold()
                 both = tuple(name for name in last.columns if name in item.columns)
@@ -92,6 +94,22 @@ class Conditions:
             beside = [name for one in joined[max(0, place - 1) : place] for name, _ in one.values]
             if item.detail == "part" and not set(beside) & set(item.columns):  # "Same Day shipments", of a `Ship Mode`
                 joined[place] = replace(item, code="x", columns=())
+
+    @staticmethod
+    def _is_one(joined: list[Item], last: Item, item: Item) -> bool:
+        """Whether an item only says more of the last, and is joined with it: "wind speed", "density in 2021"."""
+        if item.lead == "" and item.code == "x" and last.code == "C":
+            return any(item.text.casefold() in group for group in ALIKE)
+        if item.lead == "" and last.code == "R" and item.code == "C":
+            joined[-1] = item
+            return True
+        column, number = (item, last) if item.code == "C" else (last, item)
+        if column.code != "C" or len(column.columns) < 2 or not number.text.isdecimal():
+            return False
+        named = tuple(name for name in column.columns if number.text in name_words(name))
+        if len(named) == 1:
+            joined[-1] = replace(column, columns=named, detail="", lead=last.lead)
+        return len(named) == 1
 
     def find(self, pattern: str) -> Iterator[re.Match[str]]:
         """The matches of `pattern` among the items that are not used yet."""

@@ -33,6 +33,7 @@ _HYPHEN: Final = re.compile(r"(?<=\b\d)-(?=[a-z])")
 _EMPHASIS: Final = re.compile(r"\*{1,2}(\w[^*]*)\*{1,2}")
 _NUMBER: Final = re.compile(r"[$€£]?(-?\d[\d,]{0,28}(?:\.\d{1,20})?)([km]?)")
 _POINT: Final = re.compile(r"p(\d{1,2})|(\d{1,2})(?:st|nd|rd|th)")
+_ORDINAL: Final = re.compile(r"(\d{1,3})(?:st|nd|rd|th)")
 _DAY: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
 _SCALES: Final = {"k": 1e3, "m": 1e6, "hundred": 100, "thousand": 1e3, "million": 1e6, "billion": 1e9}
 _YEARS: Final = range(1500, 2200)
@@ -183,6 +184,8 @@ class Lexer:
                 if after in UNIT_SIZES and not unit and not is_name:
                     unit, width = after, width + 1
                 yield width, Item(token, "n", number=value, unit=unit)
+        elif (ordinal := _ORDINAL.fullmatch(word)) and (word,) not in self._values:
+            yield 1, Item(token, "n", number=float(ordinal[1]))
         elif word in ("a", "one") and rest[0] in _SCALES:
             yield 2, Item(token, "n", number=_SCALES[rest[0]])
         elif word in NUMBERS:
@@ -207,7 +210,7 @@ class Lexer:
             word = text.casefold()
             keys = [_value_key(tokens[at : at + width])]
             if width == 1:
-                keys += [(stem,) for stem in (*_stems(word), SYNONYMS.get(word, word))]
+                keys += [(stem,) for stem in (*_stems(word), _singular(word), SYNONYMS.get(word, word))]
             spelled = next((key for key in keys if key in self._values), None)
             values = self._values[spelled] if spelled else ()
             if spelled not in (None, keys[0]) and set(name_words(text)) & self._by_word.keys():

@@ -13,7 +13,8 @@ _TABLE: Final = {
     "f max": "maximum, max, maximum of",
     "c": "how many, number of, numbers of, count of, count, counts, how often, how many times, total number of",
     "d": "different, distinct, unique",
-    "%": "share, percentage, percent, proportion, fraction, share of, percentage of, percent of, proportion of",
+    "%": "%, % of, share, percentage, percent, proportion, fraction, share of, percentage of, percent of,"
+         " proportion of",
     "b": "by, per, for each, for every, in each, of each, each, every, grouped by, broken down by, split by, across,"
          " for all, at each, from each, according to",
     "< >": "more than, over, above, greater than, higher than, larger than, bigger than, exceeding, exceeds, exceed,"

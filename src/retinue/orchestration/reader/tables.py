@@ -90,6 +90,7 @@ def read_table_question(question: str, table: TableFacts, *, meanings: Mapping[s
     unread = tuple(
         item.text for item, code in zip(parser.items, parser.codes, strict=True) if code not in _SILENT | {"."}
     )
+    unread = unread or parser.contradictions()
     is_about = any(item.columns or item.values or item.code == "R" for item in parser.items)
     is_open = not unread and "." not in parser.codes
     query = None if unread or is_open else parser.query()
@@ -133,6 +134,11 @@ class _Parser(Conditions):
                 item.code = "x"  # "what does it mean"
             if item.code in "fc" and after not in tuple("CRc") and self.whole(item.text):
                 item.code, item.columns = "C", self.whole(item.text)
+        for place, (low, link, high) in enumerate(zip(self.items, self.items[1:], self.items[2:], strict=False)):
+            if low.code == high.code == "s" and link.code == "a" and {low.detail, high.detail} == {"min", "max"}:
+                low.code = high.code = "f"  # "lowest and highest"
+            if "(" in high.lead and high.code in "vC":  # "the Dutch players (Netherlands)"
+                self.items = [one for one in self.items if one.code != "x" or one not in self.items[place : place + 2]]
         self.join_columns()
         self._name_rows()
         self.codes = "".join(item.code for item in self.items)
@@ -513,6 +519,16 @@ class _Parser(Conditions):
         self.measures = [
             one.model_copy(update={"where": tuple(inner)}) if one.function == "share" else one for one in self.measures
         ]
+
+    def contradictions(self) -> tuple[str, ...]:
+        """Values of a column that is to have another one too, or that all rows of a group would have."""
+        shares = (one for measure in self.measures for one in measure.where)
+        equal = {
+            (one.column, str(one.value)) for one in (*(one for _, one in self.conditions), *shares) if one.op == "="
+        }
+        columns = [column for column, _ in equal]
+        grouped = {one.column for one in self.groups if one.unit == "none"}
+        return tuple(value for column, value in equal if columns.count(column) > 1 or column in grouped)
 
     def _lists_rows(self) -> bool:
         """Whether rows are asked for, and not figures."""
