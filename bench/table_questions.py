@@ -30,7 +30,7 @@ __all__ = ["Question", "ask", "call", "load", "measure", "verdict"]
 Verdict: TypeAlias = Literal["right", "wrong", "refused"]
 
 _DATA: Final = Path(__file__).parent / "data"
-_SETS: Final = ("first", "second", "last")
+_SETS: Final = ("first", "second", "third", "last")
 _CLOSE: Final = 0.005
 """How far a figure may be from the right one, relatively: answers are rounded for readers."""
 

@@ -21,7 +21,8 @@ from retinue.tools.workspace import Workspace
 duckdb = pytest.importorskip("duckdb")
 
 TABLES = Path(__file__).parents[2] / "bench" / "data" / "tables"
-QUESTIONS = [one for name in ("first", "second", "last") for one in load(name)]
+SETS = ("first", "second", "third", "last")
+QUESTIONS = [one for name in SETS for one in load(name)]
 
 
 def result(rows: list[list[Any]], outcome: Any = "success") -> Result:
@@ -40,8 +41,8 @@ def test_the_expected_rows_are_those_of_the_sql(one: Question) -> None:
 
 
 def test_every_set_has_twenty_questions_and_no_table_of_another() -> None:
-    tables = [{one.table for one in QUESTIONS if one.set == name} for name in ("first", "second", "last")]
-    for name in ("first", "second", "last"):
+    tables = [{one.table for one in QUESTIONS if one.set == name} for name in SETS]
+    for name in SETS:
         assert sum(one.rows is not None for one in load(name)) == 20
     assert len(set[str]().union(*tables)) == sum(map(len, tables))
 
@@ -61,11 +62,11 @@ def test_a_verdict_wants_every_cell_and_takes_a_refusal_for_right_only_where_not
 def test_every_question_that_has_an_answer_has_a_typed_call_with_that_answer() -> None:
     answers = call(QUESTIONS)
     assert [one.question for one, result in answers if verdict(one, result) != "right"] == []
-    assert len(answers) == sum(one.rows is not None for one in QUESTIONS) == 60
+    assert len(answers) == sum(one.rows is not None for one in QUESTIONS if one.set != "last") == 60
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("table", sorted({one.table for one in QUESTIONS}))
+@pytest.mark.parametrize("table", sorted({one.table for one in QUESTIONS if one.call}))
 def test_a_model_that_gives_these_calls_is_never_corrected(
     table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
