@@ -1,8 +1,7 @@
 """The names that the code of a tree defines: facts, for telling whether a word of a request is one.
 
-Python is read by patterns and not parsed, a thousand files in a fifth of a second. What they take for a definition by
-mistake, inside of a string, costs nothing. Other languages are outlined, as long as there is time. All is kept between
-runs, by file.
+Python is read by patterns, a thousand files in a fifth of a second; what they take for a definition by mistake costs
+nothing. Other languages are outlined, as long as there is time. All is kept between runs, by file.
 """
 
 import re
@@ -48,8 +47,7 @@ class _Names(NamedTuple):
     """The names in one file.
 
     Attributes:
-        tops: Defined at its top.
-        members: Defined one level below, with the name of what they are part of.
+        members: Defined one level below the tops, with the name of what they are part of.
         fixtures: Of pytest.
         used: Parameters of tests, and what is imported by name; once for each use.
     """
@@ -63,18 +61,17 @@ class _Names(NamedTuple):
 def symbol_facts(workspace: Workspace, cache_dir: Path | None) -> Facts:
     """The names that the code here defines: the product's before its tests', the tops of files before the rest."""
     files, is_complete = _read(workspace, cache_dir)
-    aside = [one for path, one in files.items() if is_aside(path)]
-    product = [one for path, one in files.items() if not is_aside(path)]
-    groups = (names for group in (product, aside) for kind in (0, 1) for names in (one[kind] for one in group))
+    order = [(is_beside, depth) for is_beside in (False, True) for depth in (0, 1)]
+    groups = (one[depth] for beside, depth in order for path, one in files.items() if is_aside(path) is beside)
     symbols = tuple(dict.fromkeys(name for names in groups for name in names))
     return Facts(names={"symbol": symbols[:_SYMBOLS]}, is_complete=is_complete and len(symbols) < _SYMBOLS)
 
 
 def fixture_facts(workspace: Workspace, cache_dir: Path | None) -> Facts:
     """The names of fixtures, and of what tests may use of the product; those that are used most come first."""
-    files, is_complete = _read(workspace, cache_dir, endings=(".py",))
+    files, is_complete = _read(workspace, cache_dir)
     uses = Counter(name for one in files.values() for name in one.used)
-    product = [one for path, one in files.items() if not is_test(path)]
+    product = [one for path, one in files.items() if path.endswith(".py") and not is_test(path)]
     names = {
         "fixture": {name for one in files.values() for name in one.fixtures},
         "symbol": {name for one in product for name in one.tops if not name.startswith("_")},
@@ -84,18 +81,15 @@ def fixture_facts(workspace: Workspace, cache_dir: Path | None) -> Facts:
     return Facts(names={kind: tuple(every) for kind, every in first.items()}, is_complete=is_complete)
 
 
-def _read(
-    workspace: Workspace, cache_dir: Path | None, *, endings: tuple[str, ...] = OUTLINED
-) -> tuple[Mapping[str, _Names], bool]:
-    """The names in each file with one of these endings, and whether there was time for all."""
+def _read(workspace: Workspace, cache_dir: Path | None) -> tuple[Mapping[str, _Names], bool]:
+    """The names in each file of code, and whether there was time for all."""
     end = time.monotonic() + _SECONDS
     known = Rows(cache_dir, str(workspace.root), name="names", version=_FORM, read=lambda row: _Names(*row))
     new: dict[str, _Names] = {}
     used: list[str] = []
     found: dict[str, _Names] = {}
     entries = [entry for entry in list_files(workspace).files if entry.path.endswith(OUTLINED)]
-    wanted = [entry for entry in entries if entry.path.endswith(endings)]
-    for entry in wanted:
+    for entry in entries:
         key = content_key("names", repr((entry.path, entry.size, entry.mtime_ns)).encode())
         names = known.get(key)
         if names is None and time.monotonic() <= end and (names := _names_in(workspace, entry.path)) is not None:
@@ -103,8 +97,8 @@ def _read(
         if names is not None:
             used.append(key)
             found[entry.path] = names
-    known.save(new, used if len(wanted) == len(entries) else None)
-    return found, len(found) == len(wanted)
+    known.save(new, used)
+    return found, len(found) == len(entries)
 
 
 def _names_in(workspace: Workspace, path: str) -> _Names | None:

@@ -33,10 +33,7 @@ _LOG_NAMES: Final[dict[str, tuple[str, ...]]] = {
     "status": ("status code", "response code", "http status"), "bytes": ("response size",),
     "seconds": ("response time", "latency", "duration"), "agent": ("user agent", "browser"), "referer": ("referrer",),
 }  # fmt: skip
-_PERSONS: Final = (
-    "person", "people", "passenger", "patient", "customer", "client", "employee", "student", "player", "member", "user",
-    "participant", "respondent", "subject",
-)  # fmt: skip
+_PERSONS: Final = "person people passenger patient customer employee student player member user victim"
 """What a row may be called where it has an age, a sex or a gender."""
 _CODES: Final = 50
 """Whole numbers of which a column has at most so many are told one by one: they may be codes."""
@@ -242,7 +239,7 @@ class Columns(dict[str, Column]):
                 noun = next((noun for noun, span in spans.items() if span + 1 == self.source.rows), "")
                 if noun and self.distinct(column.name) == self.source.rows:
                     return (noun,)
-        return _PERSONS if {"age", "sex", "gender"}.intersection(map(str.casefold, self)) else ()
+        return tuple(_PERSONS.split()) if {"age", "sex", "gender"}.intersection(map(str.casefold, self)) else ()
 
     def unit_of_span(self, name: str, *, where: str = "TRUE") -> TimeUnit:
         """The stretch of time that makes a few dozen buckets of a column of times, of the rows that fulfil `where`."""
