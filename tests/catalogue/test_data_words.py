@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from retinue.agents.boundary import Boundary
+from retinue.agents.grants import ALL
 from retinue.agents.local import LocalContext
 from retinue.agents.registry import Registry
 from retinue.catalogue import agents
@@ -18,6 +19,8 @@ from retinue.contract.event import Progress
 from retinue.contract.result import Result
 from retinue.contract.table_query import Measure
 from retinue.contract.task import Task
+from retinue.orchestration.reader.facts import surroundings
+from retinue.orchestration.reader.planner import Planner
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Ask, Repository
 
@@ -351,3 +354,60 @@ def test_reading_the_file_is_told_whether_or_not_it_is_named(folder: Path, quest
 def test_a_percentile_has_the_ending_of_its_number(point: float, words: str) -> None:
     said = describe(Measure(function="percentile", column="price", percentile=point)).plain()
     assert said == f"{words} percentile of `price`"
+
+
+_PEOPLE = """name,class,age,sex,survived,married,joined,skills,year_born,bodywt
+"Smith, Ann",1st,34,female,1,Yes,Jan 5 2020,"Python, SQL",1990,60
+"Smith, Bob",1st,40,male,0,No,Mar 9 2020,SQL,1984,82
+"Jones, Cid",2nd,,male,0,Yes,Mar 30 2020,Python,1999,75
+"Weiss, Dora",1st,29,female,1,No,Jun 1 2021,"Go, Python",1995,55
+"Young, Eve",3rd,51,female,0,Yes,Mar 2 2021,Go,1973,64
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How many passengers are female?", [[3]]),
+        ("What percentage of the passengers in 1st class survived?", [[pytest.approx(100 * 2 / 3), 3]]),
+        ("for how many passengers is the age missing?", [[1]]),
+        ('How many passengers have "Smith" in their name?', [[2]]),
+        ("how many people joined in March 2020", [[2]]),
+        ("How many joined on March 2nd?", [[1]]),
+        ("number of people whose skills contain Python", [[3]]),
+        ("how many passengers know SQL and are married", None),
+        ("how many married passengers are there", [[3]]),
+        ("average body weight of those who joined in the 2010s or later", None),
+        ("average body weight in the 2020s", [[pytest.approx((60 + 82 + 75 + 55 + 64) / 5), 5]]),
+        ("how many sailors are male?", [[2]]),
+        ("how many sailors were hired in 2020", None),
+        ("lowest and highest age", [[29, 51, 5]]),
+        ("what does bodywt mean", None),
+        ("mean age per class, oldest first", [["3rd", 51, 1], ["1st", pytest.approx(103 / 3), 3], ["2nd", None, 1]]),
+    ],
+)
+def test_people_are_asked_about_as_people_ask(
+    tmp_path: Path, ask_in: AskIn, question: str, expected: list[list[Any]] | None
+) -> None:
+    (tmp_path / "people.csv").write_text(_PEOPLE, encoding="utf-8")
+    result = ask_in(tmp_path)("data_analyst", "aggregate", question=question)
+    if expected is None:
+        assert result.outcome == "rejected"
+    else:
+        assert rows(result) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "skill"),
+    [
+        ("How many passengers are in 1st or 2nd class?", "aggregate"),
+        ("compare the mean age of 1st and 3rd class", "compare"),
+    ],
+)
+def test_only_who_compares_is_given_a_comparison(tmp_path: Path, question: str, skill: str) -> None:
+    (tmp_path / "people.csv").write_text(_PEOPLE, encoding="utf-8")
+    registry = Registry(agents())
+    definitions = [agent.definition for agent in agents()]
+    around = surroundings(registry, Workspace(tmp_path), grants=ALL)
+    (node,) = Planner(definitions).plan(question, around=around).nodes
+    assert (node.agent, node.skill) == ("data_analyst", skill)

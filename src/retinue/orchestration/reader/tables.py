@@ -523,12 +523,10 @@ class _Parser(Conditions):
     def contradictions(self) -> tuple[str, ...]:
         """Values of a column that is to have another one too, or that all rows of a group would have."""
         shares = (one for measure in self.measures for one in measure.where)
-        equal = {
-            (one.column, str(one.value)) for one in (*(one for _, one in self.conditions), *shares) if one.op == "="
-        }
-        columns = [column for column, _ in equal]
-        grouped = {one.column for one in self.groups if one.unit == "none"}
-        return tuple(value for column, value in equal if columns.count(column) > 1 or column in grouped)
+        equal = [one for one in (*(one for _, one in self.conditions), *shares) if one.op == "="]
+        places = [(one.column, one.part) for one in dict.fromkeys(equal)]
+        grouped = {(one.column, "none") for one in self.groups if one.unit == "none"}
+        return tuple(str(one.value) for one in equal if places.count(at := (one.column, one.part)) > 1 or at in grouped)
 
     def _lists_rows(self) -> bool:
         """Whether rows are asked for, and not figures."""
