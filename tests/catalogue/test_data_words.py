@@ -411,3 +411,19 @@ def test_only_who_compares_is_given_a_comparison(tmp_path: Path, question: str, 
     around = surroundings(registry, Workspace(tmp_path), grants=ALL)
     (node,) = Planner(definitions).plan(question, around=around).nodes
     assert (node.agent, node.skill) == ("data_analyst", skill)
+
+
+@pytest.mark.parametrize(
+    ("goal", "wanted"),
+    [
+        ("which teapots does people.csv know", [("data_analyst", "aggregate")]),  # which says what it cannot be asked
+        ("average shoe size in people.csv", [("data_analyst", "aggregate")]),
+        ("people per class, top 2", [("data_analyst", "aggregate")]),
+        ("unrelated: mean age in people.csv", [("data_analyst", "aggregate")]),
+    ],
+)
+def test_data_is_not_looked_up_among_documents(tmp_path: Path, goal: str, wanted: list[tuple[str, str]]) -> None:
+    (tmp_path / "people.csv").write_text(_PEOPLE, encoding="utf-8")
+    around = surroundings(Registry(agents()), Workspace(tmp_path), grants=ALL)
+    plan = Planner([agent.definition for agent in agents()]).plan(goal, around=around)
+    assert [(node.agent, node.skill) for node in plan.nodes] == wanted, plan.dropped

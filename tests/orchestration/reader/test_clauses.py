@@ -28,6 +28,9 @@ def texts(clauses: tuple[Clause, ...]) -> list[str]:
         ("find 'a. b; c' and `x; y`", ["find 'a. b; c' and `x; y`"]),
         ('"find one. list two"', ["find one.", "list two"]),
         ("它是什么\uff1f在哪里", ["它是什么\uff1f", "在哪里"]),
+        ("Do it. On a different note, show all", ["Do it.", "show all"]),
+        ("by the way, what is it", ["what is it"]),
+        ("show it by the way", ["show it by the way"]),
         ("... !!", []),
     ],
 )  # fmt: skip
