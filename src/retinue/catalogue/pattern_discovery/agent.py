@@ -57,12 +57,13 @@ _TEST_FILE: Final[JsonMapping] = {
 _TESTS: Final = {**_ANSWER, "matches": [_TEST_FILE], "basis": "Its BM25 over the best that the words could reach."}
 _SURVEYS: Final = (
     "list all fixtures of this project", "which fixtures are there", "are there unused fixtures",
-    "what is tested with mocks", "where do we use monkeypatch", "which tests are parametrized",
-    "which tests follow arrange act assert", "take stock of the test patterns", "survey the reusable patterns",
-    "which BDD steps exist", "which steps are undefined", "list the helper functions that are used most",
-    "what do the docs forbid", "what must not be done in this project", "list the anti-patterns",
-    "which fixtures are session scoped", "show autouse fixtures", "which test classes use unittest",
-    "how many fixtures are defined in conftest", "how many tests are there", "how many tests does this project have",
+    "which fixtures does no test use", "what is tested with mocks", "where do we use monkeypatch",
+    "which tests are parametrized", "which tests follow arrange act assert", "take stock of the test patterns",
+    "survey the reusable patterns", "which BDD steps exist", "which steps are undefined",
+    "list the helper functions that are used most", "what do the docs forbid", "what must not be done in this project",
+    "list the anti-patterns", "which fixtures are session scoped", "show autouse fixtures",
+    "which test classes use unittest", "how many fixtures are defined in conftest", "how many tests are there",
+    "how many tests does this project have",
 )  # fmt: skip
 _DOMAINS: Final = (
     "which unit testing patterns exist for sessions", "what can I reuse for end-to-end tests of the login",

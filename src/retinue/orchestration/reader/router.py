@@ -270,6 +270,8 @@ def _brief(skill: Skill) -> list[str]:
 
 def _parameter_texts(schema: Mapping[str, object]) -> Iterable[str]:
     for parameter in parameters_of(schema):
+        if parameter.schema.get("type") == "boolean":  # its words are told only where it is bound
+            continue
         yield f"{parameter.name} {without_values(parameter.description)}"
         for inside in (parameter, parameter.items):
             if inside is not None:
