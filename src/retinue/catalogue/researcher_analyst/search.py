@@ -181,10 +181,9 @@ class Search:
         """Take words that stand nowhere for those from which one letter parts them; names stay as they are."""
         if self.index is None or not self.files:
             return
-        words = self.query.words
-        counts, _ = self.index.holders(words.values())
+        counts, _ = self.index.holders(self.query.words.values())
         others = "\n".join(text.text for text in self.texts.values()).casefold()
-        for (term, word), count in zip(words.items(), counts, strict=True):
+        for (term, word), count in zip(self.query.words.items(), counts, strict=True):
             is_known = count or word in self.query.names or word.casefold() in others
             if not is_known and (meant := slip_of(*self.index.stems_like(word), shortest=4)):
                 self.respelled[term] = meant
