@@ -197,7 +197,7 @@ def test_a_name_in_a_heading_is_explained_by_what_stands_below(kitchen: Reposito
     assert data(result)["answer"] == "`STEAM_LIMIT`: How hot the water may become at most. (docs/settings.rst:2)"
 
 
-@pytest.mark.parametrize("task", ["wich degreees opens the vavle?", "At how many degreees does the valve open?"])
+@pytest.mark.parametrize("task", ["at wich degreees does the valve open?", "At how many degreees does the valve open?"])
 def test_a_word_that_is_misspelled_by_one_letter_is_searched_as_it_is_spelled(ask: Ask, task: str) -> None:
     found = data(ask.research(task))
     assert found["answer"].startswith("The valve opens at 110 degrees"), found["answer"]

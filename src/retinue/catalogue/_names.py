@@ -26,8 +26,7 @@ OUTLINED: Final = (".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", *TYPED, ".rs", 
 """How the files end whose definitions are read."""
 _FORM: Final = 1
 _SECONDS: Final = 1.0
-_LARGEST: Final = 256 * 1024
-"""Bytes of the largest file that is read; a larger one is made by a program."""
+_LARGEST: Final = 256 * 1024  # bytes; a larger file is made by a program
 _SYMBOLS: Final = 5_000
 _FIXTURES: Final = 2_000
 _DEFINITION: Final = re.compile(r"^( {4}|\t)?(?:(class)|(?:async )?def) +(\w+)", re.MULTILINE)

@@ -23,8 +23,7 @@ __all__ = ["data_files", "named_files", "read_facts", "where_they_are"]
 _FILES: Final = 8
 _MOST: Final = 40
 """Where there are more, they are a program's own data (settings, cases of tests), and nobody's tables."""
-_LOOKED_AT: Final = 20_000
-"""Where there are more files, data that git ignores is not looked for."""
+_LOOKED_AT: Final = 20_000  # where there are more files, data that git ignores is not looked for
 _BYTES: Final = 64 * 1024 * 1024
 _SECONDS: Final = 2.0
 _FORM: Final = 7

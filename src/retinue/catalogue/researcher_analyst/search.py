@@ -48,6 +48,7 @@ _LEANING: Final = "But Here However, It Otherwise, That These They This Those To
 _LEANS: Final = frozenset(_LEANING.split())
 """A paragraph that begins so goes on with the one before."""
 _TEXT: Final = 200_000
+_SHORT: Final = 5
 _NEAR: Final = 0.2
 _MATCHES: Final = 5_000
 _GREP_S: Final = 20.0
@@ -178,14 +179,15 @@ class Search:
                 self.absent_paths[path] = nearest(path, known)
 
     def _spell(self) -> None:
-        """Take words that stand nowhere for those from which one letter parts them; names stay as they are."""
+        """Take words that stand nowhere for those a letter away; short ones only beside known ones."""
         if self.index is None or not self.files:
             return
         counts, _ = self.index.holders(self.query.words.values())
         others = "\n".join(text.text for text in self.texts.values()).casefold()
         for (term, word), count in zip(self.query.words.items(), counts, strict=True):
             is_known = count or word in self.query.names or word.casefold() in others
-            if not is_known and (meant := slip_of(*self.index.stems_like(word), shortest=4)):
+            is_likely = len(word) > _SHORT or 2 * counts.count(0) < len(counts)
+            if is_likely and not is_known and (meant := slip_of(*self.index.stems_like(word), shortest=4)):
                 self.respelled[term] = meant
         self.query = self.query.respelled(self.respelled)
 
