@@ -25,11 +25,10 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext
 from retinue.agents.prompted import PromptedAgent, Toolbox
 from retinue.agents.registry import Registry
-from retinue.contract.definition import Definition, Skill
+from retinue.contract.definition import Definition, Skill, ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.task import Task
-from retinue.contract.tool import ToolSpec
 from retinue.engine.inprocess import InProcessEngine
 from retinue.llm.converse import converse
 from retinue.llm.models import Models

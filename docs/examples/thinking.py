@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from retinue import agent
 from retinue.agents.registry import Registry
-from retinue.contract.budget import Budget
+from retinue.contract.task import Budget
 from retinue.engine.inprocess import InProcessEngine
 from retinue.llm.models import Models
 from retinue.llm.port import Request

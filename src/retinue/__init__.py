@@ -28,24 +28,28 @@ if TYPE_CHECKING:
     from retinue.agents.python import AgentOptions, Choices, FromFacts, PythonAgent, SkillOptions, agent, skill
     from retinue.agents.registry import Registry, Skipped
     from retinue.agents.wrapped import CommandAgent, Scripted, ScriptedCall, TextAgent, scripted
-    from retinue.contract.budget import Budget
-    from retinue.contract.correction import Correction
     from retinue.contract.credentials import Cleaner
-    from retinue.contract.definition import Definition, Deprecation, Runner, Sample, Skill, Source, ThinkingBounds
+    from retinue.contract.definition import (
+        Definition,
+        Deprecation,
+        Runner,
+        Sample,
+        Skill,
+        Source,
+        ThinkingBounds,
+        ToolSpec,
+    )
     from retinue.contract.event import Checkpoint, Event, Message, Progress
     from retinue.contract.facts import ColumnFacts, Facts, TableFacts
     from retinue.contract.fault import Fault
     from retinue.contract.finding import Finding
     from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Expected, Plan
-    from retinue.contract.question import Answer, Question
     from retinue.contract.result import Artifact, Attempt, Cost, Result, Trace, Usage, UsagePart, Versions, Warned
-    from retinue.contract.task import Context, Limits, OutputWish, Task
-    from retinue.contract.tool import ToolSpec
-    from retinue.engine.base import Capabilities, Engine, RunRecord
+    from retinue.contract.task import Answer, Budget, Context, Correction, Limits, OutputWish, Question, Task
+    from retinue.engine.base import Capabilities, Engine, Outside, RunRecord
     from retinue.engine.inprocess import InProcessEngine
     from retinue.engine.journal import Journal
     from retinue.engine.offload import Pool
-    from retinue.engine.outside import Outside
     from retinue.errors import RetinueError
     from retinue.llm.models import Models, ProviderSettings
     from retinue.llm.port import AnswerShape, LanguageModel, Request, Response, ToolUse
@@ -180,24 +184,19 @@ _NAMES: Final = {
     "agents.python": "AgentOptions Choices FromFacts PythonAgent SkillOptions agent skill",
     "agents.registry": "Registry Skipped",
     "agents.wrapped": "CommandAgent Scripted ScriptedCall TextAgent scripted",
-    "contract.budget": "Budget",
-    "contract.correction": "Correction",
     "contract.credentials": "Cleaner",
-    "contract.definition": "Definition Deprecation Runner Sample Skill Source ThinkingBounds",
+    "contract.definition": "Definition Deprecation Runner Sample Skill Source ThinkingBounds ToolSpec",
     "contract.event": "Checkpoint Event Message Progress",
     "contract.facts": "ColumnFacts Facts TableFacts",
     "contract.fault": "Fault",
     "contract.finding": "Finding",
     "contract.plan": "Binding Candidate Delegation Dropped Expected Plan",
-    "contract.question": "Answer Question",
     "contract.result": "Artifact Attempt Cost Result Trace Usage UsagePart Versions Warned",
-    "contract.task": "Context Limits OutputWish Task",
-    "contract.tool": "ToolSpec",
-    "engine.base": "Capabilities Engine RunRecord",
+    "contract.task": "Answer Budget Context Correction Limits OutputWish Question Task",
+    "engine.base": "Capabilities Engine Outside RunRecord",
     "engine.inprocess": "InProcessEngine",
     "engine.journal": "Journal",
     "engine.offload": "Pool",
-    "engine.outside": "Outside",
     "errors": "RetinueError",
     "llm.models": "Models ProviderSettings",
     "llm.port": "AnswerShape LanguageModel Request Response ToolUse",

@@ -7,17 +7,16 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.registry import Registry
-from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.event import Body
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
-from retinue.contract.task import Task
-from retinue.engine.outside import Outside
+from retinue.contract.task import Budget, Task
+from retinue.engine.base import Outside
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from retinue.contract.correction import Correction
+    from retinue.contract.task import Correction
 
 SECOND = 1_000_000_000
 START = 1_700_000_000 * SECOND

@@ -15,9 +15,8 @@ from retinue.agents.as_run_agent import RunAgent, as_run_agent
 from retinue.agents.module import ModuleAgent, load_module
 from retinue.agents.port import Reply, RunContext
 from retinue.contract import schema
-from retinue.contract.correction import Correction
 from retinue.contract.result import Result, Trace, Warned
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 from retinue.dialects.run_agent import ANSWER_SCHEMA, parse_value, render_arguments
 from retinue.tools.workspace import Workspace
 from tests.examples import examples

@@ -10,12 +10,10 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.boundary.policy import Policy
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.registry import Registry
-from retinue.contract.budget import Budget
-from retinue.contract.correction import Correction
 from retinue.contract.event import Decision, Finished, Message, Started
 from retinue.contract.fault import Fault
 from retinue.contract.result import Result, Usage
-from retinue.contract.task import Context, Limits, OutputWish, Task
+from retinue.contract.task import Budget, Context, Correction, Limits, OutputWish, Task
 from tests.agents.scripted import GOOD, SECOND, START, Clock, Move, Scripted, ask, bodies, context, skill, task
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from retinue.contract.event import Finished, Message
 from retinue.contract.fault import Fault
 from retinue.contract.result import Result
 from retinue.contract.task import Limits, Task
-from retinue.engine.outside import Outside
+from retinue.engine.base import Outside
 from retinue.errors import InternalError, InvalidInput, NetworkError, RetinueError
 from tests.agents.scripted import BAD, GOOD, Move, Scripted, ask, bodies, context, skill, task
 

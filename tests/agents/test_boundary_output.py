@@ -17,9 +17,8 @@ from retinue.contract.fault import Fault
 from retinue.contract.finding import Level
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
-from retinue.contract.question import Question
 from retinue.contract.result import Artifact, Result, Trace, Usage, Warned
-from retinue.contract.task import OutputWish, Task
+from retinue.contract.task import OutputWish, Question, Task
 from retinue.errors import ParseError
 from retinue.tools.workspace import Workspace
 from tests.agents.scripted import BAD, GIVES, GOOD, Scripted, ask, bodies, context, skill, task

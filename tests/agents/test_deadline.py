@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.boundary.deadline import Bound, attempt_bound, call_bound
+from retinue.agents.boundary.bounds import Bound, attempt_bound, call_bound
 from retinue.contract.task import Limits
 from tests.agents.scripted import SECOND, START, task
 

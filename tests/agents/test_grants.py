@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.agents.grants import ALL, MODES, READ_ONLY, Grants, Mode, ToolRule, VerdictWord
-from retinue.contract.definition import Effect
-from retinue.contract.tool import ToolSpec
+from retinue.contract.definition import Effect, ToolSpec
 from retinue.errors import AccessDenied
 from retinue.tools.workspace import Workspace
 from tests.examples import examples

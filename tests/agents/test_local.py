@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from retinue.agents.local import LocalContext, call
 from retinue.agents.python import agent
 from retinue.contract.event import Answered, Asked
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
+from retinue.contract.task import Answer, Question
 from retinue.errors import AccessDenied, DeadlineExceeded
 from retinue.tools.workspace import Workspace
 from tests.agents.scripted import GOOD, Scripted, bodies, context, task

@@ -18,8 +18,8 @@ from bench.goals.run import BUILDERS
 from bench.goals.score import Came, Score, Sources, judge
 from retinue.catalogue import agents
 from retinue.contract.plan import Delegation, Dropped, Plan
-from retinue.contract.question import Question
 from retinue.contract.result import Result
+from retinue.contract.task import Question
 
 _ALL = [goal for half in HALVES for goal in load(half)]
 _PROVEN = [goal for goal in _ALL if goal.facts or goal.asks]

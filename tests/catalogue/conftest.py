@@ -15,7 +15,7 @@ from retinue.agents.registry import Registry
 from retinue.catalogue import agents
 from retinue.contract.result import Result
 from retinue.contract.task import Context, Task
-from retinue.engine.outside import Outside
+from retinue.engine.base import Outside
 from retinue.tools.workspace import Workspace
 from tests.tools.conftest import Repository, make_repository, own_git_configuration, repository
 

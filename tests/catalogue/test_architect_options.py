@@ -10,9 +10,8 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext
 from retinue.agents.registry import Registry
 from retinue.catalogue.system_architect import SystemArchitect
-from retinue.contract.budget import Budget
 from retinue.contract.result import Result
-from retinue.contract.task import Task
+from retinue.contract.task import Budget, Task
 from retinue.errors import Unavailable
 from retinue.llm.models import Models
 from retinue.llm.port import Request, Said

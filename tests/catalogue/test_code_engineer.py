@@ -17,9 +17,8 @@ from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor, refac
 from retinue.catalogue.code_engineer_executor.review import severity_of
 from retinue.contract import schema
 from retinue.contract.lint import lint
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
-from retinue.contract.task import Task
+from retinue.contract.task import Answer, Question, Task
 from retinue.errors import Unavailable
 from retinue.llm.models import Models
 from retinue.llm.scripted import Line, ScriptedModel, use

@@ -464,7 +464,7 @@ def _late(ask: Ask, clock: Callable[[], int], start: int) -> Result:
     from retinue.agents.local import LocalContext
     from retinue.catalogue.git_state_analyzer import GitStateAnalyzer
     from retinue.contract.task import Task
-    from retinue.engine.outside import Outside
+    from retinue.engine.base import Outside
     from retinue.tools.workspace import Workspace
 
     context = LocalContext(workspace=Workspace(ask.root), outside=Outside(clock=clock), deadline_ns=start + 60 * 10**9)

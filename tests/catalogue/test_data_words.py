@@ -19,7 +19,7 @@ from retinue.contract.event import Progress
 from retinue.contract.result import Result
 from retinue.contract.table_query import Measure
 from retinue.contract.task import Task
-from retinue.orchestration.reader.facts import surroundings
+from retinue.orchestration.reader.parameters import surroundings
 from retinue.orchestration.reader.planner import Planner
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Ask, Repository

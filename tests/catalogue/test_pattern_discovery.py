@@ -24,7 +24,7 @@ from retinue.contract.event import Progress
 from retinue.contract.result import Result
 from retinue.contract.table import Table
 from retinue.contract.task import Task
-from retinue.engine.outside import Outside
+from retinue.engine.base import Outside
 from retinue.errors import AccessDenied, InternalError, UnknownName
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Ask

@@ -14,9 +14,8 @@ from retinue.catalogue.research_supervisor import ResearchSupervisor
 from retinue.contract import schema
 from retinue.contract.event import Finished
 from retinue.contract.plan import Delegation, Plan
-from retinue.contract.question import Question
 from retinue.contract.result import Result
-from retinue.contract.task import Task
+from retinue.contract.task import Question, Task
 from retinue.engine.inprocess import InProcessEngine
 from retinue.orchestration.check import findings
 from retinue.orchestration.orchestrator import Orchestrator, workflows

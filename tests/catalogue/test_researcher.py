@@ -16,7 +16,7 @@ from retinue.catalogue.researcher_analyst.quotations import Query
 from retinue.contract.event import Progress
 from retinue.contract.result import Result
 from retinue.contract.task import Task
-from retinue.engine.outside import Outside
+from retinue.engine.base import Outside
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import TODAY, Ask, Repository
 from tests.examples import examples

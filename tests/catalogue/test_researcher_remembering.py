@@ -12,10 +12,9 @@ from retinue.agents.grants import ALL, Grants, ToolRule
 from retinue.agents.local import LocalContext
 from retinue.agents.registry import Registry
 from retinue.catalogue.researcher_analyst import ResearcherAnalyst
-from retinue.contract.budget import Budget
 from retinue.contract.result import Result
-from retinue.contract.task import Task
-from retinue.engine.outside import Outside
+from retinue.contract.task import Budget, Task
+from retinue.engine.base import Outside
 from retinue.errors import NetworkError
 from retinue.llm.models import Models
 from retinue.llm.port import Request, Said

@@ -15,15 +15,13 @@ from retinue.agents.port import Reply as AgentReply
 from retinue.agents.registry import Registry
 from retinue.catalogue.researcher_analyst import ResearcherAnalyst
 from retinue.catalogue.web import Web
-from retinue.contract.budget import Budget
 from retinue.contract.event import ToolCall
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
-from retinue.contract.task import Task
-from retinue.engine.outside import Outside
+from retinue.contract.task import Answer, Budget, Question, Task
+from retinue.engine.base import Outside
 from retinue.errors import Canceled
 from retinue.orchestration.context import NodeContext, Surface
-from retinue.orchestration.present.sources import sources_in
+from retinue.orchestration.present.blocks import sources_in
 from retinue.tools.web.client import WebClient
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import TODAY

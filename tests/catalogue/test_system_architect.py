@@ -17,7 +17,7 @@ from retinue.catalogue.system_architect import SystemArchitect
 from retinue.catalogue.system_architect.layers import _fits, _parts  # pyright: ignore[reportPrivateUsage] - a language of patterns
 from retinue.contract.result import Result
 from retinue.contract.task import Task
-from retinue.engine.outside import Outside
+from retinue.engine.base import Outside
 from retinue.errors import UnknownName
 from retinue.orchestration.reader.router import Router
 from retinue.tools.git import Git, commit_index

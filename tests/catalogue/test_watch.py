@@ -8,7 +8,7 @@ import pytest
 
 from retinue.agents.local import LocalContext
 from retinue.catalogue._watch import Watch, in_watched_thread
-from retinue.engine.outside import Outside
+from retinue.engine.base import Outside
 from retinue.errors import Canceled, DeadlineExceeded
 
 SECOND = 1_000_000_000

@@ -9,7 +9,7 @@ import time
 
 import retinue
 from retinue.contract.event import Progress
-from retinue.contract.question import Question
+from retinue.contract.task import Question
 
 
 @retinue.agent

@@ -9,7 +9,7 @@ import click
 import pytest
 from click.shell_completion import CompletionItem
 
-from retinue.cli import complete
+from retinue.cli import options
 from tests.cli.conftest import Give
 from tests.cli.shell import COMMAND, environment
 
@@ -85,23 +85,23 @@ ARGUMENT = click.Argument(["x"])
 
 def test_runs_are_offered_with_their_goals(retinue: Give, team: Path) -> None:
     retinue("run", "sing a loud song")
-    (offered,) = complete.run_ids(context(), ARGUMENT, "")
+    (offered,) = options.run_ids(context(), ARGUMENT, "")
     assert offered.help == "sing a loud song"
-    assert complete.run_ids(context(), ARGUMENT, "zz") == []
+    assert options.run_ids(context(), ARGUMENT, "zz") == []
 
 
 def test_an_instruction_is_not_completed(folder: Path) -> None:
-    assert complete.agent_words(context(words=("a", "b")), ARGUMENT, "") == []
+    assert options.agent_words(context(words=("a", "b")), ARGUMENT, "") == []
 
 
 def test_whatever_goes_wrong_nothing_is_offered(folder: Path, home: Path) -> None:
     nowhere = context(workspace=Path("nowhere"), words=("singer",))
-    assert complete.agent_names(nowhere, ARGUMENT, "") == []
-    assert complete.agent_words(nowhere, ARGUMENT, "") == []
+    assert options.agent_names(nowhere, ARGUMENT, "") == []
+    assert options.agent_words(nowhere, ARGUMENT, "") == []
     (home / "state" / "journal.sqlite3").mkdir(parents=True)
-    assert complete.run_ids(context(), ARGUMENT, "") == []
+    assert options.run_ids(context(), ARGUMENT, "") == []
 
 
 def test_agents_are_offered_by_their_beginning(folder: Path) -> None:
-    assert words(complete.agent_names(context(), ARGUMENT, "researcher")) == ["researcher_analyst"]
-    assert words(complete.agent_words(context(words=()), ARGUMENT, "git")) == ["git_state_analyzer"]
+    assert words(options.agent_names(context(), ARGUMENT, "researcher")) == ["researcher_analyst"]
+    assert words(options.agent_words(context(words=()), ARGUMENT, "git")) == ["git_state_analyzer"]

@@ -6,8 +6,8 @@ import pytest
 
 from retinue.cli.exits import Exit, for_asked, for_code, for_result
 from retinue.contract.fault import Fault
-from retinue.contract.question import Question
 from retinue.contract.result import Attempt, Outcome, Result
+from retinue.contract.task import Question
 from retinue.errors import FaultCode
 
 QUESTION = Question(id="q", text="Which?")

@@ -120,7 +120,7 @@ def test_what_is_no_permission_stops_a_run_and_says_all_of_it(
 
 
 def test_words_of_all_sources_become_rules(folder: Path) -> None:
-    from retinue.cli.permissions import grants_of
+    from retinue.cli.settings import grants_of
 
     environment = {"RETINUE_PERMISSIONS_ALLOW": "WebFetch", "RETINUE_PERMISSIONS_DENY": "Bash(rm *)"}
     found = {(rule.verdict, rule.tool, rule.pattern) for rule in grants_of(load(folder, environment=environment)).rules}

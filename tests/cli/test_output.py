@@ -29,9 +29,9 @@ from retinue.contract.event import (
 )
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Cost, Result, Usage, Warned
 from retinue.contract.sanitize import printable
+from retinue.contract.task import Answer, Question
 
 
 class _Terminal(io.StringIO):

@@ -11,7 +11,7 @@ import pytest
 from retinue.agents.trust import TrustStore
 from retinue.cli.plan_tree import plan_text
 from retinue.contract.plan import Binding, Candidate, Delegation, Expected, Plan
-from retinue.contract.question import Question
+from retinue.contract.task import Question
 from tests.cli.conftest import Give
 
 BOTH = "sing a loud song and print a newspaper"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from retinue.cli.questions import Person
-from retinue.contract.question import Answer, Question
+from retinue.contract.task import Answer, Question
 
 FREE = Question(id="q", text="What?")
 COUNT = Question(id="q", text="How many?", answer_schema={"type": "integer", "minimum": 1})

@@ -7,9 +7,8 @@ import pytest
 from retinue.agents.claude import ClaudeCode
 from retinue.agents.prompted.loop import OWN
 from retinue.cli.places import user_config_file
-from retinue.cli.runners import loops_of
 from retinue.cli.session import Settled, settled_in
-from retinue.cli.settings import load
+from retinue.cli.settings import load, loops_of
 from retinue.contract.plan import Plan
 
 

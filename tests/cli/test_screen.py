@@ -28,8 +28,8 @@ from retinue.contract.event import (
 )
 from retinue.contract.fault import Fault
 from retinue.contract.plan import Delegation, Plan
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
+from retinue.contract.task import Answer, Question
 
 PLAN = Plan(
     goal="sing and paint",

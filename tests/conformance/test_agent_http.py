@@ -4,8 +4,8 @@ import pytest
 
 from retinue.conformance.port import Report
 from retinue.contract.fault import Fault
-from retinue.contract.question import Question
 from retinue.contract.result import Result
+from retinue.contract.task import Question
 from retinue.dialects import agent_http
 from retinue.errors import InvalidInput, RetinueError
 from tests.conformance.kits import judged, verdict

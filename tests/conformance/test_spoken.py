@@ -12,9 +12,8 @@ import retinue
 from retinue.agents.port import Agent, Reply, RunContext
 from retinue.conformance.subjects import CallableSubject, Named, spoken
 from retinue.conformance.subjects.worker import serve
-from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition, Skill
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 from retinue.dialects import dialect
 from retinue.errors import InvalidInput, UnknownName
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import StringConstraints
 from pydantic.fields import FieldInfo
 
-from retinue.contract import budget, definition, event, fault, finding, plan, question, result, table, task
+from retinue.contract import definition, event, fault, finding, plan, result, table, task
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.table import Chart, Column, Series, Table
@@ -27,7 +27,7 @@ def nouns_of(*modules: types.ModuleType) -> tuple[type[Model], ...]:
     return tuple(sorted(found, key=lambda noun: noun.__name__))
 
 
-NOUNS = nouns_of(budget, definition, fault, finding, plan, question, result, table, task)
+NOUNS = nouns_of(definition, fault, finding, plan, result, table, task)
 BODIES: tuple[type[event.Body], ...] = get_args(event.Body)
 
 _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

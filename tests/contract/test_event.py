@@ -26,9 +26,9 @@ from retinue.contract.event import (
     UsageNoted,
 )
 from retinue.contract.json import dumps
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result, Usage
 from retinue.contract.schemas import load
+from retinue.contract.task import Answer, Question
 from tests.contract.nouns import BODIES, values_of
 
 HEAD: dict[str, Any] = {"run": "r1", "node": "n1", "attempt": 1, "sequence": 7, "at_ns": 1_700_000_000_000_000_000}

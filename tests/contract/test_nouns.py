@@ -8,14 +8,13 @@ from hypothesis import given, settings, strategies as st
 from pydantic import ValidationError
 
 from retinue.contract import schema
-from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition, Skill, read_tier
 from retinue.contract.json import dumps, loads
 from retinue.contract.model import Model
 from retinue.contract.plan import Plan
 from retinue.contract.result import Artifact, Attempt, Cost, Result, Usage
 from retinue.contract.schemas import NOUNS as PUBLISHED, load
-from retinue.contract.task import Limits, OutputWish, Task
+from retinue.contract.task import Budget, Limits, OutputWish, Task
 from tests.contract.nouns import NOUNS, values_of
 from tests.examples import examples
 

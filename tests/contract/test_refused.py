@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from retinue.contract.finding import findings_of
 from retinue.contract.json import JsonValue
-from retinue.contract.refused import findings_of
 
 
 class _Text(BaseModel):

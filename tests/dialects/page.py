@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, cast, get_args
 from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.model import DialectName, Model
-from retinue.contract.question import Question
 from retinue.contract.result import Outcome, Result, Warned
+from retinue.contract.task import Question
 from retinue.dialects import DIALECTS, dialect
 from retinue.dialects.agent_http import status_of
 from retinue.dialects.messages import readable

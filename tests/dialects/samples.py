@@ -7,13 +7,11 @@ from functools import cached_property
 from itertools import product
 from typing import Any, Final, cast
 
-from retinue.contract.correction import Correction
 from retinue.contract.fault import Fault
 from retinue.contract.json import pointer
 from retinue.contract.model import DialectName, Model
-from retinue.contract.question import Question
 from retinue.contract.result import Artifact, Attempt, Result, Trace, Usage, Versions, Warned
-from retinue.contract.task import Context, Limits, OutputWish, Task
+from retinue.contract.task import Context, Correction, Limits, OutputWish, Question, Task
 from retinue.dialects import DIALECTS, dialect
 from retinue.dialects.messages import render
 from retinue.dialects.port import Kind, Rendered

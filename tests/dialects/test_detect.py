@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.contract import json
-from retinue.contract.correction import Correction
 from retinue.contract.finding import Finding
 from retinue.contract.model import DialectName
 from retinue.contract.result import Result
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 from retinue.dialects import DIALECTS
 from retinue.dialects.detect import detect, weigh
 from retinue.dialects.port import Certainty, Dialect, Kind, Parsed, Rendered, Sign

@@ -2,8 +2,8 @@
 
 import pytest
 
-from retinue.contract.correction import Correction
 from retinue.contract.model import DialectName
+from retinue.contract.task import Correction
 from retinue.dialects import DIALECTS, dialect
 from retinue.dialects.messages import forms, parse, readable, render, to_json, writable
 from retinue.errors import InvalidInput, UnknownName

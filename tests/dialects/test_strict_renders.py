@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.contract import json, spec_exact
-from retinue.contract.correction import Correction
 from retinue.contract.json import JsonValue
 from retinue.contract.model import DialectName
 from retinue.contract.result import Result
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 from retinue.dialects import DIALECTS, dialect
 from retinue.dialects.port import NOTHING, Dialect, Known
 from retinue.errors import InvalidInput, OutputInvalid

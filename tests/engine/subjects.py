@@ -12,7 +12,7 @@ from typing import TypedDict, Unpack
 
 import pytest
 
-from retinue.contract.question import Answer, Question
+from retinue.contract.task import Answer, Question
 from retinue.engine.base import Capabilities, Engine, Workflow
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from retinue.contract.model import JsonMapping
-from retinue.contract.question import Answer
 from retinue.contract.result import Result
+from retinue.contract.task import Answer
 from retinue.engine.base import Engine, Scope, Step
 from retinue.errors import UnknownName
 from tests.engine.flows import collect, fan_out, gives, result, run

@@ -15,8 +15,8 @@ import pytest
 from retinue.contract.event import Checkpoint, Decision, Event, Message, Progress
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
+from retinue.contract.task import Answer, Question
 from retinue.engine import run as run_module, runs as runs_module
 from retinue.engine.base import Scope, Step
 from retinue.engine.inprocess import InProcessEngine

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from retinue.contract.event import Answered, Asked, Event, Finished, Message, Started
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Outcome, Result
+from retinue.contract.task import Answer, Question
 from retinue.engine.history import History
 from retinue.engine.journal import Journal
-from retinue.engine.owner import Owner, is_alive
-from retinue.engine.store import store_error
+from retinue.engine.store import Owner, is_alive, store_error
 from retinue.errors import AccessDenied, InternalError, InvalidInput, ParseError, RetinueError, Unavailable, UnknownName
 
 

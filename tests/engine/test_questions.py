@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from retinue.contract.model import JsonMapping
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
+from retinue.contract.task import Answer, Question
 from retinue.engine.base import Scope
 from retinue.errors import InvalidInput, UnknownName
 from tests.engine.flows import collect, gives, happened, result, run, told

@@ -23,8 +23,8 @@ from retinue.contract.event import (
     ToolCall,
     UsageNoted,
 )
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Cost, Result, Usage
+from retinue.contract.task import Answer, Question
 from retinue.engine.record import decode, encode, encode_data, head_of, read_data, read_object
 from retinue.errors import InvalidInput, ParseError
 

@@ -13,8 +13,8 @@ import pytest
 
 from retinue.contract.event import Decision, Message
 from retinue.contract.model import JsonMapping
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
+from retinue.contract.task import Answer, Question
 from retinue.engine.base import Scope, Step
 from retinue.errors import UnknownName
 from tests.engine.flows import collect, fan_out, gives, hangs, happened, result, told

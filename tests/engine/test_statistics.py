@@ -8,11 +8,9 @@ import pytest
 from retinue.contract.event import Body, Delegated, Event, Finished, Started
 from retinue.contract.fault import Fault
 from retinue.contract.result import Attempt, Cost, Outcome, Result, Usage
-from retinue.engine.history import History
+from retinue.engine.history import History, canceled
 from retinue.engine.journal import Journal
-from retinue.engine.outcome import canceled
-from retinue.engine.ratings import Rating
-from retinue.engine.statistics import Facts
+from retinue.engine.statistics import Facts, Rating
 from retinue.errors import UnknownName
 
 SPENT = Usage(

@@ -7,8 +7,8 @@ from itertools import count
 import pytest
 from hypothesis import example, given, strategies as st
 
+from retinue.contract.definition import ToolSpec
 from retinue.contract.result import Usage
-from retinue.contract.tool import ToolSpec
 from retinue.errors import (
     AccessDenied,
     BudgetExceeded,

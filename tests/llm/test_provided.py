@@ -24,8 +24,8 @@ from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.usage import RequestUsage
 
 from retinue.contract.credentials import Cleaner
+from retinue.contract.definition import ToolSpec
 from retinue.contract.json import dumps, loads
-from retinue.contract.tool import ToolSpec
 from retinue.errors import (
     DeadlineExceeded,
     InvalidInput,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.contract.credentials import REMOVED, Cleaner
+from retinue.contract.definition import ToolSpec
 from retinue.contract.result import Cost, Usage
-from retinue.contract.tool import ToolSpec
 from retinue.errors import (
     AccessDenied,
     InvalidInput,

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from hypothesis import given, strategies as st
 
+from retinue.contract.definition import ToolSpec
 from retinue.contract.result import Usage
 from retinue.contract.tokens import counter
-from retinue.contract.tool import ToolSpec
 from retinue.llm.allowance import ANSWER, SENSIBLE, THOUGHT, Allowance
 from retinue.llm.port import Answered, AnswerShape, Request, Said, ToolAnswer, ToolAnswers, ToolUse, Turn
 from retinue.llm.purse import Purse

@@ -2,8 +2,8 @@
 
 from hypothesis import given, strategies as st
 
-from retinue.contract.budget import Budget
 from retinue.contract.result import Cost, Usage
+from retinue.contract.task import Budget
 from retinue.llm.purse import Purse
 from retinue.orchestration.account import Account
 

@@ -13,9 +13,8 @@ from retinue.agents.python import agent
 from retinue.agents.registry import Registry
 from retinue.contract.definition import Tier
 from retinue.contract.plan import Delegation
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
-from retinue.contract.task import Task
+from retinue.contract.task import Answer, Question, Task
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.engine.statistics import Facts

@@ -7,8 +7,7 @@ from hypothesis import given, strategies as st
 
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.plan import Candidate, Delegation, Expected, Plan
-from retinue.contract.question import Question
-from retinue.contract.task import Task
+from retinue.contract.task import Question, Task
 from retinue.orchestration.check import Check, findings
 from retinue.orchestration.order import Caller
 

@@ -9,10 +9,9 @@ import pytest
 from retinue.agents.local import LocalContext
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.python import agent
-from retinue.contract.budget import Budget
-from retinue.contract.correction import Correction
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result, Usage, Warned
+from retinue.contract.task import Budget, Correction
 from retinue.orchestration.child import ascended
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.order import Caller, Order

@@ -8,9 +8,8 @@ from pydantic import BaseModel
 from retinue.agents.python import agent, skill
 from retinue.contract.event import Decision
 from retinue.contract.plan import Candidate, Delegation, Dropped, Plan
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
-from retinue.contract.task import Limits
+from retinue.contract.task import Answer, Limits, Question
 from retinue.errors import MissingFile
 from retinue.orchestration.orchestrator import Orchestrator
 from tests.orchestration.parts import down, node, orchestrated, square

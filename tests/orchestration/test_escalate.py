@@ -9,8 +9,8 @@ import pytest
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.fault import Fault
 from retinue.contract.plan import Binding, Candidate, Delegation
-from retinue.contract.question import Question
 from retinue.contract.result import Outcome, Result
+from retinue.contract.task import Question
 from retinue.errors import FaultCode
 from retinue.orchestration.escalate import MOST_MOVES, Accept, Ask, Elsewhere, GiveUp, Situation, decide
 

@@ -4,7 +4,7 @@ import pytest
 
 from retinue.contract.event import Decision
 from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Plan
-from retinue.contract.question import Question
+from retinue.contract.task import Question
 from retinue.orchestration.decisions import Decided
 from retinue.orchestration.explain import explain
 from retinue.orchestration.present.blocks import Heading, Prose

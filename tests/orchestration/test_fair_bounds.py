@@ -8,14 +8,12 @@ import pytest
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.python import agent
 from retinue.agents.registry import Registry
-from retinue.contract.budget import Budget
 from retinue.contract.plan import Candidate, Delegation, Plan
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
-from retinue.contract.task import Limits, Task
+from retinue.contract.task import Answer, Budget, Limits, Question, Task
+from retinue.engine.base import Outside
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
-from retinue.engine.outside import Outside
 from retinue.llm.converse import converse
 from retinue.llm.port import Request, Said
 from retinue.llm.scripted import ScriptedModel

@@ -2,9 +2,9 @@
 
 import pytest
 
-from retinue.contract.budget import Budget
 from retinue.contract.result import Cost, Result, Usage
-from retinue.orchestration.ledger import Ledger, total_usage
+from retinue.contract.task import Budget
+from retinue.orchestration.account import Ledger, total_usage
 
 
 def spent(**usage: object) -> Result:

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from retinue.agents.python import agent
 from retinue.contract.definition import Definition, Skill
-from retinue.contract.question import Answer, Question
+from retinue.contract.task import Answer, Question
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.reader.planner import Planner
 from retinue.tools.workspace import Workspace

@@ -16,10 +16,9 @@ from retinue.agents.grants import ALL, READ_ONLY, Grants, ToolRule
 from retinue.agents.python import FromFacts, agent
 from retinue.agents.registry import Registry
 from retinue.catalogue.data_analyst import DataAnalyst
-from retinue.contract.budget import Budget
 from retinue.contract.facts import ColumnFacts, Facts, TableFacts
 from retinue.contract.plan import Plan
-from retinue.contract.question import Answer, Question
+from retinue.contract.task import Answer, Budget, Question
 from retinue.engine.inprocess import InProcessEngine
 from retinue.errors import InvalidInput, Unauthenticated, Unavailable, UnknownName
 from retinue.llm.models import Models

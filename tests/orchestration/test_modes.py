@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.contract.plan import Delegation, Plan
-from retinue.llm.effort import EFFORT_OF
+from retinue.llm.port import EFFORT_OF
 from retinue.orchestration.shares import EXTRA_TOKENS, SHOWN, harder, thinking_in, with_thinking
 
 

@@ -12,13 +12,12 @@ from retinue.agents.python import FromFacts, agent
 from retinue.agents.registry import Registry
 from retinue.contract.facts import Facts
 from retinue.contract.plan import Delegation, Plan
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
-from retinue.contract.task import Task
+from retinue.contract.task import Answer, Question, Task
+from retinue.engine.base import Outside
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.engine.offload import Pool
-from retinue.engine.outside import Outside
 from retinue.errors import InvalidInput, UnknownName
 from retinue.orchestration.orchestrator import Orchestrator, workflows
 from retinue.tools.workspace import Workspace

@@ -6,8 +6,7 @@ import pytest
 
 from retinue.contract.definition import Tier
 from retinue.contract.result import Outcome
-from retinue.engine.ratings import Rating
-from retinue.engine.statistics import CallFacts, Facts, RunFacts, UsageFacts
+from retinue.engine.statistics import CallFacts, Facts, Rating, RunFacts, UsageFacts
 from retinue.orchestration.present.statistics_charts import charts_of
 from retinue.orchestration.statistics import Statistics, statistics_of
 

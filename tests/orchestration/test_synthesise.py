@@ -7,12 +7,11 @@ from hypothesis import given, strategies as st
 
 from retinue.contract.fault import Fault
 from retinue.contract.plan import Candidate, Delegation, Dropped, Plan
-from retinue.contract.question import Question
 from retinue.contract.result import Artifact, Result, Usage, Warned
+from retinue.contract.task import Question
 from retinue.contract.tokens import counter
 from retinue.orchestration.condense import Savings
-from retinue.orchestration.present.sources import place_of, sources_in
-from retinue.orchestration.present.tamed import tame
+from retinue.orchestration.present.blocks import place_of, sources_in, tame
 from retinue.orchestration.synthesise import Ended, collect, synthesise
 
 

@@ -13,11 +13,10 @@ import pytest
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.python import agent
 from retinue.agents.registry import Registry
-from retinue.contract.budget import Budget
 from retinue.contract.event import Decision
 from retinue.contract.plan import Candidate, Delegation, Plan
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result, Usage
+from retinue.contract.task import Answer, Budget, Question
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.errors import MissingFile

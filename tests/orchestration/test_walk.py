@@ -9,11 +9,9 @@ from hypothesis import given, settings, strategies as st
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.python import agent
 from retinue.agents.wrapped import TextAgent
-from retinue.contract.budget import Budget
 from retinue.contract.plan import Candidate, Delegation, Plan
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result, Usage
-from retinue.contract.task import Limits, Task
+from retinue.contract.task import Answer, Budget, Limits, Question, Task
 from retinue.orchestration.orchestrator import Orchestrator
 from tests.examples import examples
 from tests.orchestration.parts import Square, decisions, down, endless, forbidden, node, orchestrated, passages, square

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from retinue.agents.python import agent
 from retinue.agents.registry import Registry
-from retinue.contract.budget import Budget
 from retinue.contract.plan import Candidate, Delegation, Plan
+from retinue.contract.task import Budget
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.llm.models import Models

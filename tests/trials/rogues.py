@@ -11,7 +11,7 @@ from pathlib import Path
 
 import retinue
 from retinue.contract.event import Progress
-from retinue.contract.question import Question
+from retinue.contract.task import Question
 
 
 @retinue.agent

@@ -25,8 +25,8 @@ from retinue.contract.version import split_versioned_name
 from retinue.dialects import DIALECTS, dialect
 from retinue.errors import RetinueError
 from retinue.orchestration.expected import objections
+from retinue.orchestration.present.blocks import as_code, as_line, as_prose, tame
 from retinue.orchestration.present.html.prose import prose
-from retinue.orchestration.present.tamed import as_code, as_line, as_prose, tame
 from retinue.orchestration.reader.clauses import pieces, sentences, strip_courtesy
 from retinue.orchestration.reader.dates import spans_of_time
 from retinue.orchestration.reader.tables import read_table_question

@@ -20,8 +20,8 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.sanitize import printable
 from retinue.contract.task import Context, Limits, Task
+from retinue.engine.base import REAL
 from retinue.engine.ids import RunIds
-from retinue.engine.outside import REAL
 from retinue.errors import InvalidInput, RetinueError
 
 if TYPE_CHECKING:

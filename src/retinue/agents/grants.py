@@ -17,10 +17,9 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from retinue.agents.patterns import fits_path, matches, speaks_of
-from retinue.contract.definition import Effect
+from retinue.contract.definition import Effect, ToolSpec
 from retinue.contract.names import fold, nearest
 from retinue.contract.text import listed
-from retinue.contract.tool import ToolSpec
 from retinue.errors import InvalidInput
 from retinue.tools.paths import folded
 

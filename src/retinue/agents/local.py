@@ -12,21 +12,19 @@ from retinue.agents.grants import ALL, Grants
 from retinue.agents.port import Agent, Reply
 from retinue.agents.python import PythonAgent, agent as made_agent
 from retinue.agents.registry import Registry
-from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition
 from retinue.contract.event import Answered, Asked, Body, Event
 from retinue.contract.finding import Finding
 from retinue.contract.plan import Plan
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
-from retinue.contract.task import Task
+from retinue.contract.task import Answer, Budget, Question, Task
+from retinue.engine.base import REAL, Outside
 from retinue.engine.log import log_event
-from retinue.engine.outside import REAL, Outside
 from retinue.errors import AccessDenied
 from retinue.llm.purse import Purse
 
 if TYPE_CHECKING:
-    from retinue.contract.correction import Correction
+    from retinue.contract.task import Correction
     from retinue.engine.offload import Pool
     from retinue.tools.workspace import Workspace
 

@@ -9,16 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, TypeVar
 
 from retinue.agents.grants import Grants
-from retinue.contract.budget import Budget
-from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Artifact, Outcome, Result, Trace, Usage, Warned
-from retinue.contract.task import Task
+from retinue.contract.task import Answer, Budget, Correction, Question, Task
 
 if TYPE_CHECKING:
     from retinue.contract.event import Body

@@ -12,8 +12,8 @@ from retinue.agents.prompted.delegating import PARENT_MODEL
 from retinue.contract import json
 from retinue.contract.definition import Definition
 from retinue.contract.event import Decision
+from retinue.contract.finding import findings_of, in_short
 from retinue.contract.model import Model
-from retinue.contract.refused import findings_of, in_short
 from retinue.contract.task import Task
 from retinue.errors import OutputInvalid, ParseError, Unavailable
 

@@ -5,8 +5,8 @@ from hashlib import sha256
 
 from retinue.agents.grants import Subject
 from retinue.agents.port import RunContext
-from retinue.contract.question import Question
-from retinue.contract.tool import ToolSpec
+from retinue.contract.definition import ToolSpec
+from retinue.contract.task import Question
 from retinue.errors import AccessDenied
 
 __all__ = ["see_allowed"]

@@ -14,10 +14,10 @@ from retinue.agents.port import Reply
 from retinue.catalogue._prose import Piece, Prose, code, first_of, one_line, quote
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping, Model
-from retinue.contract.question import Question
 from retinue.contract.result import Outcome, Warned, WarningType
 from retinue.contract.sanitize import printable
 from retinue.contract.table import Cell, Chart, Column, Series, Table
+from retinue.contract.task import Question
 from retinue.errors import FaultCode
 
 __all__ = ["Report", "ReportData", "SourcedStatement", "Statement", "plural"]

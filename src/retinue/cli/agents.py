@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from retinue.cli.complete import agent_names
-from retinue.cli.options import json_option, workspace_option
+from retinue.cli.options import agent_names, json_option, workspace_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from retinue.cli.active import MODULE_VARIABLE, active_path, with_module
-from retinue.cli.complete import agent_words
 from retinue.cli.exits import for_asked
-from retinue.cli.goal_options import choose_option
 from retinue.cli.message import Refused
-from retinue.cli.options import Bounds, bound_options, form_of, form_options, level_option, workspace_option
-from retinue.cli.runners import runner_option
+from retinue.cli.options import (
+    Bounds,
+    agent_words,
+    bound_options,
+    choose_option,
+    form_of,
+    form_options,
+    level_option,
+    runner_option,
+    workspace_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +31,9 @@ if TYPE_CHECKING:
     from retinue.cli.dialect_request import DialectRequest
     from retinue.cli.project import Project
     from retinue.cli.session import Begin, Begun, Settled
-    from retinue.contract.budget import Budget
     from retinue.contract.definition import Skill
     from retinue.contract.finding import Level
+    from retinue.contract.task import Budget
     from retinue.engine.inprocess import InProcessEngine
     from retinue.errors import UnknownName
     from retinue.orchestration.orchestrator import Orchestrator
@@ -355,7 +362,7 @@ def _skill_for(project: "Project", agent: "Agent", instruction: str) -> "Skill":
     names = [skill.name for skill in definition.skills]
     message, reason = f"`{definition.name}` has {len(names)} skills, so name one.", ""
     if instruction.strip():
-        from retinue.orchestration.reader.facts import surroundings
+        from retinue.orchestration.reader.parameters import surroundings
         from retinue.orchestration.reader.planner import read_words
 
         today = date.today()  # noqa: DTZ011 - the user's own day

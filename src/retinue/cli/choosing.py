@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import click
 
 from retinue.cli.output import safe, tell
-from retinue.contract.question import Question
+from retinue.contract.task import Question
 from retinue.errors import RetinueError
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from retinue.cli.project import Project
     from retinue.cli.session import Ended
-    from retinue.contract.budget import Budget
     from retinue.contract.model import JsonMapping
     from retinue.contract.plan import Plan
+    from retinue.contract.task import Budget
     from retinue.llm.estimate import Estimate, Past, PriceOf, Range
     from retinue.llm.models import Models
     from retinue.orchestration.options import By, Menu, Option, Surroundings
@@ -56,7 +56,7 @@ class Choosing:
             InvalidInput: The goal is empty, too long, or holds control characters.
             RetinueError: A model is insisted on, and none can be asked.
         """
-        from retinue.cli.planned import reads_goals
+        from retinue.cli.plans import reads_goals
 
         by = self.project.settings.get("run.planner")
         if by == "rules" or (by == "auto" and not self.project.models.configured):

@@ -29,9 +29,8 @@ def _show(*, origin: bool, as_json: bool, workspace: Path | None) -> None:
     """Show every setting and its value."""
     from retinue.cli import places
     from retinue.cli.output import echo, echo_json, findings_text, safe, tell
-    from retinue.cli.permissions import rules_at_odds
     from retinue.cli.project import find_root
-    from retinue.cli.settings import KEYS, load
+    from retinue.cli.settings import KEYS, load, rules_at_odds
 
     settings = load(find_root(workspace))
     found = [*settings.findings, *rules_at_odds(settings)]

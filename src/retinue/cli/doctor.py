@@ -127,8 +127,8 @@ def _history() -> Iterator[_Check]:
 
 def _here(workspace: Path | None) -> Iterator[_Check]:
     from retinue.cli.output import counted
-    from retinue.cli.permissions import rules_at_odds
     from retinue.cli.project import open_project
+    from retinue.cli.settings import rules_at_odds
 
     project = open_project(workspace)
     yield _Check("workspace", "ok", f"{project.root}{', trusted' if project.trusted else ''}")

@@ -1,26 +1,56 @@
-"""Options that several verbs share, so that they mean the same everywhere."""
+"""Options that several verbs share, so that they mean the same everywhere, and what the shell offers for them.
+
+Those words are looked up when asked for, after TAB; whatever goes wrong, nothing is offered.
+"""
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 import click
+from click.shell_completion import CompletionItem
+
+from retinue.cli.setting_keys import RUNNERS
+
+if TYPE_CHECKING:
+    from retinue.cli.project import Project
 
 __all__ = [
     "Bounds",
     "Duration",
     "Form",
+    "agent_names",
+    "agent_words",
+    "agents_option",
     "bound_options",
+    "choose_option",
+    "context_option",
     "document_options",
     "form_of",
     "form_options",
     "json_option",
     "level_option",
+    "model_option",
+    "planner_option",
+    "run_ids",
+    "runner_option",
     "workspace_option",
 ]
+
+planner_option = click.option(
+    "--planner",
+    type=click.Choice(["auto", "model", "rules"]),
+    help="How to make the plan: with a model if one is configured (auto), always with a model, or by rules.",
+)
+
+runner_option = click.option(
+    "--runner",
+    type=click.Choice(RUNNERS),
+    help="How to run agents defined by a prompt: with Retinue's own loop, or with Claude Code.  [default: own]",
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -175,3 +205,79 @@ def bound_options(command: F) -> F:
     ):
         command = option(command)
     return command
+
+
+def agent_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The agents at hand."""
+    del parameter
+    try:
+        definitions = _project(context).registry.definitions()
+    except Exception:  # noqa: BLE001 - a traceback in the middle of a command line helps nobody
+        return []
+    return _offer(((each.name, each.description) for each in definitions), incomplete)
+
+
+def agent_words(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The agents at hand, then the skills of the one that was chosen."""
+    words = [*cast("Iterable[str]", context.params.get("words") or ())]
+    if not words:
+        return agent_names(context, parameter, incomplete)
+    if len(words) > 1:
+        return []
+    try:
+        skills = _project(context).registry.get(words[0]).definition.skills
+    except Exception:  # noqa: BLE001 - as above
+        return []
+    return _offer(((each.name, each.description) for each in skills if not each.unavailable), incomplete)
+
+
+def run_ids(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The newest runs, each with its goal."""
+    del context, parameter
+    from retinue.cli import places
+    from retinue.engine.journal import Journal
+
+    try:
+        with Journal(places.journal_file()) as journal:
+            return _offer(((each.run, each.label) for each in journal.list(50)), incomplete)
+    except Exception:  # noqa: BLE001 - as above
+        return []
+
+
+def _project(context: click.Context) -> "Project":
+    from retinue.cli.project import open_project
+
+    return open_project(context.params.get("workspace"))
+
+
+def _offer(words: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
+    from retinue.cli.output import safe
+
+    return [CompletionItem(safe(word), help=safe(about)[:80]) for word, about in words if word.startswith(incomplete)]
+
+
+agents_option = click.option(
+    "--agent",
+    "agents",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=agent_names,
+    help="Use only this agent; repeatable.",
+)
+
+context_option = click.option(
+    "--context",
+    type=click.Choice(["full", "summary", "metadata", "none"]),
+    help="How much of each result is passed on to the next agent.",
+)
+
+model_option = click.option(
+    "--model", metavar="NAME", help="Default model: provider:model, or a tier (small, medium, large)."
+)
+
+choose_option = click.option(
+    "--choose",
+    "choice",
+    type=click.Choice(["A", "B", "C", "auto", "ask"], case_sensitive=False),
+    help="Which option to take when there are several; auto takes the recommended one.  [default: ask]",
+)

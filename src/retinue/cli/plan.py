@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from retinue.cli.exits import Exit
-from retinue.cli.goal_options import agents_option, context_option, model_option
-from retinue.cli.options import json_option, workspace_option
-from retinue.cli.planned import planner_option
+from retinue.cli.options import (
+    agents_option,
+    context_option,
+    json_option,
+    model_option,
+    planner_option,
+    workspace_option,
+)
 
 if TYPE_CHECKING:
     from retinue.cli.project import Project
@@ -67,8 +72,7 @@ def command(
     from retinue.cli.delivery import check_output, deliver
     from retinue.cli.output import echo, echo_json, json_text, safe, tell
     from retinue.cli.plan_tree import plan_text
-    from retinue.cli.planned import tell_planning, with_planner
-    from retinue.cli.plans import plan_of
+    from retinue.cli.plans import plan_of, tell_planning, with_planner
     from retinue.cli.project import open_project, tell_notes
     from retinue.cli.typed import words_of
 
@@ -98,7 +102,7 @@ def command(
 
 def _facts_of(plan: "Plan", project: "Project") -> "dict[str, Facts]":
     """What there is for each skill that would be asked; for those that came nearest when none would be."""
-    from retinue.orchestration.reader.facts import surroundings
+    from retinue.orchestration.reader.parameters import surroundings
 
     read = surroundings(project.registry, project.workspace, grants=project.grants).facts
     nearest = [] if plan.nodes else [near for dropped in plan.dropped for near in dropped.nearest]

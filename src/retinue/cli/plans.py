@@ -1,18 +1,31 @@
-"""Plans as commands get them: made of a goal, or read from a file that somebody may have edited."""
+"""Plans as commands get them: made of a goal, or read from a file that somebody may have edited.
 
-from typing import TYPE_CHECKING, Any, NoReturn
+And who makes them, a model or the rules, and what is told of it afterwards.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from retinue.cli.typed import bytes_in
 from retinue.errors import BudgetExceeded, InvalidDefinition, ParseError, RetinueError
 
 if TYPE_CHECKING:
     from retinue.cli.project import Project
-    from retinue.contract.budget import Budget
     from retinue.contract.finding import Finding
     from retinue.contract.plan import Plan
-    from retinue.contract.task import ContextLevel
+    from retinue.contract.task import Budget, ContextLevel
+    from retinue.orchestration.orchestrator import Orchestrator
 
-__all__ = ["handing_on", "plan_in", "plan_of"]
+__all__ = [
+    "handing_on",
+    "plan_in",
+    "plan_of",
+    "reads_goals",
+    "tell_planning",
+    "thinking_as_set",
+    "thinks_along",
+    "with_planner",
+]
 
 
 def plan_of(goal: str, project: "Project", *, level: "ContextLevel | None" = None) -> "Plan":
@@ -24,7 +37,6 @@ def plan_of(goal: str, project: "Project", *, level: "ContextLevel | None" = Non
     """
     from retinue.cli import watchdog
     from retinue.cli.options import Bounds
-    from retinue.cli.planned import reads_goals
     from retinue.cli.project import budget_of
     from retinue.engine.inprocess import InProcessEngine
     from retinue.orchestration.orchestrator import Orchestrator
@@ -137,3 +149,43 @@ def _tell(findings: "list[Finding]", source: str) -> None:
 
     file = "stdin" if source == "-" else source
     tell(findings_text(finding.model_copy(update={"file": file}) for finding in findings))
+
+
+_KEY: Final = "run.planner"
+
+
+def with_planner(project: "Project", word: str | None) -> "Project":
+    """`project` with the planner that was asked for on the command line; as it is set when none was."""
+    from retinue.cli.settings import Setting, Settings
+
+    if word is None:
+        return project
+    settings = project.settings
+    values = {**settings.values, _KEY: Setting(word, "--planner")}
+    return replace(project, settings=Settings(values, settings.findings))
+
+
+def thinking_as_set(project: "Project", orchestrator: "Orchestrator") -> "Orchestrator":
+    """`orchestrator`, without a model that thinks along where the rules are to decide alone."""
+    return replace(orchestrator, models=None) if project.settings.get(_KEY) == "rules" else orchestrator
+
+
+def thinks_along(project: "Project") -> str | None:
+    """The model that thinks along in a run: the default, or where only tiers are set the medium one (A16)."""
+    return "medium" if project.models.configured and not project.models.default else None
+
+
+def reads_goals(project: "Project") -> str | None:
+    """The model that turns goals into plans: the default, or where only tiers are set the small one."""
+    return "small" if project.models.configured and not project.models.default else None
+
+
+def tell_planning(plan: "Plan") -> None:
+    """Say on stderr when a model was asked for a plan and the rules made it."""
+    from retinue.cli.output import safe, tell
+    from retinue.cli.wording import worded
+    from retinue.orchestration.planning import planning_of
+
+    planning = planning_of(plan)
+    if planning is not None and planning.fell_back:
+        tell(safe(worded(planning.reason)))

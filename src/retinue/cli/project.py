@@ -14,13 +14,11 @@ from retinue.agents.registry import Registry
 from retinue.agents.trust import TrustStore
 from retinue.catalogue.web import Web
 from retinue.cli import places
-from retinue.cli.options import Bounds
 from retinue.cli.output import counted, findings_text, tell
 from retinue.cli.providers import models_of
-from retinue.cli.runners import loops_of
-from retinue.cli.settings import Settings, load
-from retinue.contract.budget import Budget
+from retinue.cli.settings import Settings, grants_of, load, loops_of, rules_at_odds
 from retinue.contract.credentials import keep_secret
+from retinue.contract.task import Budget
 from retinue.errors import InvalidInput, MissingFile, RetinueError
 from retinue.llm.models import Models
 from retinue.tools.workspace import Workspace
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from retinue.agents.prompted.loop import Loops
     from retinue.agents.prompted.toolbox import Toolbox
     from retinue.agents.remote.mcp_servers import Servers
+    from retinue.cli.options import Bounds
     from retinue.contract.finding import Level
     from retinue.engine.base import Workflow
     from retinue.engine.offload import Pool
@@ -79,8 +78,6 @@ class Project:
         Raises:
             InvalidInput: The settings hold something that is no permission.
         """
-        from retinue.cli.permissions import grants_of
-
         return grants_of(self.settings)
 
     @property
@@ -303,7 +300,7 @@ def _language_servers(settings: Settings) -> "dict[str, tuple[str, ...]]":
     return {"python": tuple(command)} if command else {}
 
 
-def budget_of(settings: Settings, bounds: Bounds) -> Budget:
+def budget_of(settings: Settings, bounds: "Bounds") -> Budget:
     """How much a run may spend: what was said on the command line, else what is set."""
     budget = Budget(
         timeout_s=settings.get("run.timeout_s", bounds.timeout_s),
@@ -319,8 +316,6 @@ def tell_notes(project: Project, *, quiet: bool = False, as_json: bool = False) 
     Raises:
         InvalidInput: A setting cannot be used, and might be a bound.
     """
-    from retinue.cli.permissions import rules_at_odds
-
     project.settings.check()
     if quiet:
         return

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
+from retinue.llm.known import address_of
 from retinue.llm.models import DEFAULT_TIERS, Models, ProviderSettings
 from retinue.llm.prices import Price
-from retinue.llm.reached import address_of
 
 if TYPE_CHECKING:
     from retinue.cli.settings import Settings

@@ -15,7 +15,7 @@ import click
 from retinue.agents.boundary.untyped import decode
 from retinue.cli.output import plain, safe, tell
 from retinue.contract import schema
-from retinue.contract.question import Answer, Question
+from retinue.contract.task import Answer, Question
 from retinue.errors import RetinueError
 
 __all__ = ["Person"]

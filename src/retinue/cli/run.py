@@ -5,20 +5,29 @@ from typing import TYPE_CHECKING
 
 import click
 
-from retinue.cli.goal_options import agents_option, choose_option, context_option, model_option
-from retinue.cli.options import Bounds, bound_options, form_of, form_options, level_option, workspace_option
-from retinue.cli.planned import planner_option
-from retinue.cli.runners import runner_option
+from retinue.cli.options import (
+    Bounds,
+    agents_option,
+    bound_options,
+    choose_option,
+    context_option,
+    form_of,
+    form_options,
+    level_option,
+    model_option,
+    planner_option,
+    runner_option,
+    workspace_option,
+)
 
 if TYPE_CHECKING:
     from retinue.cli.answer import FailOn
     from retinue.cli.choosing import Choosing
     from retinue.cli.project import Project
     from retinue.cli.session import Begin, Begun, Ended, Settled
-    from retinue.contract.budget import Budget
     from retinue.contract.finding import Level
     from retinue.contract.plan import Plan
-    from retinue.contract.task import ContextLevel
+    from retinue.contract.task import Budget, ContextLevel
     from retinue.engine.inprocess import InProcessEngine
     from retinue.orchestration.orchestrator import Orchestrator
 
@@ -82,7 +91,7 @@ def command(
     from retinue.cli.active import with_active
     from retinue.cli.answer import present
     from retinue.cli.choosing import Choosing, compared
-    from retinue.cli.planned import with_planner
+    from retinue.cli.plans import with_planner
     from retinue.cli.project import budget_of, open_project, tell_notes
     from retinue.cli.session import Settled, conduct
     from retinue.cli.typed import words_of
@@ -157,8 +166,7 @@ def _begin(
     level: "ContextLevel",
     budget: "Budget",
 ) -> "Begin":
-    from retinue.cli.planned import tell_planning, thinking_as_set
-    from retinue.cli.plans import handing_on
+    from retinue.cli.plans import handing_on, tell_planning, thinking_as_set
     from retinue.cli.session import Begun
 
     async def begin(orchestrator: "Orchestrator", engine: "InProcessEngine") -> "Begun":

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from retinue.cli.complete import run_ids
-from retinue.cli.options import document_options, form_of, form_options, json_option, workspace_option
+from retinue.cli.options import document_options, form_of, form_options, json_option, run_ids, workspace_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from retinue.contract.result import Result
     from retinue.engine.base import RunRecord
     from retinue.engine.journal import Journal
-    from retinue.engine.ratings import Rating, Verdict
+    from retinue.engine.statistics import Rating, Verdict
 
 __all__ = ["command", "found_run"]
 
@@ -178,7 +177,7 @@ def _rate(*, run: str, verdict: "Verdict", comment: str) -> None:
     `retinue stats` counts ratings for every agent that took part.
     """
     from retinue.cli.output import tell
-    from retinue.engine.ratings import Rating
+    from retinue.engine.statistics import Rating
     from retinue.errors import InvalidInput
 
     if len(comment) > _LONGEST_COMMENT:

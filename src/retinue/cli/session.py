@@ -18,7 +18,7 @@ from retinue.cli.exits import Exit
 from retinue.cli.nodes import Nodes
 from retinue.cli.options import Form
 from retinue.cli.output import json_line, stdout_set_aside, tell
-from retinue.cli.planned import thinks_along
+from retinue.cli.plans import thinks_along
 from retinue.cli.project import Project
 from retinue.cli.screen import Screen, screen_for, somebody_is_there
 from retinue.cli.watchdog import Watchdog

@@ -3,6 +3,9 @@
 A project file is data of whoever wrote the project: it may narrow what Retinue does, and never widens it. Keys that
 would grant trust, name code or a command, point models elsewhere, or move the workspace are refused there. Which models
 are paid for, it says only in a folder that its user trusts.
+
+What they say of permissions and of who drives a model is made into grants and loops; how words become rules is the
+business of `agents.prompted`.
 """
 
 import os
@@ -12,8 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from retinue.agents.grants import ALL, Grants
 from retinue.agents.load.document import read_bytes
 from retinue.agents.trust import TrustStore
 from retinue.cli import places
@@ -23,7 +27,11 @@ from retinue.contract.finding import Finding, Severity
 from retinue.contract.names import nearest
 from retinue.errors import InvalidInput, MissingFile, RetinueError
 
-__all__ = ["KEYS", "Key", "Kind", "Setting", "Settings", "load"]
+if TYPE_CHECKING:
+    from retinue.agents.grants import VerdictWord
+    from retinue.agents.prompted.loop import Loop, Loops
+
+__all__ = ["KEYS", "Key", "Kind", "Setting", "Settings", "grants_of", "load", "loops_of", "rules_at_odds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,3 +289,61 @@ def _from_text(kind: Kind, text: str) -> object:
 
 def _finding(rule: str, message: str, file: str, fix: str, *, severity: Severity = "error") -> Finding:
     return Finding(rule=rule, severity=severity, message=message, file=file, fix=fix)
+
+
+def loops_of(settings: Settings, runner: str | None = None) -> "Loops | None":
+    """The loop of each agent by its name; None when all are driven by our own.
+
+    Args:
+        settings: What is set, `models.runner` for all and `models.runner_of` for some.
+        runner: What was said on the command line for all of them, which wins.
+    """
+    usual: str = settings.get("models.runner", runner)
+    some: Mapping[str, str] = {} if runner else settings.get("models.runner_of")
+    if "claude" not in {usual, *some.values()}:
+        return None
+    from retinue.agents.claude import ClaudeCode
+    from retinue.agents.prompted.loop import OWN
+
+    claude = ClaudeCode()
+
+    def loop_of(agent: str) -> "Loop":
+        return claude if some.get(agent, usual) == "claude" else OWN
+
+    return loop_of
+
+
+def grants_of(settings: Settings) -> Grants:
+    """What any agent here may use at most.
+
+    Raises:
+        InvalidInput: A word is no permission. Nothing is left out quietly: it might be what somebody wanted denied.
+    """
+    words, mode = _words(settings), settings.get("permissions.mode") or None
+    if not any(words.values()) and mode is None:
+        return ALL
+    from retinue.agents.prompted.permissions import permitted
+
+    return permitted(words, mode=mode)
+
+
+def rules_at_odds(settings: Settings) -> list[Finding]:
+    """What is odd about the rules in force: they fit nothing, or they allow more than they seem to."""
+    there: dict[VerdictWord, tuple[str, ...]] = {verdict: words for verdict, words in _words(settings).items() if words}
+    if not there:
+        return []
+    from retinue.agents.prompted.permissions import rule_findings
+
+    return [
+        finding.model_copy(update={"file": settings.values[f"permissions.{verdict}"].origin})
+        for verdict, words in there.items()
+        for finding in rule_findings({verdict: words})
+    ]
+
+
+def _words(settings: Settings) -> "dict[VerdictWord, tuple[str, ...]]":
+    return {
+        "allow": settings.get("permissions.allow"),
+        "ask": settings.get("permissions.ask"),
+        "deny": settings.get("permissions.deny"),
+    }

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from retinue.cli.complete import agent_names, run_ids
-from retinue.cli.options import json_option, workspace_option
+from retinue.cli.options import agent_names, json_option, run_ids, workspace_option
 
 if TYPE_CHECKING:
     from retinue.llm.allocation import Mix

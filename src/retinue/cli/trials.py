@@ -28,8 +28,8 @@ from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from retinue.cli.project import Project
-    from retinue.contract.budget import Budget
     from retinue.contract.result import Usage
+    from retinue.contract.task import Budget
     from retinue.llm.port import LanguageModel
 
 __all__ = ["Wanted", "task_set_in", "tried"]

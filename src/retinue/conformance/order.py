@@ -17,8 +17,8 @@ from retinue.conformance.judge import PATIENCE_S, Hears, judge
 from retinue.conformance.port import Asking, Report, Subject
 from retinue.conformance.subjects import Named, command_named, instructions_named, module_apart
 from retinue.contract.definition import Definition
+from retinue.contract.finding import as_detail, findings_of, in_short
 from retinue.contract.names import fold
-from retinue.contract.refused import as_detail, findings_of, in_short
 from retinue.errors import InvalidDefinition, InvalidInput, MissingFile
 
 if TYPE_CHECKING:

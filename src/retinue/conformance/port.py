@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
-from retinue.contract.correction import Correction
 from retinue.contract.model import DialectName, JsonMapping
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 
 __all__ = [
     "Ask",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from retinue.conformance.port import Ask, Asking, Probe
-from retinue.contract.correction import Correction
+from retinue.contract.task import Correction
 
 __all__ = ["GOOD", "HOSTILE", "ODD", "TOGETHER", "marked", "text_probe"]
 

@@ -1,7 +1,7 @@
 """The typed words all rooms share, and the rules over them.
 
-`model`, `definition`, `task`, `result`, `correction`, `fault`, `event`, `plan`, `question`, `budget` and `finding` are
-nouns; `json`, `schema`, `lint`, `sanitize`, `version` and `tokens` are rules over them. Nothing here does I/O.
+`model`, `definition`, `task`, `result`, `fault`, `event`, `plan` and `finding` are nouns; `json`, `schema`, `lint`,
+`sanitize`, `version` and `tokens` are rules over them. Nothing here does I/O.
 """
 
 CONTRACT_VERSION = "1.0"

@@ -1,4 +1,7 @@
-"""What an agent says of itself. How a definition is read from a file is the business of `agents/`."""
+"""What an agent says of itself, and what a tool does.
+
+How a definition is read from a file is the business of `agents/`; running a tool is for `tools/`.
+"""
 
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
@@ -19,6 +22,8 @@ __all__ = [
     "ThinkingBounds",
     "Thinks",
     "Tier",
+    "ToolName",
+    "ToolSpec",
     "VersionText",
     "read_tier",
 ]
@@ -205,3 +210,24 @@ class Definition(Model):
     def major(self) -> int:
         """The major version."""
         return int(self.version.partition(".")[0])
+
+
+ToolName: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=64)]
+"""What every provider accepts as the name of a tool."""
+
+
+class ToolSpec(Model):
+    """A tool as a model is told of it.
+
+    Attributes:
+        name: What a model calls it: `read`, `web_fetch`, `mcp__server__tool`.
+        input_schema: A JSON Schema of an object; calls that break it never reach the tool.
+        effects: What it may touch outside itself. Empty means it only computes.
+        timeout_s: The longest one call may take.
+    """
+
+    name: ToolName
+    description: str
+    input_schema: JsonMapping
+    effects: tuple[Effect, ...] = ()
+    timeout_s: Annotated[float, Field(gt=0)] = 60.0

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields
 from typing import TypeAlias
 
 from retinue.contract.model import JsonMapping, Model
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result, Usage
+from retinue.contract.task import Answer, Question
 
 __all__ = [
     "KINDS",

@@ -6,9 +6,9 @@ from typing import Any, Self
 from pydantic import Field
 
 from retinue import errors
-from retinue.contract._shown import shown
 from retinue.contract.json import dumps
 from retinue.contract.model import Count, JsonMapping, Model
+from retinue.contract.text import shown
 
 __all__ = ["Fault", "public"]
 

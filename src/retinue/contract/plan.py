@@ -7,8 +7,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from retinue.contract.finding import Finding
 from retinue.contract.model import Count, JsonMapping, Many, Model, SnakeName
-from retinue.contract.question import Question
-from retinue.contract.task import ContextLevel, Limits, Thinking
+from retinue.contract.task import ContextLevel, Limits, Question, Thinking
 from retinue.errors import InvalidInput
 
 __all__ = ["Binding", "Candidate", "Delegation", "Dropped", "Expected", "Join", "NodeId", "Plan", "order"]

@@ -9,7 +9,7 @@ from typing_extensions import TypeVar
 from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.model import Completeness, Confidence, Count, JsonMapping, Model
-from retinue.contract.question import Question
+from retinue.contract.task import Question
 from retinue.errors import OutputInvalid
 
 if TYPE_CHECKING:
@@ -305,7 +305,7 @@ class Result(Model, Generic[T_co]):
         try:
             return TypeAdapter[T_co](self._answer_type).validate_json(json.dumps(self.data))
         except ValidationError as error:
-            from retinue.contract.refused import as_detail, findings_of, in_short  # noqa: PLC0415 - most answers fit
+            from retinue.contract.finding import as_detail, findings_of, in_short  # noqa: PLC0415 - most answers fit
 
             findings = findings_of(error, rule="result/type")
             raise OutputInvalid(

@@ -13,7 +13,6 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.event import KINDS, Body, Event
 from retinue.contract.fault import Fault
@@ -21,10 +20,9 @@ from retinue.contract.finding import Finding, Loss
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.names import nearest
 from retinue.contract.plan import Delegation, Plan
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
 from retinue.contract.table import Chart, Table
-from retinue.contract.task import Task
+from retinue.contract.task import Answer, Budget, Question, Task
 from retinue.errors import UnknownName
 
 __all__ = ["NOUNS", "load"]

@@ -1,12 +1,27 @@
-"""One request to one agent."""
+"""One request to one agent, and what goes with it: a run's budget, a question to a person, a correction.
 
-from typing import Annotated, Literal, TypeAlias
+Who keeps the ledger is the business of `orchestration`; who decides that an agent is asked again is the boundary.
+"""
+
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
 from retinue.contract.model import Count, JsonMapping, Model, SnakeName
+from retinue.errors import FaultCode
 
-__all__ = ["Context", "ContextLevel", "Limits", "OutputWish", "Task", "Thinking"]
+__all__ = [
+    "Answer",
+    "Budget",
+    "Context",
+    "ContextLevel",
+    "Correction",
+    "Limits",
+    "OutputWish",
+    "Question",
+    "Task",
+    "Thinking",
+]
 
 Thinking: TypeAlias = Literal["standard", "think", "think_hard", "ultrathink"]
 ContextLevel: TypeAlias = Literal["full", "summary", "metadata", "none"]
@@ -94,3 +109,69 @@ class Task(Model):
     thinking: Thinking | None = None
     idempotency_key: str | None = None
     extras: JsonMapping = Field(default_factory=dict)
+
+
+class Budget(Model):
+    """The bounds of one run. What is absent is unbounded, but nodes and depth never are.
+
+    Attributes:
+        timeout_s: Seconds for the whole run.
+        nodes: Delegations, child runs and alternatives included.
+        depth: Delegations above each other (A25).
+    """
+
+    timeout_s: Annotated[float, Field(gt=0)] | None = None
+    tokens: Count | None = None
+    cost_usd: Annotated[float, Field(ge=0)] | None = None
+    nodes: Annotated[int, Field(ge=1, le=100_000)] = 10_000
+    depth: Annotated[int, Field(ge=1, le=100)] = 5
+
+
+class Question(Model):
+    """Something only a person can say.
+
+    Attributes:
+        kind: `approval` is a yes or no, and no when nobody is there; `choice` takes one of `options`.
+        parameter: The parameter that the answer fills, when it fills one (C45).
+        answer_schema: A JSON Schema for the answer.
+    """
+
+    id: str
+    text: str
+    kind: Literal["question", "approval", "choice"] = "question"
+    options: tuple[str, ...] = ()
+    agent: str | None = None
+    skill: str | None = None
+    parameter: str | None = None
+    answer_schema: JsonMapping | None = None
+
+
+class Answer(Model):
+    """What was said to a question, and by whom: a person, or the policy because nobody was there."""
+
+    question_id: str
+    value: Any = None
+    by: Literal["person", "policy"] = "person"
+
+
+class Correction(Model):
+    """A refused answer, or refused parameters, with all that is needed to do better (A12).
+
+    Attributes:
+        code: `output_invalid` for an answer; `invalid_input` for parameters that go back to the model that made them.
+        hint: The fix, clear enough for a model to follow.
+        findings: Every finding, as JSON data.
+        retry_count: Which retry this is, from 1.
+        max_retries: How many there are at most.
+        previous: The data that was refused; None when there was none.
+        said: The text that was refused, as the agent wrote it.
+    """
+
+    code: FaultCode = "output_invalid"
+    message: str
+    hint: str = ""
+    findings: tuple[JsonMapping, ...] = ()
+    retry_count: Count = Field(default=1, ge=1)
+    max_retries: Count | None = None
+    previous: Any = None
+    said: str | None = None

@@ -1,4 +1,4 @@
-"""Text as a sentence needs it: cut to a length, listed. What is safe to show is for `sanitize`."""
+"""Text as a sentence needs it: cut to a length, listed, quoted. What is safe to show is for `sanitize`."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from typing import Literal
 
 from retinue.errors import InvalidInput
 
-__all__ = ["cut", "listed", "see_text"]
+__all__ = ["cut", "listed", "see_text", "shown"]
 
 
 def cut(line: str, limit: int) -> str:
@@ -43,3 +43,14 @@ def see_text(value: object, what: str, *, or_bytes: bool = False) -> None:
     if not isinstance(value, str) and not (or_bytes and isinstance(value, bytes)):
         allowed = "`str` or `bytes`" if or_bytes else "`str`"
         raise InvalidInput(f"The {what} is a `{type(value).__name__}`.", hint=f"Give it as {allowed}.")
+
+
+_LONGEST = 80
+
+
+def shown(value: object) -> str:
+    """Quote `value` for a message: control and invisible characters escaped, at most about 80 characters."""
+    if isinstance(value, str) and len(value) > _LONGEST:
+        return f"{value[:_LONGEST]!r}… ({len(value)} characters)"
+    text = repr(value)
+    return text if len(text) <= 2 * _LONGEST else f"{text[:_LONGEST]}…"

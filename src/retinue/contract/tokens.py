@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from retinue.errors import InvalidInput, UnknownName
 
-from ._shown import shown
+from .text import shown
 
 __all__ = ["DEFAULT", "TokenCounter", "counter", "names", "register"]
 

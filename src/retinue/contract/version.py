@@ -10,7 +10,7 @@ from typing import Final
 
 from retinue.errors import InvalidInput
 
-from ._shown import shown
+from .text import shown
 
 __all__ = ["Version", "compatible", "is_version", "negotiate", "split_versioned_name"]
 

@@ -7,14 +7,13 @@ Requests and answers every dialect has. Corrections, definitions and events only
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias, assert_never, cast
 
-from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition
 from retinue.contract.event import KINDS as EVENT_KINDS, Checkpoint, Progress
 from retinue.contract.finding import Level, Loss
 from retinue.contract.json import JsonValue
 from retinue.contract.model import Model
 from retinue.contract.result import Result
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 from retinue.errors import InvalidInput
 
 from .port import NOTHING, Dialect, Kind, Known, Parsed, Rendered

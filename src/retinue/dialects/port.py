@@ -8,11 +8,10 @@ back as a `Loss`.
 from dataclasses import dataclass
 from typing import Final, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from retinue.contract.correction import Correction
 from retinue.contract.finding import Finding, Level, Loss
 from retinue.contract.model import DialectName
 from retinue.contract.result import Result
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 
 __all__ = ["NOTHING", "UNNAMED", "Certainty", "Dialect", "Kind", "Known", "Parsed", "Rendered", "Sign"]
 

@@ -11,9 +11,8 @@ from typing import Final, NoReturn, TypeAlias, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from retinue.contract import json
-from retinue.contract.finding import Finding, Level, Severity
+from retinue.contract.finding import Finding, Level, Severity, as_detail, findings_of, in_short
 from retinue.contract.json import JsonObject, JsonValue, pointer
-from retinue.contract.refused import as_detail, findings_of, in_short
 from retinue.contract.sanitize import hidden
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 

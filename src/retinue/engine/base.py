@@ -4,6 +4,9 @@ Seen from outside, an `Engine` starts runs of named workflows and answers for th
 history. Seen from inside, a workflow gets a `Scope`, its only door to time, chance, waiting and effects, so the same
 workflow runs in memory and durably. Nothing here knows agents, plans or goals.
 
+The body of a step is not replayed, only its result is kept, so it may see the world as it is; but through one value,
+`Outside`, so that a test can hold the clock still.
+
 Rules for a workflow, which a durable engine replays from its records:
 
 - No clock, random, uuid or asyncio waiting of its own: only what the `Scope` gives.
@@ -12,16 +15,20 @@ Rules for a workflow, which a durable engine replays from its records:
 - A failing step is a `Result` with a fault, never an exception to branch on.
 """
 
+import asyncio
+import random
+import time
+from asyncio import CancelledError as Stopped
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from retinue.contract.event import Body, Event
 from retinue.contract.model import JsonMapping
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Lifecycle, Outcome, Result
+from retinue.contract.task import Answer, Question
 
-__all__ = ["Capabilities", "Engine", "RunRecord", "Scope", "Step", "Workflow"]
+__all__ = ["REAL", "Capabilities", "Engine", "Outside", "RunRecord", "Scope", "Step", "Stopped", "Workflow"]
 
 Step: TypeAlias = Callable[[], Awaitable[Result]]
 """The body of a step. It runs at least once; its result is recorded once."""
@@ -215,3 +222,22 @@ class Engine(Protocol):
     async def fork(self, run: str, *, without: Sequence[str] = ()) -> str:
         """Start a copy of a run that keeps its finished steps, except those named; gives the new id."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What the body of a step may know of the world.
+
+    Attributes:
+        clock: Nanoseconds since 1970 UTC.
+        chance: Numbers in [0, 1).
+        pause: Waits for so many seconds, blocking nobody.
+    """
+
+    clock: Callable[[], int] = time.time_ns
+    chance: Callable[[], float] = random.random
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+
+REAL: Final = Outside()
+"""The machine's own clock and chance."""

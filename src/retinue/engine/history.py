@@ -1,7 +1,8 @@
 """What is known of one run, and how a run that goes on repeats what has already happened.
 
 A replay delivers recorded results instead of running their steps again, and gives the same time and chance, until the
-first thing that has to be done anew has been done; from then on everything is fresh.
+first thing that has to be done anew has been done; from then on everything is fresh. Results that the engine writes
+itself, because a step or workflow gave none, are made here.
 """
 
 from collections import Counter, deque
@@ -11,13 +12,27 @@ from heapq import heappop, heappush
 from typing import Literal, TypeAlias
 
 from retinue.contract.event import KINDS, Answered, Asked, Body, Event, Finished, Started
+from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
-from retinue.contract.question import Answer, Question
-from retinue.contract.result import Result
+from retinue.contract.result import Result, Warned
+from retinue.contract.task import Answer, Question
 from retinue.engine.record import encode
-from retinue.errors import InvalidInput
+from retinue.errors import Canceled, InvalidInput
 
-__all__ = ["History", "Note", "Replay", "Value", "check_answer", "is_kept", "policy_answer", "result_of"]
+__all__ = [
+    "History",
+    "Note",
+    "Replay",
+    "Value",
+    "as_canceled",
+    "canceled",
+    "check_answer",
+    "failed",
+    "is_kept",
+    "policy_answer",
+    "result_of",
+    "without_data",
+]
 
 
 def check_answer(question: Question, answer: Answer) -> None:
@@ -208,3 +223,40 @@ def _values(notes: Sequence[Note]) -> dict[Value, list[float]]:
         else:
             values[note[0]].append(note[1])
     return values
+
+
+def failed(task_id: str, name: str, error: BaseException) -> Result:
+    """What came out of `name` was an exception."""
+    try:
+        fault = Fault.from_error(error, failed_at=name)
+    except Exception:  # noqa: BLE001 - an exception may be broken itself: no text, or one that is no Unicode
+        fault = Fault(code="internal_error", message=f"`{type(error).__name__}` was raised, and cannot say why.")
+    return Result(task_id=task_id, agent=name, outcome="failed", fault=fault)
+
+
+def canceled(task_id: str, name: str, reason: str) -> Result:
+    """It was stopped before it gave anything."""
+    return Result(task_id=task_id, agent=name, outcome="canceled", fault=_stopped(reason))
+
+
+def as_canceled(result: Result, reason: str) -> Result:
+    """`result`, which came after it was told to stop: what it holds is kept."""
+    return result.model_copy(
+        update={"lifecycle": "ended", "outcome": "canceled", "fault": result.fault or _stopped(reason)}
+    )
+
+
+def without_data(result: Result, reason: str) -> Result:
+    """A stand-in for a result that cannot be written down."""
+    lost = Warned(type="missing_data", message=reason, impact="Its data is not in the history.")
+    return Result(
+        task_id=result.task_id,
+        agent=result.agent,
+        lifecycle=result.lifecycle,
+        outcome=result.outcome,
+        warnings=(lost,),
+    )
+
+
+def _stopped(reason: str) -> Fault:
+    return Fault.from_error(Canceled(reason or "Stopped."))

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Final, Self
 
 from retinue.contract.event import Event
 from retinue.contract.model import JsonMapping
-from retinue.contract.question import Answer
 from retinue.contract.result import Result
+from retinue.contract.task import Answer
 from retinue.engine.base import Capabilities, RunRecord, Workflow
-from retinue.engine.history import History
-from retinue.engine.host import Answerer
+from retinue.engine.history import History, canceled
 from retinue.engine.ids import CHILD, RunIds, check_run_id, unknown_run
-from retinue.engine.outcome import canceled
-from retinue.engine.run import LiveRun
+from retinue.engine.run import Answerer, LiveRun
 from retinue.engine.runs import Runs
 from retinue.errors import InvalidInput, Unavailable, UnknownName
 

@@ -16,12 +16,10 @@ from retinue.contract.result import Result
 from retinue.engine.base import RunRecord
 from retinue.engine.history import History, Note
 from retinue.engine.ids import CHILD, unknown_run
-from retinue.engine.owner import Owner
-from retinue.engine.ratings import Rating, forget_rating, ratings_in, write_rating
 from retinue.engine.reader import Reader
 from retinue.engine.record import encode, encode_data
-from retinue.engine.statistics import Facts, facts_in
-from retinue.engine.store import FIRST_NOTE, INSERT, Row, open_to_read, store_error
+from retinue.engine.statistics import Facts, Rating, facts_in, forget_rating, ratings_in, write_rating
+from retinue.engine.store import FIRST_NOTE, INSERT, Owner, Row, open_to_read, store_error
 from retinue.engine.writer import Writer
 from retinue.errors import InvalidInput, RetinueError
 

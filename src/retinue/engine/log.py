@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from retinue.contract.event import Body, Decision, Event, Finished, Message, Retried, Started
 from retinue.contract.sanitize import printable
-from retinue.engine.history import History, Note
-from retinue.engine.outcome import without_data
+from retinue.engine.history import History, Note, without_data
 from retinue.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -15,9 +15,8 @@ from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.engine.base import RunRecord
 from retinue.engine.history import History, Note, Value
 from retinue.engine.ids import CHILD, unknown_run
-from retinue.engine.owner import is_alive
 from retinue.engine.record import decode, head_of, read_data, read_object
-from retinue.engine.store import FIRST_NOTE, MOST
+from retinue.engine.store import FIRST_NOTE, MOST, is_alive
 from retinue.errors import ParseError
 
 __all__ = ["Reader"]

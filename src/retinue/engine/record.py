@@ -28,8 +28,8 @@ from retinue.contract.event import (
     UsageNoted,
 )
 from retinue.contract.model import JsonMapping, Model
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Lifecycle, Outcome, Result, Usage
+from retinue.contract.task import Answer, Question
 from retinue.errors import InvalidInput, ParseError
 
 __all__ = ["decode", "encode", "encode_data", "head_of", "read_data", "read_object"]

@@ -1,28 +1,40 @@
-"""One run while this process works on it: the `Scope` that its workflow gets.
+"""One run while this process works on it: the `Scope` that its workflow gets, and the `Host` that it needs itself.
 
-Which runs there are, and how they are found again, is the business of `inprocess`; what they leave, of `log`.
+Which runs there are, and how they are found again, is the business of `inprocess`; what they leave, of `log`. `runs` is
+the host there is; a test may be another.
 """
 
 import asyncio
 import inspect
 import time
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from threading import get_ident
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from retinue.contract.event import Answered, Asked, Body, Event, Finished, Message
 from retinue.contract.model import JsonMapping
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
+from retinue.contract.task import Answer, Question
 from retinue.engine.base import RunRecord, Step
-from retinue.engine.history import History, Replay, Value, check_answer, policy_answer, result_of
-from retinue.engine.host import Answerer, Host
+from retinue.engine.history import (
+    History,
+    Replay,
+    Value,
+    as_canceled,
+    canceled,
+    check_answer,
+    failed,
+    policy_answer,
+    result_of,
+)
 from retinue.engine.log import Log
-from retinue.engine.outcome import as_canceled, canceled, failed
 from retinue.errors import InternalError, InvalidInput, Unavailable, UnknownName
 
-__all__ = ["GRACE_S", "LiveRun", "gone", "is_unborn", "throw_out"]
+if TYPE_CHECKING:
+    from retinue.engine.journal import Journal
+
+__all__ = ["GRACE_S", "Answerer", "Host", "LiveRun", "gone", "is_unborn", "throw_out"]
 
 GRACE_S: Final = 5.0
 """How long something may go on after it was told to stop. Then it is thrown out."""
@@ -56,6 +68,38 @@ def _coroutine(task: "asyncio.Task[None]") -> Coroutine[Any, Any, None]:
 
 
 _NO_LONGER: Final = "Its run was stopped, or no longer needs it."
+
+Answerer: TypeAlias = Callable[[Question], Awaitable[Answer | None]]
+"""Asks a person; None when nobody is there."""
+
+
+class Host(Protocol):
+    """What a run needs of its engine."""
+
+    thread: int
+    clock: Callable[[], int]
+    chance: Callable[[], float]
+    pause: Callable[[float], Awaitable[None]]
+    journal: "Journal | None"
+    answerer: Answerer | None
+    waits_for_answers: bool
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop everything happens in."""
+        ...
+
+    def launch_child(self, parent: "LiveRun", name: str, workflow: str, payload: JsonMapping) -> "LiveRun":
+        """Start a child run.
+
+        Raises:
+            UnknownName: There is no such workflow.
+        """
+        ...
+
+    def stop_run(self, run: "LiveRun", reason: str) -> None:
+        """Ask a run to stop."""
+        ...
 
 
 class LiveRun:

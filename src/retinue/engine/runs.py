@@ -15,11 +15,9 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.engine.base import Workflow
 from retinue.engine.blocking import in_thread, retire_idle_threads
-from retinue.engine.history import History
-from retinue.engine.host import Answerer
+from retinue.engine.history import History, as_canceled, canceled, failed
 from retinue.engine.ids import CHILD
-from retinue.engine.outcome import as_canceled, canceled, failed
-from retinue.engine.run import GRACE_S, LiveRun, is_unborn, throw_out
+from retinue.engine.run import GRACE_S, Answerer, LiveRun, is_unborn, throw_out
 from retinue.errors import InternalError, InvalidInput, ParseError, RetinueError, Unavailable, UnknownName
 from retinue.telemetry import run_span
 

@@ -1,7 +1,8 @@
 """What past runs and their calls took and came to, read from a journal in one pass: facts, not yet any sums.
 
 Only a few members of each result are read, and by SQLite itself, so that ten thousand runs take a second. What was
-edited into nonsense is left out and counted. What the facts add up to is for whoever asks.
+edited into nonsense is left out and counted. What the facts add up to is for whoever asks. What people thought of an
+answer, a word and a comment for each run (P21), is kept here too, in a table beside the events.
 """
 
 import json
@@ -9,14 +10,24 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from retinue.contract.result import Outcome
 from retinue.engine.ids import CHILD
-from retinue.engine.ratings import Rating, ratings_in
 from retinue.engine.store import MOST
 
-__all__ = ["CallFacts", "Facts", "RunFacts", "UsageFacts", "facts_in"]
+__all__ = [
+    "CallFacts",
+    "Facts",
+    "Rating",
+    "RunFacts",
+    "UsageFacts",
+    "Verdict",
+    "facts_in",
+    "forget_rating",
+    "ratings_in",
+    "write_rating",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +83,55 @@ class CallFacts:
     faults: tuple[str, ...] = ()
     used: tuple[UsageFacts, ...] = ()
     inside: bool = False
+
+
+Verdict: TypeAlias = Literal["good", "bad"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """What somebody thought of an answer, and when, in nanoseconds since 1970 UTC."""
+
+    verdict: Verdict
+    comment: str = ""
+    at_ns: int = 0
+
+
+# Made when first needed and not by a new format of the file: a version that knows nothing of it can go on reading.
+_TABLE: Final = (
+    "CREATE TABLE IF NOT EXISTS ratings"
+    " (run TEXT PRIMARY KEY, verdict TEXT NOT NULL, comment TEXT NOT NULL, at_ns INTEGER NOT NULL) WITHOUT ROWID"
+)
+_WRITE: Final = "INSERT OR REPLACE INTO ratings VALUES (?, ?, ?, ?)"
+_READ: Final = "SELECT run, verdict, comment, at_ns FROM ratings"
+_FORGET: Final = "DELETE FROM ratings WHERE run = ?"
+
+
+def write_rating(connection: sqlite3.Connection, run: str, rating: Rating) -> None:
+    """Keep `rating` for `run`, in place of an earlier one."""
+    connection.execute(_TABLE)
+    connection.execute(_WRITE, (run, rating.verdict, rating.comment, rating.at_ns))
+
+
+def ratings_in(connection: sqlite3.Connection) -> dict[str, Rating]:
+    """All ratings by their run; what somebody edited into nonsense is not there."""
+    if not _is_there(connection):
+        return {}
+    return {
+        run: Rating(cast("Verdict", verdict), comment, at_ns)
+        for run, verdict, comment, at_ns in connection.execute(_READ)
+        if verdict in get_args(Verdict) and isinstance(comment, str) and isinstance(at_ns, int)
+    }
+
+
+def forget_rating(connection: sqlite3.Connection, run: str) -> None:
+    """Delete the rating of a run that is deleted itself."""
+    if _is_there(connection):
+        connection.execute(_FORGET, (run,))
+
+
+def _is_there(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'ratings'").fetchone() is not None
 
 
 @dataclass(frozen=True, slots=True)

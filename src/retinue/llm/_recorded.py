@@ -9,9 +9,9 @@ from typing import Annotated, Final, Literal, cast
 from pydantic import Field, ValidationError
 
 from retinue.contract.fault import Fault
+from retinue.contract.finding import as_detail, findings_of, in_short
 from retinue.contract.json import JsonValue, dumps, loads
 from retinue.contract.model import Count, JsonMapping, Model
-from retinue.contract.refused import as_detail, findings_of, in_short
 from retinue.contract.result import Usage
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, ParseError
 

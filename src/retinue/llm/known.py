@@ -1,9 +1,11 @@
 """Providers and models that pydantic-ai knows by name, the variables that hold keys, and the nearest to a mistake.
 
-A name that is not here may still be right: providers bring out models faster than anybody lists them.
+And how a provider is reached, where that is not as usual; opening it is the business of `providers`. A name that is not
+here may still be right: providers bring out models faster than anybody lists them.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
@@ -17,6 +19,8 @@ __all__ = [
     "OPTIONAL_KEYS",
     "PRICED_AS",
     "PROVIDERS",
+    "ProviderSettings",
+    "address_of",
     "nearest_models",
     "nearest_provider",
 ]
@@ -159,3 +163,22 @@ def nearest_models(name: str) -> tuple[str, ...]:
     by_model = {each.partition(":")[2]: each for each in reversed(own)}
     same = (by_model[model],) if model in by_model and own is known else ()
     return (*same, *(by_model[each] for each in nearest(model, by_model)))
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSettings:
+    """How one provider is reached.
+
+    Attributes:
+        base_url: Instead of the provider's own address. What listens there gets no key unless `key_variable` names it.
+            A provider that nobody knows, with an address, is taken to speak as OpenAI does.
+        key_variable: The environment variable that holds the key, instead of the provider's own.
+    """
+
+    base_url: str = ""
+    key_variable: str = ""
+
+
+def address_of(provider: str, reached: ProviderSettings, environment: Mapping[str, str]) -> str:
+    """Where `provider` is asked when that is not its own address: as it is set, or by its own variable; else empty."""
+    return reached.base_url or environment.get(ADDRESSES.get(provider, ""), "")

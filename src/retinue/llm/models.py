@@ -19,8 +19,8 @@ from retinue.contract.definition import Tier, read_tier
 from retinue.contract.names import nearest
 from retinue.errors import AccessDenied, InvalidInput, Unavailable, UnknownName
 
+from .known import ProviderSettings, address_of
 from .prices import Price
-from .reached import ProviderSettings, address_of
 
 if TYPE_CHECKING:
     from retinue.contract.credentials import Cleaner

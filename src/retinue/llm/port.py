@@ -4,15 +4,18 @@ A request is a value, so it can be counted, priced, recorded and replayed. How a
 of `providers`, whether another request may be made that of `purse`, and what a tool does that of whoever hands it in.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from types import MappingProxyType
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
+from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Usage
-from retinue.contract.tool import ToolSpec
+from retinue.contract.task import Thinking
 
 __all__ = [
+    "EFFORT_OF",
     "AnswerShape",
     "Answered",
     "Effort",
@@ -26,7 +29,7 @@ __all__ = [
     "ToolAnswers",
     "ToolUse",
     "Turn",
-]  # fmt: skip
+]
 
 Effort: TypeAlias = Literal["low", "medium", "high", "max"]
 """How much a model should think, where it can be told."""
@@ -163,3 +166,10 @@ class LanguageModel(Protocol):
     def price(self, *, tokens_in: int, tokens_out: int) -> float | None:
         """US dollars that a call of this size would cost; None when the price is not known."""
         ...
+
+
+EFFORT_OF: Final[Mapping[Thinking, Effort | None]] = MappingProxyType(
+    {"standard": None, "think": "medium", "think_hard": "high", "ultrathink": "max"}
+)
+"""How much a model should think in each thinking mode of a task (C43), said once for agents and orchestration; None
+leaves it to the model."""

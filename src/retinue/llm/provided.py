@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
     from pydantic_ai.tools import ToolDefinition
 
-    from retinue.contract.tool import ToolSpec
+    from retinue.contract.definition import ToolSpec
 
 __all__ = ["Provided"]
 

@@ -15,10 +15,9 @@ from retinue.errors import InvalidInput, NotInstalled, RetinueError, Unauthentic
 
 from ._bedrock import bedrock_provider
 from .failures import key_missing, variables_in
-from .known import EXTRAS, IDENTITIES, KEYS, OPTIONAL_KEYS, PROVIDERS, nearest_provider
+from .known import EXTRAS, IDENTITIES, KEYS, OPTIONAL_KEYS, PROVIDERS, ProviderSettings, address_of, nearest_provider
 from .prices import Price
 from .provided import Provided
-from .reached import ProviderSettings, address_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator

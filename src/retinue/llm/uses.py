@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
+from retinue.contract.definition import ToolSpec
 from retinue.contract.json import dumps, loads
 from retinue.contract.names import nearest
 from retinue.contract.sanitize import printable
 from retinue.contract.text import listed
-from retinue.contract.tool import ToolSpec
 from retinue.errors import Canceled, InvalidInput, ParseError, RetinueError
 
 from .port import Answered, ToolAnswer, ToolAnswers, ToolUse, Turn

@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from retinue.contract.budget import Budget
 from retinue.contract.fault import Fault
 from retinue.contract.json import dumps
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result
+from retinue.contract.task import Budget
 from retinue.errors import BudgetExceeded, MissingFile
+from retinue.orchestration.account import Ledger, total_usage
 from retinue.orchestration.check import Check
-from retinue.orchestration.ledger import Ledger, total_usage
 from retinue.orchestration.order import Caller, Order, digests_of
 from retinue.orchestration.planning import without_planning
 from retinue.orchestration.requests import Progress

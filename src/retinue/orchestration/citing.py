@@ -16,8 +16,7 @@ from retinue.contract.result import Result, Usage, Warned
 from retinue.contract.sanitize import printable
 from retinue.orchestration._foreign import foreign, one_line
 from retinue.orchestration.condense import full_text
-from retinue.orchestration.present.sources import place_of, sources_in
-from retinue.orchestration.present.tamed import tame
+from retinue.orchestration.present.blocks import place_of, sources_in, tame
 from retinue.orchestration.reader.words import FUNCTION_WORDS, word_tokens
 from retinue.orchestration.synthesise import RUN_AGENT, Ended
 from retinue.orchestration.thinker import Thinker

@@ -9,18 +9,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from retinue.agents.grants import ALL, Grants
-from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition
 from retinue.contract.event import Body, Checkpoint, Decision, Delegated, Finished, Progress
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result, Usage
-from retinue.contract.task import Task
+from retinue.contract.task import Answer, Budget, Question, Task
+from retinue.engine.base import REAL, Outside
 from retinue.engine.offload import Pool
-from retinue.engine.outside import REAL, Outside
 from retinue.errors import AccessDenied, BudgetExceeded, Canceled, InvalidInput
 from retinue.llm.purse import Purse
 from retinue.orchestration.check import ASK_LESS, Check, ring
@@ -30,7 +28,7 @@ from retinue.orchestration.requests import keyed
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from retinue.contract.correction import Correction
+    from retinue.contract.task import Correction
 
 __all__ = ["ASKED_INSIDE", "Call", "Deadline", "NodeContext", "Surface", "asked_inside", "costs_a_round", "memo_for"]
 

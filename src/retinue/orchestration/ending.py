@@ -17,10 +17,8 @@ from retinue.contract.tokens import TokenCounter
 from retinue.errors import Unavailable
 from retinue.orchestration.condense import Savings, full_text, metadata_of, summarise
 from retinue.orchestration.order import Order
-from retinue.orchestration.present.blocks import blocks_of
+from retinue.orchestration.present.blocks import blocks_of, sources_in, tame
 from retinue.orchestration.present.markdown import as_markdown
-from retinue.orchestration.present.sources import sources_in
-from retinue.orchestration.present.tamed import tame
 from retinue.orchestration.state import wanted_of
 from retinue.orchestration.synthesise import DONE, Ended, collect, has_reports, synthesise
 

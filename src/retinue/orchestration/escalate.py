@@ -15,8 +15,8 @@ from typing import Final, TypeAlias, TypeGuard
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.fault import Fault
 from retinue.contract.plan import Binding, Candidate, Delegation
-from retinue.contract.question import Question
 from retinue.contract.result import Result
+from retinue.contract.task import Question
 from retinue.errors import FaultCode
 
 __all__ = [

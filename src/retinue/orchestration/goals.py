@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from retinue.agents.grants import ALL, Grants
 from retinue.agents.registry import Registry
-from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition
 from retinue.contract.plan import Dropped, Plan
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Usage
-from retinue.contract.task import Thinking
-from retinue.engine.outside import REAL
+from retinue.contract.task import Answer, Budget, Question, Thinking
+from retinue.engine.base import REAL
 from retinue.errors import RetinueError, Unavailable
 from retinue.llm.purse import Purse
 from retinue.orchestration.planning import Planning, planning_of, with_planning

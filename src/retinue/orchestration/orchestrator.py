@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Literal
 
 from retinue.agents.grants import ALL, Grants
 from retinue.agents.registry import Registry
-from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Join, Plan
 from retinue.contract.result import Result
-from retinue.contract.task import Limits, Thinking
+from retinue.contract.task import Budget, Limits, Thinking
 from retinue.contract.tokens import DEFAULT
-from retinue.engine.base import Engine
-from retinue.engine.outside import REAL
+from retinue.engine.base import REAL, Engine
 from retinue.errors import UnknownName
 from retinue.orchestration.goals import Answerer, Goals, PlannedBy, by_name, thinks_along
 from retinue.orchestration.order import RUN_PLAN, Order, digests_of
@@ -263,7 +261,7 @@ class Orchestrator:
         )
 
     def _around(self) -> "Surroundings":
-        from retinue.orchestration.reader.facts import surroundings  # noqa: PLC0415 - only when words are read
+        from retinue.orchestration.reader.parameters import surroundings  # noqa: PLC0415 - only when words are read
 
         return surroundings(self.registry, self.workspace, self._day(), grants=self.grants)
 

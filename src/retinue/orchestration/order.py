@@ -8,12 +8,11 @@ from zlib import crc32
 from pydantic import Field
 from pydantic_core import to_json
 
-from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition
 from retinue.contract.model import Count, JsonMapping, Model
 from retinue.contract.plan import NodeId, Plan
 from retinue.contract.result import Usage
-from retinue.contract.task import Thinking
+from retinue.contract.task import Budget, Thinking
 from retinue.contract.tokens import DEFAULT
 from retinue.errors import InvalidInput
 from retinue.orchestration.expected import overlapping

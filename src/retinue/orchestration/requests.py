@@ -12,16 +12,14 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 from zlib import crc32
 
-from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.facts import FACTS_KEYWORD
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Binding, Candidate, Delegation, Expected
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.contract.schema import compile as compiled
-from retinue.contract.task import Context, OutputWish, Task
+from retinue.contract.task import Answer, Budget, Context, OutputWish, Question, Task
 from retinue.contract.tokens import counter
 from retinue.errors import InvalidInput, RetinueError
 from retinue.orchestration.condense import Savings, hand_on

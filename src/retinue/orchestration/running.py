@@ -14,16 +14,15 @@ from retinue.agents.registry import Registry
 from retinue.contract.event import Body
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
-from retinue.engine.base import Scope, Workflow
+from retinue.engine.base import REAL, Outside, Scope, Workflow
 from retinue.engine.offload import Pool
-from retinue.engine.outside import REAL, Outside
 from retinue.errors import Unavailable
 from retinue.llm.purse import Purse
 from retinue.orchestration.check import Check
 from retinue.orchestration.context import Deadline, Surface
 from retinue.orchestration.goals import by_name
 from retinue.orchestration.order import RUN_PLAN, Order
-from retinue.orchestration.reader.facts import surroundings
+from retinue.orchestration.reader.parameters import surroundings
 from retinue.orchestration.walk import Walk
 from retinue.tools.workspace import Workspace
 

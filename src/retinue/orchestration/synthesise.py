@@ -14,18 +14,16 @@ from retinue.contract import CONTRACT_VERSION
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Dropped, Plan
-from retinue.contract.question import Question
 from retinue.contract.result import Lifecycle, Outcome, Result, Versions, Warned
+from retinue.contract.task import Question
 from retinue.contract.tokens import TokenCounter
 from retinue.errors import InvalidInput
+from retinue.orchestration.account import total_usage
 from retinue.orchestration.condense import Savings, full_text
-from retinue.orchestration.ledger import total_usage
 from retinue.orchestration.planning import planning_of
-from retinue.orchestration.present.blocks import blocks_of
+from retinue.orchestration.present.blocks import blocks_of, place_of, sources_in, tame
 from retinue.orchestration.present.figures import figures_in
 from retinue.orchestration.present.markdown import as_markdown
-from retinue.orchestration.present.sources import place_of, sources_in
-from retinue.orchestration.present.tamed import tame
 from retinue.orchestration.targets import against_targets
 
 __all__ = ["DONE", "RUN_AGENT", "Ended", "collect", "has_reports", "synthesise"]

@@ -13,9 +13,9 @@ from retinue.contract import json, schema
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Usage
 from retinue.contract.task import Thinking
-from retinue.engine.outside import REAL
+from retinue.engine.base import REAL
 from retinue.errors import ParseError, RetinueError
-from retinue.llm.effort import EFFORT_OF
+from retinue.llm.port import EFFORT_OF
 from retinue.orchestration._foreign import one_line
 
 if TYPE_CHECKING:

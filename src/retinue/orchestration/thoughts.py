@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Thinking
-from retinue.engine.base import Step
-from retinue.engine.outside import REAL
+from retinue.engine.base import REAL, Step
 from retinue.llm.purse import Purse
 from retinue.orchestration.account import Account
 from retinue.orchestration.check import Check

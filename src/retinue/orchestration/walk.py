@@ -3,41 +3,53 @@
 `state` says what is ready, `escalate` what to do about a failure, `condense` what is handed on, `synthesise` what the
 answer is; this starts steps, waits for them through the engine's `Scope`, and keeps what came of each. It obeys the
 rules for workflows in `engine.base`, so the same walk runs in memory and durably.
+
+The body of a node's step is here as well (`Working`): one call through the boundary, then a look at the files that were
+expected of it (H24). What it came to is noted at once, for a run that is stopped before the walk has taken it.
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 from zlib import crc32
 
 from retinue.contract.definition import Definition
 from retinue.contract.event import Decision, Started
-from retinue.contract.plan import Delegation, Plan, order
-from retinue.contract.question import Question
+from retinue.contract.model import JsonMapping
+from retinue.contract.plan import Delegation, Expected, Plan, order
 from retinue.contract.result import Result, Usage
-from retinue.engine.base import Scope, Step
-from retinue.engine.outside import Stopped
+from retinue.contract.task import Question
+from retinue.engine.base import Scope, Step, Stopped
 from retinue.errors import Canceled
 from retinue.llm.purse import Purse
 from retinue.orchestration.account import Account
 from retinue.orchestration.check import Check
 from retinue.orchestration.child import Children, parts_in, plan_in
-from retinue.orchestration.context import ASKED_INSIDE, Deadline, Surface, costs_a_round
+from retinue.orchestration.context import (
+    ASKED_INSIDE,
+    Deadline,
+    NodeContext,
+    Surface,
+    asked_inside,
+    costs_a_round,
+    memo_for,
+)
 from retinue.orchestration.decisions import SKIPPED, Decisions, opening, unavailable
 from retinue.orchestration.ending import answer_of
 from retinue.orchestration.escalate import Accept, Ask, Elsewhere, GiveUp, Move
+from retinue.orchestration.expected import verified
 from retinue.orchestration.order import RESERVED, RUN_PLAN, Order
 from retinue.orchestration.requests import Progress, Requests, addressed, answer_in
 from retinue.orchestration.state import Moves, State
 from retinue.orchestration.synthesise import Ended, has_reports
-from retinue.orchestration.working import Working
 from retinue.orchestration.written import Filing, Lost
 
 if TYPE_CHECKING:
     from retinue.orchestration.thoughts import Mind, Thoughts
 
-__all__ = ["Walk"]
+__all__ = ["Walk", "Working"]
 
 _Kind: TypeAlias = Literal["step", "child", "ask", "think", "split"]
 
@@ -436,3 +448,63 @@ class Walk:
 
     def _decided(self, move: str, reason: str, node: Delegation, **facts: object) -> None:
         self._scope.emit(Decision(move, reason, {"agent": node.agent, "skill": node.skill, **facts}), node=node.id)
+
+
+class Working:
+    """Makes the steps of one walk.
+
+    Attributes:
+        came: What each node came to last, by its id.
+    """
+
+    def __init__(
+        self, order: Order, surface: Surface, account: Account, requests: Requests, *, mind: "Mind | None" = None
+    ) -> None:
+        self.came: dict[str, Result] = {}
+        self._mind = mind
+        self._order, self._surface, self._account, self._requests = order, surface, account, requests
+
+    def step(self, progress: Progress, name: str) -> Step:
+        """The body of the step called `name`, in which the agent of a node is called.
+
+        What its needs hand on is settled now. The rest is made when the step begins: of a thousand that are ready at
+        once, few are under way at the same moment.
+        """
+        return partial(self._call, progress, name, self._requests.handed_on(progress.node))
+
+    async def _call(self, progress: Progress, name: str, inputs: JsonMapping) -> Result:
+        node = progress.node
+        task = self._requests.task(progress, name, inputs)
+        context = NodeContext(
+            self._surface,
+            node.id,
+            budget=self._account.ledger.left(),
+            depth=self._order.depth,
+            answers=progress.answers,
+            memo=memo_for(node, progress.last),
+            open_purse=partial(self._account.open, name),
+        )
+        context.asked = task
+        result = context.accounted(await self._surface.call(task, context))
+        if expects := node.expects:
+            result = await self._with_files(result, expects, context)
+        self.came[node.id] = result
+        question = context.waits_for
+        if question is None or result.useful:
+            return result
+        return asked_inside(task, context, question, result.usage)
+
+    async def _with_files(self, said: Result, expects: Sequence[Expected], context: NodeContext) -> Result:
+        """`said` with what is true of the files that were expected, research reports judged by their criteria."""
+        from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only runs that write files need threads
+
+        result = await in_thread(verified, said, tuple(expects), self._surface.workspace)
+        reports = [expected for expected in expects if expected.rules == "research"]
+        if not reports or not result.useful:
+            return result
+        from retinue.orchestration.judging_reports import judged, read_reports  # noqa: PLC0415 - few runs write reports
+
+        mind = self._mind
+        thinker = None if mind is None else partial(mind.ready, context.purse, context.deadline_ns)
+        texts = await in_thread(read_reports, reports, context.workspace)
+        return await judged(said, result, reports, texts, thinker, phases=context.phases)

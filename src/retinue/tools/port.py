@@ -7,8 +7,8 @@ for each way to fail.
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.contract.tool import ToolSpec
 from retinue.tools.workspace import Workspace
 
 __all__ = ["Grip", "Tool", "ToolOutput"]

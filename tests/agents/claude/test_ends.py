@@ -12,9 +12,9 @@ import pytest
 from retinue.agents.claude import ClaudeCode
 from retinue.agents.grants import Grants
 from retinue.agents.prompted import PromptedAgent
-from retinue.contract.budget import Budget
 from retinue.contract.event import ToolCall
 from retinue.contract.result import Result
+from retinue.contract.task import Budget
 from retinue.llm.models import Models
 from retinue.llm.port import Answered, Request, Said, ToolAnswer, ToolAnswers, ToolUse
 from retinue.llm.purse import Purse

@@ -8,9 +8,8 @@ import pytest
 from retinue.agents.boundary import Boundary
 from retinue.agents.grants import Grants
 from retinue.agents.registry import Registry
-from retinue.contract.budget import Budget
 from retinue.contract.event import TextDelta, ToolCall
-from retinue.contract.task import Task
+from retinue.contract.task import Budget, Task
 from tests.agents.claude.given import KEY, driven
 from tests.agents.prompted.given import FILES, GIVES, Made, Person, ask, bodies, context, rules, skill, toolbox
 from tests.llm.wire.script import Call, Mishap, Refusal, Reply

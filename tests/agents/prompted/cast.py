@@ -6,9 +6,8 @@ from typing import Any
 from retinue.agents.port import Agent
 from retinue.agents.prompted import PromptedAgent, Toolbox
 from retinue.agents.registry import Registry
-from retinue.contract.budget import Budget
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
+from retinue.contract.task import Answer, Budget, Question
 from retinue.engine.inprocess import InProcessEngine
 from retinue.llm.models import Models
 from retinue.llm.scripted import Line, ScriptedModel, use

@@ -11,15 +11,12 @@ from retinue.agents.grants import ALL, Grants, ToolRule, VerdictWord
 from retinue.agents.local import LocalContext
 from retinue.agents.prompted import EMPTY, PromptedAgent, Toolbox
 from retinue.agents.registry import Registry
-from retinue.contract.budget import Budget
-from retinue.contract.definition import Definition, Effect, Runner, Skill
+from retinue.contract.definition import Definition, Effect, Runner, Skill, ToolSpec
 from retinue.contract.event import Body
 from retinue.contract.model import JsonMapping
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
-from retinue.contract.task import Task
-from retinue.contract.tool import ToolSpec
-from retinue.engine.outside import Outside
+from retinue.contract.task import Answer, Budget, Question, Task
+from retinue.engine.base import Outside
 from retinue.llm.models import Models
 from retinue.llm.port import Request, Said, ToolAnswers
 from retinue.llm.scripted import Line, ScriptedModel

@@ -9,11 +9,10 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.load import NEEDS_MODEL, load_markdown
 from retinue.agents.prompted import PromptedAgent
 from retinue.agents.registry import Registry
-from retinue.contract.correction import Correction
 from retinue.contract.event import Decision, TextDelta, ToolCall
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Usage
-from retinue.contract.task import Context, OutputWish, Task, Thinking
+from retinue.contract.task import Context, Correction, OutputWish, Task, Thinking
 from retinue.errors import Unauthenticated, Unavailable, UnknownName
 from retinue.llm.models import Models
 from retinue.llm.port import Answered, Hear, Request, Response, Said, ToolUse

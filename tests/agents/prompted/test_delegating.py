@@ -10,11 +10,10 @@ from retinue.agents.port import Reply, RunContext
 from retinue.agents.prompted import PromptedAgent
 from retinue.agents.python import agent
 from retinue.catalogue.researcher_analyst import ResearcherAnalyst
-from retinue.contract.budget import Budget
 from retinue.contract.fault import Fault
 from retinue.contract.json import dumps
-from retinue.contract.question import Question
 from retinue.contract.result import Warned
+from retinue.contract.task import Budget, Question
 from retinue.llm.models import Models
 from retinue.llm.port import Request
 from retinue.llm.scripted import Line, ScriptedModel, use

@@ -5,9 +5,8 @@ import time
 
 import pytest
 
-from retinue.contract.budget import Budget
 from retinue.contract.result import Result
-from retinue.contract.task import Limits
+from retinue.contract.task import Budget, Limits
 from retinue.errors import BudgetExceeded
 from retinue.llm.port import Answered, Request, Response
 from retinue.llm.purse import Purse

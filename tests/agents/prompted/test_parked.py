@@ -8,8 +8,8 @@ from retinue.agents.grants import Grants
 from retinue.agents.prompted.memo import Notes, read_notes, write_notes
 from retinue.agents.registry import Registry
 from retinue.contract.json import dumps, loads
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result, Trace, Usage
+from retinue.contract.task import Answer, Question
 from retinue.engine.inprocess import InProcessEngine
 from retinue.llm.port import Answered, Said, ToolAnswer, ToolAnswers
 from retinue.llm.scripted import ScriptedModel, use

@@ -8,8 +8,8 @@ import pytest
 from retinue.agents.grants import Grants, ToolRule
 from retinue.agents.prompted.using import Using
 from retinue.contract.event import ToolCall
-from retinue.contract.question import Answer, Question
 from retinue.contract.result import Trace
+from retinue.contract.task import Answer, Question
 from retinue.errors import Canceled, MissingFile
 from retinue.llm.port import Answered, ToolAnswer, ToolAnswers, ToolUse
 from retinue.llm.scripted import use

@@ -16,9 +16,8 @@ from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
 from retinue.catalogue.personal_assistant import PersonalAssistant, shipped_domains
 from retinue.catalogue.personal_assistant.domain import Domain, broadcast
-from retinue.contract.budget import Budget
 from retinue.contract.result import Result
-from retinue.contract.task import Context, Limits, Task
+from retinue.contract.task import Budget, Context, Limits, Task
 from retinue.llm.models import Models
 from retinue.llm.port import LanguageModel, Request, Said
 from retinue.llm.scripted import Line, ScriptedModel, use

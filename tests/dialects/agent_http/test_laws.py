@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.contract import json
-from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.result import Result
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 from retinue.dialects import agent_http
 from retinue.dialects.agent_http import wire
 from retinue.dialects.port import Known

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from retinue.contract.correction import Correction
 from retinue.contract.result import Result
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 from retinue.dialects import agent_http
 from retinue.errors import InvalidInput, OutputInvalid
 

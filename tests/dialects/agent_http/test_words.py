@@ -5,12 +5,10 @@ from typing import Any, get_args
 
 import pytest
 
-from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.fault import Fault
-from retinue.contract.question import Question
 from retinue.contract.result import Lifecycle, Outcome, Result
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Question, Task
 from retinue.dialects import agent_http, dialect
 from retinue.dialects.agent_http.wire import OUTCOMES as STATES_OF, STATES
 from retinue.dialects.port import Known

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.contract import json
-from retinue.contract.correction import Correction
-from retinue.contract.question import Question
 from retinue.contract.result import Result
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Question, Task
 from retinue.dialects import markdown_json
 from retinue.dialects.markdown_json import block, wire
 from retinue.dialects.port import Known

@@ -6,9 +6,8 @@ from typing import Any, get_args
 import pytest
 
 from retinue.contract.fault import Fault
-from retinue.contract.question import Question
 from retinue.contract.result import Artifact, Lifecycle, Outcome, Result, Versions, Warned
-from retinue.contract.task import Task
+from retinue.contract.task import Question, Task
 from retinue.dialects import dialect, markdown_json
 from retinue.dialects.markdown_json.wire import ERROR_TYPES, FAULT_CODES
 from retinue.dialects.markdown_json.words import RECOVERIES

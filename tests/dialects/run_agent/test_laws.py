@@ -7,9 +7,8 @@ from typing import Any, cast
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from retinue.contract.correction import Correction
 from retinue.contract.result import Result
-from retinue.contract.task import Context, Task
+from retinue.contract.task import Context, Correction, Task
 from retinue.dialects import run_agent
 from retinue.dialects.run_agent.wire import AgentOutputMinimal, Arguments
 from retinue.errors import InvalidInput, OutputInvalid, ParseError

@@ -5,12 +5,10 @@ from typing import Any, get_args
 
 import pytest
 
-from retinue.contract.correction import Correction
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Loss
-from retinue.contract.question import Question
 from retinue.contract.result import Artifact, Attempt, Lifecycle, Outcome, Result, Trace, Usage, Warned
-from retinue.contract.task import Context, Limits, Task
+from retinue.contract.task import Context, Correction, Limits, Question, Task
 from retinue.dialects import run_agent
 from retinue.dialects.run_agent import Config, ModelOverrides
 from retinue.errors import FaultCode, InvalidInput

@@ -6,12 +6,11 @@ from typing import cast
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from retinue.contract.correction import Correction
 from retinue.contract.event import Checkpoint, Progress
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Level
 from retinue.contract.result import Result
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 from retinue.dialects import dialect, task_signal
 from retinue.dialects.reading import Notes
 from retinue.dialects.task_signal.answer import Sheet, read_answer, read_table, write_answer, write_table

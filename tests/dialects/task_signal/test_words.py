@@ -5,13 +5,11 @@ from typing import get_args
 import pytest
 
 from retinue.agents.load.behaviour import inject
-from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition, Skill, Source
 from retinue.contract.event import Checkpoint, Message, Progress
 from retinue.contract.fault import Fault
-from retinue.contract.question import Question
 from retinue.contract.result import Artifact, Outcome, Result
-from retinue.contract.task import Limits, OutputWish, Task, Thinking
+from retinue.contract.task import Correction, Limits, OutputWish, Question, Task, Thinking
 from retinue.dialects import task_signal
 from retinue.dialects.port import Rendered
 from retinue.dialects.task_signal.wire import CATEGORIES, OUR_CATEGORIES, STATUSES

@@ -7,10 +7,9 @@ from typing import Any, cast
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition, Deprecation, Skill
 from retinue.contract.result import Result
-from retinue.contract.task import Context, Limits, OutputWish, Task
+from retinue.contract.task import Context, Correction, Limits, OutputWish, Task
 from retinue.dialects import tool_use
 from retinue.dialects.tool_use import wire
 from retinue.dialects.tool_use.constraints import read_constraints, write_constraints

@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from retinue.contract.correction import Correction
 from retinue.contract.finding import Loss
 from retinue.contract.result import Result
-from retinue.contract.task import Context, Limits, OutputWish, Task
+from retinue.contract.task import Context, Correction, Limits, OutputWish, Task
 from retinue.dialects import tool_use
 from retinue.errors import InvalidInput, UnknownName
 

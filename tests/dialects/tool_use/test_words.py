@@ -5,12 +5,11 @@ from typing import Any, get_args
 
 import pytest
 
-from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Loss
-from retinue.contract.question import Question
 from retinue.contract.result import Artifact, Outcome, Result, Usage, Warned
+from retinue.contract.task import Correction, Question
 from retinue.dialects import tool_use
 from retinue.dialects.port import Known
 from retinue.dialects.tool_use.wire import ERROR_TYPES, STATUSES

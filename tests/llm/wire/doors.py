@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import pytest
 
-from retinue.contract.tool import ToolSpec
+from retinue.contract.definition import ToolSpec
 from retinue.errors import RetinueError
 from retinue.llm.converse import Conversation, converse
 from retinue.llm.models import Models, ProviderSettings

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
+from retinue.contract.definition import ToolSpec
 from retinue.contract.json import dumps, loads
 from retinue.contract.schema import compile as compiled
-from retinue.contract.tool import ToolSpec
 from retinue.llm.port import Answered, AnswerShape, Request, Said, ToolAnswer, ToolAnswers, ToolUse
 from retinue.llm.provided import Provided
 from tests.llm.wire.doors import ADD, DOORS, KEY, Door, ask, asking, every, run, talk

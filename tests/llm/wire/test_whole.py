@@ -12,7 +12,7 @@ from retinue.contract.definition import Definition, Skill
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Task
-from retinue.engine.outside import Outside
+from retinue.engine.base import Outside
 from retinue.llm.converse import Conversation, converse
 from retinue.llm.models import Models
 from retinue.llm.port import LanguageModel, ToolAnswer, ToolUse

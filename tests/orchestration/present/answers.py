@@ -4,8 +4,8 @@ from typing import Any
 
 from retinue.contract.fault import Fault
 from retinue.contract.plan import Delegation, Dropped, Plan
-from retinue.contract.question import Question
 from retinue.contract.result import Result
+from retinue.contract.task import Question
 from retinue.contract.tokens import counter
 from retinue.orchestration.condense import Savings
 from retinue.orchestration.synthesise import Ended, synthesise

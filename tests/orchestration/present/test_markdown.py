@@ -7,9 +7,8 @@ from hypothesis import given, strategies as st
 from markdown_it import MarkdownIt
 
 from retinue.contract.table import Chart, Column, Series, Table
-from retinue.orchestration.present.blocks import blocks_of
+from retinue.orchestration.present.blocks import as_code, as_line, as_sentences, blocks_of, tame
 from retinue.orchestration.present.markdown import as_markdown
-from retinue.orchestration.present.tamed import as_code, as_line, as_sentences, tame
 from tests.orchestration.present.answers import whole
 
 

@@ -10,22 +10,20 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from retinue.agents.boundary.attempt import Ended, attempt
+from retinue.agents.boundary.bounds import Bound, attempt_bound, call_bound, overspent
 from retinue.agents.boundary.checks import Judged, Readers, broken_plan, judge
 from retinue.agents.boundary.content import render_content
-from retinue.agents.boundary.deadline import Bound, attempt_bound, call_bound
 from retinue.agents.boundary.faults import fault_of, invalid_input, notes_of, output_invalid
 from retinue.agents.boundary.parameters import Given, give, ignored_text
 from retinue.agents.boundary.policy import POLICY, Move, Policy, Stop
 from retinue.agents.boundary.prepared import Agents, Prepared, prepare
-from retinue.agents.boundary.spending import overspent
 from retinue.agents.port import ABSENT, Agent, RunContext
 from retinue.contract import CONTRACT_VERSION
-from retinue.contract.correction import Correction
 from retinue.contract.event import Decision, Finished, Message, Retried, Started, UsageNoted
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Attempt, Outcome, Result, Usage, Versions, Warned
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 from retinue.errors import AccessDenied, Canceled
 from retinue.telemetry import agent_span, attempt_span
 

@@ -9,9 +9,8 @@ from typing import Any, Final, cast
 from pydantic import ValidationError
 
 from retinue.contract.fault import Fault
-from retinue.contract.finding import Finding
+from retinue.contract.finding import Finding, findings_of
 from retinue.contract.model import JsonMapping
-from retinue.contract.refused import findings_of
 from retinue.contract.result import Artifact, Cost, Result, Trace, Usage, Warned
 from retinue.errors import FaultCode, InvalidInput, OutputInvalid, RetinueError
 

@@ -11,9 +11,8 @@ from retinue.agents.port import NAME_GUESSED, Reply
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding, Level
 from retinue.contract.model import DialectName, JsonMapping
-from retinue.contract.question import Question
 from retinue.contract.result import Result, Warned
-from retinue.contract.task import Task
+from retinue.contract.task import Question, Task
 from retinue.errors import OutputInvalid, RetinueError
 
 if TYPE_CHECKING:

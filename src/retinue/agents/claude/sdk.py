@@ -8,8 +8,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final, Protocol, TypeAlias
 
+from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.contract.tool import ToolSpec
 from retinue.errors import NotInstalled
 
 from .command import SERVER

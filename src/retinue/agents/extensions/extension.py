@@ -15,10 +15,10 @@ from typing import Any, Final
 from pydantic_core import to_json, to_jsonable_python
 
 from retinue.agents.python.signature import Signature
+from retinue.contract.definition import ToolSpec
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Trace
-from retinue.contract.tool import ToolSpec
 from retinue.errors import InvalidInput
 
 from .docstring import ToolWords

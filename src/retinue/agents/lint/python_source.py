@@ -18,11 +18,10 @@ from retinue.agents.python.docstring import Docstring, read_docstring
 from retinue.agents.python.options import AgentOptions, SkillOptions
 from retinue.contract import names
 from retinue.contract.definition import Definition, Skill, Source, read_tier
-from retinue.contract.finding import Finding
+from retinue.contract.finding import Finding, findings_of
 from retinue.contract.json import pointer
 from retinue.contract.lint.rules import found
 from retinue.contract.model import JsonMapping
-from retinue.contract.refused import findings_of
 from retinue.contract.version import split_versioned_name
 
 from .annotation import last_name, literal, schema_of

@@ -8,10 +8,9 @@ from pydantic import ValidationError
 
 from retinue.contract import names
 from retinue.contract.definition import Source
-from retinue.contract.finding import Finding, Severity
+from retinue.contract.finding import Finding, Severity, findings_of
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import Model
-from retinue.contract.refused import findings_of
 
 from .document import Document
 

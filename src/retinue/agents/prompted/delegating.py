@@ -11,13 +11,12 @@ from pydantic import ValidationError
 from retinue.agents.grants import Grants
 from retinue.agents.port import RunContext
 from retinue.agents.tool_words import DELEGATE
-from retinue.contract.definition import Definition
+from retinue.contract.definition import Definition, ToolSpec
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Task
-from retinue.contract.tool import ToolSpec
 from retinue.errors import RetinueError, UnknownName
 from retinue.tools.port import Grip, ToolOutput
 

@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from retinue.contract import names
-from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.fault import Fault
 from retinue.contract.json import dumps
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Result, Warned
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 
 from .fence import RULE, fenced, one_line
 

@@ -8,9 +8,8 @@ from typing import cast
 
 from retinue.agents.load.skill import FILES
 from retinue.agents.tool_words import SKILL
-from retinue.contract.definition import Definition
+from retinue.contract.definition import Definition, ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.contract.tool import ToolSpec
 from retinue.tools.port import Grip, ToolOutput
 
 __all__ = ["Skills"]

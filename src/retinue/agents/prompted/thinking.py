@@ -10,8 +10,7 @@ from typing import Final, Protocol, runtime_checkable
 from retinue.contract.definition import Definition
 from retinue.contract.names import fold
 from retinue.contract.task import Task
-from retinue.llm.effort import EFFORT_OF
-from retinue.llm.port import Effort, LanguageModel, Request
+from retinue.llm.port import EFFORT_OF, Effort, LanguageModel, Request
 
 __all__ = ["EFFORTS", "effort_for", "ignored_by"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from retinue.contract.tool import ToolSpec
+from retinue.contract.definition import ToolSpec
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

@@ -13,14 +13,14 @@ from retinue.agents.grants import Grants, Subject, Verdict
 from retinue.agents.port import RunContext
 from retinue.agents.tool_words import DELEGATE
 from retinue.contract import schema
+from retinue.contract.definition import ToolSpec
 from retinue.contract.event import ToolCall
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
-from retinue.contract.question import Question
 from retinue.contract.result import Trace
 from retinue.contract.sanitize import printable
+from retinue.contract.task import Question
 from retinue.contract.text import cut
-from retinue.contract.tool import ToolSpec
 from retinue.errors import AccessDenied, Canceled, DeadlineExceeded, InvalidInput, RetinueError
 from retinue.llm.port import Answered, ToolAnswer, ToolAnswers, ToolUse, Turn
 from retinue.telemetry import Span, tool_span

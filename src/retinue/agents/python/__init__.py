@@ -1,7 +1,6 @@
 """Agents made of Python functions and classes: `@agent`, `@skill`, and the agent they make."""
 
-from .decorate import agent, skill
 from .options import AgentOptions, Choices, FromFacts, SkillOptions
-from .python_agent import PythonAgent
+from .python_agent import PythonAgent, agent, skill
 
 __all__ = ["AgentOptions", "Choices", "FromFacts", "PythonAgent", "SkillOptions", "agent", "skill"]

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from retinue.agents.instruction import instruction_field
 from retinue.contract import names
 from retinue.contract.definition import Definition, Deprecation, Skill, Source, read_tier
+from retinue.contract.finding import as_detail, findings_of, in_short
 from retinue.contract.model import Model
-from retinue.contract.refused import as_detail, findings_of, in_short
 from retinue.errors import InvalidDefinition
 
 from .docstring import read_docstring

@@ -1,42 +1,30 @@
-"""From a function's types to what a skill takes and gives, and from a task's parameters to its arguments.
+"""From a function's types to what a skill takes and gives, from parameters to arguments, from an answer to a `Reply`.
 
-Built at first use: decorating a function costs nothing, and a module full of agents imports quickly.
+Built at first use: decorating a function costs nothing, and a module full of agents imports quickly. Nothing is judged
+here: that is the boundary's work.
 """
 
 import inspect
 import types
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import dataclass, field, make_dataclass, replace
 from functools import cached_property, partial
-from typing import (
-    Annotated,
-    Any,
-    Final,
-    Literal,
-    TypeAlias,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, Final, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import CoreConfig, CoreSchema, SchemaSerializer, core_schema, to_json, to_jsonable_python
 
-from retinue.agents.port import Reply, RunContext
+from retinue.agents.port import ABSENT, Reply, RunContext
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
 from retinue.contract.result import Result
 from retinue.contract.task import Task
-from retinue.errors import InvalidDefinition, InvalidInput
+from retinue.errors import InvalidDefinition, InvalidInput, OutputInvalid
 
-from .answer import Dump
-
-__all__ = ["Signature", "read_signature"]
+__all__ = ["Dump", "Signature", "read_signature", "reply_of", "reply_of_result"]
 
 
 class _Untitled(GenerateJsonSchema):
@@ -146,6 +134,66 @@ _INJECTED: Final[Mapping[object, _Injected]] = {Task: "task", RunContext: "run"}
 _NO_DATA: Final = (Reply, Plan, Result, None, type(None), Any, object, inspect.Signature.empty)
 """What a function may be said to return that says nothing of its data."""
 
+Dump = Callable[[object], object]
+"""Writes a value of the declared type as JSON data."""
+
+
+def reply_of(value: object, *, dump: Dump | None, wire: bool) -> Reply:
+    """Make a reply of whatever came back.
+
+    Args:
+        value: What the function returned.
+        dump: How the declared type is written; None when none was declared.
+        wire: The agent speaks a dialect: its text is still to be read.
+
+    Raises:
+        OutputInvalid: The value holds something JSON cannot say.
+    """
+    match value:
+        case str():
+            return Reply(text=value) if wire else Reply(data=value, content=value)
+        case Reply():
+            # The declared type may stand in a reply too, beside warnings and the like.
+            return replace(value, data=_dumped(value.data, dump)) if isinstance(value.data, BaseModel) else value
+        case Plan():
+            return Reply(plan=value)
+        case Result():
+            return reply_of_result(cast("Result", value))
+        case None if dump is None:
+            return Reply(outcome="success")  # it promises no data: that it returned is its answer
+        case _:
+            return Reply(data=_dumped(value, dump))
+
+
+def reply_of_result(result: Result) -> Reply:
+    """What a result says, as a reply. What only the boundary may stamp (ids, times, attempts, versions) is left out."""
+    facts = {name: getattr(result, name) for name in _SHARED}
+    if result.data is None and "data" not in result.model_fields_set:
+        facts["data"] = ABSENT
+    return Reply(**facts, extras=dict(result.extras) or None)
+
+
+_SHARED: Final = (
+    "artifacts", "completeness", "confidence", "content", "data", "fault", "files_read", "files_written", "outcome",
+    "questions", "reasoning", "traces", "usage", "warnings",
+)  # fmt: skip
+
+
+def _dumped(value: object, dump: Dump | None) -> object:
+    if hasattr(type(value), "__next__"):  # writing it would go on for as long as it does
+        raise OutputInvalid(
+            f"The answer, a `{type(value).__name__}`, is an iterator, and nobody knows where it ends.",
+            hint="Return a list of what it yields.",
+        )
+    try:
+        return dump(value) if dump else to_jsonable_python(value, exclude_none=True)
+    except (TypeError, ValueError, RecursionError) as error:
+        first = str(error).partition("\n")[0]
+        raise OutputInvalid(
+            f"The answer, a `{type(value).__name__}`, cannot be written as JSON: {first}.",
+            hint="Return a pydantic model, a dataclass, or plain lists, dictionaries, texts and numbers.",
+        ) from error
+
 
 @dataclass(frozen=True)
 class Signature:
@@ -210,7 +258,7 @@ class Signature:
         try:
             value: object = self.takes.validate_json(to_json(task.parameters, inf_nan_mode="constants"))
         except ValidationError as error:
-            from retinue.contract.refused import as_detail, findings_of, in_short  # noqa: PLC0415 - most fit
+            from retinue.contract.finding import as_detail, findings_of, in_short  # noqa: PLC0415 - most fit
 
             findings = findings_of(error, rule="parameters/type")
             raise InvalidInput(

@@ -16,10 +16,10 @@ from retinue.agents.remote.mcp_answer import answer_text
 from retinue.agents.remote.mcp_connection import MAX_TOOLS, Connection
 from retinue.agents.remote.mcp_servers import McpServer
 from retinue.contract import schema
+from retinue.contract.definition import ToolSpec
 from retinue.contract.json import dumps, loads
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
-from retinue.contract.tool import ToolSpec
 from retinue.errors import OutputInvalid, RetinueError, TheirError
 from retinue.tools.port import Grip, ToolOutput
 from retinue.tools.web.limit import limited

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from retinue.contract import json, names
-from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Warned
-from retinue.contract.task import Context, Task
+from retinue.contract.task import Context, Correction, Task
 
 from .definition import is_made
 

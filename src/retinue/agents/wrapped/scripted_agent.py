@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from retinue.agents.port import Reply, RunContext
-from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition
 from retinue.contract.model import DialectName, JsonMapping
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 from retinue.errors import InvalidInput
 
 from .asking import Form, request_for

@@ -8,9 +8,8 @@ from typing import Any, Final
 from retinue.agents.load.loaded import Loaded
 from retinue.contract import json as strict
 from retinue.contract.definition import Definition
-from retinue.contract.finding import Loss
+from retinue.contract.finding import Loss, as_detail, in_short
 from retinue.contract.json import JsonValue, pointer
-from retinue.contract.refused import as_detail, in_short
 from retinue.dialects.writing import NO_WORD
 from retinue.errors import InvalidInput
 

@@ -10,11 +10,11 @@ from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._leave import see_allowed
 from retinue.catalogue._report import Report
 from retinue.catalogue._watch import Watch, in_watched_thread
+from retinue.contract.definition import ToolSpec
 from retinue.contract.event import Progress
 from retinue.contract.fault import Fault
 from retinue.contract.result import Usage
 from retinue.contract.task import Task
-from retinue.contract.tool import ToolSpec
 from retinue.errors import InvalidInput
 from retinue.tools.lsp import LANGUAGES, Navigator, Servers, Spot
 from retinue.tools.refactor import Changes

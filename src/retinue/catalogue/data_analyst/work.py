@@ -25,9 +25,8 @@ from retinue.catalogue.data_analyst.profile import profile
 from retinue.catalogue.data_analyst.query import checked_query, with_percentiles
 from retinue.contract.event import Progress
 from retinue.contract.model import Many, Model
-from retinue.contract.question import Question
 from retinue.contract.table_query import Condition, GroupCondition, Grouping, Measure, Ordering, TableQuery
-from retinue.contract.task import Task
+from retinue.contract.task import Question, Task
 from retinue.errors import BudgetExceeded, InvalidInput, YourError
 from retinue.orchestration.reader.tables import TableReading, example_questions, read_table_question
 from retinue.tools.data import Data, kind_of

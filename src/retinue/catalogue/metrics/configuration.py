@@ -8,8 +8,8 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from retinue.catalogue.metrics.periods import period_of_label
+from retinue.contract.finding import as_detail, findings_of, in_short
 from retinue.contract.model import Model, SnakeName
-from retinue.contract.refused import as_detail, findings_of, in_short
 from retinue.errors import InvalidDefinition
 
 __all__ = ["EVERY_PERIOD", "SAMPLE", "Configuration", "MetricDefinition", "SourceSettings", "parse_configuration"]

@@ -15,13 +15,13 @@ from retinue.agents.port import RunContext
 from retinue.agents.prompted.about import subjects
 from retinue.catalogue.personal_assistant.parameters import DomainResult, DomainStatus
 from retinue.catalogue.personal_assistant.route import ToolRequest, only_reads
+from retinue.contract.definition import ToolSpec
 from retinue.contract.event import ToolCall
 from retinue.contract.fault import Fault
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
-from retinue.contract.question import Question
 from retinue.contract.result import Trace
-from retinue.contract.tool import ToolSpec
+from retinue.contract.task import Question
 from retinue.dialects.run_agent import ToolTraceMinimal
 from retinue.engine.blocking import in_thread
 from retinue.errors import AccessDenied, RetinueError

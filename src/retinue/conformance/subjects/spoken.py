@@ -12,12 +12,11 @@ from retinue.agents.local import LocalContext
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
 from retinue.contract import CONTRACT_VERSION
-from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition
 from retinue.contract.fault import Fault
 from retinue.contract.names import fold
 from retinue.contract.result import Result, Versions
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 from retinue.dialects import dialect as dialect_of
 from retinue.dialects.port import Known
 from retinue.errors import RetinueError, UnknownName

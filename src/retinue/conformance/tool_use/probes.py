@@ -10,8 +10,7 @@ from typing import Final
 
 from retinue.conformance.port import Ask, Asking, Probe
 from retinue.conformance.requests import GOOD, HOSTILE, ODD, TOGETHER
-from retinue.contract.correction import Correction
-from retinue.contract.task import Context, Limits, OutputWish, Task
+from retinue.contract.task import Context, Correction, Limits, OutputWish, Task
 from retinue.dialects import tool_use
 
 __all__ = ["PROBES", "UNHEARD_OF"]

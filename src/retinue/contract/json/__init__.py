@@ -7,9 +7,8 @@ try is `repair`, and it only strips what stands around a single whole object.
 
 from ._places import places
 from ._read import loads
-from ._refusal import MAX_BYTES, MAX_DEPTH, Reason
 from ._repair import repair
-from ._value import JsonObject, JsonValue, pointer
+from ._value import MAX_BYTES, MAX_DEPTH, JsonObject, JsonValue, Reason, pointer
 from ._write import dumps
 
 __all__ = [

@@ -8,8 +8,7 @@ from typing import Any, NoReturn, cast
 
 from retinue.contract.text import see_text
 
-from ._refusal import MAX_BYTES, MAX_DEPTH, MAX_DIGITS, Reason, refusal
-from ._value import JsonValue
+from ._value import MAX_BYTES, MAX_DEPTH, MAX_DIGITS, JsonValue, Reason, refusal
 
 __all__ = ["decoded", "loads"]
 

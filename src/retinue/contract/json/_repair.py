@@ -7,8 +7,7 @@ import re
 from typing import Final, cast
 
 from ._read import decoded, loads
-from ._refusal import MAX_BYTES, MAX_DEPTH, Reason, refusal
-from ._value import JsonObject
+from ._value import MAX_BYTES, MAX_DEPTH, JsonObject, Reason, refusal
 
 __all__ = ["next_object", "repair"]
 

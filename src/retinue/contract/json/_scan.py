@@ -8,10 +8,9 @@ import re
 from collections.abc import Callable
 from typing import Final, NoReturn, TypeAlias
 
-from retinue.contract._shown import shown
+from retinue.contract.text import shown
 
-from ._refusal import MAX_DEPTH, MAX_DIGITS, Reason, refusal
-from ._value import pointer
+from ._value import MAX_DEPTH, MAX_DIGITS, Reason, pointer, refusal
 
 __all__ = ["Scanner"]
 

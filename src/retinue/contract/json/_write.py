@@ -8,11 +8,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Final, NoReturn, cast
 
-from retinue.contract._shown import shown
+from retinue.contract.text import shown
 from retinue.errors import InvalidInput
 
-from ._refusal import MAX_BYTES, MAX_DEPTH, MAX_DIGITS
-from ._value import pointer
+from ._value import MAX_BYTES, MAX_DEPTH, MAX_DIGITS, pointer
 
 __all__ = ["dumps"]
 

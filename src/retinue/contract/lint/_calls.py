@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from retinue.contract._shown import shown
 from retinue.contract.definition import CallSite, Source
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.names import fold, nearest
+from retinue.contract.text import shown
 
 from .rules import found
 

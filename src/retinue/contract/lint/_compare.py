@@ -7,12 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from retinue.contract._shown import shown
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold
+from retinue.contract.text import shown
 
 from ._fields import drawn_in, mapping, texts
 from .rules import found

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator
 from typing import Final, cast
 
 from retinue.contract import schema as schemas
-from retinue.contract._shown import shown
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.finding import Finding
 from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold, nearest
+from retinue.contract.text import shown
 from retinue.errors import InvalidDefinition
 
 from ._fields import mapping, resolved, texts

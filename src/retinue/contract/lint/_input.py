@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Final, cast
 
 from retinue.contract import schema as schemas
-from retinue.contract._shown import shown
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
+from retinue.contract.text import shown
 from retinue.errors import InvalidDefinition
 
 from ._fields import Field, fields_of, mapping, parts_of, texts

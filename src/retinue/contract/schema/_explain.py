@@ -9,11 +9,11 @@ from typing import Final, TypeAlias, cast
 
 import jsonschema_rs
 
-from retinue.contract._shown import shown
 from retinue.contract.finding import Finding
 from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
+from retinue.contract.text import shown
 
 __all__ = ["explain"]
 

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, cast
 
-from retinue.contract._shown import shown
 from retinue.contract.finding import Finding
 from retinue.contract.json import MAX_DEPTH, pointer
 from retinue.contract.model import JsonMapping
+from retinue.contract.text import shown
 
 __all__ = ["DRAFTS", "MAX_NODES", "Graph", "Node", "Size", "draft_of", "measure", "purify"]
 

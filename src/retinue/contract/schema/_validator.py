@@ -14,11 +14,11 @@ from typing import Final, NoReturn, TypeAlias, cast
 
 import jsonschema_rs
 
-from retinue.contract._shown import shown
 from retinue.contract.finding import Finding
 from retinue.contract.json import MAX_DEPTH, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
+from retinue.contract.text import shown
 from retinue.errors import InvalidDefinition
 
 from ._defaults import Defaults

@@ -6,10 +6,9 @@ from pydantic import ValidationError
 
 from retinue.contract import json
 from retinue.contract.fault import Fault
-from retinue.contract.finding import Finding
+from retinue.contract.finding import Finding, findings_of
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.model import JsonMapping
-from retinue.contract.refused import findings_of
 from retinue.contract.result import Result
 from retinue.dialects.moments import moment_ns, moment_text
 from retinue.dialects.port import Known, Parsed

@@ -12,11 +12,10 @@ from pydantic import ValidationError
 
 from retinue.contract import json
 from retinue.contract.definition import Definition, Skill
-from retinue.contract.finding import Level
+from retinue.contract.finding import Level, findings_of
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import canonical_name, fold, to_kebab
-from retinue.contract.refused import findings_of
 from retinue.contract.version import Version
 from retinue.dialects.mending import drop_nulls
 from retinue.dialects.port import Parsed, Rendered

@@ -2,9 +2,9 @@
 
 from typing import Any, Final, cast
 
-from retinue.contract.correction import Correction
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
+from retinue.contract.task import Correction
 from retinue.dialects.reading import Notes
 
 from .wire import DataPart, Message, TextPart

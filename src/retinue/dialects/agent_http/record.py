@@ -8,8 +8,8 @@ from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.model import JsonMapping
-from retinue.contract.question import Question
 from retinue.contract.result import Artifact, Lifecycle, Outcome, Result
+from retinue.contract.task import Question
 from retinue.dialects.mending import drop_nulls
 from retinue.dialects.moments import moment_ns
 from retinue.dialects.port import Known, Parsed

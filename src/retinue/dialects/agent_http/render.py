@@ -5,11 +5,10 @@ from typing import Any, Final, cast
 from pydantic import ValidationError
 
 from retinue.contract import json
-from retinue.contract.correction import Correction
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Outcome, Result
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 from retinue.dialects.moments import moment_ns, moment_text
 from retinue.dialects.port import UNNAMED, Rendered
 from retinue.dialects.reading import Notes

@@ -5,11 +5,10 @@ from typing import Any, Final, cast
 from pydantic import ValidationError
 
 from retinue.contract import json
-from retinue.contract.correction import Correction
+from retinue.contract.finding import findings_of
 from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
-from retinue.contract.refused import findings_of
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 from retinue.dialects.port import Known, Parsed
 from retinue.dialects.reading import Notes, refuse
 from retinue.errors import InvalidInput

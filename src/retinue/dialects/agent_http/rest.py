@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from pydantic import ValidationError
 
 from retinue.contract import json
+from retinue.contract.finding import findings_of
 from retinue.contract.json import JsonObject, pointer
 from retinue.contract.model import JsonMapping, Model
-from retinue.contract.refused import findings_of
 
 from .wire import OWN_METADATA, REST
 

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
-from retinue.contract.question import Question
 from retinue.contract.result import Result, Versions, Warned
+from retinue.contract.task import Question
 from retinue.contract.version import is_version
 from retinue.dialects.moments import moment_ns
 from retinue.dialects.port import Known

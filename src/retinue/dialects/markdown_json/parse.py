@@ -5,13 +5,11 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from retinue.contract import json
-from retinue.contract.correction import Correction
-from retinue.contract.finding import Finding, Level
+from retinue.contract.finding import Finding, Level, findings_of
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold
-from retinue.contract.refused import findings_of
 from retinue.contract.result import Result
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 from retinue.contract.text import see_text
 from retinue.dialects.decoding import from_utf8
 from retinue.dialects.port import NOTHING, UNNAMED, Known, Parsed

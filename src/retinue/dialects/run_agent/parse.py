@@ -5,13 +5,12 @@ from typing import Any, Final, cast
 from pydantic import ValidationError
 
 from retinue.contract import json
-from retinue.contract.correction import Correction
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Level
 from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Trace
-from retinue.contract.task import Context, Task
+from retinue.contract.task import Context, Correction, Task
 from retinue.dialects.mending import drop_nulls, read_numbers
 from retinue.dialects.port import NOTHING, Known, Parsed
 from retinue.dialects.reading import Notes, answer_in, object_in, read, refuse

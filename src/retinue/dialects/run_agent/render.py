@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from typing import Any, Final, cast
 
 from retinue.contract import json
-from retinue.contract.correction import Correction
 from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.result import Outcome, Result, Trace
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 from retinue.dialects.port import NOTHING, Rendered
 from retinue.dialects.writing import Losses, form_of
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
-from retinue.contract.question import Question
 from retinue.contract.result import Artifact, Attempt, Lifecycle, Outcome, Warned
+from retinue.contract.task import Question
 from retinue.dialects.shapes import not_null
 
 __all__ = [

@@ -7,10 +7,9 @@ from typing import Any, Final, cast
 from pydantic import ValidationError
 
 from retinue.contract import json
-from retinue.contract.correction import Correction
+from retinue.contract.finding import findings_of, in_short
 from retinue.contract.model import JsonMapping
-from retinue.contract.refused import findings_of, in_short
-from retinue.contract.task import Context, Limits, OutputWish, Task, Thinking
+from retinue.contract.task import Context, Correction, Limits, OutputWish, Task, Thinking
 from retinue.dialects.port import Known
 from retinue.dialects.reading import Notes
 from retinue.dialects.template import TEMPLATE_FIX, template_in, unfilled

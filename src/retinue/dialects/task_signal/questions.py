@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from retinue.contract.question import Question
+from retinue.contract.task import Question
 from retinue.dialects.writing import Losses
 
 from .text import one_line

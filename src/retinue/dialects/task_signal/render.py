@@ -3,9 +3,8 @@
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from retinue.contract import json
-from retinue.contract.correction import Correction
 from retinue.contract.json import pointer
-from retinue.contract.task import Task
+from retinue.contract.task import Correction, Task
 from retinue.dialects.port import NOTHING, Rendered
 from retinue.dialects.writing import Losses, form_of
 

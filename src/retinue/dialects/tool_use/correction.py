@@ -3,10 +3,10 @@
 from typing import Final, cast
 
 from retinue.contract import json
-from retinue.contract.correction import Correction
 from retinue.contract.finding import Level
 from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
+from retinue.contract.task import Correction
 from retinue.dialects.mending import drop_nulls, read_numbers
 from retinue.dialects.port import Parsed, Rendered
 from retinue.dialects.reading import Notes, object_in, read, refuse

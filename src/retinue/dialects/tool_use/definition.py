@@ -11,10 +11,9 @@ from pydantic import ValidationError
 
 from retinue.contract import json, schema
 from retinue.contract.definition import Definition, Deprecation, Skill
-from retinue.contract.finding import Finding, Level, Loss
+from retinue.contract.finding import Finding, Level, Loss, findings_of
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
-from retinue.contract.refused import findings_of
 from retinue.dialects.port import Parsed, Rendered
 from retinue.dialects.reading import Notes, object_in, refuse
 from retinue.dialects.writing import Losses

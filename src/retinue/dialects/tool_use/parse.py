@@ -5,13 +5,11 @@ from typing import TYPE_CHECKING, Final, cast
 from pydantic import ValidationError
 
 from retinue.contract import json
-from retinue.contract.correction import Correction
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Level
 from retinue.contract.json import JsonObject, JsonValue
-from retinue.contract.question import Question
 from retinue.contract.result import Result, Usage
-from retinue.contract.task import Context, OutputWish, Task
+from retinue.contract.task import Context, Correction, OutputWish, Question, Task
 from retinue.dialects.mending import drop_nulls
 from retinue.dialects.port import NOTHING, Known, Parsed
 from retinue.dialects.reading import Notes, answer_in, object_in, read, refuse

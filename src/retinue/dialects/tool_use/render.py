@@ -3,12 +3,11 @@
 from typing import Final, cast
 
 from retinue.contract import json
-from retinue.contract.correction import Correction
 from retinue.contract.fault import Fault
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Usage
-from retinue.contract.task import Context, Limits, Task
+from retinue.contract.task import Context, Correction, Limits, Task
 from retinue.dialects.port import Rendered
 from retinue.dialects.writing import NO_WORD, Losses, form_of
 

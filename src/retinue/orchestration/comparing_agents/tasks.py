@@ -5,10 +5,10 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
 
 from retinue.contract import schema
+from retinue.contract.finding import as_detail, findings_of, in_short
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping, Model, SnakeName
 from retinue.contract.names import fold
-from retinue.contract.refused import as_detail, findings_of, in_short
 from retinue.errors import InvalidDefinition, InvalidInput
 
 __all__ = ["CompareTask", "TaskSet", "read_tasks"]

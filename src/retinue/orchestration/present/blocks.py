@@ -1,19 +1,37 @@
 """An answer as a row of typed blocks: the one form that Markdown, HTML and a terminal are all drawn from.
 
 Pure: it reads the data of a run's result (see `synthesise`) and draws nothing. Text in a block is either `tame`
-Markdown or a plain line; both are foreign, and each medium escapes them in its own way.
+Markdown or a plain line; both are foreign, and each medium escapes them in its own way. How foreign words are made
+harmless, and which places a result cites, is said here too.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Literal, TypeAlias, cast
 
 from retinue.contract.model import JsonMapping
+from retinue.contract.sanitize import escape_inline, printable
 from retinue.contract.table import Chart, Column, Table
 from retinue.orchestration.present.figures import ROWS, Figures, figures_in
-from retinue.orchestration.present.tamed import as_code, as_prose, as_sentences, tame
 
-__all__ = ["Block", "Heading", "Item", "Listing", "Prose", "Sources", "blocks_of"]
+__all__ = [
+    "Block",
+    "Heading",
+    "Item",
+    "Listing",
+    "Prose",
+    "Sources",
+    "as_code",
+    "as_line",
+    "as_prose",
+    "as_sentences",
+    "blocks_of",
+    "place_of",
+    "sources_in",
+    "tame",
+]
 
 _EXAMPLES: Final = 5
 
@@ -187,3 +205,101 @@ def _texts(one: Mapping[str, object], name: str) -> list[str]:
 def _said(one: Mapping[str, object], name: str) -> str:
     found = one.get(name)
     return found if isinstance(found, str) else ""
+
+
+_CODE: Final = re.compile(r"(^```.*?^```[^\n]*$|(?<![\\`])`[^`\n]+`(?!`))", re.DOTALL | re.MULTILINE)
+_MARKUP: Final = re.compile(r"(?<!\\)(\\*+)(<(?=[A-Za-z/!?])|!(?=\[)|\](?=\(\s*(?!https?:|[\w./#-]*\))))")
+_HEADING: Final = re.compile(r"^ {0,3}#{1,6}\s+(?=\S)", re.MULTILINE)
+_UNDERLINE: Final = re.compile(r"^ {0,3}(=+|-{2,})\s*$", re.MULTILINE)
+_LINKING: Final = re.compile(r"\\([:@])")
+_TICKS: Final = re.compile(r"`+")
+
+
+def tame(text: str) -> str:
+    """An agent's own Markdown without what could do more than be read.
+
+    HTML, images and links to anything but the web are shown as text, headings stand below ours, invisible characters
+    are made visible. Code stays as it is.
+    """
+    parts = _CODE.split(printable(text))
+    return "".join(part if place % 2 else _plain(part) for place, part in enumerate(parts)).strip()
+
+
+def as_prose(text: str) -> str:
+    """A sentence with code in backticks, as messages and reasons are, on one line."""
+    return " ".join(tame(text).split())
+
+
+def as_line(text: str) -> str:
+    """Foreign words on one line, escaped, but for what could not be markup anyway; addresses may become links."""
+    return _LINKING.sub(r"\1", escape_inline(printable(text)))
+
+
+def as_code(text: str) -> str:
+    """`text` as code on one line; one that holds backticks stands between more of them than it holds."""
+    line = " ".join(printable(text).split())
+    longest = max((len(run) for run in _TICKS.findall(line)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def as_sentences(*texts: str) -> str:
+    """`texts` as they stand one after the other: tools and agents often leave out the capital and the full stop."""
+    return " ".join(_sentence(text.strip()) for text in texts if text.strip())
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?', '…')) else '.'}"
+
+
+def _plain(text: str) -> str:
+    # A backslash of its own in front would take ours for itself: then it is escaped already, or two of them are none.
+    escaped = _MARKUP.sub(lambda match: match[0] if len(match[1]) % 2 else f"{match[1]}\\{match[2]}", text)
+    return _HEADING.sub("#### ", _UNDERLINE.sub("", escaped))
+
+
+_LISTS: Final = ("citations", "sources", "findings", "evidence", "matches")
+_PLACES: Final = ("source", "path", "file", "url", "sha")
+_LINES: Final = ("line", "line_start", "lines")
+_MOST: Final = 50
+_LONGEST: Final = 300
+
+
+def sources_in(data: object) -> tuple[str, ...]:
+    """The places that `data` cites, each once, in order; at most fifty."""
+    return tuple(islice(dict.fromkeys(islice(_all(data), _MOST * 4)), _MOST))
+
+
+def place_of(item: object) -> str:
+    """The place that one citation names (`path:line`, an address, a commit); empty when it names none."""
+    if isinstance(item, str):
+        return _shown(item)
+    if not isinstance(item, dict):
+        return ""
+    fields = cast("dict[str, object]", item)
+    place = next((fields[name] for name in _PLACES if isinstance(fields.get(name), str) and fields[name]), "")
+    line = next((fields[name] for name in _LINES if isinstance(fields.get(name), int)), None)
+    if not place:
+        return ""
+    has_line = "://" in str(place) or str(place).rpartition(":")[2].isdigit()
+    return _shown(str(place) if line is None or has_line else f"{place}:{line}")
+
+
+def _all(data: object) -> Iterator[str]:
+    if not isinstance(data, dict):
+        return
+    for name in _LISTS:
+        items: object = cast("dict[str, object]", data).get(name)
+        for item in cast("list[object]", items) if isinstance(items, list) else ():
+            if place := _cited(item):
+                yield place
+
+
+def _cited(item: object) -> str:
+    """The place that one entry of a list names. Bare words in it are kinds of sources ("docs", "code"), not places."""
+    return "" if isinstance(item, str) and not any(mark in item for mark in "/.:") else place_of(item)
+
+
+def _shown(text: str) -> str:
+    return " ".join(printable(text).split())[:_LONGEST]

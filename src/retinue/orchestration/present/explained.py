@@ -6,8 +6,7 @@ from typing import Final, cast
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.table import Column, Table
-from retinue.orchestration.present.blocks import Block, Heading, Prose, blocks_of
-from retinue.orchestration.present.tamed import as_code, as_line, as_prose
+from retinue.orchestration.present.blocks import Block, Heading, Prose, as_code, as_line, as_prose, blocks_of
 
 __all__ = ["all_blocks", "explanation_blocks", "how_bound"]
 

@@ -5,9 +5,18 @@ from typing import Final, assert_never
 
 from retinue.contract.sanitize import printable
 from retinue.contract.table import Cell, Chart, Column, Table
-from retinue.orchestration.present.blocks import Block, Heading, Item, Listing, Prose, Sources
+from retinue.orchestration.present.blocks import (
+    Block,
+    Heading,
+    Item,
+    Listing,
+    Prose,
+    Sources,
+    as_code,
+    as_line,
+    as_prose,
+)
 from retinue.orchestration.present.numbers import figure, head_of
-from retinue.orchestration.present.tamed import as_code, as_line, as_prose
 
 __all__ = ["TITLES", "as_markdown", "first_of", "unshown"]
 

@@ -14,8 +14,8 @@ from retinue.contract.definition import Skill
 from retinue.contract.facts import Facts
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Binding
-from retinue.contract.question import Question
 from retinue.contract.schema import compile as compiled
+from retinue.contract.task import Question
 from retinue.errors import InvalidDefinition
 from retinue.orchestration.reader.parameters import NOWHERE, Parameter, Surroundings, parameters_of, takes_text
 from retinue.orchestration.reader.table_call import QUERY_PARTS, table_parameters, takes_query

@@ -17,8 +17,7 @@ from retinue.contract.table_query import (
     TimeUnit,
     Value,
 )
-from retinue.orchestration.reader.table_lexer import Item, name_words
-from retinue.orchestration.reader.table_words import ALIKE, DIMENSIONS, UNIT_SIZES, WEEKDAYS
+from retinue.orchestration.reader.table_lexer import ALIKE, DIMENSIONS, UNIT_SIZES, WEEKDAYS, Item, name_words
 
 __all__ = ["Ambiguity", "Conditions", "Unclear", "flag_value", "is_flag", "usual_unit"]
 

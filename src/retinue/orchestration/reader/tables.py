@@ -1,6 +1,6 @@
 """One grammar for questions about tables: words become a `TableQuery`, or it is said which of them do not.
 
-It knows the facts of the table and the words of `table_words`, and nothing else. `table_lexer` makes each word an item
+It knows the facts of the table and the words of `table_lexer`, and nothing else. `table_lexer` makes each word an item
 with a letter: `C` a column, `v` a value, `n` a number, `D` a day or month, `R` the rows, `f` a figure such as the mean,
 `c` how many, `d` different, `%` a share, `b` by, `u` a unit of time, `<` more than, `>` or more, `B` since or before,
 `~` between, `s` the largest, `m` the most common, `t` top, `p` a percentile, `M` missing, `!` not, `a` and, `o` or,
@@ -31,8 +31,7 @@ from retinue.orchestration.reader.table_conditions import (
     is_flag,
     usual_unit,
 )
-from retinue.orchestration.reader.table_lexer import Item, Lexer, name_words
-from retinue.orchestration.reader.table_words import DIMENSIONS
+from retinue.orchestration.reader.table_lexer import DIMENSIONS, Item, Lexer, name_words
 
 __all__ = ["Ambiguity", "TableReading", "example_questions", "read_table_question"]
 

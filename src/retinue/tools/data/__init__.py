@@ -6,8 +6,17 @@
 
 from retinue.tools.data.connection import literal
 from retinue.tools.data.database import Data
-from retinue.tools.data.names import DATA_SUFFIXES, identifier, kind_of
-from retinue.tools.data.records import Field, FieldType, Kind, Rows, SkippedLine, Source
+from retinue.tools.data.records import (
+    DATA_SUFFIXES,
+    Field,
+    FieldType,
+    Kind,
+    Rows,
+    SkippedLine,
+    Source,
+    identifier,
+    kind_of,
+)
 
 __all__ = [
     "DATA_SUFFIXES",

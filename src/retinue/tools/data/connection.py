@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retinue.contract.table import Cell
 from retinue.errors import AccessDenied, BudgetExceeded, Canceled, InvalidInput, NotInstalled, RetinueError, Unavailable
-from retinue.tools.data.names import identifier
+from retinue.tools.data.records import identifier
 
 if TYPE_CHECKING:
     import duckdb

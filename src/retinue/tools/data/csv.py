@@ -17,13 +17,10 @@ from typing import Final, Literal
 
 from retinue.errors import InvalidInput
 from retinue.tools.data.connection import Connection, literal
-from retinue.tools.data.guess import Guess, guess
-from retinue.tools.data.lines import SKIPPED_SHOWN, Loaded, clipped
-from retinue.tools.data.names import identifier
-from retinue.tools.data.records import SkippedLine
+from retinue.tools.data.guess import Guess, guess, notes_of, settled
+from retinue.tools.data.records import SkippedLine, identifier
 from retinue.tools.data.snapshot import CHUNK
-from retinue.tools.data.text import Text
-from retinue.tools.data.typed import notes_of, settled
+from retinue.tools.data.text import SKIPPED_SHOWN, Loaded, Text, clipped
 
 __all__ = ["Layout", "layout_of", "load"]
 

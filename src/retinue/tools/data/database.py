@@ -14,11 +14,19 @@ from retinue.errors import InvalidInput, ParseError
 from retinue.tools.data import csv
 from retinue.tools.data.answers import answer, type_of
 from retinue.tools.data.connection import Connection
-from retinue.tools.data.lines import Loaded
-from retinue.tools.data.names import DATA_SUFFIXES, identifier, is_packed, kind_of, table_name
-from retinue.tools.data.records import Field, Kind, Rows, Source
+from retinue.tools.data.records import (
+    DATA_SUFFIXES,
+    Field,
+    Kind,
+    Rows,
+    Source,
+    identifier,
+    is_packed,
+    kind_of,
+    table_name,
+)
 from retinue.tools.data.snapshot import Snapshot, take
-from retinue.tools.data.text import Text
+from retinue.tools.data.text import Loaded, Text
 from retinue.tools.workspace import Workspace
 
 __all__ = ["Data"]

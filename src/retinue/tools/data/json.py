@@ -15,12 +15,9 @@ from typing import Final, cast
 
 from retinue.errors import InvalidInput, ParseError
 from retinue.tools.data.connection import Connection, literal
-from retinue.tools.data.guess import guess
-from retinue.tools.data.lines import BLANK, SKIPPED_SHOWN, Loaded, clipped, skipped_lines, table_of_lines
-from retinue.tools.data.names import identifier
-from retinue.tools.data.records import SkippedLine
-from retinue.tools.data.text import Text
-from retinue.tools.data.typed import notes_of, settled, values_of
+from retinue.tools.data.guess import guess, notes_of, settled, values_of
+from retinue.tools.data.records import SkippedLine, identifier
+from retinue.tools.data.text import BLANK, SKIPPED_SHOWN, Loaded, Text, clipped, skipped_lines, table_of_lines
 
 __all__ = ["columns_from", "drop_deep", "is_object", "load", "load_lines"]
 

@@ -17,9 +17,8 @@ from typing import Final
 from retinue.tools.data.connection import Connection, literal
 from retinue.tools.data.formats import FORMATS, PLAIN, Format
 from retinue.tools.data.json import columns_from, drop_deep, is_object
-from retinue.tools.data.lines import BLANK, Loaded, table_of_lines
-from retinue.tools.data.names import identifier
-from retinue.tools.data.text import Text
+from retinue.tools.data.records import identifier
+from retinue.tools.data.text import BLANK, Loaded, Text, table_of_lines
 
 __all__ = ["load"]
 

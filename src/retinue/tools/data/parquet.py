@@ -5,8 +5,8 @@
 
 from retinue.errors import InvalidInput
 from retinue.tools.data.connection import Connection, literal
-from retinue.tools.data.lines import Loaded
 from retinue.tools.data.snapshot import Snapshot
+from retinue.tools.data.text import Loaded
 
 __all__ = ["load"]
 

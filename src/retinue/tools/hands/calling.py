@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from time import time_ns
 from typing import Final, ParamSpec, TypeVar
 
-from retinue.contract.definition import Effect
+from retinue.contract.definition import Effect, ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.contract.tool import ToolSpec
 from retinue.errors import AccessDenied, DeadlineExceeded
 from retinue.tools.port import Grip
 from retinue.tools.workspace import Workspace

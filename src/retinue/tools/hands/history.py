@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.contract.tool import ToolSpec
 from retinue.errors import AccessDenied, InvalidInput, LimitReached
 from retinue.tools.git import Git
 from retinue.tools.git.runner import Runner

@@ -2,8 +2,8 @@
 
 from typing import Final, Literal, assert_never, cast
 
+from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.contract.tool import ToolSpec
 from retinue.tools import grep as searching, tree
 from retinue.tools.hands.calling import fence, fitting, in_time, seconds_left, told
 from retinue.tools.port import Grip, ToolOutput

@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.contract.tool import ToolSpec
 from retinue.errors import InvalidInput, RetinueError
 from retinue.tools import files, paths
 from retinue.tools.encoding import is_binary

@@ -7,9 +7,9 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Final
 
+from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
-from retinue.contract.tool import ToolSpec
 from retinue.errors import AccessDenied, InvalidInput, NotInstalled
 from retinue.tools.hands.calling import fence, seconds_left, told
 from retinue.tools.hands.command import argument_vector

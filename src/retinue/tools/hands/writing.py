@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.contract.tool import ToolSpec
 from retinue.errors import InvalidInput
 from retinue.tools.encoding import decode, is_binary
 from retinue.tools.hands.calling import fence, fitting, in_time, told

@@ -5,8 +5,8 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal, TypeAlias, assert_never, cast
 
+from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.contract.tool import ToolSpec
 from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput
 from retinue.tools.port import Grip, ToolOutput
 from retinue.tools.workspace import Workspace

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
+from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.contract.tool import ToolSpec
 from retinue.errors import UnknownName
 from retinue.tools.memory.entry import MAX_TEXT, Entry, Provenance, Scope
 from retinue.tools.memory.store import Memory

@@ -3,8 +3,8 @@
 import asyncio
 from typing import Final
 
+from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.contract.tool import ToolSpec
 from retinue.errors import AccessDenied
 from retinue.tools.port import Grip, ToolOutput
 from retinue.tools.workspace import Workspace

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
+from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.contract.tool import ToolSpec
 from retinue.tools.port import Grip, ToolOutput
 from retinue.tools.web.client import WebClient
 from retinue.tools.web.limit import limited

@@ -9,7 +9,7 @@ from typing import Final, assert_never, cast
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.table import Cell, Chart, Column, Table
-from retinue.orchestration.present.blocks import Block, Heading, Item, Listing, Prose, Sources
+from retinue.orchestration.present.blocks import Block, Heading, Item, Listing, Prose, Sources, as_sentences, tame
 from retinue.orchestration.present.ending import ending_of
 from retinue.orchestration.present.explained import all_blocks
 from retinue.orchestration.present.figures import ROWS
@@ -19,7 +19,6 @@ from retinue.orchestration.present.html.prose import prose
 from retinue.orchestration.present.html.style import CHART_STYLE, STYLE
 from retinue.orchestration.present.markdown import TITLES, unshown
 from retinue.orchestration.present.numbers import duration, exact, grouped, head_of, is_counted, spent
-from retinue.orchestration.present.tamed import as_sentences, tame
 
 __all__ = ["as_html"]
 

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.contract.tool import ToolSpec
 from retinue.tools.port import Grip, ToolOutput
 from retinue.tools.web.client import WebClient
 from retinue.tools.web.fetch import accessed_date
