@@ -383,6 +383,7 @@ _PEOPLE = """name,class,age,sex,survived,married,joined,skills,year_born,bodywt
         ("how many sailors were hired in 2020", None),
         ("lowest and highest age", [[29, 51, 5]]),
         ("what does bodywt mean", None),
+        ("mean age of the interest", None),  # it ends like a superlative and is none
         ("mean age per class, oldest first", [["3rd", 51, 1], ["1st", pytest.approx(103 / 3), 3], ["2nd", None, 1]]),
     ],
 )

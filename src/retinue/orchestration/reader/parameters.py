@@ -26,6 +26,7 @@ from retinue.tools.workspace import Workspace
 
 __all__ = ["NOWHERE", "FactsReader", "Parameter", "Surroundings", "parameters_of", "surroundings", "takes_text"]
 
+_LOGGER: Final = logging.getLogger(__name__)
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W_]+")
 _REFERENCES: Final = 8
 _PATH_NAMES: Final = frozenset(
@@ -226,9 +227,6 @@ def _at(whole: Mapping[str, object], reference: str) -> JsonMapping:
     for part in reference.removeprefix("#/").split("/"):
         place = cast("JsonMapping", place).get(part) if isinstance(place, dict) else None
     return cast("JsonMapping", place) if isinstance(place, dict) else {}
-
-
-_LOGGER: Final = logging.getLogger(__name__)
 
 
 class FactsReader:

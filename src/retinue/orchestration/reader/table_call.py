@@ -18,7 +18,7 @@ QUERY_PARTS: Final = frozenset(TableQuery.model_fields) - {"limit"}
 """Parameters that only a query fills in; of a limit people speak beside it."""
 
 _FILE: Final = re.compile(r"(?i)[\w/-]\.(?:csv|tsv|json|jsonl|ndjson|parquet|log|txt|xlsx?)\b")
-_DATA: Final = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".log", ".xlsx", ".xls")
+_DATA: Final = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".log")
 _COLUMNS: Final = 60
 _VALUES: Final = 8
 _VALUE: Final = 40

@@ -127,6 +127,7 @@ _ADJECTIVES: Final = (
     ("depth", "deep deepest deeper", "shallow shallowest"),
     ("width", "wide widest wider", "narrow narrowest"),
     ("precipitation rain rainfall", "wet wettest rainiest", "dry driest"),
+    ("wind force magnitude", "strong stronger strongest", "weak weaker weakest"),
     ("wind", "windy windiest", "calm calmest"),
 )
 ALIKE: Final = tuple(frozenset(nouns.split()) for nouns, *_ in _ADJECTIVES)
@@ -381,8 +382,6 @@ class Lexer:
             yield 2, Item(following, "s", DIMENSIONS[following][0][1])
         elif first == "how" and following in DIMENSIONS and (columns := self._measured(following)):
             yield 2, Item(following, "C", columns=columns)
-        elif first.endswith("est") and len(first) > _LONGEST - 2 and first not in self._by_word:
-            yield 1, Item(tokens[at], "s", "max")
         elif first.endswith(("n't", "n\u2019t")):
             yield 1, Item(tokens[at], "!")
 

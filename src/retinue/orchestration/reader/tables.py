@@ -3,10 +3,10 @@
 It knows the facts of the table and the words of `table_lexer`, and nothing else. `table_lexer` makes each word an item
 with a letter: `C` a column, `v` a value, `n` a number, `D` a day or month, `R` the rows, `f` a figure such as the mean,
 `c` how many, `d` different, `%` a share, `b` by, `u` a unit of time, `<` more than, `>` or more, `B` since or before,
-`~` between, `s` the largest, `m` the most common, `t` top, `p` a percentile, `M` missing, `!` not, `a` and, `o` or,
-`V` versus, `K` compare, `O` sorted by, `A` ascending, `T` a trend, `w` which, `l` list, `i` is, `x` what names nothing.
-The rules are patterns over these letters, tried in order; what one has used becomes a dot. Every word must be used or
-mean nothing: a figure that leaves one out would be of something else.
+`~` between, `s` the largest, `m` the most common, `t` top, `p` a percentile, `M` missing, `h` contains, `!` not, `a`
+and, `o` or, `V` versus, `K` compare, `O` sorted by, `A` ascending, `T` a trend, `w` which, `l` list, `i` is, `x` what
+names nothing. The rules are patterns over these letters, tried in order; what one has used becomes a dot. Every word
+must be used or mean nothing: a figure that leaves one out would be of something else.
 """
 
 import re
@@ -174,7 +174,7 @@ class _Parser(Conditions):
 
     def _firsts(self) -> None:
         """Read "wettest month first", "best first"."""
-        for match in self.find(r",?(?P<s>s)?[CuR]?t$"):  # "wettest month first"
+        for match in self.find(r",?(?P<s>s)?[CuR]?t$"):
             if self.items[-1].text.casefold() == "first":
                 end = self.items[match.start("s")].detail if match["s"] else "max"
                 self.order = Ordering(descending=end not in ("min", "least"))
@@ -281,8 +281,8 @@ class _Parser(Conditions):
 
     def _heads(self) -> None:
         """Read "medals per country": what names no number is counted."""
-        for match in self.find(r"(?<![^,])(?P<c>C)(?=b[Cu])"):
-            if not self.is_kind(self.item(match, "c"), "number", "boolean") and match.start() == 0:
+        for match in self.find(r"^(?P<c>C)(?=b[Cu])"):
+            if not self.is_kind(self.item(match, "c"), "number", "boolean"):
                 self.use_all(match)
                 self.measures.append(Measure(function="count"))
 
