@@ -14,7 +14,7 @@ from pydantic import BaseModel
 import retinue
 from bench.table import Row, median_of
 from retinue.agents.boundary import Boundary
-from retinue.agents.boundary.sound import plain_copy
+from retinue.agents.boundary.sound import json_copy
 from retinue.agents.local import LocalContext
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.python import agent
@@ -149,10 +149,10 @@ def validation() -> tuple[float, int]:
     def work() -> float:
         began = time.perf_counter()
         for _ in range(CALLS):
-            assert gives.accepts(plain_copy(RESULT), bounded=True)
+            assert gives.is_valid(json_copy(RESULT), bounded=True)
         return (time.perf_counter() - began) / CALLS * 1e6
 
-    return median_of(7, work), len(json.dumps(plain_copy(RESULT)))
+    return median_of(7, work), len(json.dumps(json_copy(RESULT)))
 
 
 def plain_call() -> float:

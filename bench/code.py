@@ -15,7 +15,7 @@ from bench.table import Row
 from retinue.agents.local import LocalContext
 from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor
 from retinue.contract.task import Task
-from retinue.tools.lsp import Navigator, Servers
+from retinue.tools.lsp import Navigator, LanguageServerPool
 from retinue.tools.outline import outline_of
 from retinue.tools.workspace import Workspace
 
@@ -61,7 +61,7 @@ def measure() -> list[Row]:
 
 async def _first(folder: Path) -> float:
     began = time.perf_counter_ns()
-    async with Servers() as servers:
+    async with LanguageServerPool() as servers:
         navigator = Navigator(servers, Workspace(folder))
         await navigator.hover(await navigator.find("step30", path="shop/part30.py"))
         took = time.perf_counter_ns() - began
@@ -69,7 +69,7 @@ async def _first(folder: Path) -> float:
 
 
 async def _warm(folder: Path) -> list[Row]:
-    async with Servers() as servers:
+    async with LanguageServerPool() as servers:
         navigator = Navigator(servers, Workspace(folder))
         spot = await navigator.find("step30", path="shop/part30.py")
         asked: dict[str, Callable[[], Awaitable[object]]] = {

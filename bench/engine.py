@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.table import Row, median_of
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
-from retinue.engine.base import Scope
+from retinue.engine.base import WorkflowScope
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 
@@ -25,7 +25,7 @@ async def nothing() -> Result:
     return DONE
 
 
-async def flow(scope: Scope, payload: JsonMapping) -> Result:
+async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
     """Start all steps at once and wait for all of them."""
     count: int = payload["steps"]
     names = [f"s{number}" for number in range(count)]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.prose import SUBSYSTEMS, Chance
 from bench.table import Row, median_of
-from retinue.agents.lint import gather, lint_tree
+from retinue.agents.lint import collect_files, lint_tree
 
 __all__ = ["measure"]
 
@@ -35,7 +35,7 @@ def measure() -> list[Row]:
 
 def _seconds(folder: Path) -> float:
     start = time.perf_counter()
-    linted = lint_tree(gather([folder]))
+    linted = lint_tree(collect_files([folder]))
     spent = time.perf_counter() - start
     if not linted.names:
         raise RuntimeError("lint found nothing to judge")

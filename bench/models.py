@@ -32,11 +32,11 @@ from retinue.contract.task import Task
 from retinue.engine.inprocess import InProcessEngine
 from retinue.llm.converse import converse
 from retinue.llm.models import Models
-from retinue.llm.port import Request, Said, ToolAnswer, ToolUse
-from retinue.llm.provided import Provided
+from retinue.llm.port import Request, UserMessage, ToolResult, ToolCall
+from retinue.llm.provided import PydanticAIModel
 from retinue.orchestration.orchestrator import workflows
-from retinue.orchestration.order import RUN_PLAN, Order
-from retinue.tools.port import Grip, ToolOutput
+from retinue.orchestration.order import RUN_PLAN, RunRequest
+from retinue.tools.port import ToolContext, ToolOutput
 
 __all__ = ["CROWDS", "WrongAnswer", "measure"]
 
@@ -133,13 +133,13 @@ def _their_graph() -> Callable[[int], Awaitable[None]]:
 
 # The subjects: ours, from the bare loop up to orchestrations.
 
-_MODEL: Final = Provided(FunctionModel(_said, stream_function=_streamed), name="scripted:function")
+_MODEL: Final = PydanticAIModel(FunctionModel(_said, stream_function=_streamed), name="scripted:function")
 
 
 class _Add:
     spec = _SPEC
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:  # noqa: ARG002 - the port gives it
+    async def use(self, arguments: JsonMapping, grip: ToolContext, /) -> ToolOutput:  # noqa: ARG002 - the port gives it
         return ToolOutput(str(arguments["left"] + arguments["right"]))
 
 
@@ -156,13 +156,13 @@ def _ours() -> PromptedAgent:
 
 
 async def _our_loop(*, streamed: bool = False) -> None:
-    async def use(wanted: ToolUse) -> ToolAnswer:
+    async def use(wanted: ToolCall) -> ToolResult:
         numbers: Any = wanted.arguments
-        return ToolAnswer(wanted.id, wanted.name, str(numbers["left"] + numbers["right"]))
+        return ToolResult(wanted.id, wanted.name, str(numbers["left"] + numbers["right"]))
 
-    request = Request((Said(_QUESTION),), instructions=_INSTRUCTIONS, tools=(_SPEC,))
+    request = Request((UserMessage(_QUESTION),), instructions=_INSTRUCTIONS, tools=(_SPEC,))
     heard: list[str] = []
-    _see((await converse(_MODEL, request, use=use, hear=heard.append if streamed else None)).text)
+    _see((await converse(_MODEL, request, call_tool=use, on_text=heard.append if streamed else None)).text)
 
 
 async def _our_streamed_loop() -> None:
@@ -187,7 +187,7 @@ def _payload(branches: int) -> JsonMapping:
     nodes = [
         Delegation(id=f"b{number}", agent="adder", skill="answer", instruction=_QUESTION) for number in range(branches)
     ]
-    return Order(plan=Plan(nodes=tuple(nodes)), answer="collected").to_json()
+    return RunRequest(plan=Plan(nodes=tuple(nodes)), answer="collected").to_json()
 
 
 async def _orchestrated(engine: InProcessEngine, payload: JsonMapping, branches: int) -> None:

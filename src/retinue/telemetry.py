@@ -83,7 +83,7 @@ class Span:
         if self._span is not None:
             from opentelemetry import context, trace  # noqa: PLC0415 - loaded already: there is a span
 
-            self._mark: Token[Span] = _inside.set(self)
+            self._mark: Token[Span] = _current_span.set(self)
             self._token: Token[Context] = context.attach(trace.set_span_in_context(self._span))
         return self
 
@@ -96,7 +96,7 @@ class Span:
             self.fail(_code_of(error))
         self._span.end()
         try:
-            _inside.reset(self._mark)
+            _current_span.reset(self._mark)
         except ValueError:  # a coroutine that was thrown out is closed in the context of whoever does that
             return
         context.detach(self._token)
@@ -137,36 +137,36 @@ class Span:
 
 _NO_SPAN: Final = Span(None)
 
-_inside: Final[ContextVar[Span]] = ContextVar("retinue_span")
+_current_span: Final[ContextVar[Span]] = ContextVar("retinue_span")
 """Tells whether a span is left in the context in which it was entered."""
 
 
 def run_span(run: str) -> Span:
     """A run of a plan, or a child run."""
-    return _started("invoke_workflow", "", {_RUN: run})
+    return _start_span("invoke_workflow", "", {_RUN: run})
 
 
 def agent_span(agent: str, skill: str | None, *, run: str, step: str, version: str | None = None) -> Span:
     """One agent asked for one thing, all its attempts together: the step of a run, or a call inside one."""
-    facts = {_AGENT: agent, _AGENT_VERSION: version, _SKILL: skill, _RUN: run, _STEP: step}
-    return _started("invoke_agent", agent, facts)
+    values = {_AGENT: agent, _AGENT_VERSION: version, _SKILL: skill, _RUN: run, _STEP: step}
+    return _start_span("invoke_agent", agent, values)
 
 
 def attempt_span(number: int) -> Span:
     """One attempt of an agent."""
-    return _started("attempt", "", {_ATTEMPT: number})
+    return _start_span("attempt", "", {_ATTEMPT: number})
 
 
 def model_span(model: str) -> Span:
     """One request to `model`, named as `provider:model`."""
     provider, name = _split(_clean(model))
-    return _started("chat", name, {_PROVIDER: _PROVIDERS.get(provider, provider), _REQUEST_MODEL: name})
+    return _start_span("chat", name, {_PROVIDER: _PROVIDERS.get(provider, provider), _REQUEST_MODEL: name})
 
 
 def tool_span(tool: str, call: str = "") -> Span:
     """One use of a tool, the question whether it may be used included."""
     tool = _clean(tool)
-    return _started("execute_tool", tool, {_TOOL: tool, _TOOL_CALL: _clean(call)})
+    return _start_span("execute_tool", tool, {_TOOL: tool, _TOOL_CALL: _clean(call)})
 
 
 def child_environment() -> dict[str, str]:
@@ -181,17 +181,17 @@ def child_environment() -> dict[str, str]:
     return {"TRACEPARENT": f"00-{span.trace_id:032x}-{span.span_id:016x}-{span.trace_flags:02x}"}
 
 
-def _started(operation: str, about: str, facts: Mapping[str, str | int | None]) -> Span:
+def _start_span(operation: str, subject: str, values: Mapping[str, str | int | None]) -> Span:
     # Whoever sets a provider up has loaded the API before. To load it only to find none takes 25 ms.
     if "opentelemetry.trace" not in sys.modules:
         return _NO_SPAN
     from opentelemetry.trace import SpanKind  # noqa: PLC0415 - an extra, loaded already
 
-    known = {name: value for name, value in facts.items() if value}
+    attributes = {name: value for name, value in values.items() if value}
     if operation != "attempt":  # the conventions have no name for it
-        known[_OPERATION] = operation
+        attributes[_OPERATION] = operation
     kind = SpanKind.CLIENT if operation == "chat" else SpanKind.INTERNAL
-    span = _tracer().start_span(f"{operation} {about}".rstrip(), kind=kind, attributes=known)
+    span = _tracer().start_span(f"{operation} {subject}".rstrip(), kind=kind, attributes=attributes)
     # Without a provider, and without a span of somebody else's around, there is nothing to hand down.
     return Span(span) if span.get_span_context().is_valid else _NO_SPAN
 

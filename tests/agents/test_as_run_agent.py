@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from pydantic import Field
 
 import retinue
-from retinue.agents.apart import apart
+from retinue.agents.apart import in_context_copy
 from retinue.agents.as_run_agent import RunAgent, as_run_agent
 from retinue.agents.module import ModuleAgent, load_module
 from retinue.agents.port import Reply, RunContext
@@ -287,7 +287,7 @@ def test_a_call_apart_sees_the_context_and_leaves_nothing_in_it() -> None:
 
     async def main() -> tuple[str, str]:
         variable.set("outside")
-        return await apart(call()), variable.get()
+        return await in_context_copy(call()), variable.get()
 
     assert asyncio.run(main()) == ("outsideinside", "outside")
 
@@ -306,12 +306,12 @@ def test_what_is_thrown_into_a_call_apart_arrives() -> None:
             seen.append("left")
 
     async def main() -> None:
-        task = asyncio.ensure_future(_awaiting(apart(call())))
+        task = asyncio.ensure_future(_awaiting(in_context_copy(call())))
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        closed = _awaiting(apart(call()))
+        closed = _awaiting(in_context_copy(call()))
         closed.send(None)
         closed.close()
 

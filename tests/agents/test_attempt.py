@@ -63,7 +63,7 @@ def test_whatever_is_raised_is_a_value(error: BaseException, waits: bool) -> Non
 
     ended = tried(fail)
     assert ended.error is error
-    assert not ended.late
+    assert not ended.timed_out
     assert not ended.canceled
 
 
@@ -85,7 +85,7 @@ def test_what_cannot_be_waited_for_is_refused_in_the_code_that_gave_it() -> None
 
 def test_a_hanging_agent_is_stopped() -> None:
     ended = tried(nothing)
-    assert ended.late
+    assert ended.timed_out
     assert not ended.closed
     assert isinstance(ended.error, asyncio.CancelledError)
 
@@ -99,7 +99,7 @@ def test_what_is_handed_back_in_the_grace_period_is_kept() -> None:
         return "half"
 
     ended = tried(tidy)
-    assert ended.late
+    assert ended.timed_out
     assert ended.reply == "half"
     assert ended.error is None
 
@@ -119,7 +119,7 @@ def test_an_agent_that_swallows_its_cancellation_is_closed(inside: str) -> None:
                     group.create_task(swallow())
 
     ended = tried(stubborn)
-    assert ended.late
+    assert ended.timed_out
     assert ended.closed
 
 
@@ -133,7 +133,7 @@ def test_an_agent_that_cannot_even_be_closed_is_left() -> None:
         await asyncio.sleep(100)
 
     ended = tried(undying)
-    assert ended.late
+    assert ended.timed_out
     assert ended.closed
     assert isinstance(ended.error, RuntimeError)
 
@@ -152,7 +152,7 @@ def test_time_outs_of_the_agents_own_work_as_ever() -> None:
 
     ended = tried(careful, seconds=10)
     assert ended.reply == ["timed out"] * 3
-    assert not ended.late
+    assert not ended.timed_out
 
 
 def test_failures_of_futures_reach_the_agent() -> None:
@@ -193,7 +193,7 @@ def test_a_cancellation_beats_a_deadline_that_passed_meanwhile() -> None:
 
     ended = asyncio.run(main())
     assert ended.canceled
-    assert not ended.late
+    assert not ended.timed_out
 
 
 def test_blocking_is_measured() -> None:
@@ -205,7 +205,7 @@ def test_blocking_is_measured() -> None:
     ended = tried(block)
     assert ended.reply == 7
     assert ended.blocked_ns >= 30_000_000
-    assert not ended.late
+    assert not ended.timed_out
 
 
 def test_ctrl_c_is_not_the_agents_doing() -> None:

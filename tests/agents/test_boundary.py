@@ -10,7 +10,7 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.boundary.policy import Policy
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.registry import Registry
-from retinue.contract.event import Decision, Finished, Message, Started
+from retinue.contract.event import Decision, NodeFinished, Message, NodeStarted
 from retinue.contract.fault import Fault
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Budget, Context, Correction, Limits, OutputWish, Task
@@ -51,7 +51,7 @@ def test_a_good_answer_becomes_a_whole_result() -> None:
         "retries": 0,
         "extras": {},
     }  # fmt: skip
-    assert bodies(run) == [Started("counter", "count", ""), Finished(result)]
+    assert bodies(run) == [NodeStarted("counter", "count", ""), NodeFinished(result)]
     assert Result.model_validate_json(result.to_json_text()) == result
 
 
@@ -67,7 +67,7 @@ def test_an_unknown_agent_is_a_result_that_lists_who_there_is() -> None:
     assert fault.suggestions[0] == "counter"
     assert "weaver" in fault.suggestions
     assert (result.agent, result.outcome, fault.failed_at) == ("countr", "error", "resolve")
-    assert [type(body) for body in bodies(run)] == [Started, Finished]
+    assert [type(body) for body in bodies(run)] == [NodeStarted, NodeFinished]
 
 
 @pytest.mark.row("C26", "K30")

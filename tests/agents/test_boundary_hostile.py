@@ -9,7 +9,7 @@ import pytest
 from retinue.agents.boundary.policy import Policy
 from retinue.agents.local import LocalContext
 from retinue.agents.port import Reply, RunContext
-from retinue.contract.event import Finished, Message
+from retinue.contract.event import NodeFinished, Message
 from retinue.contract.fault import Fault
 from retinue.contract.result import Result
 from retinue.contract.task import Limits, Task
@@ -222,7 +222,7 @@ def test_a_cancellation_passes_and_what_there_is_has_been_emitted(leaves: dict[s
 
     run = context()
     asyncio.run(canceled(Scripted(wait, skills=(skill(timeout_s=10.0),)), run))
-    (result,) = [body.result for body in bodies(run) if isinstance(body, Finished)]
+    (result,) = [body.result for body in bodies(run) if isinstance(body, NodeFinished)]
     assert (result.outcome, result.data) == ("canceled", leaves)
     assert fault_of(result, "canceled")
     assert len(result.attempts) == 1
@@ -247,7 +247,7 @@ def test_a_cancellation_while_it_waits_to_try_again_passes_too() -> None:
 
     run = asyncio.run(main())
     last = bodies(run)[-1]
-    assert isinstance(last, Finished)
+    assert isinstance(last, NodeFinished)
     assert last.result.outcome == "canceled"
     assert [attempt.fault and attempt.fault.code for attempt in last.result.attempts] == ["network_error"]
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from retinue.agents.boundary.policy import Policy
 from retinue.agents.port import ABSENT, Reply, RunContext
 from retinue.contract import json, schema
-from retinue.contract.event import Finished, UsageNoted
+from retinue.contract.event import NodeFinished, UsageReported
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Level
 from retinue.contract.model import JsonMapping
@@ -225,7 +225,7 @@ def test_claims_arrive_as_they_were_made() -> None:
     assert (result.usage, result.confidence, result.completeness) == (reply.usage, 1.0, 90)
     assert (result.files_read, result.reasoning, result.extras["k"]) == (("a.md",), "because", [1])
     assert result.attempts[0].usage == reply.usage
-    assert UsageNoted(Usage(tokens_in=3)) in bodies(run)
+    assert UsageReported(Usage(tokens_in=3)) in bodies(run)
 
 
 @pytest.mark.row("C5")
@@ -351,7 +351,7 @@ def test_a_question_ends_as_input_required() -> None:
     run, question = context(), Question(id="q", text="Which file?", parameter="text")
     result = answered(Reply(questions=(question,)), run=run)
     assert (result.lifecycle, result.outcome, result.questions) == ("input_required", None, (question,))
-    assert isinstance(bodies(run)[-1], Finished)
+    assert isinstance(bodies(run)[-1], NodeFinished)
     assert findings(answered(Reply(data={"words": "x"}, questions=(question,)))) == ["/data/words"]
 
 
@@ -360,7 +360,7 @@ def test_a_plan_is_handed_on_by_an_agent_that_composes_and_by_no_other() -> None
     result = answered(Reply(plan=plan), run=run, composes=True)
     assert (result.lifecycle, result.outcome) == ("working", None)
     assert Plan.model_validate_json(json.dumps(result.extras["plan"])) == plan
-    assert not any(isinstance(body, Finished) for body in bodies(run))
+    assert not any(isinstance(body, NodeFinished) for body in bodies(run))
     assert findings(answered(Reply(plan=plan))) == [""]
     assert findings(answered(Reply(plan="walk"), composes=True)) == [""]  # pyright: ignore[reportArgumentType] - garbage
 
@@ -487,14 +487,14 @@ def test_no_reply_escapes_and_none_succeeds_that_breaks_its_schema(
         or result.outcome in {"rejected", "canceled"}
     )
     if result.useful:
-        assert schema.compile(FREE.output_schema or {}).accepts(result.data)
+        assert schema.compile(FREE.output_schema or {}).is_valid(result.data)
 
 
 @given(text=st.text() | st.sampled_from(["{}", "[]", '{"words": 2}', 'x {"words": 3} y', '{"words": -1}']))
 def test_no_text_escapes_and_none_succeeds_that_breaks_its_schema(text: str) -> None:
     result = answered(Reply(text=text))
     assert result.native == text
-    assert result.useful == schema.compile(GIVES).accepts(result.data)
+    assert result.useful == schema.compile(GIVES).is_valid(result.data)
 
 
 @given(value=ANYTHING | st.text())

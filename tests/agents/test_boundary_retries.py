@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from retinue.agents.port import Reply
-from retinue.contract.event import Decision, Finished, Retried, Started
+from retinue.contract.event import Decision, NodeFinished, AttemptRetried, NodeStarted
 from retinue.contract.fault import Fault
 from retinue.contract.result import Cost, Result, Usage, UsagePart
 from retinue.contract.task import Limits
@@ -44,7 +44,7 @@ def test_an_invalid_answer_is_asked_for_again_with_precise_findings() -> None:
     assert "integer" in correction.hint
     assert "breaks its contract" in correction.message
     assert (correction.retry_count, correction.max_retries, correction.previous) == (1, 2, {"words": "two"})
-    assert [type(body) for body in bodies(run)] == [Started, Retried, Finished]
+    assert [type(body) for body in bodies(run)] == [NodeStarted, AttemptRetried, NodeFinished]
     assert [event.attempt for event in run.events] == [0, 1, 2]
 
 
@@ -114,7 +114,7 @@ def test_what_may_pass_is_tried_again_after_one_and_two_seconds(error: Exception
     result = asyncio.run(ask(agent, run=run))
     assert (result.outcome, result.retries, clock.waits) == ("success", 2, [1.0, 2.0])
     assert [correction for _, correction, _ in agent.seen] == [None] * 3
-    assert [body.wait_s for body in bodies(run) if isinstance(body, Retried)] == [1.0, 2.0]
+    assert [body.wait_s for body in bodies(run) if isinstance(body, AttemptRetried)] == [1.0, 2.0]
     assert result.duration_ns == 3 * SECOND
 
 

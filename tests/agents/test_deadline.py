@@ -3,17 +3,17 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.boundary.bounds import Bound, attempt_bound, call_bound
+from retinue.agents.boundary.bounds import TimeLimit, attempt_time_limit, call_time_limit
 from retinue.contract.task import Limits
 from tests.agents.scripted import SECOND, START, task
 
 
 def bound_of(
     *, limits: Limits | None = None, run: int | None = None, skill: float | None = None, default: float = 120.0
-) -> Bound:
+) -> TimeLimit:
     request = task(limits=limits or Limits())
-    call = call_bound(request, run_deadline_ns=run, started_ns=START)
-    return attempt_bound(call, request, now_ns=START, skill_timeout_s=skill, default_timeout_s=default)
+    call = call_time_limit(request, run_deadline_ns=run, started_ns=START)
+    return attempt_time_limit(call, request, now_ns=START, skill_timeout_s=skill, default_timeout_s=default)
 
 
 @pytest.mark.row("C21")
@@ -27,35 +27,35 @@ def bound_of(
     ],
 )
 def test_the_tightest_bound_wins_and_is_named(name: str, limits: Limits, run: int, skill: float) -> None:
-    assert bound_of(limits=limits, run=run, skill=skill) == Bound(name, START + 10 * SECOND)
+    assert bound_of(limits=limits, run=run, skill=skill) == TimeLimit(name, START + 10 * SECOND)
 
 
 @pytest.mark.row("C21")
 def test_the_default_applies_where_nobody_says_anything_and_beside_the_run() -> None:
-    assert bound_of() == Bound("policy.timeout_s", START + 120 * SECOND)
-    assert bound_of(run=START + 500 * SECOND) == Bound("policy.timeout_s", START + 120 * SECOND)
-    assert bound_of(run=START + 50 * SECOND) == Bound("run.budget.timeout_s", START + 50 * SECOND)
+    assert bound_of() == TimeLimit("policy.timeout_s", START + 120 * SECOND)
+    assert bound_of(run=START + 500 * SECOND) == TimeLimit("policy.timeout_s", START + 120 * SECOND)
+    assert bound_of(run=START + 50 * SECOND) == TimeLimit("run.budget.timeout_s", START + 50 * SECOND)
 
 
 def test_who_asks_for_more_than_the_default_gets_it() -> None:
-    assert bound_of(limits=Limits(timeout_s=900.0)) == Bound("task.limits.timeout_s", START + 900 * SECOND)
-    assert bound_of(skill=900.0) == Bound("skill.timeout_s", START + 900 * SECOND)
+    assert bound_of(limits=Limits(timeout_s=900.0)) == TimeLimit("task.limits.timeout_s", START + 900 * SECOND)
+    assert bound_of(skill=900.0) == TimeLimit("skill.timeout_s", START + 900 * SECOND)
 
 
 @pytest.mark.row("C21")
 def test_the_error_says_which_bound_it_was() -> None:
-    error = Bound("skill.timeout_s", START).error("counter", seconds=2.5)
+    error = TimeLimit("skill.timeout_s", START).error("counter", seconds=2.5)
     assert error.message == "`counter` did not end within 2.5 s (`skill.timeout_s`)."
-    assert "within 1 s" in Bound("skill.timeout_s", START).error("counter", seconds=0.998).message
-    assert "within 0.003 s" in Bound("skill.timeout_s", START).error("counter", seconds=0.003).message
+    assert "within 1 s" in TimeLimit("skill.timeout_s", START).error("counter", seconds=0.998).message
+    assert "within 0.003 s" in TimeLimit("skill.timeout_s", START).error("counter", seconds=0.003).message
     assert error.detail == {"bound": "skill.timeout_s", "seconds": 2.5}
     assert error.retryable
     assert "skill.timeout_s" in error.hint
-    assert "not called" in Bound("run.budget.timeout_s", START).error("counter").message
+    assert "not called" in TimeLimit("run.budget.timeout_s", START).error("counter").message
 
 
 @given(seconds=st.floats(min_value=0, exclude_min=True, allow_nan=False, allow_infinity=False))
 def test_no_number_of_seconds_is_too_large(seconds: float) -> None:
     bound = bound_of(limits=Limits(timeout_s=seconds))
     assert bound.at_ns >= START
-    assert 0 <= bound.left_s(START) <= seconds * (1 + 1e-9) + 1e-9
+    assert 0 <= bound.remaining_s(START) <= seconds * (1 + 1e-9) + 1e-9

@@ -109,14 +109,14 @@ def test_a_workspace_is_fenced_by_every_rule_of_the_chain(tmp_path: Path) -> Non
     for name in (".env", "a.txt", "b.txt", "c.txt"):
         (tmp_path / name).write_text(name)
     whole = Workspace(tmp_path)
-    assert ALL.fenced(whole) is whole
-    assert Grants(rules=(ToolRule("deny", "write", ".env"), ToolRule("allow", "read"))).fenced(whole) is whole
+    assert ALL.restrict_workspace(whole) is whole
+    assert Grants(rules=(ToolRule("deny", "write", ".env"), ToolRule("allow", "read"))).restrict_workspace(whole) is whole
     user = Grants(rules=(ToolRule("deny", "read", ".env"), ToolRule("ask", "read", f"/{tmp_path}/a.txt")))
-    view = Grants(rules=(ToolRule("ask", "read", "b.txt"),)).within(user).fenced(whole)
+    view = Grants(rules=(ToolRule("ask", "read", "b.txt"),)).within(user).restrict_workspace(whole)
     assert [view.readable(name) for name in (".env", "a.txt", "b.txt", "c.txt")] == [False, False, False, True]
     with pytest.raises(AccessDenied, match=r"the rule deny `read\(\.env\)`"):
         view.read_text(".env")
-    assert Grants(rules=(ToolRule("deny", "*"),)).fenced(whole).readable("c.txt") is False
+    assert Grants(rules=(ToolRule("deny", "*"),)).restrict_workspace(whole).readable("c.txt") is False
 
 
 NAMED = st.lists(st.sampled_from(["a", "b", ".env", "deep"]), min_size=1, max_size=3).map("/".join)

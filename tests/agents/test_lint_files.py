@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.agents.lint import files as files_module, gather
+from retinue.agents.lint import files as files_module, collect_files
 from retinue.agents.lint.files import kind_of
 from retinue.errors import InvalidInput, MissingFile
 from tests.agents.trees import lint, markdown, put, tool
@@ -60,7 +60,7 @@ def test_files_come_sorted_and_each_once(tmp_path: Path) -> None:
     first = put(tmp_path / "agents" / "a.md", markdown("a"))
     put(tmp_path / "agents" / "b.md", markdown("b"))
     (tmp_path / "agents" / "link.md").symlink_to(first)
-    names = [file.path.name for file in gather([tmp_path, first, tmp_path / "agents"])]
+    names = [file.path.name for file in collect_files([tmp_path, first, tmp_path / "agents"])]
     assert names == ["a.md", "b.md"]
 
 
@@ -68,30 +68,30 @@ def test_hidden_and_foreign_folders_are_not_entered(tmp_path: Path) -> None:
     for folder in (".git", "node_modules", "__pycache__", ".venv"):
         put(tmp_path / folder / "agents" / "a.md", markdown("a"))
     put(tmp_path / ".retinue" / "agents" / "b.md", markdown("b"))
-    assert [file.path.name for file in gather([tmp_path])] == ["b.md"]
+    assert [file.path.name for file in collect_files([tmp_path])] == ["b.md"]
 
 
 def test_a_file_named_by_itself_is_taken_at_its_word(tmp_path: Path) -> None:
     for name, kind in (("a.md", "agent"), ("b.json", "json"), ("c.py", "python"), ("SKILL.md", "skill")):
-        (file,) = gather([put(tmp_path / name, "x")])
+        (file,) = collect_files([put(tmp_path / name, "x")])
         assert file.kind == kind
 
 
 def test_what_is_not_there_or_no_definition_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MissingFile):
-        gather([tmp_path / "gone"])
+        collect_files([tmp_path / "gone"])
     with pytest.raises(InvalidInput, match="is not a definition"):
-        gather([put(tmp_path / "a.txt", "x")])
+        collect_files([put(tmp_path / "a.txt", "x")])
 
 
 def test_more_definitions_than_anybody_reads_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files_module, "MAX_FILES", 1)
     put(tmp_path / "agents" / "a.md", markdown("a"))
     put(tmp_path / "README.md", "**Agent:** a")
-    assert len(gather([tmp_path])) == 2
+    assert len(collect_files([tmp_path])) == 2
     put(tmp_path / "agents" / "b.md", markdown("b"))
     with pytest.raises(InvalidInput, match="more than 1 definitions"):
-        gather([tmp_path])
+        collect_files([tmp_path])
 
 
 def test_what_cannot_be_read_is_a_finding_where_a_definition_was_meant(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from retinue.agents.lint.places import Places
+from retinue.agents.lint.places import SourceMap
 from retinue.contract import json
 from retinue.contract.definition import Source
 from retinue.contract.finding import Finding
@@ -31,18 +31,18 @@ FIRST, SECOND = Source(file="a.json", line=2, column=1), Source(file="a.json", l
 def test_a_definition_is_found_as_its_file_spells_it(
     path: str, source: Source, own: str, place: tuple[int, int]
 ) -> None:
-    places = Places(lambda: json.places(LIST), listed=True)
+    places = SourceMap(lambda: json.source_map(LIST), is_list=True)
     assert places.find(path, source=source) == (own, place)
 
 
 def test_a_finding_gets_its_place_once() -> None:
-    places = Places.of({"": (1, 1), "/name": (4, 2)})
+    places = SourceMap.of({"": (1, 1), "/name": (4, 2)})
     finding = Finding(rule="definition/name", message="m", path="/name", fix="f", severity="info")
-    placed = places.placed(finding, file="x.json")
+    placed = places.with_position(finding, file="x.json")
     assert (placed.file, placed.line, placed.column, placed.path, placed.severity) == ("x.json", 4, 2, "/name", "info")
-    assert places.placed(placed, file="y.json") is placed
+    assert places.with_position(placed, file="y.json") is placed
 
 
 def test_what_no_place_is_known_of_stands_where_the_definition_begins() -> None:
-    assert Places.of({}).find("/name", source=SECOND) == ("", (3, 1))
-    assert Places.of({}).find("/name") == ("", (1, 1))
+    assert SourceMap.of({}).find("/name", source=SECOND) == ("", (3, 1))
+    assert SourceMap.of({}).find("/name") == ("", (1, 1))

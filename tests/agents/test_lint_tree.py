@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.agents.lint import at_revision, gather, in_folder, lint_tree
+from retinue.agents.lint import definitions_at_revision, collect_files, definitions_in_folder, lint_tree
 from retinue.contract.definition import Definition, Skill
 from retinue.errors import MissingFile, UnknownName
 from tests.agents.trees import DESCRIPTION, lint, markdown, put, said, tool
@@ -136,7 +136,7 @@ def test_ready_made_agents_may_be_called(tmp_path: Path) -> None:
     skill = Skill(name="answer", description="Answers.", input_schema={"type": "object"})
     ready = Definition(name="data_analyst", description="Answers.", skills=(skill,))
     assert [each.rule for each in lint(tmp_path, only=["call"])] == ["call/agent"]
-    found = lint_tree(gather([tmp_path]), catalogue=[ready]).findings
+    found = lint_tree(collect_files([tmp_path]), catalogue=[ready]).findings
     assert [each.rule for each in found if each.rule.startswith("call")] == ["call/operation"]
 
 
@@ -288,7 +288,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def changed(paths: list[Path], revision: str = "HEAD") -> list[tuple[str, int, str, str]]:
-    found = lint_tree(gather(paths), earlier=at_revision(paths, revision)).findings
+    found = lint_tree(collect_files(paths), earlier=definitions_at_revision(paths, revision)).findings
     return [
         (Path(each.file or "").name, each.line or 0, each.severity, each.rule)
         for each in found
@@ -339,7 +339,7 @@ def test_a_field_that_is_new_may_be_optional(repository: Path) -> None:
     }
     put(tree / "agents" / "w.json", grown)
     assert [each.rule for each in lint(tree, only=["input/optional"])] == ["input/optional"]
-    found = lint_tree(gather([tree]), earlier=at_revision([tree], "HEAD")).findings
+    found = lint_tree(collect_files([tree]), earlier=definitions_at_revision([tree], "HEAD")).findings
     assert [each.rule for each in found if each.rule.startswith(("compat", "input/opt"))] == []
 
 
@@ -362,20 +362,20 @@ def test_a_folder_can_be_what_was_before(tmp_path: Path) -> None:
     put(old / "agents" / "w.json", tool())
     put(old / "agents" / "x.json", tool(name="x"))
     put(new / "agents" / "w.json", tool(version="0.9"))
-    found = lint_tree(gather([new]), earlier=in_folder(new, old)).findings
+    found = lint_tree(collect_files([new]), earlier=definitions_in_folder(new, old)).findings
     assert [(Path(each.file or "").name, each.rule) for each in found if each.rule.startswith("compat")] == [
         ("w.json", "compatibility/version"), ("x.json", "compatibility/agent-removed"),
     ]  # fmt: skip
     with pytest.raises(MissingFile):
-        in_folder(new, tmp_path / "nowhere")
+        definitions_in_folder(new, tmp_path / "nowhere")
 
 
 def test_a_revision_that_is_none_and_a_folder_without_history_are_refused(repository: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownName):
-        at_revision([repository], "nonsense")
+        definitions_at_revision([repository], "nonsense")
     put(tmp_path / "plain" / "w.json", tool())
     with pytest.raises(MissingFile):
-        at_revision([tmp_path / "plain"], "HEAD")
+        definitions_at_revision([tmp_path / "plain"], "HEAD")
 
 
 def test_a_schema_that_is_none_and_json_that_is_no_object_say_nothing_of_examples(tmp_path: Path) -> None:

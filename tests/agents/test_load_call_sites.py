@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.load.call_sites import call_sites
+from retinue.agents.load.call_sites import find_call_sites
 from retinue.contract.definition import CallSite
 
 COMMAND = """---
@@ -38,12 +38,12 @@ Afterwards run `/git:sync`.
 
 
 def said(text: str) -> list[tuple[str, str]]:
-    return [(call.form, call.agent) for call in call_sites(text, file="x.md")]
+    return [(call.form, call.agent) for call in find_call_sites(text, file="x.md")]
 
 
 @pytest.mark.row("K23", "C27", "H9")
 def test_every_way_to_call_is_found_where_it_stands() -> None:
-    calls = call_sites(COMMAND, file="check.md")
+    calls = find_call_sites(COMMAND, file="check.md")
     found = [(c.form, c.agent, c.skill, c.target, c.source.line, c.source.column) for c in calls]
     assert found == [
         ("block", "ticket-analyzer", "story-deep", "STORY-0001.2.3", 7, 1),
@@ -82,7 +82,7 @@ def test_placeholders_prose_and_paths_call_nobody(text: str) -> None:
 
 def test_what_is_still_to_be_done_is_no_call() -> None:
     text = "- [ ] `/review` comes later\n- [x] `/deploy` is there\n"
-    assert [call.agent for call in call_sites(text, file="ROADMAP.md")] == ["/deploy"]
+    assert [call.agent for call in find_call_sites(text, file="ROADMAP.md")] == ["/deploy"]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_spellings_of_a_call(text: str, expected: tuple[str, str]) -> None:
 @given(st.text(st.sampled_from(list("*Agent: Oprtin`/\n\r{}<>-abc.md")) | st.characters(), max_size=200))
 def test_any_text_is_read_and_every_call_has_its_place(text: str) -> None:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    for call in call_sites(text, file="x.md"):
+    for call in find_call_sites(text, file="x.md"):
         assert isinstance(call, CallSite)
         assert call.source.line is not None
         assert call.source.column is not None
@@ -116,4 +116,4 @@ def test_any_text_is_read_and_every_call_has_its_place(text: str) -> None:
     "piece", ["**Agent:** ", "**Agent:**\n", "read ", "`/a:", "- ", ".claude/agents/a/", "subagent_type "]
 )
 def test_no_text_takes_longer_than_its_length(piece: str) -> None:
-    assert len(call_sites(piece * 20_000, file="x.md")) <= 20_000
+    assert len(find_call_sites(piece * 20_000, file="x.md")) <= 20_000

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.agents.load.a2a_card import EXTENSION, card_version, load_a2a_card
-from retinue.agents.load.a2a_old import upgraded
+from retinue.agents.load.a2a_old import upgrade_card
 from retinue.agents.load.definition import TASK_SCHEMA
 from retinue.agents.load.described import ELSEWHERE
 from retinue.agents.load.kinds import kind_of
-from retinue.agents.load.loaded import Loaded
+from retinue.agents.load.loaded import LoadedAgents
 from retinue.contract.definition import Definition, Deprecation
 from retinue.contract.json import JsonObject
 from retinue.contract.task import Task
@@ -61,11 +61,11 @@ OLD: dict[str, Any] = {
 }
 
 
-def load(card: object) -> Loaded:
+def load(card: object) -> LoadedAgents:
     return load_a2a_card(json.dumps(card).encode(), file="card.json")
 
 
-def definition_of(loaded: Loaded) -> Definition:
+def definition_of(loaded: LoadedAgents) -> Definition:
     (agent,) = loaded.agents
     return agent.definition
 
@@ -113,7 +113,7 @@ def test_a_card_of_yesterday_is_read_in_the_words_of_today() -> None:
 @given(st.dictionaries(st.sampled_from([*OLD, "x"]), json_values))
 def test_any_old_card_is_upgraded_and_left_as_it_was(card: JsonObject) -> None:
     before = json.dumps(card)
-    new = upgraded(card)
+    new = upgrade_card(card)
     assert isinstance(new["supportedInterfaces"], list)
     assert json.dumps(card) == before
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.load import Loaded, load_markdown
+from retinue.agents.load import LoadedAgents, load_markdown
 from retinue.agents.load.command import load_command
 from retinue.agents.load.skill import load_skill
 from retinue.contract.finding import Finding
@@ -13,18 +13,18 @@ from retinue.contract.finding import Finding
 BODY = "You judge stories.\n"
 
 
-def load(front: str) -> Loaded:
+def load(front: str) -> LoadedAgents:
     return load_markdown(f"---\n{front}\n---\n{BODY}".encode(), file=".claude/agents/judge.md")
 
 
-def only_warning(loaded: Loaded) -> Finding:
+def only_warning(loaded: LoadedAgents) -> Finding:
     assert len(loaded.agents) == 1
     (warning,) = [each for each in loaded.findings if each.severity == "warning"]
     assert warning.rule == "load/unquoted-colon"
     return warning
 
 
-def description_of(loaded: Loaded) -> str:
+def description_of(loaded: LoadedAgents) -> str:
     (agent,) = loaded.agents
     return agent.definition.description
 

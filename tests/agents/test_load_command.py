@@ -5,8 +5,8 @@ from typing import Any, cast
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.load import NEEDS_MODEL, Loaded, load_command
-from retinue.agents.load.arguments import Taken, arguments_of
+from retinue.agents.load import NEEDS_MODEL, LoadedAgents, load_command
+from retinue.agents.load.arguments import CommandArguments, parse_arguments
 from retinue.agents.load.command import command_name
 from retinue.contract import schema
 from retinue.contract.definition import Definition
@@ -14,11 +14,11 @@ from retinue.contract.definition import Definition
 FILE = ".claude/commands/git/sync.md"
 
 
-def load(text: str, *, file: str = FILE) -> Loaded:
+def load(text: str, *, file: str = FILE) -> LoadedAgents:
     return load_command(text.encode(), file=file)
 
 
-def definition_of(loaded: Loaded) -> Definition:
+def definition_of(loaded: LoadedAgents) -> Definition:
     (agent,) = loaded.agents
     return agent.definition
 
@@ -135,7 +135,7 @@ def test_a_broken_command_gives_no_agent(text: str, message: str) -> None:
 # What it takes.
 
 
-def properties(taken: Taken) -> dict[str, Any]:
+def properties(taken: CommandArguments) -> dict[str, Any]:
     return cast("dict[str, Any]", taken.schema["properties"])
 
 
@@ -163,23 +163,23 @@ def test_everything_that_follows_is_one_free_text() -> None:
     ],
 )
 def test_the_hint_and_the_body_say_what_it_takes(hint: str, body: str, names: list[str], required: list[str]) -> None:
-    taken = arguments_of(hint, body)
+    taken = parse_arguments(hint, body)
     assert taken.schema["required"] == required
     assert list(properties(taken)) == names
 
 
 def test_a_choice_of_words_is_typed() -> None:
-    taken = arguments_of("[staging|production]", "deploy to $ARGUMENTS")
+    taken = parse_arguments("[staging|production]", "deploy to $ARGUMENTS")
     assert properties(taken)["arguments"]["enum"] == ["staging", "production"]
     assert taken.free is None
-    assert arguments_of("<staging|production>", "deploy to $1").free is None
-    assert arguments_of("<place>", "deploy to $1").free == "place"
+    assert parse_arguments("<staging|production>", "deploy to $1").free is None
+    assert parse_arguments("<place>", "deploy to $1").free == "place"
 
 
 @given(st.text(st.sampled_from(list("<>[]|-= abc$123")), max_size=30), st.text(max_size=50))
 def test_any_hint_gives_a_schema_that_holds(hint: str, body: str) -> None:
-    taken = arguments_of(hint, body)
-    assert [found for found in schema.findings_in(taken.schema) if found.severity == "error"] == []
+    taken = parse_arguments(hint, body)
+    assert [found for found in schema.check_schema(taken.schema) if found.severity == "error"] == []
     assert taken.free is None or taken.free in properties(taken)
 
 
@@ -195,4 +195,4 @@ def test_any_bytes_give_an_agent_or_an_error(data: bytes) -> None:
 @pytest.mark.parametrize("piece", ["!`", "@a/", "$ARGUMENTS ", "$1 ", "<a> ", "a|b|"])
 def test_no_text_takes_longer_than_its_length(piece: str) -> None:
     assert load(piece * 20_000).agents
-    arguments_of(piece * 20_000, piece * 20_000)
+    parse_arguments(piece * 20_000, piece * 20_000)

@@ -7,7 +7,7 @@ import pytest
 from retinue.agents.definition_files import load_file
 from retinue.agents.discover import discover
 from retinue.agents.load import NEEDS_MODEL
-from retinue.agents.load.gather import gather
+from retinue.agents.load.gather import find_definition_files
 from retinue.agents.load.kinds import Kind, kind_of
 from retinue.agents.places import files_beside
 from retinue.agents.registry import Registry
@@ -151,8 +151,8 @@ def test_definitions_are_gathered_from_a_folder_of_anything(tmp_path: Path) -> N
     put(tmp_path, ".git/agents/g.md")
     put(tmp_path, "node_modules/agents/h.md")
     put(tmp_path, "agents/i.txt")
-    assert gather(tmp_path) == tuple(sorted(expected))
-    assert gather(tmp_path / ".claude/agents") == (expected[0],)
+    assert find_definition_files(tmp_path) == tuple(sorted(expected))
+    assert find_definition_files(tmp_path / ".claude/agents") == (expected[0],)
 
 
 def test_too_many_definitions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,4 +160,4 @@ def test_too_many_definitions_are_refused(tmp_path: Path, monkeypatch: pytest.Mo
     put(tmp_path, "agents/a.md")
     put(tmp_path, "agents/b.md")
     with pytest.raises(InvalidInput, match="more than 1 definitions"):
-        gather(tmp_path)
+        find_definition_files(tmp_path)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.load import NEEDS_MODEL, Loaded, load_json
+from retinue.agents.load import NEEDS_MODEL, LoadedAgents, load_json
 from retinue.agents.load.json import read_json
 from retinue.contract import schema
 from retinue.contract.finding import Finding
@@ -27,11 +27,11 @@ RESEARCHER: dict[str, Any] = {
 }
 
 
-def load(value: object, *, indent: int | None = 1) -> Loaded:
+def load(value: object, *, indent: int | None = 1) -> LoadedAgents:
     return load_json(json.dumps(value, indent=indent).encode(), file="agents/x.json")
 
 
-def only_error(loaded: Loaded) -> Finding:
+def only_error(loaded: LoadedAgents) -> Finding:
     (error,) = loaded.errors
     return error
 
@@ -277,7 +277,7 @@ def test_who_follows_instructions_asks_a_model_unless_the_file_says_otherwise() 
     listed = {"name": "one", "description": "Does one.", "input_schema": {"type": "object"}}
     value = {**RESEARCHER, "skills": [listed, {**listed, "name": "two", "thinks": "never"}]}
     (agent,) = load(value).agents
-    assert [agent.definition.thinks(name) for name in ("one", "two", "three", None)] == [True, False, False, True]
+    assert [agent.definition.uses_model(name) for name in ("one", "two", "three", None)] == [True, False, False, True]
     error = only_error(load({**RESEARCHER, "thinks": "perhaps"}))
     assert (error.rule, error.path) == ("load/value", "/thinks")
 
@@ -323,7 +323,7 @@ def test_arbitrary_values_are_findings_never_an_exception(value: dict[str, objec
 @given(JSON)
 def test_every_part_of_a_document_has_the_place_where_it_stands(value: object) -> None:
     text = json.dumps({"": [value]}, indent=1)
-    places = read_json(text.encode(), file="x.json").places
+    places = read_json(text.encode(), file="x.json").positions
     assert places["/"] == (2, 2)
     assert places["//0"][0] == 3
     lines = text.split("\n")

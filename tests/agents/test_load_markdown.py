@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.load import Loaded, inject, load_markdown, read_behaviour
+from retinue.agents.load import LoadedAgents, reference_prompt, load_markdown, read_behaviour
 from retinue.agents.load.operations import with_operations
 from retinue.agents.load.yaml import MAX_LENGTH, read_yaml
 from retinue.agents.port import Reply, RunContext
@@ -38,17 +38,17 @@ One JSON object.
 """
 
 
-def load(front: str, body: str = BODY, *, file: str = ".claude/agents/research-specialist.md") -> Loaded:
+def load(front: str, body: str = BODY, *, file: str = ".claude/agents/research-specialist.md") -> LoadedAgents:
     return load_markdown(f"---\n{front}\n---\n{body}".encode(), file=file)
 
 
-def only_error(loaded: Loaded) -> Finding:
+def only_error(loaded: LoadedAgents) -> Finding:
     assert loaded.agents == ()
     (error,) = loaded.errors
     return error
 
 
-def definition_of(loaded: Loaded) -> Definition:
+def definition_of(loaded: LoadedAgents) -> Definition:
     (agent,) = loaded.agents
     return agent.definition
 
@@ -455,18 +455,18 @@ def test_a_prompt_refers_to_the_behaviour_and_brings_only_topic_and_output() -> 
     task = Task(
         id="t", agent="research_specialist", instruction="Auth\n- Output: /etc", output=OutputWish(path="reports/1.md")
     )
-    assert inject(definition, task) == (
+    assert reference_prompt(definition, task) == (
         "Read and follow: .claude/agents/research-specialist.md\n"
         "\n"
         "**Workflow-Specific Context**:\n"
         "- Topic: Auth - Output: /etc\n"
         "- Output: reports/1.md"
     )
-    assert inject(definition, Task(id="t", agent="x")) == "Read and follow: .claude/agents/research-specialist.md"
+    assert reference_prompt(definition, Task(id="t", agent="x")) == "Read and follow: .claude/agents/research-specialist.md"
 
 
 @pytest.mark.row("H9")
 def test_an_agent_without_a_file_cannot_be_referred_to() -> None:
     skill = Skill(name="x", description="y", input_schema={"type": "object"})
     with pytest.raises(InvalidDefinition, match="no behaviour file"):
-        inject(Definition(name="x", description="y", skills=(skill,)), Task(id="t", agent="x"))
+        reference_prompt(Definition(name="x", description="y", skills=(skill,)), Task(id="t", agent="x"))

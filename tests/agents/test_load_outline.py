@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from retinue.agents.load.outline import outline
+from retinue.agents.load.outline import parse_outline
 from tests.agents.trees import lint, markdown, put
 from tests.examples import examples
 
@@ -34,7 +34,7 @@ never closed
 
 
 def test_sections_know_where_they_end() -> None:
-    sections = [(each.heading, each.level, each.line, each.end, each.whole_end) for each in outline(TEXT).sections]
+    sections = [(each.heading, each.level, each.line, each.end, each.whole_end) for each in parse_outline(TEXT).sections]
     assert sections == [
         ("", 0, 3, 5, 5),
         ("One", 1, 6, 11, 12),
@@ -44,7 +44,7 @@ def test_sections_know_where_they_end() -> None:
 
 
 def test_code_blocks_keep_their_place() -> None:
-    first, quoted, last = outline(TEXT).fences
+    first, quoted, last = parse_outline(TEXT).code_blocks
     assert (first.kind, first.line, first.column, first.text) == ("json", 9, 1, '{"a": 1,\n "b": 2}')
     assert first.place(first.text.index('"b"')) == (10, 2)
     assert (quoted.kind, quoted.line, quoted.column, quoted.text) == ("py", 15, 3, "# no heading\nx = 1")
@@ -53,7 +53,7 @@ def test_code_blocks_keep_their_place() -> None:
 
 
 def test_prose_is_what_is_no_code_and_no_front_matter() -> None:
-    read = outline(TEXT)
+    read = parse_outline(TEXT)
     assert [number for number, _ in read.prose()] == [4, 5, 6, 7, 12, 13]
     assert read.section_at(1).level == 0
     assert read.section_at(12).heading == "Two"
@@ -62,8 +62,8 @@ def test_prose_is_what_is_no_code_and_no_front_matter() -> None:
 
 
 def test_a_front_matter_without_end_is_text() -> None:
-    assert outline("---\nname: x\n").body == 1
-    assert outline("").lines == ("",)
+    assert parse_outline("---\nname: x\n").body == 1
+    assert parse_outline("").lines == ("",)
 
 
 @settings(max_examples=examples(200))
@@ -73,7 +73,7 @@ def test_a_front_matter_without_end_is_text() -> None:
     )
 )
 def test_every_line_is_in_exactly_one_section(lines: list[str]) -> None:
-    read = outline("\n".join(lines))
+    read = parse_outline("\n".join(lines))
     covered = [number for each in read.sections for number in range(max(each.line, read.body), each.end + 1)]
     assert covered == list(range(read.body, len(read.lines) + 1))
     assert all(each.end <= each.whole_end <= len(read.lines) for each in read.sections)
@@ -82,8 +82,8 @@ def test_every_line_is_in_exactly_one_section(lines: list[str]) -> None:
 @settings(max_examples=examples(100))
 @given(st.text(max_size=300))
 def test_any_text_has_an_outline(text: str) -> None:
-    read = outline(text)
-    for fence in read.fences:
+    read = parse_outline(text)
+    for fence in read.code_blocks:
         assert fence.place(0) == (fence.line, fence.column)
 
 

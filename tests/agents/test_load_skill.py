@@ -3,27 +3,27 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.load import NEEDS_MODEL, Loaded, load_skill
+from retinue.agents.load import NEEDS_MODEL, LoadedAgents, load_skill
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding
 
 FILE = ".claude/skills/pdf-processing/SKILL.md"
 
 
-def load(front: str, body: str = "Do it with care.\n", *, file: str = FILE, files: tuple[str, ...] = ()) -> Loaded:
+def load(front: str, body: str = "Do it with care.\n", *, file: str = FILE, files: tuple[str, ...] = ()) -> LoadedAgents:
     return load_skill(f"---\n{front}\n---\n\n{body}".encode(), file=file, files=files)
 
 
-def definition_of(loaded: Loaded) -> Definition:
+def definition_of(loaded: LoadedAgents) -> Definition:
     (agent,) = loaded.agents
     return agent.definition
 
 
-def rules(loaded: Loaded) -> list[tuple[str, str, int | None]]:
+def rules(loaded: LoadedAgents) -> list[tuple[str, str, int | None]]:
     return [(finding.rule, finding.severity, finding.line) for finding in loaded.findings]
 
 
-def only_error(loaded: Loaded) -> Finding:
+def only_error(loaded: LoadedAgents) -> Finding:
     assert loaded.agents == ()
     (error,) = loaded.errors
     return error

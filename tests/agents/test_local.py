@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from retinue.agents.local import LocalContext, call
 from retinue.agents.python import agent
-from retinue.contract.event import Answered, Asked
+from retinue.contract.event import QuestionAnswered, QuestionAsked
 from retinue.contract.result import Result
 from retinue.contract.task import Answer, Question
 from retinue.errors import AccessDenied, DeadlineExceeded
@@ -110,7 +110,7 @@ def test_nobody_there_means_no_answer_and_no_approval() -> None:
     assert asyncio.run(run.ask(question)) is None
     denied = Answer(question_id="a", value=False, by="policy")
     assert asyncio.run(run.ask(approval)) == denied
-    assert bodies(run) == [Asked(question), Asked(approval), Answered(denied)]
+    assert bodies(run) == [QuestionAsked(question), QuestionAsked(approval), QuestionAnswered(denied)]
     assert [event.sequence for event in run.events] == [1, 2, 3]
 
 

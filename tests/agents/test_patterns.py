@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from retinue.agents.patterns import matches, normal_path, speaks_of
+from retinue.agents.patterns import matches, normal_path, rule_covers
 from tests.examples import examples
 
 
@@ -75,11 +75,11 @@ def test_an_address_fits_by_its_host(pattern: str, address: str, fits: bool) -> 
 
 
 def test_a_rule_about_reading_speaks_of_searching_too_when_it_is_meant_widely() -> None:
-    assert speaks_of("read", "grep", widely=True)
-    assert not speaks_of("read", "grep", widely=False)
-    assert speaks_of("edit", "write", widely=True)
-    assert speaks_of("mcp__github__*", "mcp__github__list", widely=False)
-    assert not speaks_of("read", "web_fetch", widely=True)
+    assert rule_covers("read", "grep", widely=True)
+    assert not rule_covers("read", "grep", widely=False)
+    assert rule_covers("edit", "write", widely=True)
+    assert rule_covers("mcp__github__*", "mcp__github__list", widely=False)
+    assert not rule_covers("read", "web_fetch", widely=True)
 
 
 @settings(max_examples=examples(100))

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.boundary.policy import POLICY, RULES, Again, Policy, Rule, Stop
+from retinue.agents.boundary.policy import POLICY, RULES, Retry, Policy, Rule, Stop
 from retinue.contract.fault import Fault
 from retinue.errors import FaultCode
 
@@ -39,7 +39,7 @@ def test_each_code_has_its_line_in_the_table(code: FaultCode, action: str, retri
 @pytest.mark.row("C6", "A13")
 def test_an_invalid_output_is_corrected_twice_and_then_no_more() -> None:
     moves = [POLICY.next_move(fault("output_invalid"), retries=retries) for retries in range(3)]
-    assert moves[:2] == [Again(corrects=True)] * 2
+    assert moves[:2] == [Retry(corrects=True)] * 2
     assert moves[2] == Stop("3 of 3 attempts are used up", exhausted=True)
 
 
@@ -47,23 +47,23 @@ def test_an_invalid_output_is_corrected_twice_and_then_no_more() -> None:
 def test_waits_double_from_one_second() -> None:
     moves = [POLICY.next_move(fault(), retries=retries, limit=4) for retries in range(5)]
     assert moves == [
-        Again(1.0),
-        Again(2.0),
-        Again(4.0),
-        Again(8.0),
+        Retry(1.0),
+        Retry(2.0),
+        Retry(4.0),
+        Retry(8.0),
         Stop("5 of 5 attempts are used up", exhausted=True),
     ]
 
 
 @pytest.mark.row("K33")
 def test_chance_spreads_a_wait_by_half_of_it() -> None:
-    assert POLICY.next_move(fault(), retries=1, chance=0.0) == Again(1.0)
-    assert POLICY.next_move(fault(), retries=1, chance=0.999) == Again(2 * 1.499)
+    assert POLICY.next_move(fault(), retries=1, chance=0.0) == Retry(1.0)
+    assert POLICY.next_move(fault(), retries=1, chance=0.999) == Retry(2 * 1.499)
 
 
 def test_a_peer_is_never_asked_again_earlier_than_it_wishes() -> None:
-    assert POLICY.next_move(fault("unavailable", retry_after_s=7.5), retries=0) == Again(7.5)
-    assert POLICY.next_move(fault("unavailable", retry_after_s=0.1), retries=0) == Again(1.0)
+    assert POLICY.next_move(fault("unavailable", retry_after_s=7.5), retries=0) == Retry(7.5)
+    assert POLICY.next_move(fault("unavailable", retry_after_s=0.1), retries=0) == Retry(1.0)
 
 
 def test_a_wish_for_more_patience_than_there_is_ends_the_call() -> None:
@@ -73,14 +73,14 @@ def test_a_wish_for_more_patience_than_there_is_ends_the_call() -> None:
 
 @pytest.mark.row("C6")
 def test_a_wait_that_the_deadline_does_not_allow_is_not_begun() -> None:
-    move = POLICY.next_move(fault(), retries=0, left_s=0.9)
+    move = POLICY.next_move(fault(), retries=0, remaining_s=0.9)
     assert move == Stop("0.9 s are left, and the wait would take 1 s", exhausted=True)
-    assert POLICY.next_move(fault("output_invalid"), retries=0, left_s=0.0) == Stop("no time is left", exhausted=True)
+    assert POLICY.next_move(fault("output_invalid"), retries=0, remaining_s=0.0) == Stop("no time is left", exhausted=True)
 
 
 @pytest.mark.row("C6")
 def test_a_time_out_is_tried_once_more_whatever_the_limit() -> None:
-    assert POLICY.next_move(fault("timeout"), retries=0, limit=9) == Again(1.0)
+    assert POLICY.next_move(fault("timeout"), retries=0, limit=9) == Retry(1.0)
     assert isinstance(POLICY.next_move(fault("timeout"), retries=1, limit=9), Stop)
 
 
@@ -88,7 +88,7 @@ def test_who_says_that_trying_again_is_of_no_use_is_believed() -> None:
     assert POLICY.next_move(fault("unavailable", retryable=False), retries=0) == Stop(
         "`unavailable` is not tried again"
     )
-    assert POLICY.next_move(fault("unavailable"), retries=0) == Again(1.0)
+    assert POLICY.next_move(fault("unavailable"), retries=0) == Retry(1.0)
 
 
 def test_no_retries_means_none() -> None:
@@ -123,8 +123,8 @@ def test_a_move_is_never_out_of_bounds(
     retry_after_s: float | None,
 ) -> None:
     found = fault(code, retry_after_s=retry_after_s)
-    move = POLICY.next_move(found, retries=retries, limit=limit, left_s=left_s, chance=chance)
-    if isinstance(move, Again):
+    move = POLICY.next_move(found, retries=retries, limit=limit, remaining_s=left_s, chance=chance)
+    if isinstance(move, Retry):
         assert retries < (POLICY.max_retries if limit is None else limit)
         assert (retry_after_s or 0) <= move.wait_s <= POLICY.longest_wait_s or move.corrects
         assert left_s is None or move.wait_s < left_s

@@ -249,7 +249,7 @@ def test_types_become_closed_schemas_with_their_words_in_place() -> None:
     assert "default" not in properties["anything"]
     assert properties["from"]["default"] == "x"
     assert set(facts["$defs"]) == {"Point"}
-    assert schema.findings_in(facts) == []
+    assert schema.check_schema(facts) == []
 
 
 def test_a_single_model_is_the_whole_schema() -> None:

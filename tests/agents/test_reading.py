@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.boundary.reading import read_text
+from retinue.agents.boundary.reading import parse_text
 from retinue.agents.port import ABSENT, Reply
 from retinue.contract import json, schema
 from retinue.contract.result import Usage
@@ -14,7 +14,7 @@ WORDS = schema.compile(GIVES)
 
 
 def read(text: str, **facts: object) -> Reply:
-    return read_text(text, Reply(text=text, **facts), reader=None, gives=WORDS)  # pyright: ignore[reportArgumentType] - facts of a test
+    return parse_text(text, Reply(text=text, **facts), reader=None, validator=WORDS)  # pyright: ignore[reportArgumentType] - facts of a test
 
 
 def test_strict_json_is_read_without_a_word() -> None:
@@ -61,20 +61,20 @@ def test_nothing_is_guessed_and_the_place_is_told(text: str, reason: str) -> Non
 def test_a_plain_text_is_data_where_the_schema_takes_one() -> None:
     gives = schema.compile({"type": "string"})
     for text, data in (("two words", "two words"), ('"two"', "two"), ("42", "42")):
-        assert read_text(text, Reply(text=text), reader=None, gives=gives).data == data
+        assert parse_text(text, Reply(text=text), reader=None, validator=gives).data == data
 
 
 def test_without_a_schema_only_containers_are_data() -> None:
     for text, data in (('{"a": 1}', {"a": 1}), ("[1]", [1]), ("42", ABSENT), ("{not json", ABSENT), ("Hello", ABSENT)):
-        reply = read_text(text, Reply(text=text), reader=None, gives=None)
+        reply = parse_text(text, Reply(text=text), reader=None, validator=None)
         assert reply.data == data
         assert reply.content == text
 
 
 def test_a_dialect_reads_the_text_and_what_the_runner_knows_stays() -> None:
     usage = Usage(tokens_in=3)
-    reply = read_text(
-        "SIGNAL", Reply(text="SIGNAL", usage=usage), reader=lambda text: Reply(data={"words": len(text)}), gives=WORDS
+    reply = parse_text(
+        "SIGNAL", Reply(text="SIGNAL", usage=usage), reader=lambda text: Reply(data={"words": len(text)}), validator=WORDS
     )
     assert (reply.data, reply.usage, reply.text) == ({"words": 6}, usage, None)
 

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from retinue.agents.definition_files import load_file
 from retinue.agents.discover import discover
-from retinue.agents.load import Prompted
+from retinue.agents.load import InstructionsAgent
 from retinue.agents.load.document import read_bytes
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry, Skipped
@@ -22,7 +22,7 @@ from retinue.errors import AccessDenied, InvalidDefinition, RetinueError, Unknow
 def an_agent(name: str, version: str = "1.0", **facts: object) -> Agent:
     skill = Skill(name="do", description="Does.", input_schema={"type": "object"})
     said = {"name": name, "version": version, "description": "Does.", "skills": (skill,), **facts}
-    return Prompted(Definition(**said))  # pyright: ignore[reportArgumentType] - checked by the model
+    return InstructionsAgent(Definition(**said))  # pyright: ignore[reportArgumentType] - checked by the model
 
 
 # Names
@@ -394,7 +394,7 @@ def test_a_project_takes_its_names_from_the_built_in_agents(tmp_path: Path) -> N
     assert registry.get("retinue:git").definition.name == registry.get("retinue:git-state").definition.name
     assert registry.get("retinue:analyst") is registry.get("data_analyst")
     assert registry.hidden == {"retinue_git_state"}
-    assert [each.name for each in registry.offered()] == ["analyst", "data_analyst", "git_state"]
+    assert [each.name for each in registry.selectable()] == ["analyst", "data_analyst", "git_state"]
     with pytest.raises(UnknownName):
         registry.get("git")
 

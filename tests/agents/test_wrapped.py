@@ -98,10 +98,10 @@ def test_an_answer_that_breaks_its_dialect_is_asked_for_again_in_it(tmp_path: Pa
 def test_an_answer_that_is_never_one_fails_with_every_attempt_kept(dialect: DialectName) -> None:
     agent = scripted(*[BROKEN[dialect]] * 3, name="counter", dialect=dialect)
     result = asked(agent)
-    assert (result.outcome, result.retries, len(result.attempts), agent.left) == ("failed", 2, 3, 0)
+    assert (result.outcome, result.retries, len(result.attempts), agent.remaining) == ("failed", 2, 3, 0)
     assert [attempt.fault.code for attempt in result.attempts if attempt.fault] == ["output_invalid"] * 3
     assert result.native == BROKEN[dialect]
-    assert [bool(each.correction) for each in agent.asked] == [False, True, True]
+    assert [bool(each.correction) for each in agent.calls] == [False, True, True]
     assert result.fault is not None
     assert result.fault.detail["findings"]
 
@@ -112,7 +112,7 @@ def test_data_that_breaks_the_skill_s_schema_is_corrected_too(dialect: DialectNa
     agent = scripted(broken, ANSWERS[dialect], definition=counter(dialect))
     result = asked(agent)
     assert (result.outcome, result.data, result.retries) == ("success", {"words": 2}, 1)
-    correction = agent.asked[1].correction
+    correction = agent.calls[1].correction
     assert correction is not None
     assert correction.findings[0]["path"] == "/data/words"
     assert correction.previous == {"words": "two"}
@@ -123,8 +123,8 @@ def test_data_that_breaks_the_skill_s_schema_is_corrected_too(dialect: DialectNa
 def test_parameters_are_told_in_every_dialect(dialect: DialectName) -> None:
     agent = scripted(ANSWERS[dialect], definition=counter(dialect))
     asked(agent, parameters={"limit": 3})
-    assert "limit" in agent.asked[0].text
-    assert "3" in agent.asked[0].text
+    assert "limit" in agent.calls[0].text
+    assert "3" in agent.calls[0].text
 
 
 @pytest.mark.row("B5", "A11")
@@ -171,7 +171,7 @@ def test_an_agent_s_name_on_the_wire_is_the_one_it_is_asked_by() -> None:
     answer = ANSWERS["markdown_json"].replace('"agent": "counter"', '"agent": "word-counter"')
     agent = scripted(answer, definition=definition)
     assert asked(agent).outcome == "success"
-    assert "word-counter" in agent.asked[0].text
+    assert "word-counter" in agent.calls[0].text
 
 
 @pytest.mark.row("C8")
@@ -205,7 +205,7 @@ def test_without_a_dialect_an_agent_is_asked_in_words_and_its_text_is_the_answer
         context=Context(why="It is due.", constraints=("be quick", "be right"), inputs={"n1": {"a": 1}}),
     )
     assert (result.outcome, result.content, result.data) == ("success", "Two words.", None)
-    assert agent.asked[0].text == (
+    assert agent.calls[0].text == (
         "Count the words.\n\nTarget: README.md\nContext: For the index.\nReason: It is due.\n"
         'Constraints: be quick; be right\nResults of others: {"n1":{"a":1}}\nlimit: 3\n'
     )
@@ -215,8 +215,8 @@ def test_with_a_definition_and_no_dialect_an_agent_is_asked_with_json() -> None:
     agent = scripted('{"words": "two"}', '{"words": 2}', definition=counter())
     result = asked(agent)
     assert (result.outcome, result.data) == ("success", {"words": 2})
-    assert json.loads(agent.asked[0].text) == {"text": "Count the words.", "limit": 5}
-    assert json.loads(agent.asked[1].text)["correction"]["retry_count"] == 1
+    assert json.loads(agent.calls[0].text) == {"text": "Count the words.", "limit": 5}
+    assert json.loads(agent.calls[1].text)["correction"]["retry_count"] == 1
 
 
 @pytest.mark.row("A12")
@@ -225,7 +225,7 @@ def test_a_correction_is_said_in_words_too() -> None:
     agent = scripted("two", '{"words": 2}', name="counter")
     result = asked(agent, output=wish)
     assert (result.outcome, result.data, result.retries) == ("success", {"words": 2}, 1)
-    assert "Your last answer was refused." in agent.asked[1].text
+    assert "Your last answer was refused." in agent.calls[1].text
 
 
 @pytest.mark.parametrize("dialect", ["run_agent", "markdown_json"])
@@ -328,9 +328,9 @@ def test_prepared_answers_are_given_in_their_order_and_what_was_asked_is_kept() 
     agent = retinue.scripted({"words": "2"}, lambda request: {"words": len(request)}, definition=counter())
     result = asked(agent)
     assert result.retries == 1
-    assert [each.task.instruction for each in agent.asked] == ["Count the words."] * 2
-    assert result.data == {"words": len(agent.asked[1].text)}
-    assert (agent.left, repr(agent)) == (0, "<scripted agent counter: 0 of 2 answers left>")
+    assert [each.task.instruction for each in agent.calls] == ["Count the words."] * 2
+    assert result.data == {"words": len(agent.calls[1].text)}
+    assert (agent.remaining, repr(agent)) == (0, "<scripted agent counter: 0 of 2 answers left>")
 
 
 def test_prepared_answers_may_be_exceptions() -> None:

@@ -14,12 +14,12 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.boundary.policy import Policy
 from retinue.agents.code_files import code_files
 from retinue.agents.configured import with_commands
-from retinue.agents.load import NEEDS_MODEL, Loaded, load_json
+from retinue.agents.load import NEEDS_MODEL, LoadedAgents, load_json
 from retinue.agents.local import LocalContext
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
 from retinue.agents.wrapped import CommandAgent, split_command
-from retinue.agents.wrapped.definition import name_of
+from retinue.agents.wrapped.definition import name_from_argv
 from retinue.contract.event import Checkpoint, Progress
 from retinue.contract.result import Result
 from retinue.contract.task import Limits, Task
@@ -235,7 +235,7 @@ def test_files_it_claims_must_be_there(tmp_path: Path) -> None:
     ],
 )
 def test_a_program_gives_its_agent_a_name(command: str, name: str) -> None:
-    assert name_of(split_command(command)) == name
+    assert name_from_argv(split_command(command)) == name
     assert CommandAgent(command).definition.name == name
 
 
@@ -262,7 +262,7 @@ def test_any_command_is_an_agent_or_refused(command: str | list[str]) -> None:
 FILE = ".retinue/agents/counter.json"
 
 
-def configured(value: object, *, trusted: bool = True) -> Loaded:
+def configured(value: object, *, trusted: bool = True) -> LoadedAgents:
     loaded = load_json(json.dumps(value).encode(), file=FILE)
     return with_commands(loaded, file=FILE, trusted=trusted)
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from retinue.agents.wrapped.process import Said, run_program
-from retinue.agents.wrapped.stragglers import end_marked, marked_environment
+from retinue.agents.wrapped.process import ProgramResult, run_program
+from retinue.agents.wrapped.stragglers import kill_marked, marked_environment
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled
 from tests.agents.programs import alive, python, script, wait_until_gone
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
 
 
-def ran(argv: list[str], *, stdin: bytes = b"", max_bytes: int = 100_000, **options: Any) -> Said:
+def ran(argv: list[str], *, stdin: bytes = b"", max_bytes: int = 100_000, **options: Any) -> ProgramResult:
     facts: dict[str, Any] = {"cwd": "/", "env": ENVIRONMENT, **options}
     return asyncio.run(run_program(argv, stdin=stdin, max_bytes=max_bytes, **facts))
 
@@ -37,7 +37,7 @@ def test_a_program_gets_its_input_and_is_heard_on_both_outputs() -> None:
         python("import sys; t = sys.stdin.read(); print(t.upper()); print('aside', file=sys.stderr); sys.exit(3)"),
         stdin="grüße".encode(),
     )
-    assert said == Said(status=3, stdout="GRÜSSE\n".encode(), stderr=b"aside\n")
+    assert said == ProgramResult(status=3, stdout="GRÜSSE\n".encode(), stderr=b"aside\n")
 
 
 def test_a_program_that_reads_nothing_is_not_waited_for() -> None:
@@ -111,7 +111,7 @@ def test_children_that_outlive_their_program_are_ended(tmp_path: Path) -> None:
         f"open({str(tmp_path / 'pid')!r}, 'w').write(str(child.pid))\nprint('answer', flush=True)"
     )
     said = ran(python(source))
-    assert (said.status, said.stdout, said.outlived) == (0, b"answer\n", True)
+    assert (said.status, said.stdout, said.had_orphans) == (0, b"answer\n", True)
 
     wait_until_gone(int((tmp_path / "pid").read_text()))
 
@@ -126,7 +126,7 @@ PARTING = (
 @LINUX
 def test_children_that_part_and_hold_its_output_are_ended_too(tmp_path: Path) -> None:
     said = ran(python(PARTING.format(pid=str(tmp_path / "pid"), options="", then="")))
-    assert (said.stdout, said.outlived) == (b"answer\n", True)
+    assert (said.stdout, said.had_orphans) == (b"answer\n", True)
     wait_until_gone(int((tmp_path / "pid").read_text()))
 
 
@@ -144,9 +144,9 @@ def test_a_daemon_that_parts_well_from_a_program_that_ends_well_lives_on(tmp_pat
     said = ran(python(PARTING.format(pid=str(tmp_path / "pid"), options=quiet, then="")))
     daemon = int((tmp_path / "pid").read_text())
     assert alive(daemon)
-    assert said.left == (daemon,)
+    assert said.background_pids == (daemon,)
     os.kill(daemon, signal.SIGKILL)
-    assert not said.outlived
+    assert not said.had_orphans
 
 
 @LINUX
@@ -155,9 +155,9 @@ def test_a_program_run_by_a_program_is_found_by_both_marks(monkeypatch: pytest.M
     inner = marked_environment({"LC_ALL": "C"}, "inner")
     assert inner == {"LC_ALL": "C", "_RETINUE_CALL": "outerinner"}
     with subprocess.Popen(["sleep", "1000"], env={**ENVIRONMENT, **inner}) as process:
-        end_marked("some other mark")
+        kill_marked("some other mark")
         assert process.poll() is None
-        end_marked("outer")
+        kill_marked("outer")
         assert process.wait() == -signal.SIGKILL
 
 
@@ -165,7 +165,7 @@ def test_quiet_children_do_not_hold_an_answer_up() -> None:
     said = ran(
         python("import subprocess as s; s.Popen(['sleep', '1000'], stdout=s.DEVNULL, stderr=s.DEVNULL); print(1)")
     )
-    assert (said.stdout, said.outlived) == (b"1\n", False)
+    assert (said.stdout, said.had_orphans) == (b"1\n", False)
 
 
 def test_a_program_that_closes_its_outputs_is_waited_for() -> None:
@@ -173,7 +173,7 @@ def test_a_program_that_closes_its_outputs_is_waited_for() -> None:
 
 
 def test_many_programs_run_at_once() -> None:
-    async def main() -> list[Said]:
+    async def main() -> list[ProgramResult]:
         command = python("import sys; print(sys.stdin.read())")
         calls = (run_program(command, cwd="/", env=ENVIRONMENT, stdin=str(n).encode(), max_bytes=99) for n in range(12))
         return list(await asyncio.gather(*calls))
@@ -238,5 +238,5 @@ def test_where_the_system_does_not_tell_of_an_end_it_is_looked_for(monkeypatch: 
     monkeypatch.delattr(os, "pidfd_open", raising=False)
     assert ran(python("print('done')")).stdout == b"done\n"
     said = ran(python("import subprocess; subprocess.Popen(['sleep', '1000']); print(1)"))
-    assert (said.stdout, said.outlived) == (b"1\n", True)
+    assert (said.stdout, said.had_orphans) == (b"1\n", True)
     assert ran(python("import os, time; os.close(1); os.close(2); time.sleep(0.1); os._exit(7)")).status == 7

@@ -12,7 +12,7 @@ from retinue.agents.load.definition import TASK_SCHEMA
 from retinue.agents.load.kinds import kind_of, load
 from retinue.agents.load.prompted import NEEDS_MODEL
 from retinue.agents.load.yaml import read_yaml
-from retinue.agents.write import FORMATS, Format, Written, format_of_file, write
+from retinue.agents.write import FORMATS, Format, WrittenDefinition, format_of_file, write
 from retinue.agents.write.yaml import write_yaml
 from retinue.contract.definition import Definition, Deprecation, Runner, Skill, ThinkingBounds
 from retinue.contract.json import JsonObject
@@ -56,7 +56,7 @@ def definitions(draw: st.DrawFn) -> Definition:
     return Definition.model_validate(whole)
 
 
-def read(written: Written, form: Format) -> Definition:
+def read(written: WrittenDefinition, form: Format) -> Definition:
     loaded = load(written.text.encode(), file=written.file, kind=form)
     (agent,) = loaded.agents
     return agent.definition

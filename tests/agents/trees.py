@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from retinue.agents.lint import gather, lint_tree
+from retinue.agents.lint import collect_files, lint_tree
 from retinue.contract.finding import Finding
-from retinue.contract.lint import RULES, rule
+from retinue.contract.lint import RULES, find_rule
 
 DESCRIPTION = "Looks up the sky at a place. Use when a trip is planned. Returns: a forecast."
 
@@ -33,12 +33,12 @@ def markdown(name: str, body: str = "You are careful.\n") -> str:
 
 def lint(*paths: Path, only: Iterable[str] = ()) -> list[Finding]:
     """What lint finds at `paths`, of rules that begin so; every finding has its place and a known rule."""
-    found = lint_tree(gather(paths)).findings
+    found = lint_tree(collect_files(paths)).findings
     for each in found:
         assert each.file, each
         assert each.line, each
         assert each.column, each
-        assert rule(each.rule) in RULES.values(), each
+        assert find_rule(each.rule) in RULES.values(), each
     return [each for each in found if each.rule.startswith(tuple(only) or "")]
 
 

@@ -81,7 +81,7 @@ def test_a_model_that_gives_these_calls_is_never_corrected(
         plan = asyncio.run(orchestrator.plan_goal(one.question, by="model"))
         planning = planning_of(plan) or Planning()
         assert (planning.by, planning.corrections, planning.refused) == ("model", 0, ()), one.question
-        prompt = str(scripted.asked[number].turns[0])
+        prompt = str(scripted.requests[number].turns[0])
         assert "  measures: {" in prompt, one.question  # the skill is shown with its parameters, and what there is
         assert f"{table}: " in prompt
 

@@ -14,7 +14,7 @@ from retinue.contract.result import Result
 from retinue.contract.task import Budget, Task
 from retinue.errors import Unavailable
 from retinue.llm.models import Models
-from retinue.llm.port import Request, Said
+from retinue.llm.port import Request, UserMessage
 from retinue.llm.scripted import Line, ScriptedModel
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Repository
@@ -51,7 +51,7 @@ def option(title: str, why: str, cites: list[str], **more: str) -> dict[str, Any
 def id_of(request: Request, words: str) -> str:
     """The id of the first figure that has `words`."""
     said = request.turns[0]
-    assert isinstance(said, Said)
+    assert isinstance(said, UserMessage)
     line = next(line for line in said.text.split("\n") if words in line and line.startswith("[f"))
     return line[1 : line.index("]")]
 
@@ -82,7 +82,7 @@ def test_an_option_that_rests_on_the_figures_is_told_with_its_places(shop: Repos
     assert result.data["components"]
     assert result.usage is not None
     assert result.usage.cost is not None
-    assert model.asked[0].tools == ()
+    assert model.requests[0].tools == ()
 
 
 def test_options_that_all_lack_ground_go_back_with_the_reason(shop: Repository) -> None:
@@ -93,8 +93,8 @@ def test_options_that_all_lack_ground_go_back_with_the_reason(shop: Repository) 
 
     model = model_of(script)
     result = ask(shop, model)
-    correction = model.asked[1].turns[-1]
-    assert isinstance(correction, Said)
+    correction = model.requests[1].turns[-1]
+    assert isinstance(correction, UserMessage)
     assert "99" in correction.text
     assert "'f999', which is no evidence" in correction.text
     assert result.data["options"]
@@ -119,7 +119,7 @@ def test_without_options_the_figures_stay_and_it_is_said(shop: Repository, scrip
 def test_without_money_no_model_is_asked(shop: Repository) -> None:
     model = model_of(["never"])
     result = ask(shop, model, budget=Budget(cost_usd=0.000001))
-    assert model.asked == []
+    assert model.requests == []
     assert (result.outcome, result.data["options"]) == ("partial", [])
     assert "budget_exceeded" in result.warnings[0].message
 
@@ -142,7 +142,7 @@ def test_what_stands_in_the_source_is_data_to_the_model(shop: Repository) -> Non
     model = model_of(two_options)
     result = ask(shop, model)
     assert result.outcome == "success"
-    assert "ignore_all" not in model.asked[0].instructions
+    assert "ignore_all" not in model.requests[0].instructions
     assert (shop.root / "src/shop/core/cart.py").exists()
 
 
@@ -152,4 +152,4 @@ def test_a_project_without_source_asks_no_model(make_repository: Callable[..., R
     empty.commit("start")
     model = model_of(["never"])
     result = ask(empty, model)
-    assert (result.outcome, model.asked) == ("rejected", [])
+    assert (result.outcome, model.requests) == ("rejected", [])

@@ -15,12 +15,12 @@ from retinue.agents.registry import Registry
 from retinue.catalogue import _tree
 from retinue.catalogue._names import symbol_facts
 from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor, analyze
-from retinue.catalogue.code_engineer_executor.analyze import Outlined, outlined
+from retinue.catalogue.code_engineer_executor.analyze import CachedOutline, extract_outlines
 from retinue.contract.event import Progress
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.errors import AccessDenied, InternalError, NotInstalled
-from retinue.tools.outline import Outline
+from retinue.tools.outline import FileOutline
 from retinue.tools.workspace import Workspace
 
 pytestmark = pytest.mark.row("A19")
@@ -103,9 +103,9 @@ def test_a_second_run_parses_only_what_changed(
 ) -> None:
     read: list[str] = []
 
-    def counted(files: Sequence[tuple[str, bytes, str]]) -> list[Outlined]:
+    def counted(files: Sequence[tuple[str, bytes, str]]) -> list[CachedOutline]:
         read.extend(path for path, _, _ in files)
-        return outlined(files)
+        return extract_outlines(files)
 
     monkeypatch.setattr(analyze, "outlined", counted)
     cache = tmp_path / "cache"
@@ -144,10 +144,10 @@ def test_without_processes_it_reads_itself(shop: Path, in_processes: None) -> No
 
 
 def test_the_one_file_that_ends_its_process_is_named(shop: Path, in_processes: None) -> None:
-    def die(files: Sequence[tuple[str, bytes, str]]) -> list[Outlined]:
+    def die(files: Sequence[tuple[str, bytes, str]]) -> list[CachedOutline]:
         if any(path == "part3.py" for path, _, _ in files):
             raise InternalError("The worker of `outlined` died of SIGSEGV before it had answered.")
-        return outlined(files)
+        return extract_outlines(files)
 
     result = ask(Context(shop, die))
     assert result.data["metadata"]["files_analyzed"] == 9
@@ -158,10 +158,10 @@ def test_the_one_file_that_ends_its_process_is_named(shop: Path, in_processes: N
 def test_when_time_is_up_what_was_read_is_answered_and_the_rest_counted(shop: Path, in_processes: None) -> None:
     now = _BEGAN
 
-    def slow(files: Sequence[tuple[str, bytes, str]]) -> list[Outlined]:
+    def slow(files: Sequence[tuple[str, bytes, str]]) -> list[CachedOutline]:
         nonlocal now
         now += 2 * _MINUTE
-        return outlined(files)
+        return extract_outlines(files)
 
     context = Context(shop, slow, deadline_ns=_BEGAN + _MINUTE, outside=Outside(clock=lambda: now))
     result = ask(context)
@@ -183,7 +183,7 @@ def test_when_time_is_up_before_anything_was_read_that_is_a_fault(shop: Path) ->
 
 
 def test_a_grammar_that_is_not_here_is_said_as_it_is(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(_: object) -> list[Outlined]:
+    def missing(_: object) -> list[CachedOutline]:
         raise NotInstalled("The grammar of `tsx` is not installed.", hint="install `retinue[code]`")
 
     monkeypatch.setattr(analyze, "outlined", missing)
@@ -195,7 +195,7 @@ def test_a_grammar_that_is_not_here_is_said_as_it_is(shop: Path, monkeypatch: py
 def test_a_grammar_that_is_not_here_takes_no_names_of_other_languages(
     shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def without_grammar(_workspace: Workspace, _path: str) -> Outline:
+    def without_grammar(_workspace: Workspace, _path: str) -> FileOutline:
         raise NotInstalled("The grammar of `tsx` is not installed.", hint="install `retinue[code]`")
 
     assert "View" in symbol_facts(Workspace(shop), None).names["symbol"]
@@ -220,7 +220,7 @@ def test_what_cannot_be_read_is_named(shop: Path) -> None:
 
 
 def test_an_outline_goes_into_json_and_back() -> None:
-    [found] = outlined([("a.ts", b"/** Sums. */\nexport function sum(a: number[]) { return a && 1 }\nclass A<\n", "")])
+    [found] = extract_outlines([("a.ts", b"/** Sums. */\nexport function sum(a: number[]) { return a && 1 }\nclass A<\n", "")])
     assert found.notes
-    rows = TypeAdapter(Outlined)
+    rows = TypeAdapter(CachedOutline)
     assert rows.validate_json(rows.dump_json(found)) == found

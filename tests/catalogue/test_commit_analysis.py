@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from retinue.catalogue.git_state_analyzer import GitStateAnalyzer
-from retinue.catalogue.git_state_analyzer.repository import PATTERN, has_form, tasks_in
+from retinue.catalogue.git_state_analyzer.repository import SUBJECT_PATTERN, is_conventional, tasks_in
 from retinue.contract.result import Result
 from retinue.errors import DeadlineExceeded
-from retinue.orchestration.reader.parameters import NOWHERE
+from retinue.orchestration.reader.parameters import EMPTY_ENVIRONMENT
 from retinue.orchestration.reader.planner import read_words
 from retinue.tools.git import Commit, Git, commit_index
 from retinue.tools.git.commit_index import CommitIndex
@@ -71,7 +71,7 @@ def test_the_whole_result_of_a_small_history(repository: Repository, ask: Ask) -
         "format_compliance": {
             "correct_format": 2,
             "incorrect_format": 0,
-            "format_pattern": PATTERN,
+            "format_pattern": SUBJECT_PATTERN,
             "violations": [],
             "merges": 0,
         },
@@ -525,7 +525,7 @@ def test_whose_commits_do_not_count_is_a_list(ask: Ask, busy: Repository) -> Non
     ],
 )
 def test_a_subject_has_a_type_a_scope_and_words(subject: str, good: bool) -> None:
-    assert has_form(subject) is good
+    assert is_conventional(subject) is good
 
 
 @pytest.mark.row("G9", "G12")
@@ -568,5 +568,5 @@ def test_what_is_no_date_is_refused_with_an_example(ask: Ask, text: str) -> None
     ],
 )
 def test_what_leads_the_answer_is_read_from_the_question(question: str, show: str) -> None:
-    parameters = read_words(GitStateAnalyzer.definition, question, NOWHERE).bound.parameters
+    parameters = read_words(GitStateAnalyzer.definition, question, EMPTY_ENVIRONMENT).bound.parameters
     assert (parameters["show"], parameters["paths"]) == (show, ["README.md"])

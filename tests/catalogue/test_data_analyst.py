@@ -17,7 +17,7 @@ from retinue.agents.registry import Registry
 from retinue.catalogue import agents
 from retinue.catalogue.data_analyst import DataAnalyst
 from retinue.catalogue.data_analyst.columns import Columns
-from retinue.catalogue.data_analyst.query import checked_query, select
+from retinue.catalogue.data_analyst.query import resolve_query, select_sql
 from retinue.contract.result import Result
 from retinue.contract.table import Chart, Table
 from retinue.contract.table_query import Condition, TableQuery
@@ -574,7 +574,7 @@ def test_any_words_are_a_query_that_runs_or_are_not_read(opened: tuple[Data, Col
     database, columns = opened
     reading = read_table_question(" ".join(words), columns.facts())
     if reading.query is not None:
-        database.query(select(checked_query(reading.query, columns), columns), limit=5)
+        database.query(select_sql(resolve_query(reading.query, columns), columns), limit=5)
 
 
 @given(st.text(max_size=20))
@@ -582,7 +582,7 @@ def test_any_words_are_a_query_that_runs_or_are_not_read(opened: tuple[Data, Col
 def test_any_value_is_compared_as_the_value_it_is(opened: tuple[Data, Columns], value: str) -> None:
     database, columns = opened
     wanted = TableQuery(where=(Condition(column="city", op="=", value=value.replace("\0", "")),))
-    rows = database.query(select(wanted, columns)).rows
+    rows = database.query(select_sql(wanted, columns)).rows
     assert rows == [({"Bern": 2, "Rome": 3, "New York": 1}.get(value.replace("\0", ""), 0),)]
 
 

@@ -14,12 +14,12 @@ from retinue.agents.local import LocalContext
 from retinue.agents.registry import Registry
 from retinue.catalogue import agents
 from retinue.catalogue.data_analyst.files import read_facts
-from retinue.catalogue.data_analyst.findings import describe
+from retinue.catalogue.data_analyst.findings import describe_measure
 from retinue.contract.event import Progress
 from retinue.contract.result import Result
 from retinue.contract.table_query import Measure
 from retinue.contract.task import Task
-from retinue.orchestration.reader.parameters import surroundings
+from retinue.orchestration.reader.parameters import reader_environment
 from retinue.orchestration.reader.planner import Planner
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Ask, Repository
@@ -352,7 +352,7 @@ def test_reading_the_file_is_told_whether_or_not_it_is_named(folder: Path, quest
     ],
 )  # fmt: skip
 def test_a_percentile_has_the_ending_of_its_number(point: float, words: str) -> None:
-    said = describe(Measure(function="percentile", column="price", percentile=point)).plain()
+    said = describe_measure(Measure(function="percentile", column="price", percentile=point)).to_text()
     assert said == f"{words} percentile of `price`"
 
 
@@ -409,8 +409,8 @@ def test_only_who_compares_is_given_a_comparison(tmp_path: Path, question: str, 
     (tmp_path / "people.csv").write_text(_PEOPLE, encoding="utf-8")
     registry = Registry(agents())
     definitions = [agent.definition for agent in agents()]
-    around = surroundings(registry, Workspace(tmp_path), grants=ALL)
-    (node,) = Planner(definitions).plan(question, around=around).nodes
+    around = reader_environment(registry, Workspace(tmp_path), grants=ALL)
+    (node,) = Planner(definitions).plan(question, environment=around).nodes
     assert (node.agent, node.skill) == ("data_analyst", skill)
 
 
@@ -425,6 +425,6 @@ def test_only_who_compares_is_given_a_comparison(tmp_path: Path, question: str, 
 )
 def test_data_is_not_looked_up_among_documents(tmp_path: Path, goal: str, wanted: list[tuple[str, str]]) -> None:
     (tmp_path / "people.csv").write_text(_PEOPLE, encoding="utf-8")
-    around = surroundings(Registry(agents()), Workspace(tmp_path), grants=ALL)
-    plan = Planner([agent.definition for agent in agents()]).plan(goal, around=around)
+    around = reader_environment(Registry(agents()), Workspace(tmp_path), grants=ALL)
+    plan = Planner([agent.definition for agent in agents()]).plan(goal, environment=around)
     assert [(node.agent, node.skill) for node in plan.nodes] == wanted, plan.dropped

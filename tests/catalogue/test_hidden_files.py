@@ -177,7 +177,7 @@ def told(root: Path, kept: Path, cases: Mapping[tuple[str, str], Any], grants: G
         path.read_bytes().decode("utf-8", "replace") for path in sorted(kept.glob("journal.db*")) if path.is_file()
     ]
     assert "researcher_analyst" in "".join(recorded) or "research" not in repr(list(cases))
-    asked = [repr(request) for request in model.asked]
+    asked = [repr(request) for request in model.requests]
     cached = [path.read_bytes().decode("utf-8", "replace") for path in kept.rglob("cache/*") if path.is_file()]
     return result, "\n".join([result.model_dump_json(), *recorded, *asked, *cached]).casefold()
 

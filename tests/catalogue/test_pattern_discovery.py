@@ -593,7 +593,7 @@ def test_batches_go_to_worker_processes(shop: Path, in_processes: None) -> None:
             return await read_project(run, run.workspace, None)
 
     found = asyncio.run(read())
-    assert (found.parsed, found.remembered, found.left, found.skipped) == (10, 0, [], [])
+    assert (found.parsed, found.remembered, found.unread, found.skipped) == (10, 0, [], [])
     assert list(found.files) == sorted(found.files)
 
 
@@ -631,9 +631,9 @@ def test_when_time_is_up_what_was_read_is_answered_and_the_rest_named(shop: Path
     boundary = Boundary(Registry([PatternDiscovery]))
     task = Task(id="t", agent="pattern_discovery", skill="full_survey", parameters={"show": "fixtures"})
     found = gathered(run)
-    assert found.left
+    assert found.unread
     assert found.files
-    assert set(found.left).isdisjoint(found.files)
+    assert set(found.unread).isdisjoint(found.files)
     now = 1_000_000_000_000
     result = asyncio.run(
         boundary.call(task, Context(shop, slow, deadline_ns=now + 60_000_000_000, outside=Outside(clock=lambda: now)))

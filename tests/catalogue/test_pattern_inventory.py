@@ -7,7 +7,7 @@ import pytest
 from retinue.catalogue.pattern_discovery.answers import Ranking, query_words
 from retinue.catalogue.pattern_discovery.extract import facts_of
 from retinue.catalogue.pattern_discovery.facts import RuleSentence
-from retinue.catalogue.pattern_discovery.inventory import Inventory, reuse_of, reuse_of_words, rule_entry, take_stock
+from retinue.catalogue.pattern_discovery.inventory import Inventory, reuse_of, reuse_of_words, rule_entry, build_inventory
 from retinue.catalogue.pattern_discovery.resolution import Modules
 from retinue.tools.search.kinds import is_test
 
@@ -16,12 +16,12 @@ FIXTURE = "import pytest\n@pytest.fixture\ndef {}({}): ...\n"
 
 def of(files: dict[str, str]) -> Inventory:
     facts = {path: facts_of(path, dedent(text).encode(), is_test=is_test(path)) for path, text in files.items()}
-    return take_stock(dict(sorted(facts.items())))
+    return build_inventory(dict(sorted(facts.items())))
 
 
 def users(found: Inventory) -> dict[str, list[str]]:
     return {
-        one.place: sorted(f"{path}:{name}" for path, name in one.fact.asked_by)
+        one.place: sorted(f"{path}:{name}" for path, name in one.fact.requested_by)
         for one in sorted(found.fixtures, key=lambda one: (one.path, one.line))
     }
 

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from retinue.catalogue.pattern_discovery.extract import extract, facts_of, phrases_of
 from retinue.catalogue.pattern_discovery.facts import CaseFacts, FileFacts, Fixture, StepSentence
 from retinue.catalogue.pattern_discovery.inventory import matcher_of
-from retinue.catalogue.pattern_discovery.prohibitions import is_of_the_past, rules_of
+from retinue.catalogue.pattern_discovery.prohibitions import is_historical, rules_of
 
 
 def read(text: str, *, path: str = "tests/test_it.py") -> FileFacts:
@@ -400,7 +400,7 @@ def test_rules_stand_with_the_line_on_which_they_begin_and_code_is_left_out() ->
     ],
 )
 def test_the_past_and_the_law_are_no_rules(path: str, *, expected: bool) -> None:
-    assert is_of_the_past(path) is not expected
+    assert is_historical(path) is not expected
 
 
 @given(st.text(alphabet=st.sampled_from("ab.!? \n`*>-#:'"), max_size=200))

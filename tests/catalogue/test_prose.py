@@ -35,7 +35,7 @@ def test_a_code_span_reads_as_it_was(text: str) -> None:
 
 @given(LINES)
 def test_a_quotation_keeps_its_code_and_no_other_markup(text: str) -> None:
-    assert shown(f"x {quote(text).markdown()}").replace("`", "") == f"x {text}".replace("`", "")
+    assert shown(f"x {quote(text).to_markdown()}").replace("`", "") == f"x {text}".replace("`", "")
 
 
 def test_plain_words_need_no_backslashes() -> None:
@@ -47,11 +47,11 @@ def test_terminal_codes_and_bidirectional_marks_are_made_visible() -> None:
 
 
 def test_a_long_line_is_cut_where_it_is_said() -> None:
-    assert one_line("abc " * 10, longest=10) == "abc abc a…"
+    assert one_line("abc " * 10, limit=10) == "abc abc a…"
 
 
 def test_one_sentence_is_said_in_two_forms() -> None:
     prose = Prose("{} wrote {} in {}: {} ({})", (name("A*"), "2", code("a`b"), title("x <b>"), quote("`c` *d*")))
-    assert prose.plain() == "A* wrote 2 in `a`b`: “x <b>” (`c` *d*)"
-    assert prose.markdown() == r"A\* wrote 2 in ``a`b``: `x <b>` (`c` \*d\*)"
-    assert (name("").plain(), title("\n").plain()) == ("(no name)", "“(no subject)”")
+    assert prose.to_text() == "A* wrote 2 in `a`b`: “x <b>” (`c` *d*)"
+    assert prose.to_markdown() == r"A\* wrote 2 in ``a`b``: `x <b>` (`c` \*d\*)"
+    assert (name("").to_text(), title("\n").to_text()) == ("(no name)", "“(no subject)”")

@@ -12,7 +12,7 @@ from retinue.agents.registry import Registry
 from retinue.catalogue import agents
 from retinue.catalogue.research_supervisor import ResearchSupervisor
 from retinue.contract import schema
-from retinue.contract.event import Finished
+from retinue.contract.event import NodeFinished
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result
 from retinue.contract.task import Question, Task
@@ -76,7 +76,7 @@ def walked(folder: Path, plan: Plan) -> tuple[Result, list[Result]]:
             run = await Orchestrator(registry, engine, workspace=workspace).start(plan)
             result = await engine.result(run)
             events = [event async for event in engine.events(run, follow=False)]
-            bodies = [event.body.result for event in events if isinstance(event.body, Finished) and event.node]
+            bodies = [event.body.result for event in events if isinstance(event.body, NodeFinished) and event.node]
             return result, bodies
 
     return asyncio.run(main())

@@ -15,12 +15,12 @@ from retinue.agents.port import Reply as AgentReply
 from retinue.agents.registry import Registry
 from retinue.catalogue.researcher_analyst import ResearcherAnalyst
 from retinue.catalogue.web import Web
-from retinue.contract.event import ToolCall
+from retinue.contract.event import ToolCallEvent
 from retinue.contract.result import Result
 from retinue.contract.task import Answer, Budget, Question, Task
 from retinue.engine.base import Outside
 from retinue.errors import Canceled
-from retinue.orchestration.context import NodeContext, Surface
+from retinue.orchestration.context import NodeContext, RunServices
 from retinue.orchestration.present.blocks import sources_in
 from retinue.tools.web.client import WebClient
 from retinue.tools.workspace import Workspace
@@ -115,7 +115,7 @@ def test_a_page_is_quoted_with_its_url_and_the_day_it_was_read(site: Site) -> No
     assert url in result.content
     assert result.files_read == ()
     assert sources_in(data)[0] == url
-    calls = [event.body for event in site.run.events if isinstance(event.body, ToolCall)]
+    calls = [event.body for event in site.run.events if isinstance(event.body, ToolCallEvent)]
     assert [call.tool for call in calls] == ["web_search", "web_fetch", "web_fetch"]
     assert [trace.tool for trace in result.traces] == ["web_search", "web_fetch", "web_fetch"]
     assert "q=How+deep+is+the+lake+of+Ammer%3F" in site.server.asked[0].path
@@ -281,14 +281,14 @@ def test_a_run_that_waits_for_leave_goes_on_and_searches_only_once(site: Site) -
         memo: dict[str, Any] = {}
         asked: list[str] = []
         while True:
-            node = NodeContext(_surface(site.folder), "n1", answers=answers, memo=memo)
+            node = NodeContext(_surface(site.folder), "n1", answers=answers, checkpoint=memo)
             try:
                 return asked, await agent.run(task, node)
             except Canceled:
                 assert node.waits_for is not None
                 asked.append(node.waits_for.text)
                 answers[node.waits_for.id] = Answer(question_id=node.waits_for.id, value=True)
-                memo = json.loads(json.dumps(node.memo))
+                memo = json.loads(json.dumps(node.checkpoint))
 
     asked, reply = asyncio.run(ask_and_go_on())
     assert len(asked) == 2
@@ -296,7 +296,7 @@ def test_a_run_that_waits_for_leave_goes_on_and_searches_only_once(site: Site) -
     assert sum(request.path.startswith("/search") for request in site.server.asked) == 1
 
 
-def _surface(folder: Path) -> Surface:
+def _surface(folder: Path) -> RunServices:
     async def nobody(task: Task, run: NodeContext) -> Result:
         raise AssertionError((task, run))
 
@@ -304,4 +304,4 @@ def _surface(folder: Path) -> Surface:
         """Events are looked at elsewhere."""
 
     outside = Outside(clock=lambda: AT_NS)
-    return Surface("run", nobody, nothing, Budget(), workspace=Workspace(folder), outside=outside)
+    return RunServices("run", nobody, nothing, Budget(), workspace=Workspace(folder), outside=outside)

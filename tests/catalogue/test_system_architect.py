@@ -14,7 +14,7 @@ from retinue.agents.port import Reply
 from retinue.agents.registry import Registry
 from retinue.catalogue import _tree, agents
 from retinue.catalogue.system_architect import SystemArchitect
-from retinue.catalogue.system_architect.layers import _fits, _parts  # pyright: ignore[reportPrivateUsage] - a language of patterns
+from retinue.catalogue.system_architect.layers import _matches, _parts  # pyright: ignore[reportPrivateUsage] - a language of patterns
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.engine.base import Outside
@@ -346,7 +346,7 @@ def test_components_stand_among_the_facts(shop: Repository) -> None:
     ],
 )
 def test_a_pattern_fits_parts_of_names(pattern: str, name: str, exact: bool, fits: bool) -> None:
-    assert _fits(_parts(pattern), _parts(name), exact=exact) is fits
+    assert _matches(_parts(pattern), _parts(name), exact=exact) is fits
 
 
 def test_assess_is_a_plan_over_several_agents_that_can_be_walked() -> None:

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from retinue.agents.local import LocalContext
-from retinue.catalogue._watch import Watch, in_watched_thread
+from retinue.catalogue._watch import RunDeadline, in_cancellable_thread
 from retinue.engine.base import Outside
 from retinue.errors import Canceled, DeadlineExceeded
 
@@ -24,27 +24,27 @@ class Clock:
 
 def test_without_a_bound_there_is_no_end() -> None:
     clock = Clock()
-    watch = Watch(clock.context())
+    watch = RunDeadline(clock.context())
     clock.now = 10**18
     watch.check()
-    assert watch.left_s() is None
+    assert watch.remaining_s() is None
 
 
 @pytest.mark.row("C21")
 def test_the_tighter_bound_ends_it_with_time_kept_back_to_answer() -> None:
     clock = Clock()
-    watch = Watch(clock.context(10 * SECOND), seconds=300)
-    assert watch.left_s() == 9.0
+    watch = RunDeadline(clock.context(10 * SECOND), seconds=300)
+    assert watch.remaining_s() == 9.0
     clock.now = 9 * SECOND
     with pytest.raises(DeadlineExceeded):
         watch.check()
-    assert watch.left_s() == 0
-    own = Watch(clock.context(10_000 * SECOND), seconds=1)
-    assert own.left_s() == 1.0
+    assert watch.remaining_s() == 0
+    own = RunDeadline(clock.context(10_000 * SECOND), seconds=1)
+    assert own.remaining_s() == 1.0
 
 
 def test_a_cancelled_caller_ends_the_thread_at_its_next_check() -> None:
-    watch = Watch(Clock().context())
+    watch = RunDeadline(Clock().context())
     ended = threading.Event()
 
     def work() -> None:
@@ -62,7 +62,7 @@ def test_a_cancelled_caller_ends_the_thread_at_its_next_check() -> None:
             loop.call_soon_threadsafe(started.set)
             work()
 
-        task = asyncio.create_task(cast("Any", in_watched_thread(watch, begin)))
+        task = asyncio.create_task(cast("Any", in_cancellable_thread(watch, begin)))
         await started.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -11,7 +11,7 @@ from retinue.catalogue.code_engineer_executor import propose
 from retinue.catalogue.researcher_analyst.parameters import DEPTHS
 from retinue.catalogue.system_architect import options
 from retinue.contract.task import Task
-from retinue.contract.tokens import counter
+from retinue.contract.tokens import get_counter
 from retinue.llm.models import Models
 from retinue.llm.scripted import ScriptedModel
 from retinue.orchestration import citing
@@ -67,19 +67,19 @@ def test_with_a_model_nothing_says_that_it_needs_one():
 @pytest.mark.row("A17", "C19")
 def test_what_a_skill_says_it_asks_at_most_is_what_its_code_keeps_to():
     def within(agent: str, skill: str) -> tuple[int | None, int | None, int | None]:
-        found = DEFINITIONS[agent].asked(skill)
+        found = DEFINITIONS[agent].skill_for(skill)
         assert found is not None
         assert found.thinks_within is not None
         bounds = found.thinks_within
         return bounds.requests, bounds.tokens_in, bounds.tokens_out
 
-    rounds = propose._CORRECTIONS + 1  # pyright: ignore[reportPrivateUsage] - held against what is said of it
+    rounds = propose._MAX_CORRECTIONS + 1  # pyright: ignore[reportPrivateUsage] - held against what is said of it
     turns = propose._MAX_TURNS  # pyright: ignore[reportPrivateUsage] - as above
     assert within("code_engineer_executor", "fix_bug") == (rounds * turns, None, None)
     # A thinker asks once more where an answer was empty.
     asks = 2 * (CORRECTIONS + 1)
     listed = "Each reads like this, a quotation of six hundred characters, and names its place. " * 8
-    count = counter().count
+    count = get_counter().count
 
     research = within("researcher_analyst", "research")
     evidence = max(depth.findings for depth in DEPTHS.values()) * count(listed)
@@ -109,4 +109,4 @@ def test_what_a_delegation_was_given_is_asked_before_the_agents_own_tier(
     tiers = {"small": "m:small", "medium": "m:medium", "large": "m:large"}
     task = Task.model_validate({"id": "t", "agent": "personal_assistant", **facts})
     definition = DEFINITIONS["personal_assistant"]
-    assert model_for(task, Models(tiers=tiers), definition, must=must).name == named  # type: ignore[arg-type]
+    assert model_for(task, Models(tiers=tiers), definition, override=must).name == named  # type: ignore[arg-type]

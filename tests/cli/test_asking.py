@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from retinue.cli.asking import Asking
-from retinue.conformance.port import Asking as Asked, Exchange, Probe
+from retinue.cli.asking import CheckProgress
+from retinue.conformance.port import RequestTemplate as Asked, ProbeExchange, Probe
 
 
 class Looked(io.StringIO):
@@ -17,16 +17,16 @@ class Looked(io.StringIO):
         return True
 
 
-def told(asking: Asking) -> None:
+def told(asking: CheckProgress) -> None:
     probe = Probe("valid", Asked().task("valid"), "A request.")
-    asking.told(probe, Exchange(probe, "", duration_ns=2_000_000_000))
+    asking.on_exchange(probe, ProbeExchange(probe, "", duration_ns=2_000_000_000))
 
 
 def test_it_is_said_every_second_and_the_line_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", stderr := Looked())
 
     async def main() -> None:
-        with Asking(tick_s=0.001) as asking:
+        with CheckProgress(tick_s=0.001) as asking:
             while "0 requests have come back" not in stderr.getvalue():  # noqa: ASYNC110 - a stream sets no event
                 await asyncio.sleep(0)
             told(asking)
@@ -44,7 +44,7 @@ def test_it_is_not_said_where_nobody_looks_or_what_is_over_soon(monkeypatch: pyt
     monkeypatch.setenv("TERM", "dumb" if dumb else "xterm")
 
     async def main() -> None:
-        with Asking(tick_s=0.0) as asking:
+        with CheckProgress(tick_s=0.0) as asking:
             told(asking)
             await asyncio.sleep(0)
 
@@ -52,7 +52,7 @@ def test_it_is_not_said_where_nobody_looks_or_what_is_over_soon(monkeypatch: pyt
     assert stderr.getvalue() == ""
 
     async def soon() -> None:
-        with Asking():
+        with CheckProgress():
             pass
 
     monkeypatch.setenv("TERM", "xterm")

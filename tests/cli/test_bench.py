@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.llm.port import Request, Said
+from retinue.llm.port import Request, UserMessage
 from retinue.llm.scripted import Line
 from tests.cli.conftest import Give
 from tests.cli.thinking import add_agents, use_models
@@ -41,7 +41,7 @@ def answers(request: Request) -> Line:
     if request.shape is not None and request.shape.name == "verdict":
         return {"score": 7, "why": "It nearly rhymes."}
     first = request.turns[0]
-    return "The sea is salt." if isinstance(first, Said) and "sea" in first.text.lower() else "Roses."
+    return "The sea is salt." if isinstance(first, UserMessage) and "sea" in first.text.lower() else "Roses."
 
 
 def test_models_are_compared_by_quality_cost_and_time_with_their_spread(retinue: Give, thinkers: Path) -> None:

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from retinue.conformance.task_signal.broken import GOOD
-from retinue.llm.port import Request, Said
+from retinue.llm.port import Request, UserMessage
 from tests.agents.programs import script, wait_until_gone
 from tests.cli import shell
 from tests.cli.conftest import Give
@@ -282,7 +282,7 @@ def test_a_markdown_agent_is_judged_by_what_a_model_makes_of_it(
     def follow(request: Request) -> str:
         assert request.instructions == "You look things up, and answer in signals."
         turn = request.turns[-1]
-        assert isinstance(turn, Said)
+        assert isinstance(turn, UserMessage)
         return GOOD(turn.text)
 
     use_models(monkeypatch, follow)

@@ -9,7 +9,7 @@ import pytest
 from retinue.cli import choosing
 from retinue.llm.models import Models
 from retinue.llm.port import Request
-from retinue.llm.scripted import ScriptedModel, use
+from retinue.llm.scripted import ScriptedModel, tool_call
 from tests.cli import shell
 from tests.cli.conftest import Give
 from tests.cli.thinking import add_agents, use_models
@@ -54,9 +54,9 @@ def test_an_option_is_chosen_by_its_letter(retinue: Give, thinkers: Path, monkey
     said = retinue(*GOAL, "--choose", "b")
     assert said.code == 0
     assert "option B, the largest models: as asked" in said.err
-    assert (len(models["large"].asked), len(models["small"].asked)) == (1, 0)
+    assert (len(models["large"].requests), len(models["small"].requests)) == (1, 0)
     assert retinue(*GOAL, "--choose", "auto").code == 0
-    assert len(models["small"].asked) == 1
+    assert len(models["small"].requests) == 1
     assert option(retinue, *GOAL, "--choose", "A")["by"] == "flag"
 
 
@@ -139,8 +139,8 @@ def test_the_model_named_on_the_command_line_holds_when_it_is_resumed(
     add_agents(folder)
     asked: list[str | None] = []
 
-    def note(settings: object, *, default: str | None = None, named: object = ()) -> Models:
-        del settings, named
+    def note(settings: object, *, default: str | None = None, extra_models: object = ()) -> Models:
+        del settings, extra_models
         asked.append(default)
         model = ScriptedModel(lambda _: POEM, name="scripted:small")
         return Models(default=default or "", ready={model.name: model})
@@ -161,13 +161,13 @@ def test_the_model_named_for_one_agent_holds_whatever_its_definition_says(
     place.write_text(place.read_text(encoding="utf-8").replace("tools: Read", "model: haiku"), encoding="utf-8")
     models = use_models(monkeypatch, lambda _: POEM, default="small")
     assert retinue("ask", "poet", "a poem", "--model", "large").code == 0
-    assert [len(models[tier].asked) for tier in ("small", "large")] == [0, 1]
+    assert [len(models[tier].requests) for tier in ("small", "large")] == [0, 1]
     assert retinue("ask", "poet", "a poem", "--model", "scripted:tiny").code != 0
 
 
 def test_files_that_were_written_are_told(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     add_agents(folder)
-    use_models(monkeypatch, [use("write", path="tidy.txt", content="tidy"), "It is tidy."], default="small")
+    use_models(monkeypatch, [tool_call("write", path="tidy.txt", content="tidy"), "It is tidy."], default="small")
     monkeypatch.setenv("RETINUE_PERMISSIONS_ALLOW", "write")
     said = retinue("ask", "housekeeper", "tidy the house", "--model", "small")
     assert (said.code, said.out) == (0, "It is tidy.\n"), said.err
@@ -176,7 +176,7 @@ def test_files_that_were_written_are_told(retinue: Give, folder: Path, monkeypat
 
 def test_a_model_whose_longest_answer_nobody_knows_is_bounded_by_its_window(folder: Path) -> None:
     models = Models(default="openai:gpt-4o", environment={"OPENAI_API_KEY": "sk-none"})
-    assert choosing._most(models, "openai:gpt-4o") == 128_000  # pyright: ignore[reportPrivateUsage] - an edge of it
+    assert choosing._max_output(models, "openai:gpt-4o") == 128_000  # pyright: ignore[reportPrivateUsage] - an edge of it
 
 
 # Agents whose own code asks a model
@@ -210,7 +210,7 @@ def shop(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, ScriptedMod
 
 
 def counts(models: dict[str, ScriptedModel]) -> list[int]:
-    return [len(models[tier].asked) for tier in ("small", "medium", "large")]
+    return [len(models[tier].requests) for tier in ("small", "medium", "large")]
 
 
 @pytest.mark.row("A17", "A18")
@@ -321,7 +321,7 @@ def test_nobody_is_asked_to_choose_from_one_way(retinue: Give, folder: Path, mon
     monkeypatch.setattr("retinue.cli.screen.somebody_is_there", lambda: True)
     monkeypatch.setenv("RETINUE_RUN_PLANNER", "rules")
     said = retinue(*TWO)
-    assert (said.code, len(only.asked)) == (0, 2)
+    assert (said.code, len(only.requests)) == (0, 2)
     assert "How should it be done?" not in said.err
     assert "option A, the smallest models: no other option" in said.err
     assert option(retinue, *TWO)["by"] == "only"

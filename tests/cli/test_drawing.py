@@ -10,8 +10,8 @@ from rich.console import Console
 
 from retinue.cli import drawing
 from retinue.cli.drawing import draw_blocks, target_of
-from retinue.contract.table import Chart, Column, Series, Table
-from retinue.orchestration.present.blocks import Block, Heading, Prose, Sources
+from retinue.contract.table import Chart, TableColumn, Series, Table
+from retinue.orchestration.present.blocks import Block, Heading, MarkdownBlock, Sources
 from tests.cli.shell import Terminal
 from tests.cli.test_format import studio, trusting
 
@@ -40,7 +40,7 @@ def plain(text: str) -> list[str]:
 
 
 def test_numbers_stand_right_and_have_commas(screen: Screen) -> None:
-    columns = (Column(name="day"), Column(name="count", kind="number", unit="ms"), Column(name="year", kind="number"))
+    columns = (TableColumn(name="day"), TableColumn(name="count", kind="number", unit="ms"), TableColumn(name="year", kind="number"))
     lines = plain(screen(Table(title="Days", columns=columns, rows=(("Mon", 12345, 2013), ("Tue", 3, None)))))
     assert lines[0].strip() == "Days"
     assert lines[1].split() == ["day", "count", "(ms)", "year"]
@@ -49,7 +49,7 @@ def test_numbers_stand_right_and_have_commas(screen: Screen) -> None:
 
 
 def test_columns_without_room_are_named_instead(screen: Screen) -> None:
-    columns = tuple(Column(name=f"column{place}", kind="number") for place in range(12))
+    columns = tuple(TableColumn(name=f"column{place}", kind="number") for place in range(12))
     drawn = screen(Table(columns=columns, rows=((123456,) * 12,) * 60), width=40)
     lines = plain(drawn)
     assert max(map(len, lines)) <= 40
@@ -60,8 +60,8 @@ def test_columns_without_room_are_named_instead(screen: Screen) -> None:
 def test_nothing_foreign_obeys_the_terminal(screen: Screen) -> None:
     evil = "\x1b]8;;http://evil\x07[red]x\u202e\n\x1b[2J"
     chart = Chart(title=evil, labels=(evil,), series=(Series(name=evil, values=(1,)),), unit=evil)
-    table = Table(title=evil, columns=(Column(name=evil),), rows=((evil,),), note=evil)
-    drawn = screen(Heading(evil), Prose("said"), chart, table, Sources((evil,)))
+    table = Table(title=evil, columns=(TableColumn(name=evil),), rows=((evil,),), note=evil)
+    drawn = screen(Heading(evil), MarkdownBlock("said"), chart, table, Sources((evil,)))
     assert "\x1b]8" not in drawn
     assert "\x1b[2J" not in drawn
     assert "\x07" not in drawn

@@ -2,7 +2,7 @@
 
 import pytest
 
-from retinue.cli.nodes import progress
+from retinue.cli.nodes import progress_text
 from retinue.contract.event import Progress
 
 
@@ -16,4 +16,4 @@ from retinue.contract.event import Progress
     ],
 )
 def test_progress_says_each_thing_once(body: Progress, text: str) -> None:
-    assert progress(body) == text
+    assert progress_text(body) == text

@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 import pytest
 
-from retinue.cli.exits import Exit, for_asked, for_code, for_result
+from retinue.cli.exits import Exit, for_agent_result, for_code, for_result
 from retinue.contract.fault import Fault
 from retinue.contract.result import Attempt, Outcome, Result
 from retinue.contract.task import Question
@@ -81,4 +81,4 @@ def test_a_partial_answer_can_be_made_a_failure() -> None:
     ],
 )
 def test_what_an_agent_that_was_asked_came_to(came_to: Result, code: int) -> None:
-    assert for_asked(came_to) == code
+    assert for_agent_result(came_to) == code

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from retinue.llm.port import Request
-from retinue.llm.scripted import Line, use
+from retinue.llm.scripted import Line, tool_call
 from tests.cli.conftest import Give
 from tests.cli.thinking import add_agents, use_models
 
@@ -22,7 +22,7 @@ def leak(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     def answer(request: Request) -> Line:
         if len(request.turns) == 1:
-            return use("read", file_path="notes.md")
+            return tool_call("read", file_path="notes.md")
         return f"I found {KNOWN} and {OWN} in the notes."
 
     use_models(monkeypatch, answer)

@@ -10,22 +10,22 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.cli import output
-from retinue.cli.answer import summary, tell_warnings
-from retinue.cli.nodes import told
+from retinue.cli.answer import summary_line, report_warnings
+from retinue.cli.nodes import event_text
 from retinue.contract.event import (
     KINDS,
-    Answered,
-    Asked,
+    QuestionAnswered,
+    QuestionAsked,
     Checkpoint,
     Decision,
-    Delegated,
-    Finished,
+    DelegationFinished,
+    NodeFinished,
     Message,
     Progress,
-    Retried,
-    Started,
-    ToolCall,
-    UsageNoted,
+    AttemptRetried,
+    NodeStarted,
+    ToolCallEvent,
+    UsageReported,
 )
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
@@ -72,7 +72,7 @@ def test_a_pointer_that_nobody_can_read_is_cut() -> None:
 
 def test_safe_text_is_one_line() -> None:
     assert output.safe("a\n\tb\x1b[31m\u202e") == "a b\\u{202e}"
-    assert output.plain("a\n\x1b[2J") == "a\n\\u{1b}[2J"
+    assert output.safe_lines("a\n\x1b[2J") == "a\n\\u{1b}[2J"
 
 
 @pytest.mark.parametrize(
@@ -89,32 +89,32 @@ def test_safe_text_is_one_line() -> None:
     ],
 )
 def test_times_are_said_as_people_say_them(nanoseconds: int, text: str) -> None:
-    assert output.duration(nanoseconds) == text
+    assert output.format_duration(nanoseconds) == text
 
 
 def test_numbers_agree_with_their_noun() -> None:
-    assert [output.counted(number, "file") for number in (0, 1, 2000)] == ["0 files", "1 file", "2,000 files"]
+    assert [output.plural(number, "file") for number in (0, 1, 2000)] == ["0 files", "1 file", "2,000 files"]
 
 
 def test_lines_are_cut_and_wrapped_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     line = "  place (string): " + "a town or village " * 10
-    assert output.cut_to_screen(line) == output.wrapped(line) == line
+    assert output.cut_to_screen(line) == output.wrap(line) == line
     monkeypatch.setattr(sys, "stdout", _Terminal())
     monkeypatch.setenv("COLUMNS", "40")
     assert output.cut_to_screen(line) == f"{line[:39]}…"
-    assert output.cut_to_screen("short") == output.wrapped("short") == "short"
-    rows = output.wrapped(line).split("\n")
+    assert output.cut_to_screen("short") == output.wrap("short") == "short"
+    rows = output.wrap(line).split("\n")
     assert all(len(row) <= 40 for row in rows)
     assert all(row.startswith("    ") for row in rows[1:])
     assert " ".join(" ".join(rows).split()) == " ".join(line.split())
-    assert output.wrapped("x" * 50) == "x" * 50
+    assert output.wrap("x" * 50) == "x" * 50
 
 
 def test_stdout_is_set_aside_for_data(capfd: pytest.CaptureFixture[str]) -> None:
     with open(1, "w", closefd=False, encoding="utf-8") as real, pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdout", real)
         print("before")  # noqa: T201 - what an agent does
-        with output.stdout_set_aside() as data:
+        with output.reserve_stdout() as data:
             print("printed")  # noqa: T201 - what an agent does
             os.write(1, b"written\n")
             data.write("data \ud800\n")
@@ -125,7 +125,7 @@ def test_stdout_is_set_aside_for_data(capfd: pytest.CaptureFixture[str]) -> None
 
 
 def test_stdout_that_is_no_file_is_set_aside_too(capsys: pytest.CaptureFixture[str]) -> None:
-    with output.stdout_set_aside() as data:
+    with output.reserve_stdout() as data:
         print("printed")  # noqa: T201 - what an agent does
         data.write("data")
     assert capsys.readouterr() == ("data", "printed\n")
@@ -137,31 +137,31 @@ QUESTION = Question(id="q", text="Which?")
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        (Started(), ""),
-        (Started("a", "s", "do it"), "a.s: do it"),
-        (Started(instruction="goal"), "goal"),
+        (NodeStarted(), ""),
+        (NodeStarted("a", "s", "do it"), "a.s: do it"),
+        (NodeStarted(instruction="goal"), "goal"),
         (Progress("read", "x.py", 1, 2), "read x.py 1/2"),
         (Progress("read", done=1), "read 1"),
         (Checkpoint("read", "done"), "read done"),
         (Decision("ask", "Because."), "ask: Because."),
         (Message("hello"), "hello"),
-        (ToolCall("grep", failed=True), "grep failed"),
-        (ToolCall("grep"), "grep"),
-        (UsageNoted(Usage(tokens_in=3)), '{"tokens_in":3}'),
-        (Retried("timeout", "slow"), "timeout: slow"),
-        (Asked(QUESTION), "Which?"),
-        (Answered(Answer(question_id="q", value="red")), "red (by the person)"),
-        (Delegated(Result(task_id="t", agent="helper", outcome="success")), "helper: success"),
-        (Finished(Result(task_id="t", agent="a", outcome="success")), "success"),
-        (Finished(Result(task_id="t", agent="a", lifecycle="working")), "working"),
+        (ToolCallEvent("grep", failed=True), "grep failed"),
+        (ToolCallEvent("grep"), "grep"),
+        (UsageReported(Usage(tokens_in=3)), '{"tokens_in":3}'),
+        (AttemptRetried("timeout", "slow"), "timeout: slow"),
+        (QuestionAsked(QUESTION), "Which?"),
+        (QuestionAnswered(Answer(question_id="q", value="red")), "red (by the person)"),
+        (DelegationFinished(Result(task_id="t", agent="helper", outcome="success")), "helper: success"),
+        (NodeFinished(Result(task_id="t", agent="a", outcome="success")), "success"),
+        (NodeFinished(Result(task_id="t", agent="a", lifecycle="working")), "working"),
         (
-            Finished(Result(task_id="t", agent="a", outcome="error", fault=Fault(code="timeout", message="Slow."))),
+            NodeFinished(Result(task_id="t", agent="a", outcome="error", fault=Fault(code="timeout", message="Slow."))),
             "error: Slow.",
         ),
     ],
 )
 def test_every_event_can_be_said_in_a_line(body: Any, text: str) -> None:
-    assert told(body) == text
+    assert event_text(body) == text
     assert type(body) in KINDS
 
 
@@ -169,15 +169,15 @@ def test_the_summary_holds_what_was_measured_and_nothing_else() -> None:
     usage = Usage(tokens_in=3_120, tokens_out=410, cost=Cost(usd=0.0031, price_id="p", price_date="2026-01-01"))
     measured = Result(task_id="t", agent="o", outcome="success", usage=usage, duration_ns=1_200_000_000)
     bare = Result(task_id="t", agent="o", outcome="failed")
-    assert _words(summary(measured, run="r1")) == [
+    assert _words(summary_line(measured, run="r1")) == [
         "answered",
         "1.2 s",
         "3,120 in, 410 out tokens",
         "$0.0031",
         "run r1",
     ]
-    assert _words(summary(bare)) == ["failed"]
-    assert _words(summary(Result(task_id="t", agent="o", data={"tokens": {"full": "x"}, "answer": 3}))) == [
+    assert _words(summary_line(bare)) == ["failed"]
+    assert _words(summary_line(Result(task_id="t", agent="o", data={"tokens": {"full": "x"}, "answer": 3}))) == [
         "waits for an answer"
     ]
 
@@ -190,7 +190,7 @@ def _words(line: str) -> list[str]:
 
 def test_what_is_missing_and_what_that_means_are_two_sentences(capsys: pytest.CaptureFixture[str]) -> None:
     bare = Warned(type="missing_data", message="tests/ is empty", impact="Coverage was not judged", recovery="Add one")
-    tell_warnings(Result(task_id="t", agent="o", warnings=(bare,)))
+    report_warnings(Result(task_id="t", agent="o", warnings=(bare,)))
     assert capsys.readouterr().err == "warning: tests/ is empty. Coverage was not judged\n   next: Add one\n"
 
 
@@ -198,7 +198,7 @@ def test_warnings_are_said_once_and_not_without_end(capsys: pytest.CaptureFixtur
     many = tuple(Warned(type="missing_data", message=f"No {number}.", recovery="Look.") for number in range(12))
     said = Warned(type="missing_data", message="x: It broke.")
     data = {"failures": [{"message": "It broke."}]}
-    tell_warnings(Result(task_id="t", agent="o", data=data, warnings=(said, *many)), engine=("Disk is full.",))
+    report_warnings(Result(task_id="t", agent="o", data=data, warnings=(said, *many)), engine=("Disk is full.",))
     err = capsys.readouterr().err
     assert "It broke." not in err
     assert err.count("warning: ") == 11

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from retinue.cli.questions import Person
+from retinue.cli.questions import TerminalAnswerer
 from retinue.contract.task import Answer, Question
 
 FREE = Question(id="q", text="What?")
@@ -33,7 +33,7 @@ def asked(question: Question, typed: bytes, monkeypatch: pytest.MonkeyPatch) -> 
         lines = typed.splitlines(keepends=True) or [b""]
         with os.fdopen(reader) as stdin:
             monkeypatch.setattr(sys, "stdin", stdin)
-            task = asyncio.create_task(Person(aside)(question))
+            task = asyncio.create_task(TerminalAnswerer(aside)(question))
             for line in lines:
                 os.write(writer, line)
                 while line and not task.done() and _unread(reader):  # noqa: ASYNC110 - the pipe has no event

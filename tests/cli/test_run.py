@@ -233,4 +233,4 @@ def test_what_was_settled_travels_with_the_plan(retinue: Give, team: Path) -> No
 def test_a_plan_that_no_command_made_has_nothing_settled() -> None:
     from retinue.contract.plan import Plan
 
-    assert session.settled_in(Plan()) is None
+    assert session.invocation_in(Plan()) is None

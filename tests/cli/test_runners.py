@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from retinue.agents.claude import ClaudeCode
-from retinue.agents.prompted.loop import OWN
+from retinue.agents.prompted.loop import BUILTIN_LOOP
 from retinue.cli.places import user_config_file
-from retinue.cli.session import Settled, settled_in
+from retinue.cli.session import Invocation, invocation_in
 from retinue.cli.settings import load, loops_of
 from retinue.contract.plan import Plan
 
@@ -29,7 +29,7 @@ def test_claude_code_drives_those_that_its_user_says(folder: Path, flag: str | N
     loops = loops_of(load(folder, environment={}), flag)
     assert loops is not None
     assert isinstance(loops("keeper"), ClaudeCode)
-    assert (loops("other") is OWN) is (flag is None)
+    assert (loops("other") is BUILTIN_LOOP) is (flag is None)
 
 
 def test_a_project_cannot_say_it(folder: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_project_cannot_say_it(folder: Path) -> None:
 
 
 def test_a_run_that_goes_on_keeps_its_runner() -> None:
-    plan = Settled("run", "/somewhere", runner="claude").noted_in(Plan())
-    settled = settled_in(plan)
+    plan = Invocation("run", "/somewhere", runner="claude").record_in(Plan())
+    settled = invocation_in(plan)
     assert settled is not None
     assert settled.runner == "claude"

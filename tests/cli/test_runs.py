@@ -149,12 +149,12 @@ def test_a_run_whose_process_died_says_how_to_go_on(retinue: Give, team: Path, h
 
 
 def test_a_run_that_goes_on_elsewhere_is_not_touched(retinue: Give, team: Path, home: Path) -> None:
-    from retinue.engine.history import History
+    from retinue.engine.history import RunHistory
     from retinue.engine.journal import Journal
 
     payload: dict[str, Any] = {"plan": {"goal": "x", "nodes": []}}
     with Journal(home / "state" / "journal.sqlite3") as journal:
-        journal.begin(History("theirs", "run_plan", payload, "x", 1))
+        journal.begin(RunHistory("theirs", "run_plan", payload, "x", 1))
         journal.flush()
         assert "working" in retinue("runs", "list").out
         assert "still running" in retinue("runs", "show", "theirs").err

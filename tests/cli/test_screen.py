@@ -10,21 +10,21 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from retinue.cli.nodes import Nodes
+from retinue.cli.nodes import RunNodes
 from retinue.cli.options import Form
-from retinue.cli.screen import TICK_S, Lines, Silence, Tree, picture, screen_for, somebody_is_there
+from retinue.cli.screen import TICK_S, LineScreen, NullScreen, TreeScreen, render_tree, screen_for, is_interactive
 from retinue.contract.event import (
-    Answered,
-    Asked,
+    QuestionAnswered,
+    QuestionAsked,
     Body,
     Decision,
     Event,
-    Finished,
+    NodeFinished,
     Message,
     Progress,
-    Retried,
-    Started,
-    ToolCall,
+    AttemptRetried,
+    NodeStarted,
+    ToolCallEvent,
 )
 from retinue.contract.fault import Fault
 from retinue.contract.plan import Delegation, Plan
@@ -42,34 +42,34 @@ WHICH = Question(id="q", text="Which colour?")
 Tell = Callable[..., Any]
 
 
-def done(outcome: Any = "success", **facts: Any) -> Finished:
-    return Finished(Result(task_id="t", agent="singer", outcome=outcome, **facts))
+def done(outcome: Any = "success", **facts: Any) -> NodeFinished:
+    return NodeFinished(Result(task_id="t", agent="singer", outcome=outcome, **facts))
 
 
 @pytest.fixture
-def nodes() -> Nodes:
-    return Nodes("run", PLAN)
+def nodes() -> RunNodes:
+    return RunNodes("run", PLAN)
 
 
-def tell(nodes: Nodes, body: Body, node: str = "n1", *, run: str = "run", at_s: float = 0) -> Event:
+def tell(nodes: RunNodes, body: Body, node: str = "n1", *, run: str = "run", at_s: float = 0) -> Event:
     event = Event(run, node, 1, 1, int(at_s * 1e9), body)
-    nodes.take(event)
+    nodes.apply(event)
     return event
 
 
-def states(nodes: Nodes) -> dict[str, str]:
+def states(nodes: RunNodes) -> dict[str, str]:
     return {node.id: node.state for _, node in nodes}
 
 
-def test_a_node_waits_works_and_ends(nodes: Nodes) -> None:
+def test_a_node_waits_works_and_ends(nodes: RunNodes) -> None:
     assert states(nodes) == {"n1": "waiting", "n2": "waiting"}
-    tell(nodes, Started("singer", "sing", "sing"), at_s=1)
+    tell(nodes, NodeStarted("singer", "sing", "sing"), at_s=1)
     assert states(nodes)["n1"] == "working"
     tell(nodes, Progress("singing", "verse", 2, 1_000))
     assert nodes.top[0].note == "singing verse 2/1,000"
     tell(nodes, Progress("humming"))
     assert nodes.top[0].note == "humming"
-    tell(nodes, Retried("timeout", "too slow"))
+    tell(nodes, AttemptRetried("timeout", "too slow"))
     assert nodes.top[0].note == "retrying after timeout"
     tell(nodes, done("partial"), at_s=3)
     first = nodes.top[0]
@@ -80,43 +80,43 @@ def test_a_node_waits_works_and_ends(nodes: Nodes) -> None:
     ("outcome", "state"),
     [("error", "error"), ("failed", "error"), ("rejected", "error"), ("canceled", "canceled"), ("success", "success")],
 )
-def test_how_a_node_ended(nodes: Nodes, outcome: str, state: str) -> None:
+def test_how_a_node_ended(nodes: RunNodes, outcome: str, state: str) -> None:
     fault = None if outcome == "success" else Fault(code="timeout", message="Too slow.")
     tell(nodes, done(outcome, fault=fault))
     assert nodes.top[0].state == state
     assert nodes.top[0].note == ("" if fault is None else "Too slow.")
 
 
-def test_a_further_step_of_a_node_is_the_same_node(nodes: Nodes) -> None:
+def test_a_further_step_of_a_node_is_the_same_node(nodes: RunNodes) -> None:
     tell(nodes, done("error"))
-    tell(nodes, Started("choir", "hum", "sing"))
+    tell(nodes, NodeStarted("choir", "hum", "sing"))
     tell(nodes, done(), "n1~2")
     assert (nodes.top[0].agent, nodes.top[0].state) == ("choir", "success")
 
 
-def test_a_question_is_open_until_it_is_answered(nodes: Nodes) -> None:
-    tell(nodes, Asked(WHICH), "n1~2")
+def test_a_question_is_open_until_it_is_answered(nodes: RunNodes) -> None:
+    tell(nodes, QuestionAsked(WHICH), "n1~2")
     assert (nodes.top[0].state, nodes.top[0].note) == ("asking", "Which colour?")
-    tell(nodes, Answered(Answer(question_id="q", value="red")), "n1~2")
+    tell(nodes, QuestionAnswered(Answer(question_id="q", value="red")), "n1~2")
     tell(nodes, done(), "n1~2")  # only delivers the answer
     assert nodes.top[0].state == "working"
-    tell(nodes, Finished(Result(task_id="t", agent="a", lifecycle="input_required", questions=(WHICH,))))
+    tell(nodes, NodeFinished(Result(task_id="t", agent="a", lifecycle="input_required", questions=(WHICH,))))
     assert nodes.top[0].state == "asking"
     nodes.close()
     assert states(nodes) == {"n1": "asking", "n2": "canceled"}
 
 
-def test_what_is_not_needed_is_not_done(nodes: Nodes) -> None:
+def test_what_is_not_needed_is_not_done(nodes: RunNodes) -> None:
     tell(nodes, Decision("skip", "Its need failed."), "n2")
     assert (nodes.top[1].state, nodes.top[1].note) == ("canceled", "Its need failed.")
-    assert nodes.take(Event("run", "n1", 0, 1, 0, Decision("give_up", "No."))) is None
-    assert nodes.take(Event("run", "n1", 0, 1, 0, ToolCall("grep"))) is None
+    assert nodes.apply(Event("run", "n1", 0, 1, 0, Decision("give_up", "No."))) is None
+    assert nodes.apply(Event("run", "n1", 0, 1, 0, ToolCallEvent("grep"))) is None
 
 
-def test_a_plan_that_is_answered_becomes_children(nodes: Nodes) -> None:
+def test_a_plan_that_is_answered_becomes_children(nodes: RunNodes) -> None:
     inner = Plan(nodes=(Delegation(id="a", agent="bass", instruction="low"), Delegation(id="b", agent="alto")))
-    tell(nodes, Finished(Result(task_id="t", agent="s", lifecycle="working", extras={"plan": inner.to_json()})))
-    tell(nodes, Started("bass", "bass", "low"), "a", run="run:n1~2")
+    tell(nodes, NodeFinished(Result(task_id="t", agent="s", lifecycle="working", extras={"plan": inner.to_json()})))
+    tell(nodes, NodeStarted("bass", "bass", "low"), "a", run="run:n1~2")
     tell(nodes, done(), "a", run="run:n1~2")
     assert [(depth, node.id, node.state) for depth, node in nodes] == [
         (0, "n1", "waiting"),
@@ -125,13 +125,13 @@ def test_a_plan_that_is_answered_becomes_children(nodes: Nodes) -> None:
         (0, "n2", "waiting"),
     ]
     for plan in (None, 3, {"nodes": 3}, {"nodes": [3]}):
-        tell(nodes, Finished(Result(task_id="t", agent="s", lifecycle="working", extras={"plan": plan})))
+        tell(nodes, NodeFinished(Result(task_id="t", agent="s", lifecycle="working", extras={"plan": plan})))
         assert nodes.top[0].children == []
 
 
-def test_what_belongs_to_nobody_changes_nothing(nodes: Nodes) -> None:
+def test_what_belongs_to_nobody_changes_nothing(nodes: RunNodes) -> None:
     for node, run in (("n9", "run"), ("a", "run:n1~2"), ("a", "other"), ("a", "run:n9~2"), ("", "run")):
-        tell(nodes, Started("x", "y", "z"), node, run=run)
+        tell(nodes, NodeStarted("x", "y", "z"), node, run=run)
     assert states(nodes) == {"n1": "waiting", "n2": "waiting"}
     tell(nodes, Message("History is lost.", "warning"), "")
     tell(nodes, Message("Fine."), "")
@@ -139,24 +139,24 @@ def test_what_belongs_to_nobody_changes_nothing(nodes: Nodes) -> None:
 
 
 def test_what_a_resumed_run_keeps_is_done_already() -> None:
-    nodes = Nodes("run", PLAN, kept=("n1~2",))
-    assert (nodes.top[0].state, nodes.top[0].kept) == ("success", True)
-    tell(nodes, Started("singer", "sing", "again"))
-    assert not nodes.top[0].kept
+    nodes = RunNodes("run", PLAN, reused_ids=("n1~2",))
+    assert (nodes.top[0].state, nodes.top[0].is_reused) == ("success", True)
+    tell(nodes, NodeStarted("singer", "sing", "again"))
+    assert not nodes.top[0].is_reused
 
 
 # The screens.
 
 
-def drawn(nodes: Nodes, *, width: int = 80, height: int = 25, in_ascii: bool = False) -> list[str]:
+def drawn(nodes: RunNodes, *, width: int = 80, height: int = 25, in_ascii: bool = False) -> list[str]:
     console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
     with console.capture() as captured:
-        console.print(picture(nodes, "sing and paint", width=width, height=height, in_ascii=in_ascii))
+        console.print(render_tree(nodes, "sing and paint", width=width, height=height, in_ascii=in_ascii))
     return [line.rstrip() for line in captured.get().splitlines()]
 
 
-def test_the_tree_shows_marks_times_and_what_is_asked(nodes: Nodes) -> None:
-    tell(nodes, Started("singer", "sing", ""), at_s=1)
+def test_the_tree_shows_marks_times_and_what_is_asked(nodes: RunNodes) -> None:
+    tell(nodes, NodeStarted("singer", "sing", ""), at_s=1)
     tell(nodes, done(), at_s=2.5)
     assert drawn(nodes) == ["sing and paint", " ✓ singer  1.5 s sing a song", " · painter       paint it"]
     assert drawn(nodes, width=120)[1:] == [
@@ -165,13 +165,13 @@ def test_the_tree_shows_marks_times_and_what_is_asked(nodes: Nodes) -> None:
     ]
 
 
-def test_the_tree_is_drawn_in_ascii_where_nothing_else_is_known(nodes: Nodes) -> None:
+def test_the_tree_is_drawn_in_ascii_where_nothing_else_is_known(nodes: RunNodes) -> None:
     tell(nodes, done())
     assert all(line.isascii() for line in drawn(nodes, in_ascii=True))
 
 
-def test_long_words_are_cut_and_lines_never_broken(nodes: Nodes) -> None:
-    tell(nodes, Started("singer", "sing", ""), at_s=time.time())
+def test_long_words_are_cut_and_lines_never_broken(nodes: RunNodes) -> None:
+    tell(nodes, NodeStarted("singer", "sing", ""), at_s=time.time())
     tell(nodes, Progress("\x1b[2J" + "x" * 500))
     lines = drawn(nodes, width=60)
     assert len(lines) == 3
@@ -181,8 +181,8 @@ def test_long_words_are_cut_and_lines_never_broken(nodes: Nodes) -> None:
 
 def test_a_thousand_nodes_leave_room_for_the_rest() -> None:
     plan = Plan(nodes=tuple(Delegation(id=f"n{number}", agent="singer") for number in range(1_000)))
-    nodes = Nodes("run", plan)
-    tell(nodes, Started("busy", "sing", "now"), "n900", at_s=time.time())
+    nodes = RunNodes("run", plan)
+    tell(nodes, NodeStarted("busy", "sing", "now"), "n900", at_s=time.time())
     lines = drawn(nodes, height=24)
     assert len(lines) < 24
     assert any("busy" in line for line in lines)
@@ -191,20 +191,20 @@ def test_a_thousand_nodes_leave_room_for_the_rest() -> None:
 
 def test_a_tree_that_never_began_draws_nothing() -> None:
     file = io.StringIO()
-    Tree(Console(file=file)).end()
+    TreeScreen(Console(file=file)).end()
     assert file.getvalue() == ""
 
 
-def test_a_tree_is_drawn_until_its_end_and_taken_away_for_a_question(nodes: Nodes) -> None:
+def test_a_tree_is_drawn_until_its_end_and_taken_away_for_a_question(nodes: RunNodes) -> None:
     file = io.StringIO()
 
     async def live() -> None:
-        tree = Tree(Console(file=file, width=80, force_terminal=True, color_system=None, legacy_windows=False))
+        tree = TreeScreen(Console(file=file, width=80, force_terminal=True, color_system=None, legacy_windows=False))
         tree.begin(nodes, "sing and paint")
-        tell(nodes, Started("singer", "sing", ""), at_s=time.time())
-        tree.changed(tell(nodes, Progress("la")), nodes.top[0])
+        tell(nodes, NodeStarted("singer", "sing", ""), at_s=time.time())
+        tree.update(tell(nodes, Progress("la")), nodes.top[0])
         await asyncio.sleep(2 * TICK_S)
-        with tree.aside():
+        with tree.pause():
             before = len(file.getvalue())
             await asyncio.sleep(2 * TICK_S)
             assert len(file.getvalue()) == before
@@ -219,33 +219,33 @@ def test_a_tree_is_drawn_until_its_end_and_taken_away_for_a_question(nodes: Node
 
 
 def test_kept_results_are_marked() -> None:
-    assert drawn(Nodes("run", PLAN, kept=("n1",)))[1].endswith("sing a song (kept)")
+    assert drawn(RunNodes("run", PLAN, reused_ids=("n1",)))[1].endswith("sing a song (kept)")
 
 
-def test_lines_are_silent_about_what_is_over_soon(nodes: Nodes, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_are_silent_about_what_is_over_soon(nodes: RunNodes, capsys: pytest.CaptureFixture[str]) -> None:
     async def soon() -> None:
-        lines = Lines()
+        lines = LineScreen()
         lines.begin(nodes, "goal")
-        lines.changed(tell(nodes, Started("singer", "sing", "x")), nodes.top[0])
-        with lines.aside():
+        lines.update(tell(nodes, NodeStarted("singer", "sing", "x")), nodes.top[0])
+        with lines.pause():
             pass
         lines.end()
 
     asyncio.run(soon())
     assert capsys.readouterr().err == ""
-    Lines().end()
+    LineScreen().end()
 
 
-def test_lines_speak_once_it_takes_longer(nodes: Nodes, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_speak_once_it_takes_longer(nodes: RunNodes, capsys: pytest.CaptureFixture[str]) -> None:
     async def later() -> None:
-        lines = Lines(patience_s=0)
+        lines = LineScreen(quiet_s=0)
         lines.begin(nodes, "goal")
-        tell(nodes, Started("singer", "sing", "x"))
+        tell(nodes, NodeStarted("singer", "sing", "x"))
         await asyncio.sleep(0.01)
-        for body in (Progress("la"), Retried("timeout", "too slow"), done()):
-            lines.changed(tell(nodes, body), nodes.top[0])
-            lines.changed(Event("run", "n1", 1, 2, 0, body), nodes.top[0])  # it says nothing new
-        lines.changed(tell(nodes, Decision("skip", "No."), "n2"), nodes.top[1])
+        for body in (Progress("la"), AttemptRetried("timeout", "too slow"), done()):
+            lines.update(tell(nodes, body), nodes.top[0])
+            lines.update(Event("run", "n1", 1, 2, 0, body), nodes.top[0])  # it says nothing new
+        lines.update(tell(nodes, Decision("skip", "No."), "n2"), nodes.top[1])
         lines.end()
 
     asyncio.run(later())
@@ -256,11 +256,11 @@ def test_lines_speak_once_it_takes_longer(nodes: Nodes, capsys: pytest.CaptureFi
     ]
 
 
-def test_silence_says_nothing(nodes: Nodes, capsys: pytest.CaptureFixture[str]) -> None:
-    silence = Silence()
+def test_silence_says_nothing(nodes: RunNodes, capsys: pytest.CaptureFixture[str]) -> None:
+    silence = NullScreen()
     silence.begin(nodes, "goal")
-    with silence.aside():
-        silence.changed(tell(nodes, done()), nodes.top[0])
+    with silence.pause():
+        silence.update(tell(nodes, done()), nodes.top[0])
     silence.end()
     assert capsys.readouterr().err == ""
 
@@ -271,21 +271,21 @@ class _Terminal(io.StringIO):
 
 
 def test_the_screen_fits_the_wish_and_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isinstance(screen_for(Form()), Lines)
+    assert isinstance(screen_for(Form()), LineScreen)
     monkeypatch.setattr(sys, "stderr", _Terminal())
     monkeypatch.setenv("TERM", "xterm")
-    assert isinstance(screen_for(Form()), Tree)
+    assert isinstance(screen_for(Form()), TreeScreen)
     for form in (Form(quiet=True), Form(as_json=True), Form(as_jsonl=True)):
-        assert isinstance(screen_for(form), Silence)
+        assert isinstance(screen_for(form), NullScreen)
     monkeypatch.setenv("TERM", "dumb")
-    assert isinstance(screen_for(Form()), Lines)
+    assert isinstance(screen_for(Form()), LineScreen)
 
 
 def test_somebody_is_there_only_with_a_terminal_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not somebody_is_there()
+    assert not is_interactive()
     monkeypatch.setattr(sys, "stdin", _Terminal())
-    assert not somebody_is_there()
+    assert not is_interactive()
     monkeypatch.setattr(sys, "stderr", _Terminal())
-    assert somebody_is_there()
+    assert is_interactive()
     monkeypatch.setattr(sys, "stdin", None)
-    assert not somebody_is_there()
+    assert not is_interactive()

@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from retinue.cli.waiting import waiting
+from retinue.cli.waiting import status_line
 
 
 class Terminal(io.StringIO):
@@ -33,14 +33,14 @@ def look(patch: pytest.MonkeyPatch) -> Terminal:
 
 def test_what_takes_time_is_said_and_goes_when_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = look(monkeypatch)
-    with waiting("checking 7 files", after_s=0.0):
+    with status_line("checking 7 files", after_s=0.0):
         assert terminal.seen.wait(30)
     assert terminal.getvalue() == "\r\x1b[2Kchecking 7 files …\r\x1b[2K"
 
 
 def test_what_is_quick_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = look(monkeypatch)
-    with waiting("checking 7 files", after_s=1_000.0):
+    with status_line("checking 7 files", after_s=1_000.0):
         pass
     assert terminal.getvalue() == ""
 
@@ -49,7 +49,7 @@ def test_the_line_goes_when_the_work_fails(monkeypatch: pytest.MonkeyPatch) -> N
     terminal = look(monkeypatch)
 
     def work() -> None:
-        with waiting("checking 7 files", after_s=0.0):
+        with status_line("checking 7 files", after_s=0.0):
             assert terminal.seen.wait(30)
             raise KeyboardInterrupt
 
@@ -65,6 +65,6 @@ def test_where_nobody_looks_nothing_is_said(monkeypatch: pytest.MonkeyPatch, ter
         monkeypatch.setenv("TERM", term)
     else:
         monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with waiting("checking 7 files", after_s=0.0):
+    with status_line("checking 7 files", after_s=0.0):
         assert not terminal.seen.wait(0.05)
     assert terminal.getvalue() == ""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from retinue.cli.typed import parameters_of, words_of
-from retinue.cli.wording import said_here, worded
+from retinue.cli.wording import reword_result, reword
 from retinue.contract.fault import Fault
 from retinue.contract.result import Attempt, Result, Warned
 from tests.cli.conftest import Give
@@ -22,7 +22,7 @@ LATE = Fault(
 @pytest.mark.row("C21")
 def test_a_bound_has_its_name_of_here_in_the_whole_result() -> None:
     failure = {"code": "timeout", "message": LATE.message, "hint": LATE.hint, "node": "n1"}
-    said = said_here(
+    said = reword_result(
         Result(
             task_id="t",
             agent="a",
@@ -47,7 +47,7 @@ def test_a_bound_has_its_name_of_here_in_the_whole_result() -> None:
 
 def test_a_result_without_such_a_bound_is_left_alone() -> None:
     result = Result(task_id="t", agent="a", outcome="success", data={"failures": []}, content="`run.budget.timeout_s`")
-    assert said_here(result) is result
+    assert reword_result(result) is result
 
 
 def test_a_budget_says_which_options_raise_it(retinue: Give, team: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_budget_says_which_options_raise_it(retinue: Give, team: Path) -> None
     ("(`orchestrator.cost_usd`)", "(the planner's part of `--max-cost`)"),
 ])  # fmt: skip
 def test_bounds_of_models_are_options_here(said: str, here: str) -> None:
-    assert worded(said).startswith(here)
+    assert reword(said).startswith(here)
 
 
 def test_a_model_that_cannot_be_is_refused_before_anybody_is_asked(retinue: Give, team: Path) -> None:

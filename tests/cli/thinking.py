@@ -54,8 +54,8 @@ def use_models(
         for tier, price in prices.items()
     }
 
-    def models_of(settings: Settings, *, default: str | None = default, named: object = ()) -> Models:
-        del settings, named
+    def models_of(settings: Settings, *, default: str | None = default, extra_models: object = ()) -> Models:
+        del settings, extra_models
         tiers = {"small": "scripted:small", "medium": "scripted:medium", "large": "scripted:large"}
         return Models(tiers=tiers, default=default or "", ready={each.name: each for each in found.values()})  # type: ignore[arg-type]
 

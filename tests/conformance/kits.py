@@ -12,7 +12,7 @@ from typing import Any
 import retinue.conformance
 from retinue.conformance.judge import judge
 from retinue.conformance.kit import requirements
-from retinue.conformance.port import Asking, Report, Verdict
+from retinue.conformance.port import RequestTemplate, CheckReport, RequirementVerdict
 from retinue.conformance.subjects import CallableSubject
 from retinue.dialects import DIALECTS
 
@@ -29,21 +29,21 @@ def broken(dialect: str) -> Any:
 
 
 def judged(
-    function: Callable[[str], object], dialect: str, *, asking: Asking | None = None, timeout_s: float = 20.0
-) -> Report:
+    function: Callable[[str], object], dialect: str, *, asking: RequestTemplate | None = None, timeout_s: float = 20.0
+) -> CheckReport:
     """Judge a function."""
 
-    async def conduct() -> Report:
+    async def conduct() -> CheckReport:
         subject = CallableSubject(function)
         try:
-            return await judge(subject, dialect, asking=asking or broken(dialect).ASKING, timeout_s=timeout_s)
+            return await judge(subject, dialect, template=asking or broken(dialect).ASKING, timeout_s=timeout_s)
         finally:
             subject.close()
 
     return asyncio.run(conduct())
 
 
-def verdict(report: Report, requirement: str) -> Verdict:
+def verdict(report: CheckReport, requirement: str) -> RequirementVerdict:
     """What one requirement came to, by its id with or without the dialect."""
     name = requirement if "/" in requirement else f"{report.dialect}/{requirement}"
     return next(each for each in report.verdicts if each.requirement.id == name)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from retinue.conformance.port import Report
+from retinue.conformance.port import CheckReport
 from retinue.contract.fault import Fault
 from retinue.contract.result import Result
 from retinue.contract.task import Question
@@ -34,7 +34,7 @@ def asking_back(text: str) -> str:
     return agent_http.render_result(asked).text
 
 
-def wrong(report: Report) -> dict[str, tuple[str, ...]]:
+def wrong(report: CheckReport) -> dict[str, tuple[str, ...]]:
     return {each.requirement.id: each.wrong for each in report.verdicts if each.wrong}
 
 

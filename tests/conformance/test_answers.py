@@ -7,42 +7,42 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.conformance.answers import (
-    accepted,
-    alike,
-    each,
+    passes_strict_reader,
+    same_members,
+    each_answer,
     each_object,
-    garbled,
-    known_of,
+    is_garbled,
+    parse_context_of,
     unmixed,
 )
 from retinue.conformance.kit import kit
 from retinue.conformance.markdown_json import content
-from retinue.conformance.markdown_json.broken import ASKING
+from retinue.conformance.markdown_json.broken import TEMPLATE
 from retinue.conformance.members import (
     is_amount,
     is_count,
-    is_words,
+    is_nonblank,
     object_at,
     object_in,
-    says_nothing,
-    shown,
+    is_uninformative,
+    quote,
     values_in,
 )
-from retinue.conformance.port import Exchange, Probe
-from retinue.conformance.requests import TOGETHER, marked
+from retinue.conformance.port import ProbeExchange, Probe
+from retinue.conformance.requests import TOGETHER, mark_of
 from tests.conformance.kits import JUDGED, broken
 from tests.contract.nouns import json_values
 from tests.examples import examples
 
-PROBE = Probe("valid", ASKING.task("valid"), "A request as it should be.")
+PROBE = Probe("valid", TEMPLATE.task("valid"), "A request as it should be.")
 
 
-def said(text: str) -> Exchange:
-    return Exchange(PROBE, "asked", text=text)
+def said(text: str) -> ProbeExchange:
+    return ProbeExchange(PROBE, "asked", text=text)
 
 
 def test_a_look_is_told_with_its_probe() -> None:
-    check = each(lambda exchange: ["too short"] if len(exchange.text or "") < 3 else [])
+    check = each_answer(lambda exchange: ["too short"] if len(exchange.text or "") < 3 else [])
     assert list(check({"valid": said("ab"), "again": said("abc")})) == ["valid: too short"]
 
 
@@ -71,14 +71,14 @@ def test_an_object_is_found_however_loosely_it_is_written(text: str, value: obje
 
 def test_what_a_strict_reader_refuses_is_told_finding_by_finding() -> None:
     envelope = {"status": "ok", "agent": "ticket-analyzer", "version": "one"}
-    wrong = list(accepted("markdown_json")({"valid": said(json.dumps(envelope))}))
+    wrong = list(passes_strict_reader("markdown_json")({"valid": said(json.dumps(envelope))}))
     assert len(wrong) > 1
     assert all(each.startswith("valid: ") for each in wrong)
-    assert list(accepted("markdown_json")({"valid": said("no JSON")}))
+    assert list(passes_strict_reader("markdown_json")({"valid": said("no JSON")}))
 
 
 def test_the_same_question_gets_the_same_answer() -> None:
-    check = alike("status", "metadata/kind")
+    check = same_members("status", "metadata/kind")
     one, other = {"status": "a", "metadata": {"kind": 1}}, {"status": "b", "metadata": {"kind": 1}}
     (wrong,) = check({"valid": said(json.dumps(one)), "again": said(json.dumps(other))})
     assert wrong == '`status` differs between answers to the same request: `"a"` to `valid`, `"b"` to `again`'
@@ -86,9 +86,9 @@ def test_the_same_question_gets_the_same_answer() -> None:
 
 
 def test_words_of_another_request_are_noticed() -> None:
-    exchanges = {name: said(f"answer to {marked(name)}") for name in TOGETHER}
+    exchanges = {name: said(f"answer to {mark_of(name)}") for name in TOGETHER}
     assert not list(unmixed(exchanges))
-    exchanges["together_2"] = said(marked("together_3"))
+    exchanges["together_2"] = said(mark_of("together_3"))
     assert list(unmixed(exchanges)) == [
         "together_2: the answer has words of `together_3`, which was put at the same time"
     ]
@@ -107,11 +107,11 @@ def test_words_of_another_request_are_noticed() -> None:
     ],
 )
 def test_letters_that_did_not_survive_are_noticed(text: str, words: str, wrong: bool) -> None:
-    assert garbled(text, words) is wrong
+    assert is_garbled(text, words) is wrong
 
 
 def test_a_member_is_told_apart_by_what_it_is() -> None:
-    assert [is_words(each) for each in ("a", " ", "", 1, None)] == [True, False, False, False, False]
+    assert [is_nonblank(each) for each in ("a", " ", "", 1, None)] == [True, False, False, False, False]
     assert [is_amount(each) for each in (0, 1.5, -1, True, "1", None)] == [True, True, False, False, False, False]
     assert [is_count(each) for each in (0, 1.5, -1, True, "1", None)] == [True, False, False, False, False, False]
     assert object_at({"a": {"b": 1}, "c": [1]}, "a") == {"b": 1}
@@ -132,7 +132,7 @@ def test_a_member_is_told_apart_by_what_it_is() -> None:
     ],
 )
 def test_what_anybody_says_of_anything_says_nothing(message: str | None, nothing: bool) -> None:
-    assert says_nothing(message) is nothing
+    assert is_uninformative(message) is nothing
 
 
 def test_values_are_found_with_their_place_and_name() -> None:
@@ -147,13 +147,13 @@ def test_values_are_found_with_their_place_and_name() -> None:
 
 
 def test_values_are_shown_briefly() -> None:
-    assert shown("é") == '`"é"`'
-    assert len(shown("x" * 1_000)) < 100
-    assert "object" in shown(object())
+    assert quote("é") == '`"é"`'
+    assert len(quote("x" * 1_000)) < 100
+    assert "object" in quote(object())
 
 
 def test_what_was_asked_is_known() -> None:
-    known = known_of(said(""))
+    known = parse_context_of(said(""))
     assert (known.task_id, known.agent, known.skill) == ("valid", "ticket_analyzer", "story_deep")
 
 
@@ -245,7 +245,7 @@ ANSWERS = (
 def test_no_check_breaks_on_any_answer(dialect: str, answer: str) -> None:
     by = kit(dialect)
     probes = {name: ask(broken(dialect).ASKING) for name, ask in by.probes.items()}
-    exchanges = {name: Exchange(probe, "asked", text=answer) for name, probe in probes.items()}
+    exchanges = {name: ProbeExchange(probe, "asked", text=answer) for name, probe in probes.items()}
     for required in by.requirements:
         names = list(by.probes) if required.probes == ("*",) else required.probes
         wrong = by.checks[required.id]({name: exchanges[name] for name in names})

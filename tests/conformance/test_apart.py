@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from retinue.conformance.port import Asking, Exchange, Probe
-from retinue.conformance.subjects import Named, apart, module_apart
+from retinue.conformance.port import RequestTemplate, ProbeExchange, Probe
+from retinue.conformance.subjects import SubjectInfo, apart, isolated_module
 from retinue.engine.blocking import in_thread
 from retinue.errors import DeadlineExceeded, InvalidDefinition, InvalidInput, UnknownName
 from tests.agents.programs import wait_until_gone
 
-PROBE = Probe("valid", Asking().task("valid"), "A request as it should be.")
+PROBE = Probe("valid", RequestTemplate().task("valid"), "A request as it should be.")
 CODE = """
 import os, re, signal, sys, threading, time
 
@@ -71,15 +71,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def here(words: str, *, dialect: str | None = None) -> Named:
-    return asyncio.run(module_apart(words, dialect=dialect))
+def here(words: str, *, dialect: str | None = None) -> SubjectInfo:
+    return asyncio.run(isolated_module(words, dialect=dialect))
 
 
-def put(name: str, *sent: str, timeout_s: float = 20.0) -> list[Exchange]:
+def put(name: str, *sent: str, timeout_s: float = 20.0) -> list[ProbeExchange]:
     subject = here(f"agents/mine.py:{name}").subject
 
-    async def conduct() -> list[Exchange]:
-        return [await subject.put(PROBE, text, timeout_s=timeout_s) for text in sent]
+    async def conduct() -> list[ProbeExchange]:
+        return [await subject.send(PROBE, text, timeout_s=timeout_s) for text in sent]
 
     try:
         return asyncio.run(conduct())
@@ -101,7 +101,7 @@ def test_requests_are_out_at_the_same_time(folder: Path) -> None:
     subject = here("agents/mine.py:waits").subject
 
     async def conduct() -> list[str | None]:
-        exchanges = await asyncio.gather(*(subject.put(PROBE, word, timeout_s=20) for word in "abc"))
+        exchanges = await asyncio.gather(*(subject.send(PROBE, word, timeout_s=20) for word in "abc"))
         return [each.text for each in exchanges]
 
     assert asyncio.run(conduct()) == ["A", "B", "C"]
@@ -151,7 +151,7 @@ def test_what_it_is_comes_over(folder: Path) -> None:
     (folder / "run.py").write_text("def run_agent(prompt, chat_history, memory, config): return {'content': prompt}")
     named = here("run.py")
     assert (named.name, named.dialect, named.definition, named.subject.name) == ("run", "run_agent", None, "run.py")
-    exchange = asyncio.run(named.subject.put(PROBE, json.dumps({"prompt": "hello"}), timeout_s=20))
+    exchange = asyncio.run(named.subject.send(PROBE, json.dumps({"prompt": "hello"}), timeout_s=20))
     named.subject.close()
     assert exchange.text == '{"content": "hello"}'
 
@@ -186,7 +186,7 @@ def test_whoever_stops_waiting_leaves_no_process_behind(folder: Path) -> None:
     (folder / "slow.py").write_text(code, encoding="utf-8")
 
     async def conduct() -> int:
-        waiting = asyncio.create_task(module_apart("slow.py"))
+        waiting = asyncio.create_task(isolated_module("slow.py"))
         pid = int(await in_thread(Path("pid").read_text))  # which waits until it is written
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -11,15 +11,15 @@ import pytest
 from retinue.conformance import judge as judging
 from retinue.conformance.judge import judge
 from retinue.conformance.kit import kit
-from retinue.conformance.markdown_json.broken import ASKING, GOOD
-from retinue.conformance.port import Asking, Check, Exchange, Kit, Probe, Report
+from retinue.conformance.markdown_json.broken import TEMPLATE, GOOD
+from retinue.conformance.port import RequestTemplate, Check, ProbeExchange, Kit, Probe, CheckReport
 from retinue.conformance.requests import TOGETHER
 from retinue.errors import UnknownName
 from tests.conformance.kits import judged, verdict
 
 
-def good(exchange: Exchange) -> Exchange:
-    return replace(exchange, text=GOOD(exchange.sent))
+def good(exchange: ProbeExchange) -> ProbeExchange:
+    return replace(exchange, text=GOOD(exchange.request))
 
 
 class Recorder:
@@ -27,31 +27,31 @@ class Recorder:
 
     name = "recorder"
 
-    def __init__(self, answer: Callable[[Exchange], Exchange] | None = None, *, apart: bool = False) -> None:
-        self.apart = apart
+    def __init__(self, answer: Callable[[ProbeExchange], ProbeExchange] | None = None, *, apart: bool = False) -> None:
+        self.is_isolated = apart
         self.asked: list[str] = []
         self.most = 0
         self._out = 0
         self._answer = answer or good
 
-    async def put(self, probe: Probe, sent: str, *, timeout_s: float) -> Exchange:
+    async def send(self, probe: Probe, request: str, *, timeout_s: float) -> ProbeExchange:
         self.asked.append(probe.name)
         self._out += 1
         self.most = max(self.most, self._out)
         for _ in range(5):
             await asyncio.sleep(0)
         self._out -= 1
-        return self._answer(Exchange(probe, sent))
+        return self._answer(ProbeExchange(probe, request))
 
     def close(self) -> None:
         """Nothing is held."""
 
 
-def conduct(subject: Recorder, asking: Asking = ASKING) -> Report:
-    return asyncio.run(judge(subject, "markdown_json", asking=asking, facts={"asked": "so"}))
+def conduct(subject: Recorder, asking: RequestTemplate = TEMPLATE) -> CheckReport:
+    return asyncio.run(judge(subject, "markdown_json", template=asking, facts={"asked": "so"}))
 
 
-def late(exchange: Exchange) -> Exchange:
+def late(exchange: ProbeExchange) -> ProbeExchange:
     return replace(exchange, error="There was no answer within 1 s.", late=True)
 
 
@@ -81,7 +81,7 @@ def test_one_that_hangs_twice_is_asked_nothing_more() -> None:
 
 
 def test_an_answer_that_did_not_come_fails_whatever_needs_it() -> None:
-    def silent(exchange: Exchange) -> Exchange:
+    def silent(exchange: ProbeExchange) -> ProbeExchange:
         if exchange.probe.name == "unknown_skill":
             return replace(exchange, error="It returned `None`, and no answer.")
         return good(exchange)
@@ -93,24 +93,24 @@ def test_an_answer_that_did_not_come_fails_whatever_needs_it() -> None:
 
 
 def test_a_request_that_cannot_be_written_fails_whatever_needs_it() -> None:
-    report = conduct(Recorder(), replace(ASKING, parameters={"a": float("nan")}))
+    report = conduct(Recorder(), replace(TEMPLATE, parameters={"a": float("nan")}))
     assert "The request cannot be written" in verdict(report, "success-test").wrong[0]
 
 
-def broken_check(exchanges: Mapping[str, Exchange]) -> Iterator[str]:
+def broken_check(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
     raise KeyError("nothing")
 
 
-def many(exchanges: Mapping[str, Exchange]) -> Iterator[str]:
+def many(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
     yield from (f"valid: {number}" for number in range(50))
     yield "valid: 0"
 
 
-def endless(exchanges: Mapping[str, Exchange]) -> Iterator[str]:
+def endless(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
     yield "valid: " + "x" * 5_000
 
 
-def with_check(monkeypatch: pytest.MonkeyPatch, check: Check) -> Report:
+def with_check(monkeypatch: pytest.MonkeyPatch, check: Check) -> CheckReport:
     real = kit("markdown_json")
     other = Kit(
         real.dialect, real.version, real.requirements, real.probes, {**real.checks, "markdown_json/json": check}
@@ -137,8 +137,8 @@ def test_sentences_are_neither_too_many_nor_too_long(monkeypatch: pytest.MonkeyP
 def test_whoever_wants_hears_of_each_exchange() -> None:
     heard: list[str] = []
 
-    async def run() -> Report:
-        return await judge(Recorder(), "markdown_json", asking=ASKING, told=lambda probe, _: heard.append(probe.name))
+    async def run() -> CheckReport:
+        return await judge(Recorder(), "markdown_json", template=TEMPLATE, on_exchange=lambda probe, _: heard.append(probe.name))
 
     asyncio.run(run())
     assert sorted(heard) == sorted(kit("markdown_json").probes)
@@ -147,7 +147,7 @@ def test_whoever_wants_hears_of_each_exchange() -> None:
 def test_an_unknown_dialect_is_refused_before_anything_is_asked() -> None:
     subject = Recorder()
     with pytest.raises(UnknownName):
-        asyncio.run(judge(subject, "yaml", asking=ASKING))
+        asyncio.run(judge(subject, "yaml", template=TEMPLATE))
     assert subject.asked == []
 
 
@@ -225,5 +225,5 @@ def test_a_name_in_another_convention_is_the_same_name_to_the_specs_validator_to
 
 @pytest.mark.row("K21")
 def test_whether_operations_are_listed_cannot_be_judged_without_knowing_one() -> None:
-    report = judged(GOOD, "markdown_json", asking=replace(ASKING, skill=None))
+    report = judged(GOOD, "markdown_json", asking=replace(TEMPLATE, skill=None))
     assert "nobody said which it has" in verdict(report, "lists-operations").wrong[0]

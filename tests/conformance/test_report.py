@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.conformance.port import Asking, Exchange, Force, Probe, Report, Requirement, Verdict
-from retinue.conformance.report import as_html, as_json, as_junit, counts, followers, told
+from retinue.conformance.port import RequestTemplate, ProbeExchange, Force, Probe, CheckReport, Requirement, RequirementVerdict
+from retinue.conformance.report import as_html, as_json, as_junit, counts, repeated_ids, violations_in
 from retinue.contract import json as strict_json
 from tests.orchestration.present.pages import read
 from tests.orchestration.present.test_html import HOSTILE
@@ -34,21 +34,21 @@ def requirement(name: str, force: Force = "MUST") -> Requirement:
     )
 
 
-def exchange(name: str, sent: str = "asked", text: str | None = "said", **facts: object) -> Exchange:
-    probe = Probe(name, Asking().task(name), "A request as it should be.")
-    return Exchange(probe, sent, text=text, duration_ns=1_500_000, **facts)  # pyright: ignore[reportArgumentType] - facts are its own fields
+def exchange(name: str, sent: str = "asked", text: str | None = "said", **facts: object) -> ProbeExchange:
+    probe = Probe(name, RequestTemplate().task(name), "A request as it should be.")
+    return ProbeExchange(probe, sent, text=text, duration_ns=1_500_000, **facts)  # pyright: ignore[reportArgumentType] - facts are its own fields
 
 
-def report(text: str = "said", wrong: str = "it is not JSON") -> Report:
-    return Report(
+def report(text: str = "said", wrong: str = "it is not JSON") -> CheckReport:
+    return CheckReport(
         subject=f"agent.py {text}"[:200],
         dialect="markdown_json",
         version="1.0",
         verdicts=(
-            Verdict(requirement("status")),
-            Verdict(requirement("completeness", "SHOULD"), ("valid: `completeness` is missing",)),
-            Verdict(requirement("json"), (f"valid: {wrong}", "hung: There was no answer within 1 s.")),
-            Verdict(requirement("agent"), mistake="`KeyError`: 'x'"),
+            RequirementVerdict(requirement("status")),
+            RequirementVerdict(requirement("completeness", "SHOULD"), ("valid: `completeness` is missing",)),
+            RequirementVerdict(requirement("json"), (f"valid: {wrong}", "hung: There was no answer within 1 s.")),
+            RequirementVerdict(requirement("agent"), mistake="`KeyError`: 'x'"),
         ),
         exchanges=(
             exchange("valid", text, text),
@@ -61,12 +61,12 @@ def report(text: str = "said", wrong: str = "it is not JSON") -> Report:
 def test_counts_and_ending() -> None:
     assert counts(report()) == {"passed": 1, "failed": 2, "warned": 1}
     assert not report().passed
-    kept = Report("a", "markdown_json", "1.0", report().verdicts[:2], ())
+    kept = CheckReport("a", "markdown_json", "1.0", report().verdicts[:2], ())
     assert kept.passed
 
 
 def test_what_is_told_begins_with_the_worst() -> None:
-    found = told(report())
+    found = violations_in(report())
     assert [each.verdict.requirement.id.partition("/")[2] for each in found] == ["json", "agent", "completeness"]
     assert list(found[0].lines()) == [
         "MUST: The json is right.",
@@ -87,7 +87,7 @@ def test_what_is_told_begins_with_the_worst() -> None:
 def test_what_is_wrong_everywhere_is_said_once() -> None:
     exchanges = tuple(exchange(name, name) for name in ("a", "b", "c", "d", "e"))
     wrong = (*(f"{name}: it is not JSON" for name in "abcde"), "a: and `x: y`", "and 3 more of the kind")
-    found = told(Report("s", "markdown_json", "1.0", (Verdict(requirement("json"), wrong),), exchanges))
+    found = violations_in(CheckReport("s", "markdown_json", "1.0", (RequirementVerdict(requirement("json"), wrong),), exchanges))
     assert found[0].wrong == ("a, b, c and 2 more: it is not JSON", "a: and `x: y`", "and 3 more of the kind")
     assert [each.probe.name for each in found[0].exchanges] == ["a", "b"]
 
@@ -95,23 +95,23 @@ def test_what_is_wrong_everywhere_is_said_once() -> None:
 def test_what_shows_nothing_new_is_not_shown_again() -> None:
     exchanges = (exchange("valid"), exchange("again"), exchange("odd", "asked oddly"))
     wrong = tuple(f"{each.probe.name}: it is not JSON" for each in exchanges)
-    found = told(Report("s", "markdown_json", "1.0", (Verdict(requirement("json"), wrong),), exchanges))
+    found = violations_in(CheckReport("s", "markdown_json", "1.0", (RequirementVerdict(requirement("json"), wrong),), exchanges))
     assert [each.probe.name for each in found[0].exchanges] == ["valid", "odd"]
 
 
 def test_what_breaks_only_with_another_follows_it() -> None:
     silent = ("valid: nothing came", "odd: nothing came")
     verdicts = (
-        Verdict(requirement("answers"), silent),
-        Verdict(requirement("json"), silent[:1]),
-        Verdict(requirement("status"), (*silent, "odd: `status` is missing")),
-        Verdict(requirement("odd"), ("valid: `status` is missing",)),
-        Verdict(requirement("agent"), mistake="`KeyError`: 'x'"),
-        Verdict(requirement("completeness", "SHOULD"), silent),
+        RequirementVerdict(requirement("answers"), silent),
+        RequirementVerdict(requirement("json"), silent[:1]),
+        RequirementVerdict(requirement("status"), (*silent, "odd: `status` is missing")),
+        RequirementVerdict(requirement("odd"), ("valid: `status` is missing",)),
+        RequirementVerdict(requirement("agent"), mistake="`KeyError`: 'x'"),
+        RequirementVerdict(requirement("completeness", "SHOULD"), silent),
     )
-    broken = told(Report("s", "markdown_json", "1.0", verdicts, ()))
-    assert followers(broken) == {"markdown_json/json", "markdown_json/completeness"}
-    page = as_html(Report("s", "markdown_json", "1.0", verdicts, ()))
+    broken = violations_in(CheckReport("s", "markdown_json", "1.0", verdicts, ()))
+    assert repeated_ids(broken) == {"markdown_json/json", "markdown_json/completeness"}
+    page = as_html(CheckReport("s", "markdown_json", "1.0", verdicts, ()))
     assert "<b>For the same reasons</b>: json, completeness" in page
     assert page.count("<section") == 4
 
@@ -122,7 +122,7 @@ def test_names_in_a_sentence_are_code_on_the_page() -> None:
 
 
 def test_a_long_text_is_cut_and_says_how_long_it_was() -> None:
-    lines = list(told(report("x" * 5_000))[0].lines())
+    lines = list(violations_in(report("x" * 5_000))[0].lines())
     assert lines[5] == f"  sent:     {'x' * 300} … (5,000 characters)"
     facts = as_json(report("x" * 30_000))
     assert facts["exchanges"][0]["sent"] == {"text": "x" * 20_000, "characters": 30_000}
@@ -173,14 +173,14 @@ def test_junit_is_well_formed_whatever_stands_in_it(text: str) -> None:
 
 
 def test_the_page_says_all_of_it() -> None:
-    html = as_html(report(), made="2026-11-21 13:40")
+    html = as_html(report(), created="2026-11-21 13:40")
     page = read(html)
     assert html.startswith('<!DOCTYPE html>\n<html lang="en">')
     assert page.unbalanced == []
     assert page.tags <= TAGS
     for words in ("does not conform", "1 passed, 2 failed, 1 warned", "it is not JSON", "Fix the json.", "2026-11-21"):
         assert words in page.text
-    assert "conforms to markdown_json" in read(as_html(Report("a", "markdown_json", "1.0", (), ()))).text
+    assert "conforms to markdown_json" in read(as_html(CheckReport("a", "markdown_json", "1.0", (), ()))).text
 
 
 @given(TEXTS, TEXTS)

@@ -10,7 +10,7 @@ import pytest
 
 import retinue
 from retinue.agents.port import Agent, Reply, RunContext
-from retinue.conformance.subjects import CallableSubject, Named, spoken
+from retinue.conformance.subjects import CallableSubject, SubjectInfo, dialect_adapter
 from retinue.conformance.subjects.worker import serve
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.task import Correction, Task
@@ -60,7 +60,7 @@ class Baker:
 
 
 def asked(agent: Agent | Callable[..., object], dialect: str, text: str) -> dict[str, Any]:
-    function = spoken(agent, dialect)  # pyright: ignore[reportArgumentType] - a decorated function is an agent
+    function = dialect_adapter(agent, dialect)  # pyright: ignore[reportArgumentType] - a decorated function is an agent
     return json.loads(asyncio.run(_awaited(function, text)))
 
 
@@ -154,7 +154,7 @@ def test_an_unknown_skill_is_refused_by_the_boundary() -> None:
 
 def test_an_unknown_dialect_is_refused() -> None:
     with pytest.raises(UnknownName):
-        spoken(Baker(), "yaml")
+        dialect_adapter(Baker(), "yaml")
 
 
 def test_a_process_serves_requests_until_there_are_no_more() -> None:
@@ -166,7 +166,7 @@ def test_a_process_serves_requests_until_there_are_no_more() -> None:
     into = io.BytesIO(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
     out = io.StringIO()
     subject = CallableSubject(shout)
-    asyncio.run(serve(Named(subject, "shout"), into, out))
+    asyncio.run(serve(SubjectInfo(subject, "shout"), into, out))
     subject.close()
     said = {each["id"]: each for each in map(json.loads, out.getvalue().splitlines())}
     assert (said[1]["text"], said[2]["text"], said[1]["error"], said[1]["late"]) == ("SLOW", "QUICK", "", False)

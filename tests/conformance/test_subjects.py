@@ -13,21 +13,21 @@ from typing import Any, NoReturn
 import pytest
 from pydantic import BaseModel
 
-from retinue.conformance.port import Asking, Exchange, Probe, Subject
-from retinue.conformance.subjects import CallableSubject, CommandSubject, calling, command_named, module_named
+from retinue.conformance.port import RequestTemplate, ProbeExchange, Probe, CheckSubject
+from retinue.conformance.subjects import CallableSubject, CommandSubject, calling, command_subject, module_subject
 from retinue.errors import AccessDenied, InvalidDefinition, InvalidInput, MissingFile, NotInstalled, UnknownName
 
-PROBE = Probe("valid", Asking().task("valid"), "A request as it should be.")
+PROBE = Probe("valid", RequestTemplate().task("valid"), "A request as it should be.")
 
 
-def put(subject: Subject, sent: str = "hello", *, timeout_s: float = 10.0) -> Exchange:
+def put(subject: CheckSubject, sent: str = "hello", *, timeout_s: float = 10.0) -> ProbeExchange:
     try:
-        return asyncio.run(subject.put(PROBE, sent, timeout_s=timeout_s))
+        return asyncio.run(subject.send(PROBE, sent, timeout_s=timeout_s))
     finally:
         subject.close()
 
 
-def called(function: Callable[[str], object], sent: str = "hello", *, timeout_s: float = 10.0) -> Exchange:
+def called(function: Callable[[str], object], sent: str = "hello", *, timeout_s: float = 10.0) -> ProbeExchange:
     return put(CallableSubject(function), sent, timeout_s=timeout_s)
 
 
@@ -164,7 +164,7 @@ def test_coroutines_of_one_subject_share_a_loop() -> None:
         return text
 
     async def conduct() -> None:
-        await asyncio.gather(*(subject.put(PROBE, str(number), timeout_s=10) for number in range(3)))
+        await asyncio.gather(*(subject.send(PROBE, str(number), timeout_s=10) for number in range(3)))
 
     subject = CallableSubject(remembers)
     asyncio.run(conduct())
@@ -267,7 +267,7 @@ def test_a_file_that_cannot_be_run_is_an_exchange(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", ["", "agent 'open"])
 def test_a_line_that_is_no_command_is_refused(words: str) -> None:
     with pytest.raises(InvalidInput):
-        command_named(words)
+        command_subject(words)
 
 
 # Modules.
@@ -293,7 +293,7 @@ async def run_agent(prompt, chat_history=None, memory=None, config=None, **extra
 @pytest.mark.row("B1")
 def test_a_module_is_asked_by_its_run_agent(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(folder, RUN_AGENT)
-    named = module_named("my_agent.py")
+    named = module_subject("my_agent.py")
     assert (named.name, named.dialect, named.definition) == ("my_agent", "run_agent", None)
     exchange = put(named.subject, json.dumps({"prompt": "hello", "memory": "m", "tool_root": "x"}))
     assert json.loads(exchange.text or "")["content"] == "hello|m|None|{'tool_root': 'x'}"
@@ -303,12 +303,12 @@ def test_a_module_is_asked_by_its_run_agent(folder: Path, capsys: pytest.Capture
 @pytest.mark.parametrize("sent", ["just words", "[1]", '{"no": "prompt"}', "", "[" * 100_000])
 def test_any_other_text_is_the_prompt(folder: Path, sent: str) -> None:
     write(folder, "def run_agent(prompt, chat_history, memory, config): return {'content': prompt}")
-    assert put(module_named("my_agent.py").subject, sent).value == {"content": sent}
+    assert put(module_subject("my_agent.py").subject, sent).value == {"content": sent}
 
 
 def test_a_function_in_a_module_takes_the_text(folder: Path) -> None:
     write(folder, "def answer(text): return text[::-1]")
-    named = module_named("my_agent.py:answer")
+    named = module_subject("my_agent.py:answer")
     assert (named.subject.name, named.name, named.dialect) == ("my_agent.py:answer", "my_agent", None)
     assert put(named.subject, "abc").text == "cba"
 
@@ -317,7 +317,7 @@ def test_a_module_is_found_by_its_dotted_name(folder: Path, capsys: pytest.Captu
     package = folder / "conformance_sample"
     package.mkdir()
     write(package, "print('importing')\ndef answer(text): return text", "inside.py")
-    named = module_named("conformance_sample.inside:answer")
+    named = module_subject("conformance_sample.inside:answer")
     assert named.name == "inside"
     assert put(named.subject, "abc").text == "abc"
     assert capsys.readouterr().out == ""
@@ -337,7 +337,7 @@ async def greet(name: str) -> dict[str, str]:
 def test_an_agent_of_retinue_has_to_be_told_what_to_speak(folder: Path) -> None:
     write(folder, AGENT)
     with pytest.raises(InvalidInput, match="speaks any dialect"):
-        module_named("my_agent.py:greet")
+        module_subject("my_agent.py:greet")
 
 
 @pytest.mark.parametrize(
@@ -365,7 +365,7 @@ def test_what_cannot_be_asked_is_said(folder: Path, words: str, error: type[Exce
     code = "number = 3\ndef answer(text): return text\nclass Broken:\n    definition = None\n    def __init__(self, x): ..."
     write(folder, code)
     with pytest.raises(error, match=told) as refused:
-        module_named(words)
+        module_subject(words)
     facts: Any = refused.value
     assert facts.hint
 
@@ -373,5 +373,5 @@ def test_what_cannot_be_asked_is_said(folder: Path, words: str, error: type[Exce
 def test_a_near_miss_is_suggested(folder: Path) -> None:
     write(folder, "def answer(text): return text")
     with pytest.raises(UnknownName) as refused:
-        module_named("my_agent.py:anser")
+        module_subject("my_agent.py:anser")
     assert refused.value.hint == "Did you mean `my_agent.py:answer`?"

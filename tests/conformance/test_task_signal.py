@@ -2,13 +2,13 @@
 
 import pytest
 
-from retinue.conformance.port import Asking, Verdict
+from retinue.conformance.port import RequestTemplate, RequirementVerdict
 from retinue.conformance.task_signal import broken
 from retinue.conformance.task_signal.probes import PROBES
 from tests.conformance.kits import judged, verdict
 
 
-def _wrong(answer: str, requirement: str) -> Verdict:
+def _wrong(answer: str, requirement: str) -> RequirementVerdict:
     return verdict(judged(lambda _: answer, "task_signal"), requirement)
 
 
@@ -53,13 +53,13 @@ def test_everything_about_a_checkpoint_is_told_at_once() -> None:
 @pytest.mark.row("H9", "C40")
 def test_a_subject_that_nobody_described_is_asked_for_something() -> None:
     for ask in PROBES.values():
-        probe = ask(Asking())
+        probe = ask(RequestTemplate())
         assert probe.text is not None or probe.task.instruction
-    assert "- Input Resources" not in (PROBES["injected"](Asking()).text or "")
+    assert "- Input Resources" not in (PROBES["injected"](RequestTemplate()).text or "")
 
 
 def test_an_agent_that_stops_at_the_request_is_told_so() -> None:
-    report = judged(broken.GOOD, "task_signal", asking=Asking(agent="x", target="/MISSING"))
+    report = judged(broken.GOOD, "task_signal", asking=RequestTemplate(agent="x", target="/MISSING"))
     assert "an error: missing_file" in verdict(report, "valid").wrong[0]
     assert verdict(report, "free-parameters").outcome == "passed"
 

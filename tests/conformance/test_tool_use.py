@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from retinue.conformance.port import Asking
-from retinue.conformance.tool_use.broken import ASKING, GOOD
+from retinue.conformance.port import RequestTemplate
+from retinue.conformance.tool_use.broken import TEMPLATE, GOOD
 from retinue.conformance.tool_use.probes import PROBES
 from retinue.dialects import tool_use
 from tests.conformance.kits import judged, verdict
@@ -74,7 +74,7 @@ def test_a_result_is_structured(result: object, passes: bool) -> None:
 @pytest.mark.row("A7", "A9", "A10", "A12", "A13")
 def test_the_probes_are_what_they_say() -> None:
     sent = {
-        name: PROBES[name](ASKING) for name in ("valid", "handed_on", "unknown_parameter", "last_attempt", "no_type")
+        name: PROBES[name](TEMPLATE) for name in ("valid", "handed_on", "unknown_parameter", "last_attempt", "no_type")
     }
     assert tool_use.render_task(sent["valid"].task).form == "call"
     handed = json.loads(sent["handed_on"].text or "")
@@ -88,6 +88,6 @@ def test_the_probes_are_what_they_say() -> None:
 
 
 def test_who_says_nothing_is_asked_by_a_hand_off() -> None:
-    probe = PROBES["valid"](Asking())
+    probe = PROBES["valid"](RequestTemplate())
     written = tool_use.render_task(probe.task)
     assert (written.form, probe.task.instruction) == ("handoff", "Say in one sentence what you can do.")

@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from retinue.contract import definition, event, fault, finding, plan, result, table, task
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.plan import Delegation, Plan
-from retinue.contract.table import Chart, Column, Series, Table
+from retinue.contract.table import Chart, TableColumn, Series, Table
 
 __all__ = ["BODIES", "NOUNS", "charts", "json_values", "nouns_of", "plans", "tables", "values_of"]
 
@@ -77,7 +77,7 @@ plans = _plans()
 @st.composite
 def _tables(draw: st.DrawFn) -> Table:
     """Rows as wide as there are columns."""
-    columns = draw(st.lists(st.deferred(lambda: values_of(Column)), min_size=1, max_size=3))
+    columns = draw(st.lists(st.deferred(lambda: values_of(TableColumn)), min_size=1, max_size=3))
     cells = st.tuples(*(st.none() | st.booleans() | _integers | _floats | _texts for _ in columns))
     fields: dict[str, Any] = {"columns": tuple(columns), "rows": tuple(draw(st.lists(cells, max_size=2)))}
     return Table(**fields, total_rows=draw(st.none() | st.integers(0, 99)), title=draw(_texts), note=draw(_texts))

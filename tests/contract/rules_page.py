@@ -3,7 +3,7 @@
 from itertools import groupby
 from pathlib import Path
 
-from retinue.contract.lint import RULES, Rule
+from retinue.contract.lint import RULES, LintRule
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "rules.md"
 
@@ -26,7 +26,7 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def section(rule: Rule) -> str:
+def section(rule: LintRule) -> str:
     """One rule."""
     examples = [f"{head}\n\n```text\n{said}\n```\n" for head, said in (("Wrong:", rule.wrong), ("Right:", rule.right))]
     return "\n".join([f"### `{rule.id}`\n", f"*{rule.severity}* {rule.title} {rule.why}\n", *examples])

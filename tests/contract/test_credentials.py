@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from retinue.contract.credentials import REMOVED, Cleaner, cleaned, holds_secret, keep_secret
+from retinue.contract.credentials import REMOVED, Cleaner, redact, holds_secret, keep_secret
 from retinue.contract.result import Trace
 from tests.examples import examples
 
@@ -186,6 +186,6 @@ def test_the_cleaner_of_the_process_knows_variables_that_are_named_to_it(monkeyp
     monkeypatch.setenv("ODDLY_CALLED", "very-own-secret")
     keep_secret()
     trace = Trace(tool="read", output="it says very-own-secret")
-    assert cleaned(trace) is trace
+    assert redact(trace) is trace
     keep_secret("ODDLY_CALLED")
-    assert cleaned(trace) == Trace(tool="read", output=f"it says {REMOVED}")
+    assert redact(trace) == Trace(tool="read", output=f"it says {REMOVED}")

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.contract.definition import Definition, Deprecation, Sample, Skill, Source
 from retinue.contract.finding import Finding
-from retinue.contract.lint import RULES, compare, lint, lint_tool, rule
+from retinue.contract.lint import RULES, compare, lint, lint_tool, find_rule
 from retinue.contract.model import JsonMapping
 from tests.contract.nouns import json_values, values_of
 from tests.examples import examples
@@ -707,9 +707,9 @@ def test_rules_have_stable_ids_and_say_why() -> None:
 
 
 def test_a_finding_leads_to_its_rule() -> None:
-    assert rule("input/open") is RULES["input/open"]
-    assert rule("schema/required") is RULES["schema"]
-    assert rule("no/such") is None
+    assert find_rule("input/open") is RULES["input/open"]
+    assert find_rule("schema/required") is RULES["schema"]
+    assert find_rule("no/such") is None
 
 
 @given(
@@ -717,7 +717,7 @@ def test_a_finding_leads_to_its_rule() -> None:
 )
 def test_whatever_calls_itself_a_tool_is_judged(document: JsonMapping) -> None:
     for finding in lint_tool(document):
-        assert rule(finding.rule)
+        assert find_rule(finding.rule)
         assert finding.fix or finding.rule.startswith("schema/")
 
 
@@ -752,7 +752,7 @@ def test_whatever_calls_itself_a_tool_is_judged(document: JsonMapping) -> None:
 )
 def test_whatever_calls_itself_an_input_schema_is_judged(schema: JsonMapping) -> None:
     for finding in lint_tool(tool(input_schema=schema)):
-        assert rule(finding.rule)
+        assert find_rule(finding.rule)
     assert compare(definition(skill(schema)), definition(skill(schema))) == []
     assert isinstance(compare(definition(), definition(skill(schema), version="1.1")), list)
 
@@ -760,5 +760,5 @@ def test_whatever_calls_itself_an_input_schema_is_judged(schema: JsonMapping) ->
 @settings(max_examples=examples(25))
 @given(values_of(Definition))
 def test_any_definition_can_be_judged_and_is_compatible_with_itself(subject: Definition) -> None:
-    assert all(rule(finding.rule) for finding in lint(subject))
+    assert all(find_rule(finding.rule) for finding in lint(subject))
     assert compare(subject, subject) == []

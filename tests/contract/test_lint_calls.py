@@ -6,7 +6,7 @@ import pytest
 
 from retinue.contract.definition import CallSite, Source
 from retinue.contract.finding import Finding
-from retinue.contract.lint import KnownAgent, Listing, Operation, judge_calls, judge_listings, uncalled
+from retinue.contract.lint import KnownAgent, OperationListing, Operation, check_calls, check_listings, find_uncalled
 
 pytestmark = pytest.mark.row("C27")
 
@@ -29,8 +29,8 @@ def call(
     return CallSite(agent=name, skill=skill, form=form, source=at(line))
 
 
-def listing(name: str, *operations: str, complete: bool = True, registry: bool = False) -> Listing:
-    return Listing(
+def listing(name: str, *operations: str, complete: bool = True, registry: bool = False) -> OperationListing:
+    return OperationListing(
         name, tuple(Operation(each, at(9)) for each in operations), at(9), complete=complete, registry=registry
     )
 
@@ -45,11 +45,11 @@ def said(findings: list[Finding]) -> list[tuple[str, str, str]]:
              "general-purpose", "Explore", "agent-name", "the", "writer"],
 )  # fmt: skip
 def test_whoever_is_here_comes_along_or_is_a_stand_in_is_no_stranger(name: str) -> None:
-    assert list(judge_calls([TICKETS, SILENT], [call(name)])) == []
+    assert list(check_calls([TICKETS, SILENT], [call(name)])) == []
 
 
 def test_a_misspelt_agent_is_an_error_and_a_stranger_a_warning() -> None:
-    found = list(judge_calls([TICKETS, SILENT], [call("ticket-analyser"), call("plumber", form="subagent")]))
+    found = list(check_calls([TICKETS, SILENT], [call("ticket-analyser"), call("plumber", form="subagent")]))
     assert said(found) == [
         ("call/agent", "error", "Did you mean `ticket-analyzer`?"),
         ("call/agent", "warning", "Add its file, or call one that is here."),
@@ -58,19 +58,19 @@ def test_a_misspelt_agent_is_an_error_and_a_stranger_a_warning() -> None:
 
 
 def test_a_name_without_its_familys_name_is_an_error_too() -> None:
-    found = list(judge_calls([TICKETS], [call("analyzer"), call("git-ticket-analyzer")]))
+    found = list(check_calls([TICKETS], [call("analyzer"), call("git-ticket-analyzer")]))
     assert {each.severity for each in found if each.fix.startswith("Did")} == {"error"}
 
 
 def test_without_any_agent_nobody_is_unknown() -> None:
-    assert list(judge_calls([], [call("anybody", "anything")])) == []
-    assert list(judge_listings([], [listing("anybody", "x", registry=True)])) == []
+    assert list(check_calls([], [call("anybody", "anything")])) == []
+    assert list(check_listings([], [listing("anybody", "x", registry=True)])) == []
 
 
 @pytest.mark.row("K21")
 def test_an_operation_that_the_agent_has_not_is_an_error_with_the_nearest() -> None:
     found = list(
-        judge_calls([TICKETS, SILENT], [
+        check_calls([TICKETS, SILENT], [
             call("ticket-analyzer", "story_deep"), call("ticket-analyzer", "story-depp"),
             call("ticket-analyzer", "qqq"), call("writer", "anything"),
         ])
@@ -83,8 +83,8 @@ def test_an_operation_that_the_agent_has_not_is_an_error_with_the_nearest() -> N
 
 def test_of_two_agents_with_one_name_the_one_that_tells_its_operations_counts() -> None:
     calls = [call("ticket-analyzer", "qqq")]
-    assert len(list(judge_calls([agent("ticket-analyzer"), TICKETS], calls))) == 1
-    assert len(list(judge_calls([TICKETS, agent("ticket-analyzer")], calls))) == 1
+    assert len(list(check_calls([agent("ticket-analyzer"), TICKETS], calls))) == 1
+    assert len(list(check_calls([TICKETS, agent("ticket-analyzer")], calls))) == 1
 
 
 def test_a_command_is_unknown_only_where_it_plainly_is_one() -> None:
@@ -92,27 +92,27 @@ def test_a_command_is_unknown_only_where_it_plainly_is_one() -> None:
     strangers = [
         call(name, form="command") for name in ("/plan-story", "/team:plan-story", "/compact", "/health", "/pl")
     ]
-    assert list(judge_calls([], strangers, commands=commands)) == []
+    assert list(check_calls([], strangers, commands=commands)) == []
     many = [call(f"/stranger-{number}", form="command") for number in range(210)]
-    assert list(judge_calls([], many, commands=commands)) == []
-    slip = list(judge_calls([], [call("/plan-stroy", form="command")] * 2, commands=commands))
+    assert list(check_calls([], many, commands=commands)) == []
+    slip = list(check_calls([], [call("/plan-stroy", form="command")] * 2, commands=commands))
     assert len(slip) == 2
-    slip = list(judge_calls([], [call("/plan-stroy", form="command")], commands=commands))
+    slip = list(check_calls([], [call("/plan-stroy", form="command")], commands=commands))
     assert said(slip) == [("call/agent", "warning", "Did you mean `/team:plan-story`?")]
-    sure = list(judge_calls([], [call("/write-next", form="command")], commands=commands, sure=[at(7)]))
+    sure = list(check_calls([], [call("/write-next", form="command")], commands=commands, certain_sources=[at(7)]))
     assert said(sure) == [("call/agent", "warning", "Name a command that is here.")]
-    assert list(judge_calls([], [call("/write-next", form="command")], sure=[at(7)])) == []
+    assert list(check_calls([], [call("/write-next", form="command")], certain_sources=[at(7)])) == []
 
 
 def test_after_fifty_strangers_no_more_guesses_are_made() -> None:
     calls = [call(f"ticket-analyzer{number}") for number in range(60)]
-    found = list(judge_calls([TICKETS], calls))
+    found = list(check_calls([TICKETS], calls))
     assert [each.severity for each in found] == ["error"] * 50 + ["warning"] * 10
 
 
 def test_a_stranger_in_a_document_is_for_information_and_a_slip_is_not() -> None:
     calls = [call("plumber"), call("ticket-analysis"), call("ticket-analyser"), call("x")]
-    found = list(judge_calls([TICKETS], calls, documents=["doc.md"]))
+    found = list(check_calls([TICKETS], calls, documents=["doc.md"]))
     assert [(each.severity, each.fix) for each in found] == [
         ("info", "Add its file, or call one that is here."),
         ("info", "Did you mean `ticket-analyzer`?"),
@@ -121,7 +121,7 @@ def test_a_stranger_in_a_document_is_for_information_and_a_slip_is_not() -> None
 
 
 def test_a_list_that_differs_says_what_is_strange_and_what_is_missing() -> None:
-    found = list(judge_listings([TICKETS, SILENT], [
+    found = list(check_listings([TICKETS, SILENT], [
         listing("ticket-analyzer", "story-deep", "task-readiness"), listing("Ticket_Analyzer", "story-deep", "ready"),
         listing("ticket-analyzer", "story-deep", complete=False), listing("writer", "x"), listing("stranger", "x"),
     ]))  # fmt: skip
@@ -133,12 +133,12 @@ def test_a_list_that_differs_says_what_is_strange_and_what_is_missing() -> None:
 
 
 def test_a_registry_of_agents_names_only_those_there_are() -> None:
-    found = list(judge_listings([TICKETS], [listing("ticket-analyser", "x", registry=True)]))
+    found = list(check_listings([TICKETS], [listing("ticket-analyser", "x", registry=True)]))
     assert said(found) == [("call/agent", "error", "Did you mean `ticket-analyzer`?")]
 
 
 def test_an_operation_that_nobody_asks_for_is_told_when_others_are_asked_for() -> None:
-    assert list(uncalled([TICKETS], [call("ticket-analyzer")])) == []
-    found = list(uncalled([TICKETS, SILENT], [call("x:ticket_analyzer", "story_deep")]))
+    assert list(find_uncalled([TICKETS], [call("ticket-analyzer")])) == []
+    found = list(find_uncalled([TICKETS, SILENT], [call("x:ticket_analyzer", "story_deep")]))
     assert said(found) == [("call/uncalled", "info", "Ask for it, or remove it.")]
     assert "'task-readiness'" in found[0].message

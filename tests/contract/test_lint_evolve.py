@@ -3,7 +3,7 @@
 import pytest
 
 from retinue.contract.definition import Definition, Deprecation, Skill, Source
-from retinue.contract.lint import Earlier, compare, evolve
+from retinue.contract.lint import EarlierDefinition, compare, compare_trees
 
 SCHEMA: dict[str, object] = {"type": "object", "properties": {"place": {"type": "string"}}, "required": ["place"]}
 LESS: dict[str, object] = {"type": "object", "properties": {}, "required": []}
@@ -18,12 +18,12 @@ def agent(
 
 
 def rules(old: Definition, *now: Definition, file: str = "a.json") -> list[tuple[str, str]]:
-    return [(each.finding.rule, each.finding.severity) for each in evolve([Earlier(old, file)], now)]
+    return [(each.finding.rule, each.finding.severity) for each in compare_trees([EarlierDefinition(old, file)], now)]
 
 
 @pytest.mark.row("A27", "A28")
 def test_an_agent_that_is_gone_breaks_its_callers_and_says_where_it_was() -> None:
-    (change,) = evolve([Earlier(agent("weather"), "w.json")], [agent("forecast")])
+    (change,) = compare_trees([EarlierDefinition(agent("weather"), "w.json")], [agent("forecast")])
     assert change.definition is None
     assert (change.finding.rule, change.finding.severity) == ("compatibility/agent-removed", "error")
     assert (change.finding.file, change.finding.line, change.finding.column) == ("w.json", 1, 1)

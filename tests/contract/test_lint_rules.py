@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import retinue
-from retinue.contract.lint import RULES, Rule, rule
+from retinue.contract.lint import RULES, LintRule, find_rule
 from tests.contract.rules_page import PAGE, page
 
 PACKAGE = Path(retinue.__file__).parent
@@ -16,7 +16,7 @@ ID = re.compile(
 
 
 @pytest.mark.parametrize("known", RULES.values(), ids=lambda known: known.id)
-def test_every_rule_says_what_why_and_shows_wrong_and_right(known: Rule) -> None:
+def test_every_rule_says_what_why_and_shows_wrong_and_right(known: LintRule) -> None:
     assert known.title.endswith((".", "”."))
     assert known.why.endswith((".", "”."))
     assert known.wrong
@@ -47,12 +47,12 @@ def test_no_rule_is_in_the_table_that_nothing_finds() -> None:
 
 
 def test_a_family_stands_for_its_members() -> None:
-    assert rule("schema/enum") is RULES["schema"]
-    assert rule("markdown_json/agent") is RULES["markdown_json"]
-    assert rule("load/access-denied") is RULES["load"]
-    assert rule("input/open") is RULES["input/open"]
-    assert rule("nonsense") is None
-    assert rule("") is None
+    assert find_rule("schema/enum") is RULES["schema"]
+    assert find_rule("markdown_json/agent") is RULES["markdown_json"]
+    assert find_rule("load/access-denied") is RULES["load"]
+    assert find_rule("input/open") is RULES["input/open"]
+    assert find_rule("nonsense") is None
+    assert find_rule("") is None
 
 
 def test_the_page_of_rules_is_fresh() -> None:

@@ -183,5 +183,5 @@ def test_a_published_schema_refuses_what_the_noun_refuses() -> None:
         "/agent", "/depth", "/nope",
     ]  # fmt: skip
     assert [found.path for found in task.findings({"id": "t", "agent": "a", "skill": None})] == ["/skill"]
-    assert plan.accepts(Plan().to_json())
-    assert not plan.accepts({"format": 2})
+    assert plan.is_valid(Plan().to_json())
+    assert not plan.is_valid({"format": 2})

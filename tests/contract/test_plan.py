@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.contract.plan import Delegation, Plan, order
+from retinue.contract.plan import Delegation, Plan, topological_order
 from retinue.errors import InvalidInput
 
 
@@ -15,7 +15,7 @@ def node(name: str, *needs: str) -> Delegation:
 
 def findings(*nodes: Delegation) -> list[dict[str, Any]]:
     with pytest.raises(InvalidInput) as caught:
-        order(nodes)
+        topological_order(nodes)
     assert caught.value.path == "/nodes"
     assert caught.value.hint
     return caught.value.detail["findings"]
@@ -33,7 +33,7 @@ def dags(draw: st.DrawFn) -> tuple[Delegation, ...]:
 @pytest.mark.row("C32")
 @given(dags())
 def test_each_node_stands_after_what_it_needs(nodes: tuple[Delegation, ...]) -> None:
-    ordered = order(nodes)
+    ordered = topological_order(nodes)
     assert sorted(ordered) == sorted(one.id for one in nodes)
     place = {name: index for index, name in enumerate(ordered)}
     assert all(place[need] < place[one.id] for one in nodes for need in one.needs)
@@ -41,16 +41,16 @@ def test_each_node_stands_after_what_it_needs(nodes: tuple[Delegation, ...]) -> 
 
 
 def test_what_needs_nothing_stays_as_written() -> None:
-    assert order((node("c"), node("a"), node("b"))) == ["c", "a", "b"]
-    assert order((node("c", "a"), node("a"), node("b"), node("d", "a"))) == ["a", "b", "c", "d"]
+    assert topological_order((node("c"), node("a"), node("b"))) == ["c", "a", "b"]
+    assert topological_order((node("c", "a"), node("a"), node("b"), node("d", "a"))) == ["a", "b", "c", "d"]
 
 
 def test_nothing_is_an_order_of_nothing() -> None:
-    assert order(()) == []
+    assert topological_order(()) == []
 
 
 def test_needing_the_same_twice_is_needing_it_once() -> None:
-    assert order((node("b", "a", "a"), node("a"))) == ["a", "b"]
+    assert topological_order((node("b", "a", "a"), node("a"))) == ["a", "b"]
 
 
 def test_everything_that_is_wrong_is_said_at_once() -> None:
@@ -79,7 +79,7 @@ def test_a_long_circle_is_shortened() -> None:
 
 def test_a_message_stays_short_however_much_is_wrong() -> None:
     with pytest.raises(InvalidInput) as caught:
-        order(tuple(node(f"n{index}", "gone") for index in range(5_000)))
+        topological_order(tuple(node(f"n{index}", "gone") for index in range(5_000)))
     assert len(caught.value.message) < 1_000
     assert "And 4990 more." in caught.value.message
     assert len(caught.value.detail["findings"]) == 5_000
@@ -102,7 +102,7 @@ def test_a_large_plan_and_a_long_chain_have_an_order() -> None:
     wide = tuple(
         node(f"n{index}", *(f"n{need}" for need in range(max(0, index - 3), index))) for index in range(10_000)
     )
-    assert order(tuple(reversed(wide))) == [f"n{index}" for index in range(10_000)]
+    assert topological_order(tuple(reversed(wide))) == [f"n{index}" for index in range(10_000)]
     chain = tuple(node(f"n{index}", *([f"n{index + 1}"] if index < 999 else [])) for index in range(1_000))
-    assert order(chain) == [f"n{index}" for index in reversed(range(1_000))]
+    assert topological_order(chain) == [f"n{index}" for index in reversed(range(1_000))]
     assert len(Plan(nodes=wide).nodes) == 10_000

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.contract.finding import Finding
 from retinue.contract.lint import RULES
-from retinue.contract.report import Case, junit, sarif
+from retinue.contract.report import ReportCase, render_junit, render_sarif
 from tests.examples import examples
 
 TEXTS = st.text(st.characters(codec=None), max_size=40)
@@ -18,10 +18,10 @@ TEXTS = st.text(st.characters(codec=None), max_size=40)
 
 def test_counts_times_and_kinds_of_cases() -> None:
     root = ET.fromstring(
-        junit("kit", [
-            Case("passes", "g", seconds=0.25),
-            Case("fails", "g", file="a b.md", line=3, failure='not "so" <good>', detail="two\nlines & more", seconds=0.5),
-            Case("warns", "h", detail="look here"),
+        render_junit("kit", [
+            ReportCase("passes", "g", seconds=0.25),
+            ReportCase("fails", "g", file="a b.md", line=3, failure='not "so" <good>', detail="two\nlines & more", seconds=0.5),
+            ReportCase("warns", "h", detail="look here"),
         ])
     )  # fmt: skip
     suite = root[0]
@@ -41,25 +41,25 @@ def test_counts_times_and_kinds_of_cases() -> None:
 
 
 def test_times_nobody_measured_are_absent() -> None:
-    assert "time=" not in junit("kit", [Case("a", "b")])
+    assert "time=" not in render_junit("kit", [ReportCase("a", "b")])
 
 
 def test_line_breaks_and_tabs_in_attributes_come_back() -> None:
-    root = ET.fromstring(junit("s", [Case("a\tb\nc", "g")]))
+    root = ET.fromstring(render_junit("s", [ReportCase("a\tb\nc", "g")]))
     assert root[0][0].attrib["name"] == "a\tb\nc"
 
 
 @settings(max_examples=examples(150))
 @given(TEXTS, TEXTS, TEXTS, TEXTS)
 def test_any_text_makes_well_formed_xml(name: str, group: str, failure: str, detail: str) -> None:
-    text = junit(name, [Case(name, group, failure=failure, detail=detail), Case(name, group, detail=detail)])
+    text = render_junit(name, [ReportCase(name, group, failure=failure, detail=detail), ReportCase(name, group, detail=detail)])
     root = ET.fromstring(text.encode())
     assert len(root[0]) == 2
     assert re.search("[\x00-\x08\x0b-\x1f\ufffe\uffff]", text) is None
 
 
 def log(*findings: Finding) -> Any:
-    return json.loads(sarif(findings, version="0.1.0"))
+    return json.loads(render_sarif(findings, version="0.1.0"))
 
 
 def test_a_log_has_what_the_schema_demands() -> None:

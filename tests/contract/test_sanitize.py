@@ -37,7 +37,7 @@ from tests.examples import examples
     ],
 )
 def test_a_path_inside_comes_back_normalised(path: str, normal: str):
-    assert sanitize.workspace_path(path) == normal
+    assert sanitize.check_workspace_path(path) == normal
 
 
 @pytest.mark.row("K16", "C12")
@@ -60,7 +60,7 @@ def test_a_path_inside_comes_back_normalised(path: str, normal: str):
 )
 def test_a_path_out_of_the_fence_is_denied(path: str):
     with pytest.raises(AccessDenied) as caught:
-        sanitize.workspace_path(path)
+        sanitize.check_workspace_path(path)
     assert caught.value.hint
 
 
@@ -68,38 +68,38 @@ def test_a_path_out_of_the_fence_is_denied(path: str):
 @pytest.mark.parametrize("path", ["", "a\0b", "a\nb", "a\r", "..\\x", "C:\\x", "\\\\server\\x", "a" * 4097, "a\ud800"])
 def test_what_is_no_path_is_invalid(path: str):
     with pytest.raises(InvalidInput) as caught:
-        sanitize.workspace_path(path)
+        sanitize.check_workspace_path(path)
     assert caught.value.hint
     assert len(caught.value.message) < 200
 
 
 def test_an_absolute_path_passes_where_allowed():
-    assert sanitize.workspace_path("/work//x/", allow_absolute=True) == "/work/x"
+    assert sanitize.check_workspace_path("/work//x/", allow_absolute=True) == "/work/x"
     for path in ("//server/x", "/a/../b", "C:/x"):
         with pytest.raises(AccessDenied):
-            sanitize.workspace_path(path, allow_absolute=True)
+            sanitize.check_workspace_path(path, allow_absolute=True)
 
 
 @pytest.mark.row("K16", "C12")
 def test_folders_contain_by_whole_components():
     folders = ("docs/tickets/", "src")
-    assert sanitize.workspace_path("src", within=folders) == "src"
-    assert sanitize.workspace_path("docs/tickets/x.md", within=folders) == "docs/tickets/x.md"
-    assert sanitize.workspace_path("README.md", within=["."]) == "README.md"
+    assert sanitize.check_workspace_path("src", within=folders) == "src"
+    assert sanitize.check_workspace_path("docs/tickets/x.md", within=folders) == "docs/tickets/x.md"
+    assert sanitize.check_workspace_path("README.md", within=["."]) == "README.md"
     for path in ("srcs/x", "docs/x", "README.md"):
         with pytest.raises(AccessDenied, match="no allowed folder"):
-            sanitize.workspace_path(path, within=folders)
+            sanitize.check_workspace_path(path, within=folders)
 
 
 @given(st.text(st.sampled_from("ab./\\: \0\n\ud800C~")) | st.text())
 def test_a_path_that_passes_stays_inside_and_is_its_own_normal_form(path: str):
     try:
-        normal = sanitize.workspace_path(path)
+        normal = sanitize.check_workspace_path(path)
     except (AccessDenied, InvalidInput):
         return
     assert not normal.startswith("/")
     assert ".." not in normal.split("/")
-    assert sanitize.workspace_path(normal) == normal
+    assert sanitize.check_workspace_path(normal) == normal
 
 
 # Tickets
@@ -117,12 +117,12 @@ def test_a_path_that_passes_stays_inside_and_is_its_own_normal_form(path: str):
     ],
 )
 def test_a_ticket_id_passes_alone_and_with_its_own_kind(text: str, kind: sanitize.TicketKind):
-    assert sanitize.ticket_id(text) == text
-    assert sanitize.ticket_id(text, kind) == text
+    assert sanitize.check_ticket_id(text) == text
+    assert sanitize.check_ticket_id(text, kind) == text
     for other in sanitize.TICKET_KINDS:
         if other != kind:
             with pytest.raises(InvalidInput, match=f"is of kind `{kind}`, not `{other}`"):
-                sanitize.ticket_id(text, other)
+                sanitize.check_ticket_id(text, other)
 
 
 @pytest.mark.row("K17", "C15")
@@ -132,20 +132,20 @@ def test_a_ticket_id_passes_alone_and_with_its_own_kind(text: str, kind: sanitiz
 )  # fmt: skip
 def test_what_is_no_ticket_id_is_refused_with_the_form_it_should_have(text: str):
     with pytest.raises(InvalidInput) as caught:
-        sanitize.ticket_id(text)
+        sanitize.check_ticket_id(text)
     assert "`STORY-0001.2.3`" in caught.value.hint
 
 
 def test_an_unknown_ticket_kind_lists_the_kinds():
     with pytest.raises(UnknownName) as caught:
-        sanitize.ticket_id("BUG-0001", "saga")  # pyright: ignore[reportArgumentType] - the mistake under test
+        sanitize.check_ticket_id("BUG-0001", "saga")  # pyright: ignore[reportArgumentType] - the mistake under test
     assert caught.value.suggestions == sanitize.TICKET_KINDS
 
 
 @given(st.from_regex(r"(INIT|EPIC|STORY|TASK|BUG)-\d{3,5}(\.\d+){0,4}\n?", fullmatch=True))
 def test_ticket_ids_are_ascii_and_whole(text: str):
     try:
-        assert sanitize.ticket_id(text) == text
+        assert sanitize.check_ticket_id(text) == text
     except InvalidInput:
         return
     assert re.fullmatch(r"[A-Z]+-[0-9]{4}(\.[0-9]+)*", text)
@@ -171,7 +171,7 @@ def git_allows(name: str) -> bool:
 @pytest.mark.parametrize("name", GOOD_BRANCHES)
 def test_a_name_git_allows_passes(name: str):
     assert git_allows(name)
-    assert sanitize.branch_name(name) == name
+    assert sanitize.check_branch_name(name) == name
 
 
 @pytest.mark.row("K18", "C14")
@@ -179,7 +179,7 @@ def test_a_name_git_allows_passes(name: str):
 def test_a_name_git_refuses_is_refused_by_the_rules_it_breaks(name: str):
     assert not git_allows(name)
     with pytest.raises(InvalidInput) as caught:
-        sanitize.branch_name(name)
+        sanitize.check_branch_name(name)
     assert caught.value.detail["rules"]
     assert caught.value.hint
 
@@ -188,7 +188,7 @@ def test_a_name_git_refuses_is_refused_by_the_rules_it_breaks(name: str):
 @settings(max_examples=examples(60), deadline=None)
 def test_the_rule_is_gits_own(name: str):
     try:
-        sanitize.branch_name(name)
+        sanitize.check_branch_name(name)
     except InvalidInput:
         allowed = False
     else:
@@ -199,20 +199,20 @@ def test_the_rule_is_gits_own(name: str):
 @pytest.mark.row("C14", "C15")
 def test_a_policy_takes_whole_names_and_spares_base_refs():
     policy = [re.compile(r"feature/[a-z-]+"), re.compile(r"[A-Z]+-[0-9]+$")]
-    assert sanitize.branch_name("feature/my-feature", policy) == "feature/my-feature"
+    assert sanitize.check_branch_name("feature/my-feature", policy) == "feature/my-feature"
     for base in sanitize.BASE_REFS:
-        assert sanitize.branch_name(base, policy) == base
+        assert sanitize.check_branch_name(base, policy) == base
     with pytest.raises(InvalidInput) as caught:
-        sanitize.branch_name("feature/v2", policy)
+        sanitize.check_branch_name("feature/v2", policy)
     assert caught.value.hint == "Match `feature/[a-z-]+` or `[A-Z]+-[0-9]+$`."
     with pytest.raises(InvalidInput, match="not one this project uses"):
-        sanitize.branch_name("feature/x", [])
+        sanitize.check_branch_name("feature/x", [])
 
 
 @pytest.mark.parametrize("name", ["", "a\ud800"])
 def test_empty_and_unwritable_branch_names_are_refused(name: str):
     with pytest.raises(InvalidInput):
-        sanitize.branch_name(name)
+        sanitize.check_branch_name(name)
 
 
 # Content and text to show
@@ -220,12 +220,12 @@ def test_empty_and_unwritable_branch_names_are_refused(name: str):
 
 @pytest.mark.row("K20")
 def test_content_loses_nul_and_odd_line_breaks():
-    assert sanitize.content("a\0b\r\nc\rd\n\r") == "ab\nc\nd\n\n"
-    assert sanitize.content("x" * 10_000) == "x" * 10_000
+    assert sanitize.clean_content("a\0b\r\nc\rd\n\r") == "ab\nc\nd\n\n"
+    assert sanitize.clean_content("x" * 10_000) == "x" * 10_000
     with pytest.raises(InvalidInput, match="10001 characters and 10000 are allowed"):
-        sanitize.content("x" * 10_001)
+        sanitize.clean_content("x" * 10_001)
     with pytest.raises(InvalidInput):
-        sanitize.content("\0\0", max_length=1)
+        sanitize.clean_content("\0\0", max_length=1)
 
 
 @pytest.mark.row("K19", "C36")
@@ -346,13 +346,13 @@ def test_long_monotonous_texts_take_linear_time(text: str):
 @pytest.mark.parametrize(
     "guard",
     [
-        sanitize.workspace_path,
-        sanitize.ticket_id,
-        sanitize.branch_name,
-        sanitize.content,
+        sanitize.check_workspace_path,
+        sanitize.check_ticket_id,
+        sanitize.check_branch_name,
+        sanitize.clean_content,
         sanitize.escape_markdown,
         sanitize.printable,
-        sanitize.hidden,
+        sanitize.hidden_character,
     ],
 )
 def test_what_is_no_text_is_a_typed_error(guard: Callable[[Any], object], value: object):
@@ -363,4 +363,4 @@ def test_what_is_no_text_is_a_typed_error(guard: Callable[[Any], object], value:
 
 def test_a_kind_that_is_no_text_is_a_typed_error():
     with pytest.raises(UnknownName):
-        sanitize.ticket_id("BUG-0001", ["bug"])  # type: ignore[arg-type]
+        sanitize.check_ticket_id("BUG-0001", ["bug"])  # type: ignore[arg-type]

@@ -14,8 +14,8 @@ from retinue.contract import schema
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
 from retinue.contract.schema import _validator as inside  # pyright: ignore[reportPrivateUsage] - its guards one by one
-from retinue.contract.schema._graph import MAX_NODES, Graph, measure, purify
-from retinue.contract.schema._validator import Loads
+from retinue.contract.schema._graph import MAX_NODES, SchemaGraph, measure, to_plain_json
+from retinue.contract.schema._validator import CheckCosts
 from retinue.errors import InvalidDefinition
 from tests.contract.nouns import json_values
 from tests.examples import examples
@@ -48,7 +48,7 @@ def said(value: object, **keywords: Any) -> list[tuple[str, str, str, str]]:
 
 def broken(definition: object) -> list[tuple[str, str]]:
     """Rule and path of what is wrong with a schema; `compile` must say the same."""
-    found = schema.findings_in(definition)
+    found = schema.check_schema(definition)
     if found:
         with pytest.raises(InvalidDefinition) as caught:
             schema.compile(definition)  # pyright: ignore[reportArgumentType] - that it is none is the point
@@ -91,10 +91,10 @@ def test_what_fits_has_no_findings() -> None:
     validator = schema.compile(RESEARCHER)
     value = {"task": "Find the price list", "depth": "quick_scan", "sources": ("web", "docs")}
     assert validator.findings(value) == validator.findings(value, bounded=True) == []
-    assert validator.accepts(value)
-    assert validator.accepts(value, bounded=True)
-    assert not validator.accepts({})
-    assert not validator.accepts({}, bounded=True)
+    assert validator.is_valid(value)
+    assert validator.is_valid(value, bounded=True)
+    assert not validator.is_valid({})
+    assert not validator.is_valid({}, bounded=True)
 
 
 def test_a_missing_field_is_described_by_its_schema() -> None:
@@ -265,7 +265,7 @@ def test_what_is_no_json_is_a_finding(value: object, message: str) -> None:
     assert [(one.rule, one.path, one.message) for one in anything.findings({"a": [0, value]})] == [
         ("schema/json", "/a/1", message)
     ]
-    assert not anything.accepts({"a": [0, value]})
+    assert not anything.is_valid({"a": [0, value]})
 
 
 def test_keys_are_strings() -> None:
@@ -280,7 +280,7 @@ def test_keys_are_strings() -> None:
 def test_a_promise_that_is_not_kept_does_no_harm() -> None:
     validator = schema.compile({"properties": {"a": {"type": "string"}}})
     assert [one.rule for one in validator.findings({"a": {1}}, bounded=True)] == ["schema/json"]
-    assert not validator.accepts({"a": {1}}, bounded=True)
+    assert not validator.is_valid({"a": {1}}, bounded=True)
 
 
 def test_a_subclass_is_what_it_is_a_kind_of() -> None:
@@ -295,7 +295,7 @@ def test_a_subclass_is_what_it_is_a_kind_of() -> None:
     )
     exact = {"word": "w", "colour": "red", "level": 1, "share": 0.5, "pair": [1, 2]}
     assert schema.compile({"const": exact}).findings(value) == []
-    made, obstacles = purify(value)
+    made, obstacles = to_plain_json(value)
     assert (made, obstacles) == (exact, ())
     pure = cast("dict[object, object]", made)
     assert [type(one) for one in (*pure, *pure.values())] == [str] * 5 + [str, str, int, float, list]
@@ -308,7 +308,7 @@ def test_a_value_that_holds_itself_is_refused() -> None:
     both: list[object] = [1]
     for _ in range(100):
         both = [both, both]
-    assert [one.rule for one in purify(both, max_nodes=1_000)[1]] == ["schema/size"]
+    assert [one.rule for one in to_plain_json(both, max_nodes=1_000)[1]] == ["schema/size"]
 
 
 def test_obstacles_come_to_an_end() -> None:
@@ -320,7 +320,7 @@ def test_json_data_is_measured_and_copied_as_it_is(value: object) -> None:
     size = measure(value)
     assert size is not None
     assert size.weight >= 1
-    assert purify(value) == (value, ())
+    assert to_plain_json(value) == (value, ())
 
 
 # Guards.
@@ -357,7 +357,7 @@ def test_a_deep_schema_is_refused_and_crashes_nothing(levels: int) -> None:
 def test_a_large_value_is_refused() -> None:
     assert measure([0] * MAX_NODES) is None
     assert measure([0] * (MAX_NODES - 1)) is not None
-    assert [one.rule for one in purify([0] * 20, max_nodes=10)[1]] == ["schema/size"]
+    assert [one.rule for one in to_plain_json([0] * 20, max_nodes=10)[1]] == ["schema/size"]
 
 
 def test_a_large_schema_is_refused() -> None:
@@ -382,13 +382,13 @@ def test_no_pattern_is_a_pattern_of_no_regex() -> None:
 
 def test_a_pattern_that_backtracks_elsewhere_is_quick_here() -> None:
     validator = schema.compile({"pattern": "^(a+)+$"})
-    assert not validator.accepts("a" * 100_000 + "b")
+    assert not validator.is_valid("a" * 100_000 + "b")
 
 
 @pytest.mark.row("C15")
 def test_a_pattern_matches_to_the_end_and_only_ascii_digits() -> None:
     digits = schema.compile({"pattern": r"^\d+$"})
-    assert [digits.accepts(text) for text in ("12", "12\n", "\u0663", "é")] == [True, False, False, False]
+    assert [digits.is_valid(text) for text in ("12", "12\n", "\u0663", "é")] == [True, False, False, False]
 
 
 def fan(levels: int, keyword: str = "allOf") -> JsonMapping:
@@ -433,7 +433,7 @@ def test_recursion_that_multiplies_takes_only_shallow_values(node: JsonMapping) 
     assert tree.findings(value(5), bounded=True) == []
     for levels in (40, 100):
         assert [one.rule for one in tree.findings(value(levels), bounded=True)] == ["schema/load"]
-        assert not tree.accepts(value(levels), bounded=True)
+        assert not tree.is_valid(value(levels), bounded=True)
 
 
 def test_recursion_that_does_not_multiply_takes_deep_values() -> None:
@@ -545,18 +545,18 @@ _values: st.SearchStrategy[Any] = st.recursive(
 @settings(max_examples=examples(60))
 @given(definition=_schemas, value=_values)
 def test_the_load_is_never_exceeded_and_the_verdict_is_the_validators(definition: JsonMapping, value: object) -> None:
-    graph = Graph(definition)
+    graph = SchemaGraph(definition)
     if graph.findings:
-        assert schema.findings_in(definition)
+        assert schema.check_schema(definition)
         return
     raw = jsonschema_rs.Draft202012Validator(definition)
     size = measure(value)
     assert size is not None
-    assert sum(1 for _ in raw.iter_errors(value)) <= size.weight * Loads(graph).at(size.depth)
+    assert sum(1 for _ in raw.iter_errors(value)) <= size.weight * CheckCosts(graph).at(size.depth)
     validator = schema.compile(definition)
     found = validator.findings(value)
     assert bool(found) is not raw.is_valid(value)
-    assert validator.accepts(value) is validator.accepts(value, bounded=True) is not found
+    assert validator.is_valid(value) is validator.is_valid(value, bounded=True) is not found
     assert validator.findings(value, bounded=True) == found
 
 
@@ -584,7 +584,7 @@ _near_schemas: st.SearchStrategy[Any] = st.recursive(
 @example(definition={"$ref": "#/a", "a": {"pattern": 5}}, value="x")
 @example(definition={"$id": "http://x/y", "$ref": "http://x/y#/a", "a": {"minimum": 3}}, value=1)
 def test_whatever_calls_itself_a_schema_is_judged(definition: JsonMapping, value: object) -> None:
-    found = schema.findings_in(definition)
+    found = schema.check_schema(definition)
     if found:
         with pytest.raises(InvalidDefinition):
             schema.compile(definition)
@@ -596,7 +596,7 @@ def test_whatever_calls_itself_a_schema_is_judged(definition: JsonMapping, value
 
 
 def test_a_broken_schema_says_everything() -> None:
-    found = schema.findings_in(
+    found = schema.check_schema(
         {"type": "objct", "properties": {"a": {"minLength": -1, "required": True}, "b": {"enum": 5}}}
     )
     assert [(one.rule, one.path, one.fix) for one in found] == [
@@ -624,26 +624,26 @@ def test_what_is_no_json_is_no_schema() -> None:
 
 
 def test_true_and_false_are_schemas() -> None:
-    assert schema.findings_in(True) == schema.findings_in(False) == []
-    assert schema.compile(True).accepts(5)  # pyright: ignore[reportArgumentType] - allowed by the draft
-    assert not schema.compile(False).accepts(5)  # pyright: ignore[reportArgumentType] - allowed by the draft
+    assert schema.check_schema(True) == schema.check_schema(False) == []
+    assert schema.compile(True).is_valid(5)  # pyright: ignore[reportArgumentType] - allowed by the draft
+    assert not schema.compile(False).is_valid(5)  # pyright: ignore[reportArgumentType] - allowed by the draft
 
 
 @pytest.mark.parametrize("stated", schema.DRAFTS)
 def test_every_draft_is_known(stated: str) -> None:
     for spelling in (stated, f"{stated}#"):
         validator = schema.compile({"$schema": spelling, "type": "integer"})
-        assert validator.accepts(1)
-        assert not validator.accepts("1")
+        assert validator.is_valid(1)
+        assert not validator.is_valid("1")
         assert broken({"$schema": spelling, "type": "intger"}) == [("schema/enum", "/type")]
 
 
 def test_an_unknown_draft_is_refused() -> None:
-    found = schema.findings_in({"$schema": "http://json-schema.org/draft-08/schema#"})
+    found = schema.check_schema({"$schema": "http://json-schema.org/draft-08/schema#"})
     assert [(one.rule, one.path) for one in found] == [("schema/draft", "/$schema")]
     assert found[0].fix.startswith("Did you mean `http")
-    assert schema.findings_in({"$schema": "xyzzy"})[0].fix == "Leave it out; then it is 2020-12."
-    assert schema.findings_in({"$schema": 5})[0].fix == "Leave it out; then it is 2020-12."
+    assert schema.check_schema({"$schema": "xyzzy"})[0].fix == "Leave it out; then it is 2020-12."
+    assert schema.check_schema({"$schema": 5})[0].fix == "Leave it out; then it is 2020-12."
 
 
 def test_a_draft_of_its_own_time_is_read_as_it_was_meant() -> None:
@@ -654,7 +654,7 @@ def test_a_draft_of_its_own_time_is_read_as_it_was_meant() -> None:
         "dependencies": {"a": ["b"], "c": {"required": ["d"]}},
     }
     validator = schema.compile(old)
-    assert validator.accepts(["a", 1])
+    assert validator.is_valid(["a", 1])
     assert [one.path for one in validator.findings([1, "a"])] == ["/0", "/1"]
     assert [one.rule for one in validator.findings({"a": 1, "c": 1})] == ["schema/required", "schema/required"]
 
@@ -675,18 +675,18 @@ def test_a_draft_of_its_own_time_is_read_as_it_was_meant() -> None:
 )  # fmt: skip
 def test_references_inside_are_followed(definition: JsonMapping) -> None:
     validator = schema.compile(definition)
-    assert validator.accepts(1)
-    assert not validator.accepts("1")
+    assert validator.is_valid(1)
+    assert not validator.is_valid("1")
 
 
 def test_a_reference_may_name_true_or_false() -> None:
-    assert schema.compile({"$ref": "#/$defs/a", "$defs": {"a": True}}).accepts(1)
-    assert not schema.compile({"$ref": "#/$defs/a", "$defs": {"a": False}}).accepts(1)
+    assert schema.compile({"$ref": "#/$defs/a", "$defs": {"a": True}}).is_valid(1)
+    assert not schema.compile({"$ref": "#/$defs/a", "$defs": {"a": False}}).is_valid(1)
 
 
 def test_a_schema_may_ask_for_a_schema() -> None:
     validator = schema.compile({"properties": {"answer": {"$ref": "https://json-schema.org/draft/2020-12/schema"}}})
-    assert validator.accepts({"answer": {"type": "string"}})
+    assert validator.is_valid({"answer": {"type": "string"}})
     assert [one.path for one in validator.findings({"answer": {"type": "strin"}})] == ["/answer/type"]
 
 
@@ -715,11 +715,11 @@ def test_what_only_the_validator_refuses_is_a_finding() -> None:
 
 def test_even_without_the_graph_nothing_is_fetched() -> None:
     with pytest.raises(ValueError, match="is not present in a registry"):
-        inside._built({"$ref": "file:///etc/passwd"})  # pyright: ignore[reportPrivateUsage] - the inner guard
+        inside._build({"$ref": "file:///etc/passwd"})  # pyright: ignore[reportPrivateUsage] - the inner guard
 
 
 def test_a_refusal_without_a_place_is_a_finding_too() -> None:
-    found = inside._refused(Graph({}), ValueError("too odd"))  # pyright: ignore[reportPrivateUsage] - nothing known raises it
+    found = inside._explain_refusal(SchemaGraph({}), ValueError("too odd"))  # pyright: ignore[reportPrivateUsage] - nothing known raises it
     assert [(one.rule, one.path, one.message) for one in found] == [
         ("schema/refused", "", "The validator refuses the schema: too odd.")
     ]
@@ -737,7 +737,7 @@ def test_an_unknown_field_of_an_embedded_document_has_no_names_to_hear() -> None
 def test_what_is_required_together_weighs_what_it_can_find() -> None:
     names = [f"n{index}" for index in range(50)]
     dependent = {"dependentRequired": {"a": names}}
-    assert Loads(Graph(dependent)).at(0) == 51
+    assert CheckCosts(SchemaGraph(dependent)).at(0) == 51
     assert len(schema.compile(dependent).findings({"a": 1})) == 50
 
 
@@ -757,7 +757,7 @@ def test_a_schema_is_made_ready_once_and_copied() -> None:
 def test_remembering_has_a_bound() -> None:
     for index in range(600):
         schema.compile({"const": index})
-    remembered = inside._remembered.cache_info()  # pyright: ignore[reportPrivateUsage] - nothing else can count
+    remembered = inside._cached_validator.cache_info()  # pyright: ignore[reportPrivateUsage] - nothing else can count
     assert remembered.currsize <= 512
 
 

@@ -16,7 +16,7 @@ def test_the_files_are_what_the_nouns_say() -> None:
 @pytest.mark.parametrize("noun", NOUNS)
 def test_each_is_a_schema_and_says_what_it_is_of(noun: str) -> None:
     loaded = load(noun)
-    assert schema.findings_in(loaded) == []
+    assert schema.check_schema(loaded) == []
     assert loaded["title"].lower() == noun
     assert loaded["description"].endswith(".")
 

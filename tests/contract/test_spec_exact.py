@@ -17,7 +17,7 @@ TRAVERSAL = "Directory traversal not allowed"
     "path", ["src/a.py", "docs/tickets/x.md", "tests//x", ".claude/agents/a.md", "./src/x", "src/.x"]
 )
 def test_a_path_under_the_four_folders_passes(path: str):
-    assert spec_exact.file_path(path) is True
+    assert spec_exact.validate_file_path(path) is True
 
 
 @pytest.mark.row("K16", "C12", "C13")
@@ -44,7 +44,7 @@ def test_a_path_under_the_four_folders_passes(path: str):
 )
 def test_a_path_is_refused_in_the_specs_words(path: str, message: str):
     with pytest.raises(InvalidInput) as caught:
-        spec_exact.file_path(path)
+        spec_exact.validate_file_path(path)
     assert caught.value.message == message
 
 
@@ -61,7 +61,7 @@ def test_a_path_is_refused_in_the_specs_words(path: str, message: str):
     ],
 )
 def test_a_ticket_id_may_end_in_a_line_feed_and_use_any_digits(text: str, kind: str | None):
-    assert spec_exact.ticket_id(text, kind) == text
+    assert spec_exact.validate_ticket_id(text, kind) == text
 
 
 @pytest.mark.row("K17")
@@ -79,7 +79,7 @@ def test_a_ticket_id_may_end_in_a_line_feed_and_use_any_digits(text: str, kind: 
 )
 def test_a_ticket_id_is_refused_in_the_specs_words(text: str, kind: str | None, message: str):
     with pytest.raises(InvalidInput) as caught:
-        spec_exact.ticket_id(text, kind)
+        spec_exact.validate_ticket_id(text, kind)
     assert caught.value.message == message
 
 
@@ -88,7 +88,7 @@ def test_a_ticket_id_is_refused_in_the_specs_words(text: str, kind: str | None, 
     "name", ["STORY-0001.2.3", "plan/STORY-0001.2.3", "feature/my-feature", "X-\u0663", "a/-", "a/B-1"]
 )
 def test_a_branch_of_the_three_forms_passes(name: str):
-    assert spec_exact.branch_name(name) == name
+    assert spec_exact.validate_branch_name(name) == name
 
 
 @pytest.mark.row("K18", "C14")
@@ -104,7 +104,7 @@ def test_a_branch_of_the_three_forms_passes(name: str):
 )  # fmt: skip
 def test_a_branch_is_refused_in_the_specs_words(name: str, message: str):
     with pytest.raises(InvalidInput) as caught:
-        spec_exact.branch_name(name)
+        spec_exact.validate_branch_name(name)
     assert caught.value.message == message
 
 
@@ -124,26 +124,26 @@ def test_each_of_the_fifteen_gets_one_backslash(text: str):
 
 @pytest.mark.row("K20")
 def test_user_input_is_cleaned_and_measured_before():
-    assert spec_exact.user_input("a\0\r\nb\rc\r\r\n") == "a\nb\nc\n\n"
-    assert spec_exact.user_input("\r\0\n") == "\n"
+    assert spec_exact.sanitize_user_input("a\0\r\nb\rc\r\r\n") == "a\nb\nc\n\n"
+    assert spec_exact.sanitize_user_input("\r\0\n") == "\n"
     with pytest.raises(InvalidInput) as caught:
-        spec_exact.user_input("abc", 2)
+        spec_exact.sanitize_user_input("abc", 2)
     assert caught.value.message == "Content exceeds maximum length (2)"
 
 
 @given(st.text())
 def test_the_decided_content_guard_does_what_the_spec_does(text: str):
-    assert sanitize.content(text) == spec_exact.user_input(text)
+    assert sanitize.clean_content(text) == spec_exact.sanitize_user_input(text)
 
 
 @given(st.lists(st.sampled_from(["src/", "tests/", ".", "a", "/"]), max_size=6).map("".join))
 def test_every_path_the_spec_takes_is_taken_by_the_decided_guard(path: str):
     try:
-        spec_exact.file_path(path)
+        spec_exact.validate_file_path(path)
     except InvalidInput:
         return
     try:
-        sanitize.workspace_path(path)
+        sanitize.check_workspace_path(path)
     except AccessDenied as error:
         pytest.fail(error.message)
 
@@ -158,7 +158,7 @@ def test_every_path_the_spec_takes_is_taken_by_the_decided_guard(path: str):
     ],
 )
 def test_the_specs_own_check_asks_for_little(answer: dict[str, object]):
-    spec_exact.agent_contract(answer, "a")
+    spec_exact.validate_agent_contract(answer, "a")
 
 
 @pytest.mark.row("K25", "C3")
@@ -177,5 +177,5 @@ def test_the_specs_own_check_asks_for_little(answer: dict[str, object]):
 )
 def test_an_answer_is_refused_in_the_specs_words(answer: dict[str, object], message: str):
     with pytest.raises(InvalidInput) as caught:
-        spec_exact.agent_contract(answer, "a")
+        spec_exact.validate_agent_contract(answer, "a")
     assert caught.value.message == message

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from pydantic import ValidationError
 
-from retinue.contract.table import Chart, Column, Series, Table
+from retinue.contract.table import Chart, TableColumn, Series, Table
 from retinue.errors import InvalidInput
 from tests.contract.nouns import charts, tables
 
@@ -23,7 +23,7 @@ def test_a_chart_is_even(chart: Chart) -> None:
 
 def test_a_row_of_another_width_is_refused_with_its_place() -> None:
     with pytest.raises(InvalidInput) as caught:
-        Table(columns=(Column(name="a"), Column(name="b")), rows=(("x", 1), ("y",)))
+        Table(columns=(TableColumn(name="a"), TableColumn(name="b")), rows=(("x", 1), ("y",)))
     assert caught.value.path == "/rows/1"
     assert "Row 1 has 1 cells, and there are 2 columns." in caught.value.message
 
@@ -38,9 +38,9 @@ def test_a_series_of_another_length_is_refused_with_its_place() -> None:
     "fields",
     [
         {"columns": ()},
-        {"columns": (Column(name="a"),), "rows": (((),),)},
-        {"columns": (Column(name="a"),), "rows": ((float("nan"),),)},
-        {"columns": (Column(name="a"),), "total_rows": -1},
+        {"columns": (TableColumn(name="a"),), "rows": (((),),)},
+        {"columns": (TableColumn(name="a"),), "rows": ((float("nan"),),)},
+        {"columns": (TableColumn(name="a"),), "total_rows": -1},
     ],
 )
 def test_what_is_no_table_is_refused(fields: dict[str, Any]) -> None:
@@ -51,10 +51,10 @@ def test_what_is_no_table_is_refused(fields: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", ["", "x" * 201])
 def test_a_column_has_a_name_that_can_be_read(name: str) -> None:
     with pytest.raises(ValidationError):
-        Column(name=name)
+        TableColumn(name=name)
 
 
 def test_values_keep_their_kind_through_json() -> None:
-    table = Table(columns=(Column(name="a"),), rows=((True,), (1,), (1.5,), ("1",), (None,)))
+    table = Table(columns=(TableColumn(name="a"),), rows=((True,), (1,), (1.5,), ("1",), (None,)))
     again = Table.model_validate_json(table.to_json_text())
     assert [type(row[0]) for row in again.rows] == [bool, int, float, str, type(None)]

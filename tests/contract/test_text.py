@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.contract.text import cut, listed
+from retinue.contract.text import truncate, natural_list
 
 
 @pytest.mark.row("C24")
@@ -24,13 +24,13 @@ from retinue.contract.text import cut, listed
     ],
 )
 def test_a_line_is_cut_where_a_reader_would(line: str, limit: int, short: str) -> None:
-    assert cut(line, limit) == short
+    assert truncate(line, limit) == short
 
 
 @pytest.mark.row("C24")
 @given(st.text(st.characters(categories=["L", "M", "Zs"]) | st.just("\u200d"), max_size=60), st.integers(1, 40))
 def test_what_is_cut_is_the_beginning_and_fits(line: str, limit: int) -> None:
-    short = cut(line, limit)
+    short = truncate(line, limit)
     assert line.startswith(short)
     assert len(short) <= limit or short == line
     rest = line[len(short) :]
@@ -38,5 +38,5 @@ def test_what_is_cut_is_the_beginning_and_fits(line: str, limit: int) -> None:
 
 
 def test_words_are_listed_as_in_a_sentence() -> None:
-    assert [listed(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
-    assert listed(iter("abc"), last="or") == "a, b or c"
+    assert [natural_list(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+    assert natural_list(iter("abc"), last="or") == "a, b or c"

@@ -16,7 +16,7 @@ def cost(usd: float, price_id: str = "p") -> Cost:
 
 
 def together(*used: Usage | None) -> Usage:
-    whole = Usage.together(used)
+    whole = Usage.total(used)
     assert whole is not None
     return whole
 
@@ -47,7 +47,7 @@ def added(used: list[Usage]) -> Usage:
 
 
 def marked(usage: Usage, agent: str) -> Usage:
-    return usage.taken_by(agent)
+    return usage.with_agent(agent)
 
 
 measured = st.lists(plain, min_size=1, max_size=3).map(added)
@@ -118,15 +118,15 @@ def test_the_parts_come_to_the_whole(used: list[Usage]) -> None:
 @given(st.lists(values_of(Usage), max_size=3))
 @settings(max_examples=examples(80))
 def test_whatever_is_claimed_can_be_added(claimed: list[Any]) -> None:
-    whole = Usage.together(claimed)
+    whole = Usage.total(claimed)
     assert (whole is None) == (not claimed)
     assert whole is None or Usage.model_validate_json(whole.to_json_text()) == whole
 
 
 def test_no_usages_are_none() -> None:
-    assert Usage.together([]) is None
-    assert Usage.together([None, None]) is None
-    assert Usage.together([Usage(), Usage()]) == Usage()
+    assert Usage.total([]) is None
+    assert Usage.total([None, None]) is None
+    assert Usage.total([Usage(), Usage()]) == Usage()
 
 
 def test_several_requests_to_one_model_are_one_without_parts() -> None:
@@ -173,12 +173,12 @@ def test_a_sum_that_was_only_said_as_a_sum_is_kept() -> None:
 
 def test_what_one_who_was_asked_inside_took_stays_his() -> None:
     own, inner, innermost = (Usage(tokens_in=tokens, model="m") for tokens in (1, 2, 4))
-    asked = together(inner, innermost.taken_by("deep"))
-    whole = together(own, asked.taken_by("helper"))
+    asked = together(inner, innermost.with_agent("deep"))
+    whole = together(own, asked.with_agent("helper"))
     assert [(part.agent, part.tokens) for part in whole.split()] == [(None, 1), ("helper", 2), ("deep", 4)]
     assert (whole.agent, whole.tokens) == (None, 7)
-    assert together(own, own.taken_by("a")).taken_by("a") == together(own, own).taken_by("a")
-    assert together(own.taken_by("helper"), own.taken_by("helper")).agent == "helper"
+    assert together(own, own.with_agent("a")).with_agent("a") == together(own, own).with_agent("a")
+    assert together(own.with_agent("helper"), own.with_agent("helper")).agent == "helper"
 
 
 def test_a_part_has_no_parts() -> None:
@@ -190,5 +190,5 @@ def test_a_part_has_no_parts() -> None:
 def test_money_beyond_all_numbers_stays_a_number() -> None:
     most = Usage(tokens_in=1, cost=cost(1.7e308))
     assert together(most, most).known_usd == pytest.approx(1.797e308, rel=1e-3)
-    gap = together(most, Usage(tokens_in=1), most.taken_by("x"))
+    gap = together(most, Usage(tokens_in=1), most.with_agent("x"))
     assert gap.known_usd == pytest.approx(1.797e308, rel=1e-3)

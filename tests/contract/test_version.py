@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.contract.version import Version, compatible, is_version, negotiate, split_versioned_name
+from retinue.contract.version import Version, is_compatible, is_version, negotiate, split_versioned_name
 from retinue.errors import InvalidInput
 
 parts = st.integers(0, 999_999_999)
@@ -59,10 +59,10 @@ def test_versions_sort_by_their_numbers(one: Version, other: Version):
 
 @pytest.mark.row("K34")
 def test_the_same_major_is_compatible_and_a_missing_version_too():
-    assert compatible(Version(1, 0), Version(1, 9, 3))
-    assert not compatible(Version(1, 0), Version(2, 0))
-    assert compatible(None, Version(2, 0))
-    assert compatible(Version(2, 0), None)
+    assert is_compatible(Version(1, 0), Version(1, 9, 3))
+    assert not is_compatible(Version(1, 0), Version(2, 0))
+    assert is_compatible(None, Version(2, 0))
+    assert is_compatible(Version(2, 0), None)
 
 
 @pytest.mark.row("C11")

@@ -16,13 +16,13 @@ from typing import Any, TypeAlias
 import pytest
 
 from retinue.contract.model import Model
-from retinue.dialects.port import Parsed, Rendered
+from retinue.dialects.port import Parsed, RenderedMessage
 from retinue.errors import ParseError, RetinueError
 
 __all__ = ["Case", "cases", "said_of", "see_case", "see_same"]
 
 Reader: TypeAlias = Callable[..., Parsed[Any]]
-Writer: TypeAlias = Callable[..., Rendered]
+Writer: TypeAlias = Callable[..., RenderedMessage]
 
 
 @dataclass(frozen=True)

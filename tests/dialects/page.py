@@ -16,8 +16,8 @@ from retinue.contract.result import Outcome, Result, Warned
 from retinue.contract.task import Question
 from retinue.dialects import DIALECTS, dialect
 from retinue.dialects.agent_http import status_of
-from retinue.dialects.messages import readable
-from retinue.dialects.port import Rendered
+from retinue.dialects.messages import readable_kinds
+from retinue.dialects.port import RenderedMessage
 from retinue.errors import FaultCode
 from tests.dialects.samples import REQUESTS, WHOLE
 from tests.house.tree import ROOT
@@ -62,7 +62,7 @@ def _forms() -> Iterator[str]:
     yield "## Forms\n"
     yield "The usual form stands first; `--form` chooses another.\n"
     rows = [
-        [f"`{name}`", _words(speaks.TASK_FORMS), _words(speaks.RESULT_FORMS), _words(readable(speaks)[2:]) or "-"]
+        [f"`{name}`", _words(speaks.TASK_FORMS), _words(speaks.RESULT_FORMS), _words(readable_kinds(speaks)[2:]) or "-"]
         for name in DIALECTS
         for speaks in (dialect(name),)
     ]
@@ -118,23 +118,23 @@ def _said(name: DialectName, result: Result) -> str:
     return word if ending == (result.lifecycle, result.outcome) else f"{word} → `{read.outcome or read.lifecycle}`"
 
 
-def _status(rendered: Rendered) -> str:
+def _status(rendered: RenderedMessage) -> str:
     message = cast("dict[str, Any]", json.loads(rendered.text))
     return f"`{message['status']}`"
 
 
-def _keys_beside(rendered: Rendered) -> str:
+def _keys_beside(rendered: RenderedMessage) -> str:
     message = cast("dict[str, Any]", json.loads(rendered.text))
     beside = [f"`{key}`" for key in message if key not in {"content", "response_time_secs", "traces", "results"}]
     return f"`content`{' and ' if beside else ''}{', '.join(beside)}"
 
 
-def _signals(rendered: Rendered) -> str:
+def _signals(rendered: RenderedMessage) -> str:
     found = re.findall(r"^(STATUS: \w+|ERROR)", rendered.text, re.MULTILINE)
     return " and ".join(f"`{word}`" for word in found)
 
 
-def _state(rendered: Rendered) -> str:
+def _state(rendered: RenderedMessage) -> str:
     message = cast("dict[str, Any]", json.loads(rendered.text))
     outcome = message.get("metadata", {}).get("outcome")
     return f"`{message['status']['state']}`{f', metadata `{outcome}`' if outcome else ''}"

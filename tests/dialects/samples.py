@@ -14,7 +14,7 @@ from retinue.contract.result import Artifact, Attempt, Result, Trace, Usage, Ver
 from retinue.contract.task import Context, Correction, Limits, OutputWish, Question, Task
 from retinue.dialects import DIALECTS, dialect
 from retinue.dialects.messages import render
-from retinue.dialects.port import Kind, Rendered
+from retinue.dialects.port import Kind, RenderedMessage
 
 __all__ = ["ANSWERS", "CORRECTION", "REQUESTS", "SAMPLES", "WHOLE", "Sample", "with_text"]
 
@@ -203,7 +203,7 @@ class Sample:
         return REQUESTS[self.title] if self.kind == "task" else ANSWERS[self.title]
 
     @cached_property
-    def rendered(self) -> Rendered:
+    def rendered(self) -> RenderedMessage:
         """The message."""
         return render(dialect(self.dialect), self.kind, self.noun, form=self.form)
 

@@ -12,7 +12,7 @@ from retinue.contract.json import pointer
 from retinue.contract.model import DialectName, Model
 from retinue.dialects import DIALECTS, dialect
 from retinue.dialects.markdown_json import display
-from retinue.dialects.messages import Noun, parse, render, to_json
+from retinue.dialects.messages import MessageValue, parse, render, to_json
 from retinue.dialects.port import Kind, Parsed
 from retinue.errors import RetinueError
 from tests.dialects.hostile import NONSENSE, SPOILERS, UNSAFE, swaps
@@ -36,7 +36,7 @@ ALWAYS_JSON = {(sample.dialect, sample.kind) for sample in IN_JSON}.difference(
 """Where no message is anything but JSON."""
 
 
-def reading(sample: Sample, text: str | bytes, level: Level) -> Parsed[Noun] | RetinueError:
+def reading(sample: Sample, text: str | bytes, level: Level) -> Parsed[MessageValue] | RetinueError:
     """What becomes of `text` as a message of the sample's kind."""
     try:
         return parse(dialect(sample.dialect), sample.kind, text, level=level)
@@ -44,7 +44,7 @@ def reading(sample: Sample, text: str | bytes, level: Level) -> Parsed[Noun] | R
         return error
 
 
-def findings_of(read: Parsed[Noun] | RetinueError) -> list[dict[str, Any]]:
+def findings_of(read: Parsed[MessageValue] | RetinueError) -> list[dict[str, Any]]:
     if isinstance(read, Parsed):
         return [finding.to_json() for finding in read.findings]
     return read.detail.get("findings") or [{"path": read.path, "message": read.message, **read.detail}]
@@ -169,7 +169,7 @@ def test_no_text_forges_a_field_a_signal_or_a_section(name: DialectName, kind: K
             list(with_text(data.draw(st.sampled_from(nouns)), data.draw(st.sampled_from([*UNSAFE.values()]))))
         )
     )
-    rendered = render(speaks, kind, cast("Noun", noun), form=data.draw(st.sampled_from(forms)))
+    rendered = render(speaks, kind, cast("MessageValue", noun), form=data.draw(st.sampled_from(forms)))
     read = parse(speaks, kind, rendered.text)
     assert_exact_losses(noun, cast("Model", read.value), rendered.losses, unit_ns=UNITS_NS[name])
 

@@ -12,8 +12,8 @@ from retinue.contract.model import DialectName
 from retinue.contract.result import Result
 from retinue.contract.task import Correction, Task
 from retinue.dialects import DIALECTS
-from retinue.dialects.detect import detect, weigh
-from retinue.dialects.port import Certainty, Dialect, Kind, Parsed, Rendered, Sign
+from retinue.dialects.detect import detect, rank
+from retinue.dialects.port import Certainty, Dialect, Kind, Parsed, RenderedMessage, Detection
 from retinue.errors import OutputInvalid
 from tests.contract.nouns import json_values
 from tests.dialects.hostile import NONSENSE
@@ -33,9 +33,9 @@ class Reader:
     TASK_FORMS: tuple[str, ...] = ("one",)
     RESULT_FORMS: tuple[str, ...] = ("one",)
 
-    def recognise(self, text: str) -> tuple[Sign, ...]:
+    def recognise(self, text: str) -> tuple[Detection, ...]:
         del text
-        return (Sign(self.NAME, self.kind, "one", self.certainty, "it was told so"),)
+        return (Detection(self.NAME, self.kind, "one", self.certainty, "it was told so"),)
 
     def parse_result(self, text: str | bytes, **_: Any) -> Parsed[Result]:
         del text
@@ -48,18 +48,18 @@ class Reader:
         del text
         return Parsed(Task(id="", agent="a"), "one")
 
-    def render_task(self, task: Task, *, form: str | None = None) -> Rendered:
+    def render_task(self, task: Task, *, form: str | None = None) -> RenderedMessage:
         raise NotImplementedError
 
-    def render_retry(self, task: Task, correction: Correction) -> Rendered:
+    def render_retry(self, task: Task, correction: Correction) -> RenderedMessage:
         raise NotImplementedError
 
-    def render_result(self, result: Result, *, form: str | None = None) -> Rendered:
+    def render_result(self, result: Result, *, form: str | None = None) -> RenderedMessage:
         raise NotImplementedError
 
 
 def seen(*readers: Reader) -> list[tuple[str, str]]:
-    return [(sign.dialect, sign.certainty) for sign in weigh("text", cast("tuple[Dialect, ...]", readers))]
+    return [(sign.dialect, sign.certainty) for sign in rank("text", cast("tuple[Dialect, ...]", readers))]
 
 
 def test_what_only_one_dialect_reads_is_certain() -> None:
@@ -71,7 +71,7 @@ def test_what_only_one_dialect_reads_is_certain() -> None:
 
 def test_two_that_both_read_it_are_only_likely() -> None:
     assert seen(Reader("tool_use"), Reader("run_agent")) == [("tool_use", "likely"), ("run_agent", "likely")]
-    (first, _) = weigh("text", cast("tuple[Dialect, ...]", (Reader("tool_use"), Reader("run_agent"))))
+    (first, _) = rank("text", cast("tuple[Dialect, ...]", (Reader("tool_use"), Reader("run_agent"))))
     assert first.why == "it was told so; run_agent would read it too"
 
 

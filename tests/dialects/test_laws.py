@@ -14,7 +14,7 @@ from retinue.contract.model import DialectName, Model
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.dialects import DIALECTS, dialect
-from retinue.dialects.messages import Noun, parse, readable, render
+from retinue.dialects.messages import MessageValue, parse, readable_kinds, render
 from retinue.dialects.port import Kind
 from retinue.errors import InvalidInput, OutputInvalid, ParseError, RetinueError
 from tests.contract.nouns import json_values, values_of
@@ -42,7 +42,7 @@ UNITS_NS: dict[DialectName, int] = {
 def said_in(name: DialectName, kind: Kind, noun: Model) -> tuple[Model, tuple[Loss, ...]]:
     """`noun` written and read again, and what writing it lost."""
     speaks = dialect(name)
-    rendered = render(speaks, kind, cast("Noun", noun))
+    rendered = render(speaks, kind, cast("MessageValue", noun))
     read = parse(speaks, kind, rendered.text)
     assert_exact_losses(noun, cast("Model", read.value), rendered.losses, unit_ns=UNITS_NS[name])
     return cast("Model", read.value), rendered.losses
@@ -123,7 +123,7 @@ def test_a_request_made_again_says_why(name: DialectName, title: str) -> None:
 def see_it_is_typed(name: DialectName, text: str | bytes) -> None:
     """Whatever the text, it is read or refused with one of the errors that were promised, at every level."""
     speaks = dialect(name)
-    for level, kind in product(LEVELS, readable(speaks)):
+    for level, kind in product(LEVELS, readable_kinds(speaks)):
         try:
             parse(speaks, kind, text, level=level)
         except _PROMISED.get(kind, (ParseError, InvalidInput)) as error:

@@ -5,7 +5,7 @@ import pytest
 from retinue.contract.model import DialectName
 from retinue.contract.task import Correction
 from retinue.dialects import DIALECTS, dialect
-from retinue.dialects.messages import forms, parse, readable, render, to_json, writable
+from retinue.dialects.messages import forms, parse, readable_kinds, render, to_json, writable_kinds
 from retinue.errors import InvalidInput, UnknownName
 from tests.dialects.samples import ANSWERS, CORRECTION, REQUESTS
 
@@ -23,7 +23,7 @@ def test_an_unknown_dialect_is_refused_with_those_there_are() -> None:
 @pytest.mark.parametrize("name", DIALECTS)
 def test_requests_and_answers_every_dialect_has(name: DialectName) -> None:
     speaks = dialect(name)
-    assert readable(speaks)[:2] == writable(speaks)[:2] == ("task", "result")
+    assert readable_kinds(speaks)[:2] == writable_kinds(speaks)[:2] == ("task", "result")
     assert forms(speaks, "task") == speaks.TASK_FORMS
     assert forms(speaks, "result") == speaks.RESULT_FORMS
 
@@ -39,7 +39,7 @@ def test_a_kind_that_a_dialect_has_not_is_refused_with_what_it_has() -> None:
     speaks = dialect("run_agent")
     with pytest.raises(InvalidInput, match="`run_agent` reads no event") as caught:
         parse(speaks, "event", "PROGRESS: x - y")
-    assert caught.value.suggestions == readable(speaks)
+    assert caught.value.suggestions == readable_kinds(speaks)
     with pytest.raises(InvalidInput, match="`run_agent` writes no correction"):
         render(speaks, "correction", CORRECTION)
 
@@ -61,10 +61,10 @@ def test_a_correction_is_written_with_its_request_where_the_form_has_room() -> N
 
 
 def _says_why(rendered: object, name: DialectName) -> bool:
-    from retinue.dialects.port import Known, Rendered
+    from retinue.dialects.port import ParseContext, RenderedMessage
 
-    assert isinstance(rendered, Rendered)
-    return parse(dialect(name), "task", rendered.text, known=Known(skill="story_deep")).correction is not None
+    assert isinstance(rendered, RenderedMessage)
+    return parse(dialect(name), "task", rendered.text, context=ParseContext(skill="story_deep")).correction is not None
 
 
 def test_nouns_are_shown_as_json() -> None:

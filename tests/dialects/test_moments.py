@@ -3,21 +3,21 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.dialects.moments import moment_ns, moment_text
+from retinue.dialects.moments import parse_timestamp, format_timestamp
 
 SECOND = 1_000_000_000
 
 
 @given(st.integers(0, 253_402_300_800 * SECOND - 1))
 def test_a_moment_comes_back(ns: int):
-    text = moment_text(ns)
+    text = format_timestamp(ns)
     assert text is not None
-    assert moment_ns(text) == ns
+    assert parse_timestamp(text) == ns
 
 
 @given(st.text())
 def test_any_text_is_a_moment_or_none(text: str):
-    assert moment_ns(text) is None or text[:4].isdigit()
+    assert parse_timestamp(text) is None or text[:4].isdigit()
 
 
 @pytest.mark.parametrize(
@@ -35,9 +35,9 @@ def test_any_text_is_a_moment_or_none(text: str):
     ],
 )
 def test_moments_of_others_are_read(text: str, ns: int | None):
-    assert moment_ns(text) == ns
+    assert parse_timestamp(text) == ns
 
 
 def test_no_moment_beyond_four_digits_of_a_year_is_written():
-    assert moment_text(253_402_300_800 * SECOND) is None
-    assert moment_text(-1) is None
+    assert format_timestamp(253_402_300_800 * SECOND) is None
+    assert format_timestamp(-1) is None

@@ -5,7 +5,7 @@ import pytest
 from retinue.contract.finding import Finding
 from retinue.contract.result import Result
 from retinue.dialects import dialect
-from retinue.dialects.reading import Notes
+from retinue.dialects.reading import Diagnostics
 from retinue.errors import OutputInvalid
 
 
@@ -19,13 +19,13 @@ def test_a_flood_of_findings_is_cut_and_says_so() -> None:
 
 
 def test_an_error_after_a_flood_of_warnings_still_refuses_and_is_told() -> None:
-    notes = Notes("run_agent", "standard")
+    notes = Diagnostics("run_agent", "standard")
     for _ in range(2_000):
         notes.add("key", "A warning.")
-    assert not notes.wrong
+    assert not notes.has_errors
     late = Finding(rule="run_agent/late", message="The error.")
-    notes.take((late,))
-    assert notes.wrong
+    notes.extend((late,))
+    assert notes.has_errors
     assert late in notes.findings
     assert len(notes.findings) == 1_001
 

@@ -15,7 +15,7 @@ from retinue.agents.wrapped import Scripted, scripted
 from retinue.contract.result import Outcome, Result
 from retinue.contract.task import ContextLevel, OutputWish, Task
 from retinue.dialects import markdown_json, tool_use
-from retinue.dialects.port import Known
+from retinue.dialects.port import ParseContext
 from retinue.orchestration.condense import hand_on
 
 
@@ -72,7 +72,7 @@ def test_an_agent_is_pointed_to_its_behaviour_and_told_only_what_is_new() -> Non
     definition = loaded.definition.model_copy(update={"dialect": "task_signal", "skills": skills})
     agent = scripted("STATUS: complete\n\nTwo.", definition=definition)
     result = asked(agent, output=OutputWish(path="reports/words.md"))
-    text = agent.asked[0].text
+    text = agent.calls[0].text
     assert "Read and follow: .claude/agents/word-counter.md" in text
     assert "Count the words." in text
     assert "reports/words.md" in text
@@ -98,7 +98,7 @@ FAILURE: dict[str, Any] = {
     "said", [{"operation": "count"}, {"context": {"operation": "count"}}, {"operation": "count", "context": {}}]
 )
 def test_a_failure_may_say_its_operation_in_either_place(said: dict[str, Any]) -> None:
-    failed = markdown_json.parse_result(json.dumps({**FAILURE, **said}), known=Known(agent="counter")).value
+    failed = markdown_json.parse_result(json.dumps({**FAILURE, **said}), context=ParseContext(agent="counter")).value
     assert failed.skill == "count"
     written = json.loads(markdown_json.render_result(failed).text)
     assert written["context"]["operation"] == "count"
@@ -175,5 +175,5 @@ def test_the_same_major_is_compatible_and_a_missing_version_with_a_warning(
     envelope: dict[str, Any] = json.loads(SUCCESS)
     del envelope["version"]
     said = {**envelope, "version": version} if version else envelope
-    read = markdown_json.parse_result(json.dumps(said), known=Known(agent="counter"))
+    read = markdown_json.parse_result(json.dumps(said), context=ParseContext(agent="counter"))
     assert [(each.rule, each.severity) for each in read.findings] == [(rule, "warning") for rule in rules]

@@ -10,7 +10,7 @@ from retinue.contract.model import DialectName
 from retinue.contract.result import Artifact, Outcome, Result, Trace, Usage, Versions
 from retinue.contract.task import Context, Limits, OutputWish, Task
 from retinue.dialects import DIALECTS, dialect
-from retinue.dialects.port import Known
+from retinue.dialects.port import ParseContext
 from tests.dialects.samples import SAMPLES, WHOLE, Sample
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 def result_of(name: DialectName, message: object, **known: Any) -> Result:
     text = message if isinstance(message, str) else json.dumps(message)
-    return dialect(name).parse_result(text, known=Known(**known)).value
+    return dialect(name).parse_result(text, context=ParseContext(**known)).value
 
 
 def task_of(name: DialectName, message: object, **known: Any) -> Task:
     text = message if isinstance(message, str) else json.dumps(message)
-    return dialect(name).parse_task(text, known=Known(**known)).value
+    return dialect(name).parse_task(text, context=ParseContext(**known)).value
 
 
 def said(name: DialectName, noun: Task | Result, form: str | None = None) -> Any:

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.contract import json
-from retinue.dialects.decoding import from_utf8, unquoted
+from retinue.dialects.decoding import decode_utf8, unquote_json
 from retinue.dialects.mending import drop_nulls, read_numbers
-from retinue.dialects.reading import Notes, answer_in, read
-from retinue.dialects.recognising import json_in, named
-from retinue.dialects.shapes import PRESENT, Shape
+from retinue.dialects.reading import Diagnostics, parse_answer_object, validate
+from retinue.dialects.recognising import find_json, quote_keys
+from retinue.dialects.shapes import NOT_NULL, WireModel
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
 
@@ -24,24 +24,24 @@ from retinue.errors import InvalidInput, OutputInvalid, ParseError
 )
 def test_bytes_that_are_no_text_are_refused_with_their_place(data: bytes, place: dict[str, int], wrong: str) -> None:
     with pytest.raises(ParseError, match=wrong) as refused:
-        from_utf8(data)
+        decode_utf8(data)
     assert refused.value.detail == {**place, "reason": "encoding"}
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_a_value_that_was_quoted_reads_back(text: str) -> None:
-    assert unquoted(json.dumps(text)) == text
+    assert unquote_json(json.dumps(text)) == text
 
 
 @pytest.mark.parametrize("text", ["", '"', "a", '"a', '"a" "b"', "[1]", '"\\x"'])
 def test_what_is_no_json_string_says_nothing(text: str) -> None:
-    assert unquoted(text) is None
+    assert unquote_json(text) is None
 
 
 @pytest.mark.row("C16")
 def test_null_is_taken_for_not_there_where_a_key_may_be_absent() -> None:
     value: Any = {"a/b": None, "c": None, "d": 1}
-    notes = Notes("x", "standard")
+    notes = Diagnostics("x", "standard")
     drop_nulls(value, {"a/b", "d"}, notes, path="/p")
     assert value == {"c": None, "d": 1}
     assert [(each.rule, each.path, each.fix) for each in notes.findings] == [("x/null", "/p/a~1b", "Leave `a/b` out.")]
@@ -49,16 +49,16 @@ def test_null_is_taken_for_not_there_where_a_key_may_be_absent() -> None:
 
 def test_a_number_in_a_text_is_read_and_nothing_else_is() -> None:
     value: Any = {"a": "1.5", "b": "true", "c": "x", "d": "[1]", "e": 2, "f": "3"}
-    notes = Notes("x", "lenient")
+    notes = Diagnostics("x", "lenient")
     read_numbers(value, ["a", "b", "c", "d", "e", "gone"], notes)
     assert value == {"a": 1.5, "b": "true", "c": "x", "d": "[1]", "e": 2, "f": "3"}
     assert [each.path for each in notes.findings] == ["/a"]
 
 
 def test_an_answer_without_an_object_is_refused_as_an_answer() -> None:
-    assert answer_in('Here: {"a": 1}', Notes("x", "standard")) == {"a": 1}
+    assert parse_answer_object('Here: {"a": 1}', Diagnostics("x", "standard")) == {"a": 1}
     with pytest.raises(OutputInvalid) as refused:
-        answer_in("[1]", Notes("x", "standard"))
+        parse_answer_object("[1]", Diagnostics("x", "standard"))
     assert [each["rule"] for each in refused.value.detail["findings"]] == ["x/text"]
 
 
@@ -66,29 +66,29 @@ def test_an_answer_without_an_object_is_refused_as_an_answer() -> None:
     ("text", "value"), [('{"a": 1}', {"a": 1}), ('```json\n{"a": 1}\n```', {"a": 1}), ("[1]", [1]), ("words", None), ("", None)]
 )  # fmt: skip
 def test_json_is_found_in_its_fence_too(text: str, value: object) -> None:
-    assert json_in(text) == value
+    assert find_json(text) == value
 
 
 def test_keys_are_named_as_in_a_sentence() -> None:
-    assert [named(words) for words in (["a"], ["a", "b"], ["a", "b", "c"])] == [
+    assert [quote_keys(words) for words in (["a"], ["a", "b"], ["a", "b", "c"])] == [
         '"a"',
         '"a" and "b"',
         '"a", "b" and "c"',
     ]
 
 
-class Sample(Shape):
+class Sample(WireModel):
     """A shape with a key that may be absent."""
 
-    key: Annotated[int | None, PRESENT] = None
+    key: Annotated[int | None, NOT_NULL] = None
 
 
 @pytest.mark.row("C16")
 def test_a_null_that_no_level_bears_is_refused_with_the_way_out() -> None:
-    notes = Notes("x", "strict")
-    assert read({}, Sample, notes, refusal=InvalidInput).to_json() == {}
+    notes = Diagnostics("x", "strict")
+    assert validate({}, Sample, notes, refusal=InvalidInput).to_json() == {}
     with pytest.raises(InvalidInput):
-        read({"key": None}, Sample, notes, refusal=InvalidInput)
+        validate({"key": None}, Sample, notes, refusal=InvalidInput)
     assert [(each.path, each.message, each.fix) for each in notes.findings] == [
         ("/key", "null is not allowed here.", "Leave `key` out.")
     ]

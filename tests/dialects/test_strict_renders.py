@@ -15,7 +15,7 @@ from retinue.contract.model import DialectName
 from retinue.contract.result import Result
 from retinue.contract.task import Correction, Task
 from retinue.dialects import DIALECTS, dialect
-from retinue.dialects.port import NOTHING, Dialect, Known
+from retinue.dialects.port import DEFAULT_CONTEXT, Dialect, ParseContext
 from retinue.errors import InvalidInput, OutputInvalid
 from tests.contract.nouns import values_of
 from tests.examples import examples
@@ -80,10 +80,10 @@ def test_data_that_break_a_type_are_written_as_they_are(data: JsonValue) -> None
 def test_a_request_is_written_so_that_a_strict_reader_takes_it(name: DialectName, form: str, task: Task) -> None:
     """Whoever reads bare parameters knows the skill: their route names it."""
     speaks = dialect(name)
-    known = Known(agent=task.agent, skill=task.skill or "any") if form == "skill" else NOTHING
+    known = ParseContext(agent=task.agent, skill=task.skill or "any") if form == "skill" else DEFAULT_CONTEXT
     text = written(speaks, task, form)
     if text is not None:
-        strict, standard = (speaks.parse_task(text, known=known, level=level) for level in ("strict", "standard"))
+        strict, standard = (speaks.parse_task(text, context=known, level=level) for level in ("strict", "standard"))
         assert strict.value == standard.value
 
 
@@ -105,4 +105,4 @@ def test_a_request_made_again_is_written_so_too(name: DialectName, task: Task, c
 def test_an_envelope_passes_the_validator_that_spec_003_prints(result: Result) -> None:
     envelope = json.loads(dialect("markdown_json").render_result(result).text)
     assert isinstance(envelope, dict)
-    spec_exact.agent_contract(envelope, str(envelope["agent"]))
+    spec_exact.validate_agent_contract(envelope, str(envelope["agent"]))

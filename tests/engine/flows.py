@@ -8,7 +8,7 @@ from typing import cast
 from retinue.contract.event import Event
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Outcome, Result
-from retinue.engine.base import Engine, Scope, Step, Workflow
+from retinue.engine.base import Engine, WorkflowScope, Step, Workflow
 
 
 def result(data: object = None, outcome: Outcome = "success", name: str = "test") -> Result:
@@ -40,7 +40,7 @@ def raises(error: BaseException) -> Step:
 def fan_out(steps: Callable[[], dict[str, Step]]) -> Workflow:
     """A workflow that runs all steps at once and gives outcome by name, in the order they ended."""
 
-    async def workflow(scope: Scope, payload: JsonMapping) -> Result:
+    async def workflow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         bodies = steps()
         scope.reserve(bodies)
         for name, body in bodies.items():
@@ -50,7 +50,7 @@ def fan_out(steps: Callable[[], dict[str, Step]]) -> Workflow:
     return workflow
 
 
-async def collect(scope: Scope, count: int) -> list[tuple[str, Result]]:
+async def collect(scope: WorkflowScope, count: int) -> list[tuple[str, Result]]:
     """Wait for `count` results."""
     done: list[tuple[str, Result]] = []
     while len(done) < count:

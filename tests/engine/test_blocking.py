@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from retinue.engine import blocking
-from retinue.engine.blocking import Call, in_thread, left_behind, retire_idle_threads
+from retinue.engine.blocking import ThreadCall, in_thread, orphaned_calls, retire_idle_threads
 from retinue.errors import InternalError, Unavailable
 
 COLOUR: contextvars.ContextVar[str] = contextvars.ContextVar("colour")
@@ -66,17 +66,17 @@ def test_a_thread_left_behind_is_reported_until_it_ends() -> None:
         gate.wait()
 
     async def main() -> None:
-        call = Call(hangs)
+        call = ThreadCall(hangs)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.01):
                 await call
         await asyncio.to_thread(began.wait)
-        assert call.left_behind
-        assert left_behind() == (call.name,)
+        assert call.is_orphaned
+        assert orphaned_calls() == (call.name,)
         gate.set()
-        while call.left_behind:  # noqa: ASYNC110 - nobody waits for it any more, so nobody is told
+        while call.is_orphaned:  # noqa: ASYNC110 - nobody waits for it any more, so nobody is told
             await asyncio.sleep(0)
-        assert left_behind() == ()
+        assert orphaned_calls() == ()
         assert await in_thread(int, 5) == 5
 
     asyncio.run(main())
@@ -84,9 +84,9 @@ def test_a_thread_left_behind_is_reported_until_it_ends() -> None:
 
 def test_a_call_is_awaited_once() -> None:
     async def main() -> None:
-        call = Call(int)
+        call = ThreadCall(int)
         assert await call == 0
-        assert not call.left_behind
+        assert not call.is_orphaned
         with pytest.raises(InternalError, match="twice"):
             await call
 
@@ -110,9 +110,9 @@ def test_more_calls_than_threads_take_turns_and_hung_ones_do_not_count(monkeypat
         assert await asyncio.gather(*(in_thread(int, n) for n in range(20))) == list(range(20))
         hung[1].cancel()
         await asyncio.gather(*hung, return_exceptions=True)
-        assert len(left_behind()) == 2
+        assert len(orphaned_calls()) == 2
         gate.set()
-        while left_behind():  # noqa: ASYNC110 - as above
+        while orphaned_calls():  # noqa: ASYNC110 - as above
             await asyncio.sleep(0)
 
     asyncio.run(main())
@@ -164,7 +164,7 @@ def test_a_hung_thread_does_not_hold_up_the_end_of_the_program() -> None:
 
 def test_an_outcome_for_a_closed_loop_is_dropped() -> None:
     gate = threading.Event()
-    call = Call(gate.wait)
+    call = ThreadCall(gate.wait)
 
     async def main() -> None:
         async def waits() -> None:
@@ -176,6 +176,6 @@ def test_an_outcome_for_a_closed_loop_is_dropped() -> None:
 
     asyncio.run(main())
     gate.set()
-    while call.left_behind:
+    while call.is_orphaned:
         pass
-    assert call.settled
+    assert call.finished

@@ -7,14 +7,14 @@ import pytest
 from retinue.contract.event import Checkpoint
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
-from retinue.engine.base import Scope
+from retinue.engine.base import WorkflowScope
 from retinue.errors import InvalidInput, UnknownName
 from tests.engine.flows import collect, fan_out, gives, hangs, happened, result, run, told
 from tests.engine.subjects import Subject, over
 
 
 def has_child(name: str = "c", workflow: str = "child"):
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.reserve([name])
         scope.child(name, workflow, {"from": scope.run})
         scope.emit(Checkpoint("begun"))
@@ -26,7 +26,7 @@ def has_child(name: str = "c", workflow: str = "child"):
 
 @over()
 def test_a_child_run_is_delivered_like_a_step_and_found_by_its_id(subject: Subject) -> None:
-    async def child(scope: Scope, payload: JsonMapping) -> Result:
+    async def child(scope: WorkflowScope, payload: JsonMapping) -> Result:
         return result([scope.run, payload])
 
     async def main() -> None:
@@ -46,7 +46,7 @@ def test_a_child_run_is_delivered_like_a_step_and_found_by_its_id(subject: Subje
 
 @over()
 def test_a_child_is_cancelled_with_its_parent_and_by_stop(subject: Subject) -> None:
-    async def stops(scope: Scope, payload: JsonMapping) -> Result:
+    async def stops(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.reserve(["c", "a"])
         scope.child("c", "child", {})
         scope.step("a", gives())
@@ -69,7 +69,7 @@ def test_a_child_is_cancelled_with_its_parent_and_by_stop(subject: Subject) -> N
 
 @over()
 def test_an_unknown_child_workflow_is_said_to_the_parent(subject: Subject) -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         with pytest.raises(UnknownName):
             scope.child("c", "nothing", {})
         return result("told")

@@ -9,7 +9,7 @@ import pytest
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer
-from retinue.engine.base import Engine, Scope, Step
+from retinue.engine.base import Engine, WorkflowScope, Step
 from retinue.errors import UnknownName
 from tests.engine.flows import collect, fan_out, gives, result, run
 from tests.engine.subjects import KINDS, Subject, over
@@ -17,7 +17,7 @@ from tests.engine.subjects import KINDS, Subject, over
 
 @over()
 def test_a_run_gives_what_its_workflow_returns(subject: Subject) -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         return result({"run": scope.run, "got": payload["n"]})
 
     async def main() -> None:
@@ -76,7 +76,7 @@ def test_branches_run_side_by_side(subject: Subject) -> None:
 def test_the_same_run_started_twice_is_one_run(subject: Subject) -> None:
     started: list[str] = []
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         started.append(scope.run)
         return result(payload["n"])
 
@@ -154,7 +154,7 @@ def test_a_thousand_steps_all_arrive_once(subject: Subject) -> None:
 
 @over()
 def test_many_runs_at_once_do_not_mix(subject: Subject) -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.reserve("ab")
         scope.step("a", gives(payload["n"]))
         scope.step("b", gives(scope.run))

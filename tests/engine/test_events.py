@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from retinue.contract.event import Checkpoint, Decision, Finished, Message, Progress, Started
+from retinue.contract.event import Checkpoint, Decision, NodeFinished, Message, Progress, NodeStarted
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
-from retinue.engine.base import Scope
+from retinue.engine.base import WorkflowScope
 from retinue.errors import InvalidInput
 from tests.engine.flows import fan_out, gives, hangs, happened, result, told
 from tests.engine.subjects import Subject, over
@@ -15,9 +15,9 @@ from tests.engine.subjects import Subject, over
 
 @over()
 def test_events_are_numbered_without_gaps_and_tell_of_everything_delivered(subject: Subject) -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         async def speaks() -> Result:
-            scope.emit(Started(agent="x"), node="a", attempt=1)
+            scope.emit(NodeStarted(agent="x"), node="a", attempt=1)
             scope.emit(Progress("reading", done=1, total=2), node="a", attempt=1)
             return result(1)
 
@@ -43,8 +43,8 @@ def test_events_are_numbered_without_gaps_and_tell_of_everything_delivered(subje
             ("checkpoint", "", 0),
             ("finished", "", 0),
         ]
-        assert events[0].body == Started(instruction="the goal")
-        assert isinstance(events[-1].body, Finished)
+        assert events[0].body == NodeStarted(instruction="the goal")
+        assert isinstance(events[-1].body, NodeFinished)
         assert events[-1].body.result.data == 2
 
     asyncio.run(main())
@@ -81,7 +81,7 @@ def test_events_can_be_taken_from_the_middle_followed_by_many_and_not_followed(s
 
 @over()
 def test_a_slow_follower_holds_nobody_up_and_misses_nothing(subject: Subject) -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         for n in range(2000):
             scope.emit(Message(str(n)))
         return result()
@@ -115,7 +115,7 @@ def test_a_follower_may_leave_early(subject: Subject) -> None:
 
 @over()
 def test_threads_may_emit(subject: Subject) -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         async def body() -> Result:
             await asyncio.to_thread(lambda: [scope.emit(Message(str(n)), node="a") for n in range(50)])
             return result()
@@ -139,9 +139,9 @@ def test_threads_may_emit(subject: Subject) -> None:
 
 @over()
 def test_only_the_engine_says_that_something_finished(subject: Subject) -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         with pytest.raises(InvalidInput, match="engine itself"):
-            scope.emit(Finished(result()))
+            scope.emit(NodeFinished(result()))
         return result()
 
     async def main() -> None:

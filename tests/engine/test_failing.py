@@ -7,7 +7,7 @@ import pytest
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
-from retinue.engine.base import Scope
+from retinue.engine.base import WorkflowScope
 from retinue.errors import InternalError, InvalidInput, MissingFile, UnknownName
 from tests.engine.flows import collect, fan_out, gives, raises, result, run
 from tests.engine.subjects import Subject, over
@@ -18,7 +18,7 @@ def test_a_failing_step_is_a_result_and_not_an_exception(subject: Subject) -> No
     async def main() -> None:
         seen: dict[str, Result] = {}
 
-        async def flow(scope: Scope, payload: JsonMapping) -> Result:
+        async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
             scope.reserve(("bug", "ours", "fine"))
             scope.step("bug", raises(ValueError("seven")))
             scope.step("ours", raises(MissingFile("No `x`.", hint="Make it.", path="/x")))
@@ -85,7 +85,7 @@ def test_a_body_that_gives_no_result_has_failed(subject: Subject) -> None:
 @over()
 @pytest.mark.parametrize("error", [ValueError("seven"), SystemExit(1), GeneratorExit()], ids=repr)
 def test_a_failing_workflow_is_a_failed_run(subject: Subject, error: BaseException) -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         raise error
 
     async def main() -> None:
@@ -102,7 +102,7 @@ def test_a_failing_workflow_is_a_failed_run(subject: Subject, error: BaseExcepti
 
 @over()
 def test_waiting_for_nothing_is_an_error_and_not_for_ever(subject: Subject) -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         with pytest.raises(InternalError, match="nothing runs"):
             await scope.completed()
         return result("told")
@@ -116,7 +116,7 @@ def test_waiting_for_nothing_is_an_error_and_not_for_ever(subject: Subject) -> N
 
 @over()
 def test_names_are_reserved_once_started_once_and_by_the_workflow_only(subject: Subject) -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         async def meddles() -> Result:
             with pytest.raises(InvalidInput, match="the workflow itself"):
                 scope.step("c", gives())

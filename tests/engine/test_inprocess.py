@@ -18,7 +18,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer, Question
 from retinue.engine import run as run_module, runs as runs_module
-from retinue.engine.base import Scope, Step
+from retinue.engine.base import WorkflowScope, Step
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.errors import AccessDenied, InternalError, InvalidInput, ParseError, Unavailable, UnknownName
@@ -96,7 +96,7 @@ def test_an_impossible_id_is_refused(name: str) -> None:
 
 
 def test_a_workflow_that_gives_no_result_has_failed() -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         return None  # type: ignore[return-value]  # pyright: ignore[reportReturnType] - the point of the test
 
     async def main() -> None:
@@ -174,7 +174,7 @@ async def swallows() -> Result:
 
 @pytest.mark.usefixtures("short_grace")
 def test_a_step_that_will_not_stop_is_thrown_out() -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.reserve("a")
         scope.step("a", swallows)
         await scope.sleep(0)
@@ -194,7 +194,7 @@ def test_a_step_that_will_not_stop_is_thrown_out() -> None:
 
 @pytest.mark.usefixtures("short_grace")
 def test_a_workflow_that_will_not_stop_is_thrown_out() -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.reserve("a")
         scope.step("a", hangs)
         return await swallows()
@@ -220,7 +220,7 @@ def test_an_answerer_that_will_not_stop_does_not_hold_up_the_end() -> None:
         await swallows()
         return None
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.ask("q", Question(id="q", text="?"))
         await scope.sleep(0)
         return result()
@@ -311,7 +311,7 @@ def test_without_the_handler_of_asyncio_an_interrupt_still_ends_the_program() ->
 def test_a_run_of_another_process_can_be_watched_but_not_steered(tmp_path: Path) -> None:
     question = Question(id="q", text="?")
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.ask("who", question)
         ((_, done),) = await collect(scope, 1)
         return result(done.data)
@@ -448,7 +448,7 @@ def test_a_folder_that_cannot_be_made_is_said() -> None:
 def test_a_full_disk_stops_the_history_and_not_the_run(tmp_path: Path) -> None:
     limit = 200_000
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         for number in range(20):
             scope.emit(Message("x" * 20_000 + str(number)))
         return result()
@@ -471,7 +471,7 @@ def test_a_full_disk_stops_the_history_and_not_the_run(tmp_path: Path) -> None:
 
 
 def test_a_payload_that_is_not_json_is_refused_before_anything_starts(tmp_path: Path) -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.child("c", "flow", {"bad": object()})
         return result()
 
@@ -490,7 +490,7 @@ def test_a_payload_that_is_not_json_is_refused_before_anything_starts(tmp_path: 
 
 
 def test_a_result_that_cannot_be_written_is_delivered_and_its_loss_is_said(tmp_path: Path) -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.reserve("a")
         scope.step("a", gives(object()))
         await scope.completed()
@@ -541,9 +541,9 @@ def test_a_run_can_be_resumed_although_nothing_can_be_recorded_any_more(tmp_path
 
 
 def test_events_after_the_end_are_dropped() -> None:
-    scopes: list[Scope] = []
+    scopes: list[WorkflowScope] = []
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scopes.append(scope)
         return result()
 
@@ -563,7 +563,7 @@ def test_events_after_the_end_are_dropped() -> None:
 def test_an_event_that_is_no_json_does_not_keep_a_run_from_being_resumed() -> None:
     fact = object()
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.emit(Decision("go", "so", {"fact": fact}))
         return result(outcome="partial")
 
@@ -581,7 +581,7 @@ def test_an_event_that_is_no_json_does_not_keep_a_run_from_being_resumed() -> No
 def test_two_resumes_at_once_are_one(tmp_path: Path) -> None:
     ran: list[str] = []
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         ran.append(scope.run)
         return result(outcome="partial" if len(ran) == 1 else "success")
 

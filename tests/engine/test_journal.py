@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from retinue.contract.event import Answered, Asked, Event, Finished, Message, Started
+from retinue.contract.event import QuestionAnswered, QuestionAsked, Event, NodeFinished, Message, NodeStarted
 from retinue.contract.result import Outcome, Result
 from retinue.contract.task import Answer, Question
-from retinue.engine.history import History
+from retinue.engine.history import RunHistory
 from retinue.engine.journal import Journal
 from retinue.engine.store import Owner, is_alive, store_error
 from retinue.errors import AccessDenied, InternalError, InvalidInput, ParseError, RetinueError, Unavailable, UnknownName
@@ -24,14 +24,14 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state" / "runs.sqlite3"
 
 
-def begin(journal: Journal, run: str, at_ns: int = 1_000, **facts: str) -> History:
-    history = History(run, "flow", {"goal": [1, None]}, facts.get("label", ""), at_ns, facts.get("parent"))
+def begin(journal: Journal, run: str, at_ns: int = 1_000, **facts: str) -> RunHistory:
+    history = RunHistory(run, "flow", {"goal": [1, None]}, facts.get("label", ""), at_ns, facts.get("parent"))
     journal.begin(history)
     return history
 
 
 def finish(journal: Journal, run: str, sequence: int = 1, node: str = "", outcome: Outcome = "success") -> None:
-    body = Finished(Result(task_id=run, agent="a", outcome=outcome, data={"none": None}))
+    body = NodeFinished(Result(task_id=run, agent="a", outcome=outcome, data={"none": None}))
     journal.record(Event(run, node, 0, sequence, 2_000, body))
 
 
@@ -76,8 +76,8 @@ def test_a_run_is_read_back_as_it_was_recorded(path: Path) -> None:
     with Journal(path) as journal:
         history = begin(journal, "a", label="the goal")
         bodies = [
-            Started(instruction="the goal"),
-            Finished(Result(task_id="t", agent="x", outcome="partial", data=[None, {"ä": 1.5}], reasoning="why")),
+            NodeStarted(instruction="the goal"),
+            NodeFinished(Result(task_id="t", agent="x", outcome="partial", data=[None, {"ä": 1.5}], reasoning="why")),
             Message("half\nway", "warning"),
         ]
         for sequence, body in enumerate(bodies, 1):
@@ -91,7 +91,7 @@ def test_a_run_is_read_back_as_it_was_recorded(path: Path) -> None:
         assert journal.history("a") == history
         assert journal.events("a", after=1, limit=1) == history.events[1:2]
         assert journal.get("a").finished_steps == ("n",)
-        journal.record(Event("a", "w", 0, 4, 1, Asked(question)))
+        journal.record(Event("a", "w", 0, 4, 1, QuestionAsked(question)))
         assert journal.get("a").lifecycle == "input_required"
         finish(journal, "a", 5)
         record = journal.get("a")
@@ -208,7 +208,7 @@ def test_what_the_database_cannot_hold_is_told_and_ends_the_recording(path: Path
 
 def test_a_chosen_id_is_begun_once(path: Path) -> None:
     with Journal(path) as one, Journal(path) as two:
-        history = History("mine", "flow", {}, "", 1)
+        history = RunHistory("mine", "flow", {}, "", 1)
         assert one.begin_once(history)
         assert not two.begin_once(history)
         assert len(two.list()) == 1
@@ -395,7 +395,7 @@ def test_a_file_that_is_no_database_is_said_and_left_alone(path: Path) -> None:
         with pytest.raises(ParseError):
             journal.list()
         with pytest.raises(ParseError):
-            journal.begin_once(History("b", "flow", {}, "", 1))
+            journal.begin_once(RunHistory("b", "flow", {}, "", 1))
     assert path.read_text().startswith("no database")
 
 
@@ -488,9 +488,9 @@ def test_two_first_writers_do_not_trip_over_each_other(path: Path) -> None:
 
 
 def test_answers_of_a_person_are_kept_and_those_of_the_policy_are_not() -> None:
-    history = History("a", "flow", {}, "", 1)
+    history = RunHistory("a", "flow", {}, "", 1)
     answers = {"p": Answer(question_id="p", value=1), "q": Answer(question_id="q", value=1, by="policy")}
     for node, answer in answers.items():
-        for body in (Asked(Question(id=node, text="?")), Answered(answer)):
+        for body in (QuestionAsked(Question(id=node, text="?")), QuestionAnswered(answer)):
             history.events.append(Event("a", node, 0, len(history.events) + 1, 1, body))
-    assert list(history.kept()) == ["p"]
+    assert list(history.kept_results()) == ["p"]

@@ -233,4 +233,4 @@ def test_when_no_process_can_be_started_it_is_said(monkeypatch: pytest.MonkeyPat
     ("status", "words"), [(0, "ended with status 0"), (-9, "died of SIGKILL"), (-200, "died of signal 200")]
 )
 def test_how_a_worker_ended_is_said_in_words(status: int, words: str) -> None:
-    assert offload._ending(status) == words  # pyright: ignore[reportPrivateUsage] - a table not reachable otherwise
+    assert offload._exit_text(status) == words  # pyright: ignore[reportPrivateUsage] - a table not reachable otherwise

@@ -8,14 +8,14 @@ import pytest
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer, Question
-from retinue.engine.base import Scope
+from retinue.engine.base import WorkflowScope
 from retinue.errors import InvalidInput, UnknownName
 from tests.engine.flows import collect, gives, happened, result, run, told
 from tests.engine.subjects import Subject, over
 
 
 def asks(*questions: Question):
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         for number, question in enumerate(questions):
             scope.ask(f"ask{number}", question)
         done = dict(await collect(scope, len(questions)))
@@ -118,7 +118,7 @@ def test_a_question_can_be_stopped(subject: Subject, with_answerer: bool) -> Non
     async def answerer(question: Question) -> Answer | None:
         await asyncio.Event().wait()
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.reserve("ab")
         scope.ask("a", NAME)
         scope.step("b", gives())
@@ -139,7 +139,7 @@ def test_a_question_can_be_stopped(subject: Subject, with_answerer: bool) -> Non
 
 @over()
 def test_a_run_that_ends_open_says_input_required(subject: Subject) -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         return Result(task_id="t", agent="a", lifecycle="input_required", questions=(NAME,))
 
     async def main() -> None:

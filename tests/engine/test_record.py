@@ -9,19 +9,19 @@ from hypothesis import given, strategies as st
 
 from retinue.contract.event import (
     KINDS,
-    Answered,
-    Asked,
+    QuestionAnswered,
+    QuestionAsked,
     Body,
     Checkpoint,
     Decision,
-    Delegated,
-    Finished,
+    DelegationFinished,
+    NodeFinished,
     Message,
     Progress,
-    Retried,
-    Started,
-    ToolCall,
-    UsageNoted,
+    AttemptRetried,
+    NodeStarted,
+    ToolCallEvent,
+    UsageReported,
 )
 from retinue.contract.result import Cost, Result, Usage
 from retinue.contract.task import Answer, Question
@@ -50,21 +50,21 @@ RESULTS = st.builds(
     reasoning=st.none() | WORDS,
 )
 BODIES: st.SearchStrategy[Body] = st.one_of(
-    st.builds(Started, WORDS, WORDS, WORDS),
+    st.builds(NodeStarted, WORDS, WORDS, WORDS),
     st.builds(Progress, WORDS, WORDS, COUNTS, COUNTS),
     st.builds(Checkpoint, WORDS, WORDS, COUNTS),
     st.builds(Decision, WORDS, WORDS, st.dictionaries(WORDS, JSON, max_size=3)),
     st.builds(Message, WORDS, WORDS),
-    st.builds(ToolCall, WORDS, COUNTS, st.booleans()),
-    st.builds(Retried, WORDS, WORDS, st.floats(0, 1e9)),
+    st.builds(ToolCallEvent, WORDS, COUNTS, st.booleans()),
+    st.builds(AttemptRetried, WORDS, WORDS, st.floats(0, 1e9)),
     st.builds(
-        UsageNoted,
+        UsageReported,
         st.builds(Usage, tokens_in=COUNTS, cost=st.none() | st.just(Cost(usd=0.1, price_id="p", price_date="d"))),
     ),
-    st.builds(Asked, st.builds(Question, id=WORDS, text=WORDS, options=st.lists(WORDS, max_size=2).map(tuple))),
-    st.builds(Answered, st.builds(Answer, question_id=WORDS, value=JSON)),
-    st.builds(Delegated, RESULTS),
-    st.builds(Finished, RESULTS),
+    st.builds(QuestionAsked, st.builds(Question, id=WORDS, text=WORDS, options=st.lists(WORDS, max_size=2).map(tuple))),
+    st.builds(QuestionAnswered, st.builds(Answer, question_id=WORDS, value=JSON)),
+    st.builds(DelegationFinished, RESULTS),
+    st.builds(NodeFinished, RESULTS),
 )
 
 
@@ -77,7 +77,7 @@ def test_every_body_comes_back_as_it_was(body: Body) -> None:
 
 @given(RESULTS)
 def test_the_head_of_a_result_says_what_the_whole_says(result: Result) -> None:
-    text = encode(Finished(result))
+    text = encode(NodeFinished(result))
     assert head_of(text[:80]) == head_of(json.dumps(json.loads(text), indent=1)) == (result.outcome, result.lifecycle)
 
 
@@ -123,7 +123,7 @@ def test_a_circle_is_refused() -> None:
     with pytest.raises(InvalidInput):
         encode_data(circle)
     with pytest.raises(InvalidInput):
-        encode(Finished(Result(task_id="t", agent="a", data=circle)))
+        encode(NodeFinished(Result(task_id="t", agent="a", data=circle)))
 
 
 def test_text_that_is_no_json_or_no_object_is_refused() -> None:

@@ -15,7 +15,7 @@ from retinue.contract.event import Decision, Message
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer, Question
-from retinue.engine.base import Scope, Step
+from retinue.engine.base import WorkflowScope, Step
 from retinue.errors import UnknownName
 from tests.engine.flows import collect, fan_out, gives, hangs, happened, result, told
 from tests.engine.subjects import Subject, over
@@ -53,7 +53,7 @@ def worth(done: Result) -> Result:
 def resumable(counted: Counted):
     inner = fan_out(counted.steps)
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         return worth(await inner(scope, payload))
 
     return flow
@@ -150,7 +150,7 @@ def test_time_and_chance_repeat_until_something_new_has_happened(subject: Subjec
             raise ValueError("b")
         return result()
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.reserve("ab")
         seen: list[float] = [await scope.now(), await scope.random()]
         scope.step("a", gives())
@@ -189,7 +189,7 @@ def test_a_replay_does_not_wait_again_for_what_has_passed(subject: Subject) -> N
         waits.append(seconds)
         time_ns[0] += round(seconds * 1e9)
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         await scope.sleep(30)
         await scope.sleep(-1)
         return result(outcome="partial")
@@ -211,7 +211,7 @@ def test_what_the_workflow_says_again_is_not_recorded_again(subject: Subject) ->
     counted = Counted("a", "b")
     counted.broken = {"b"}
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.emit(Decision("both", "they are there"))
         done = worth(await fan_out(counted.steps)(scope, payload))
         scope.emit(Message(f"ended {done.outcome}"))
@@ -234,7 +234,7 @@ def test_what_the_workflow_says_again_is_not_recorded_again(subject: Subject) ->
 
 @over()
 def test_an_answered_question_is_not_asked_again(subject: Subject) -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.ask("who", NAME)
         ((_, done),) = await collect(scope, 1)
         return result(done.data, "partial")
@@ -259,7 +259,7 @@ def test_a_question_that_nobody_answered_is_asked_again(subject: Subject) -> Non
     async def answerer(question: Question) -> Answer | None:
         return Answer(question_id=question.id, value="Ada") if there else None
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.ask("who", NAME)
         ((_, done),) = await collect(scope, 1)
         return result(done.data, done.outcome or "failed")
@@ -280,12 +280,12 @@ def test_a_child_goes_on_with_its_parent(subject: Subject) -> None:
     counted = Counted("x", "y")
     counted.broken = {"y"}
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.child("c", "child", {})
         ((_, done),) = await collect(scope, 1)
         return result(done.data, "success" if done.useful else "partial")
 
-    async def child(scope: Scope, payload: JsonMapping) -> Result:
+    async def child(scope: WorkflowScope, payload: JsonMapping) -> Result:
         done = worth(await fan_out(counted.steps)(scope, payload))
         return done if done.outcome == "success" else result(done.data, "failed")
 
@@ -335,12 +335,12 @@ def test_a_fork_takes_the_unfinished_child_along_unless_it_is_named(subject: Sub
     counted = Counted("x", "y")
     counted.broken = {"y"}
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.child("c", "child", {})
         ((_, done),) = await collect(scope, 1)
         return result(done.outcome)
 
-    async def child(scope: Scope, payload: JsonMapping) -> Result:
+    async def child(scope: WorkflowScope, payload: JsonMapping) -> Result:
         done = worth(await fan_out(counted.steps)(scope, payload))
         return done if done.outcome == "success" else result(done.data, "failed")
 

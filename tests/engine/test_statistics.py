@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from retinue.contract.event import Body, Delegated, Event, Finished, Started
+from retinue.contract.event import Body, DelegationFinished, Event, NodeFinished, NodeStarted
 from retinue.contract.fault import Fault
 from retinue.contract.result import Attempt, Cost, Outcome, Result, Usage
-from retinue.engine.history import History, canceled
+from retinue.engine.history import RunHistory, canceled_result
 from retinue.engine.journal import Journal
-from retinue.engine.statistics import Facts, Rating
+from retinue.engine.statistics import JournalFacts, Rating
 from retinue.errors import UnknownName
 
 SPENT = Usage(
@@ -23,13 +23,13 @@ def journal(tmp_path: Path) -> Journal:
     return Journal(tmp_path / "runs.sqlite3")
 
 
-def finished(agent: str, outcome: Outcome = "success", **facts: object) -> Finished:
+def finished(agent: str, outcome: Outcome = "success", **facts: object) -> NodeFinished:
     whole = {"task_id": "t", "agent": agent, "skill": "work", "outcome": outcome, "duration_ns": 7, **facts}
-    return Finished(Result.model_validate(whole))
+    return NodeFinished(Result.model_validate(whole))
 
 
 def record(journal: Journal, run: str, *steps: tuple[str, Body], at_ns: int = 1_000, parent: str | None = None) -> None:
-    journal.begin(History(run, "flow", {}, f"goal of {run}", at_ns, parent))
+    journal.begin(RunHistory(run, "flow", {}, f"goal of {run}", at_ns, parent))
     for place, (node, body) in enumerate(steps, 1):
         journal.record(Event(run, node, 1, place, at_ns + place, body))
 
@@ -44,7 +44,7 @@ def test_a_run_and_its_calls_are_read_with_what_they_took(journal: Journal) -> N
     call = finished("writer", retries=1, attempts=attempts, usage=SPENT)
     tokens = {"tokens": {"full": 100, "handed_on": 30, "counter": "words"}}
     with journal:
-        record(journal, "r1", ("", Started()), ("n1", call), ("", finished("run", data=tokens, usage=SPENT)))
+        record(journal, "r1", ("", NodeStarted()), ("n1", call), ("", finished("run", data=tokens, usage=SPENT)))
         found = journal.facts()
     (run,) = found.runs
     assert (run.run, run.label, run.outcome, run.duration_ns) == ("r1", "goal of r1", "success", 7)
@@ -58,12 +58,12 @@ def test_a_run_and_its_calls_are_read_with_what_they_took(journal: Journal) -> N
 
 @pytest.mark.row("P21", "C18")
 def test_a_usage_is_read_with_its_parts_and_only_those_who_were_called_are_others(journal: Journal) -> None:
-    inner = Usage.together((SPENT, Usage(tokens_in=4, model="m:y")))
+    inner = Usage.total((SPENT, Usage(tokens_in=4, model="m:y")))
     assert inner is not None
-    known, claimed = inner.taken_by("helper"), SPENT.taken_by("nobody")
-    whole = Usage.together((Usage(tokens_total=9, model="m:z"), known, claimed))
+    known, claimed = inner.with_agent("helper"), SPENT.with_agent("nobody")
+    whole = Usage.total((Usage(tokens_total=9, model="m:z"), known, claimed))
     outer = finished("writer", usage=whole)
-    helper = Delegated(finished("helper", usage=inner).result)
+    helper = DelegationFinished(finished("helper", usage=inner).result)
     with journal:
         record(journal, "r1", ("n1", helper), ("n1", outer), ("", finished("run", usage=whole)))
         found = journal.facts()
@@ -99,9 +99,9 @@ def test_odd_parts_are_as_if_they_were_not_there(journal: Journal, parts: str) -
 
 def test_a_step_that_was_stopped_before_anybody_answered_is_no_agent(journal: Journal) -> None:
     with journal:
-        stopped = Finished(canceled("r1:n1", "n1", "Stopped."))
+        stopped = NodeFinished(canceled_result("r1:n1", "n1", "Stopped."))
         record(
-            journal, "r1", ("", Started()), ("n1", stopped), ("n2", finished("n2")), ("", finished("run", "canceled"))
+            journal, "r1", ("", NodeStarted()), ("n1", stopped), ("n2", finished("n2")), ("", finished("run", "canceled"))
         )
         found = journal.facts()
     assert [call.agent for call in found.calls] == ["n2"]
@@ -121,7 +121,7 @@ def test_of_a_child_run_its_own_calls_count_and_not_their_sum(journal: Journal) 
 def test_what_a_fork_took_from_another_run_counts_once(journal: Journal) -> None:
     with journal:
         record(journal, "r1", ("n1", finished("writer")), ("", finished("run")))
-        journal.begin(History("r2", "flow", {}, "again", 5_000))
+        journal.begin(RunHistory("r2", "flow", {}, "again", 5_000))
         journal.record(Event("r2", "n1", 1, 1, 1_001, finished("writer")))
         journal.record(Event("r2", "", 0, 2, 5_002, finished("run")))
         found = journal.facts()
@@ -140,7 +140,7 @@ def test_runs_that_have_not_ended_are_counted_and_left_out(journal: Journal) -> 
 
 def test_nothing_recorded_gives_nothing(journal: Journal) -> None:
     with journal:
-        assert journal.facts() == Facts()
+        assert journal.facts() == JournalFacts()
         assert journal.rating("r1") is None
 
 

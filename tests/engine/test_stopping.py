@@ -5,14 +5,14 @@ import asyncio
 from retinue.contract.event import Checkpoint
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
-from retinue.engine.base import Scope
+from retinue.engine.base import WorkflowScope
 from tests.engine.flows import collect, fan_out, gives, hangs, happened, result, run, told
 from tests.engine.subjects import Subject, over
 
 
 @over()
 def test_a_hanging_step_is_stopped_and_still_delivered(subject: Subject) -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.reserve(("hangs", "fine"))
         scope.step("hangs", hangs)
         scope.step("fine", gives(1))
@@ -37,7 +37,7 @@ def test_a_step_stopped_before_it_began_never_begins(subject: Subject) -> None:
         began.append("x")
         return result()
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.reserve("a")
         scope.step("a", begins)
         scope.stop("a")
@@ -60,7 +60,7 @@ def test_a_stopped_step_keeps_what_it_gives_on_its_way_out(subject: Subject) -> 
             return result("half")
         return result()
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.reserve("ab")
         scope.step("a", rescues)
         scope.step("b", gives())
@@ -100,7 +100,7 @@ def test_cancelling_a_run_cancels_its_steps_and_says_why(subject: Subject) -> No
 
 @over()
 def test_a_cancelled_workflow_may_collect_what_there_is(subject: Subject) -> None:
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.reserve("ab")
         scope.step("a", gives(1))
         scope.step("b", hangs)
@@ -146,7 +146,7 @@ def test_what_a_workflow_leaves_running_is_stopped_and_recorded(subject: Subject
             ends.append("tidied")
         return result()
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.reserve("ab")
         scope.step("a", tidies)
         scope.step("b", gives())
@@ -165,7 +165,7 @@ def test_what_a_workflow_leaves_running_is_stopped_and_recorded(subject: Subject
 
 @over()
 def test_leaving_the_engine_cancels_runs_and_leaves_nothing_behind(subject: Subject) -> None:
-    async def parent(scope: Scope, payload: JsonMapping) -> Result:
+    async def parent(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.child("c", "flow", {})
         await scope.completed()
         return result()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
-from retinue.engine.base import Scope, Step
+from retinue.engine.base import WorkflowScope, Step
 from tests.engine.flows import collect, fan_out, happened, result
 from tests.engine.subjects import KINDS, Subject, flushed
 
@@ -32,7 +32,7 @@ async def main(subject: Subject, ran: Path, run: str) -> None:
     hang = run == "hang"
     inner = fan_out(lambda: {f"i{n}": body(f"i{n}", ran, hanging=hang and n == 1) for n in range(2)})
 
-    async def flow(scope: Scope, payload: JsonMapping) -> Result:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         names = [f"s{n}" for n in range(10)]
         scope.reserve([*names, "inner"])
         for n, name in enumerate(names):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.contract.definition import Definition, Skill, Tier
-from retinue.llm.allocation import TARGET, Spent, allocate, mixes, points, tier_of
+from retinue.llm.allocation import TARGET, ModelSpend, allocate, tier_mixes, points, tier_of
 
 
 def agent(name: str = "helper", *, tier: Tier | None = None, model: str | None = None) -> Definition:
@@ -78,7 +78,7 @@ def test_roles_decide_before_points(name: str, instruction: str, tier: Tier) -> 
 
 def test_who_says_more_wins() -> None:
     both = agent("system_architect", tier="small", model="openai:gpt-5")
-    assert allocate(both, asked="medium", default="large").tier == "medium"
+    assert allocate(both, choice="medium", default="large").tier == "medium"
     named = allocate(both, default="large")
     assert (named.model, named.tier, named.why) == ("openai:gpt-5", None, "`system_architect` names it")
     assert allocate(agent("system_architect", tier="small"), default="large").tier == "small"
@@ -112,19 +112,19 @@ def test_any_request_gets_a_tier_and_its_points_add_up(instruction: str, tokens:
 
 @pytest.mark.row("A15")
 def test_the_mix_is_measured_in_each_unit() -> None:
-    calls, tokens, cost = mixes(
-        [Spent("small", 7, 700, 0.01), Spent("medium", 2, 200, 0.03), Spent("large", 1, 100, None), Spent(None, 5, 50)]
+    calls, tokens, cost = tier_mixes(
+        [ModelSpend("small", 7, 700, 0.01), ModelSpend("medium", 2, 200, 0.03), ModelSpend("large", 1, 100, None), ModelSpend(None, 5, 50)]
     )
     assert (calls.unit, calls.total, calls.unknown) == ("calls", 15, 5)
     assert calls.shares == {"small": 0.7, "medium": 0.2, "large": 0.1}
-    assert {tier: round(points) for tier, points in calls.off_target.items()} == {"small": 0, "medium": -5, "large": 5}
+    assert {tier: round(points) for tier, points in calls.target_deviation.items()} == {"small": 0, "medium": -5, "large": 5}
     assert (tokens.unit, tokens.total, tokens.shares["small"]) == ("tokens", 1050, 0.7)
     assert (cost.unit, cost.shares) == ("cost", {"small": 0.25, "medium": 0.75, "large": 0.0})
 
 
 @pytest.mark.row("A15")
 def test_what_nobody_measured_has_no_mix() -> None:
-    assert mixes([]) == ()
-    assert [mix.unit for mix in mixes([Spent("small")])] == ["calls"]
-    assert mixes([Spent(None, 3, 100, 1.0)]) == ()
+    assert tier_mixes([]) == ()
+    assert [mix.unit for mix in tier_mixes([ModelSpend("small")])] == ["calls"]
+    assert tier_mixes([ModelSpend(None, 3, 100, 1.0)]) == ()
     assert sum(TARGET.values()) == pytest.approx(1)

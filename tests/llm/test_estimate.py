@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.llm.estimate import ENOUGH, Estimate, Past, Range, answer_tokens, estimate, together
+from retinue.llm.estimate import MIN_SAMPLES, Estimate, PastCall, Range, answer_tokens, estimate, combine
 
 BOUNDED = {
     "type": "object",
@@ -19,8 +19,8 @@ def price(*, tokens_in: int, tokens_out: int) -> float | None:
     return tokens_in * 1e-6 + tokens_out * 5e-6
 
 
-def calls(*outs: int, model: str = "m:small") -> list[Past]:
-    return [Past(model, tokens_in=1000 + out, tokens_out=out, seconds=out / 100) for out in outs]
+def calls(*outs: int, model: str = "m:small") -> list[PastCall]:
+    return [PastCall(model, tokens_in=1000 + out, tokens_out=out, seconds=out / 100) for out in outs]
 
 
 @pytest.mark.row("A17", "C19")
@@ -90,7 +90,7 @@ def test_an_answer_that_nothing_bounds_has_no_figure() -> None:
 
 
 def test_without_a_model_nothing_is_spent() -> None:
-    found = estimate(model=None, request_tokens=100, past=[Past(seconds=2.0)] * ENOUGH)
+    found = estimate(model=None, request_tokens=100, past=[PastCall(seconds=2.0)] * MIN_SAMPLES)
     assert found.usd == found.tokens == Range(0, 0)
     assert found.seconds == Range(2, 2)
     assert found.to_json()["cost_usd"] == [0, 0]
@@ -99,12 +99,12 @@ def test_without_a_model_nothing_is_spent() -> None:
 def test_several_calls_take_what_they_take_together() -> None:
     one = Estimate(Range(1, 2), Range(1, 2), Range(0.1, 0.2), Range(1, 4), ("a", "b"))
     other = Estimate(Range(10, 20), Range(1, 1), Range(0.5, 0.5), Range(3, 3), ("b", "c"))
-    both = together([one, other])
+    both = combine([one, other])
     assert (both.tokens_in, both.tokens, both.seconds) == (Range(11, 22), Range(13, 25), Range(3, 7))
     assert both.assumptions == ("a", "b", "c")
-    assert together([one, other], side_by_side=False).seconds == Range(4, 7)
-    assert together([one, Estimate()]).usd is together([one, Estimate()]).seconds is None
-    assert together([]).usd == Range(0, 0)
+    assert combine([one, other], is_concurrent=False).seconds == Range(4, 7)
+    assert combine([one, Estimate()]).usd is combine([one, Estimate()]).seconds is None
+    assert combine([]).usd == Range(0, 0)
 
 
 @pytest.mark.parametrize(

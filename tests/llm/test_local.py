@@ -16,7 +16,7 @@ from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, Missing
 from retinue.llm import local
 from retinue.llm.local import LocalModel, open_local
 from retinue.llm.models import Models
-from retinue.llm.port import AnswerShape, Request, Response, Said
+from retinue.llm.port import AnswerShape, Request, Response, UserMessage
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -55,7 +55,7 @@ def model(weights: Path, runner: asyncio.Runner) -> Iterator[LocalModel]:
 
 
 def asking(text: str = "Say hello.", **options: Any) -> Request:
-    return Request((Said(text),), max_tokens=24, temperature=0.0, **options)
+    return Request((UserMessage(text),), max_tokens=24, temperature=0.0, **options)
 
 
 async def in_time(work: Awaitable[_T]) -> _T:
@@ -99,7 +99,7 @@ def test_it_answers_and_counts_and_costs_nothing_known(
 @pytest.mark.slow
 def test_it_is_heard_as_it_speaks(model: LocalModel, runner: asyncio.Runner) -> None:
     heard: list[str] = []
-    response = runner.run(in_time(model.respond(asking(), hear=heard.append)))
+    response = runner.run(in_time(model.respond(asking(), on_text=heard.append)))
     assert len(heard) > 1
     assert "".join(heard) == response.turn.text
 
@@ -110,13 +110,13 @@ def test_its_answer_has_the_form_of_a_schema(model: LocalModel, runner: asyncio.
     response = runner.run(in_time(model.respond(asking("Name a colour and a count.", shape=AnswerShape(SCHEMA)))))
     value: Any = loads(response.turn.text)
     unbounded = {**SCHEMA["properties"], "count": {"type": "integer"}}
-    assert compiled({**SCHEMA, "properties": unbounded}).accepts(value)
+    assert compiled({**SCHEMA, "properties": unbounded}).is_valid(value)
 
 
 @pytest.mark.slow
 def test_it_stops_where_it_is_told(model: LocalModel, runner: asyncio.Runner) -> None:
     response = runner.run(
-        in_time(model.respond(Request((Said("Count from one to a hundred."),), max_tokens=5, temperature=0.0)))
+        in_time(model.respond(Request((UserMessage("Count from one to a hundred."),), max_tokens=5, temperature=0.0)))
     )
     assert (response.stop, response.usage.tokens_out) == ("length", 5)
 
@@ -124,7 +124,7 @@ def test_it_stops_where_it_is_told(model: LocalModel, runner: asyncio.Runner) ->
 @pytest.mark.slow
 def test_its_time_ends(model: LocalModel, runner: asyncio.Runner) -> None:
     with pytest.raises(DeadlineExceeded):
-        runner.run(in_time(model.respond(Request((Said("Tell a long story."),), max_tokens=1_500, timeout_s=0.05))))
+        runner.run(in_time(model.respond(Request((UserMessage("Tell a long story."),), max_tokens=1_500, timeout_s=0.05))))
 
 
 @pytest.mark.slow
@@ -155,7 +155,7 @@ def test_it_is_started_again_after_its_process_died(weights: Path) -> None:
 
     async def killed_between() -> list[str]:
         first = await model.respond(asking())
-        child = model._child  # pyright: ignore[reportPrivateUsage] - the process has no public name
+        child = model._process  # pyright: ignore[reportPrivateUsage] - the process has no public name
         assert child is not None
         child.kill()
         second = await model.respond(asking())

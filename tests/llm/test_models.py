@@ -18,7 +18,7 @@ from retinue.errors import (
 from retinue.llm.known import KEYS, PROVIDERS, nearest_models
 from retinue.llm.models import DEFAULT_TIERS, Models, ProviderSettings
 from retinue.llm.prices import Price
-from retinue.llm.provided import Provided
+from retinue.llm.provided import PydanticAIModel
 from retinue.llm.scripted import ScriptedModel
 
 KEY = "sk-ant-0123456789abcdefghij"
@@ -35,7 +35,7 @@ def configured(default: str = "anthropic:claude-sonnet-4-5", **tiers: str) -> Mo
 @pytest.mark.row("B12")
 def test_the_task_comes_before_the_definition_before_the_tier_before_the_default() -> None:
     models = configured(small="a:small", medium="a:medium", large="a:large")
-    assert models.choose(model="x:task", own="x:own", tier="small", whose="user").name == "x:task"
+    assert models.choose(model="x:task", own="x:own", tier="small", source="user").name == "x:task"
     assert models.choose(own="x:own", tier="small").name == "x:own"
     assert models.choose(tier="small").name == "a:small"
     assert models.choose().name == "anthropic:claude-sonnet-4-5"
@@ -43,7 +43,7 @@ def test_the_task_comes_before_the_definition_before_the_tier_before_the_default
 
 def test_each_choice_says_why() -> None:
     models = configured(small="a:small", medium="a:medium", large="a:large")
-    assert models.choose(model="x:task", whose="user").why == "it was asked for"
+    assert models.choose(model="x:task", source="user").why == "it was asked for"
     assert models.choose(own="opus").why == "the definition names it, as 'opus'"
     assert models.choose(tier="large").why == "the tier is large"
     assert models.choose().why == "it is the default"
@@ -75,10 +75,10 @@ def test_inherit_is_the_model_of_whoever_asks_else_as_if_nothing_were_said() -> 
 
 def test_a_name_without_its_provider_is_completed() -> None:
     models = configured()
-    assert models.choose(model="claude-haiku-4-5", whose="user").name == "anthropic:claude-haiku-4-5"
-    assert models.choose(model="claude-haiku-4-5", whose="user").tier == "small"
-    assert models.choose(model="gpt-5-mini", whose="user").name == "openai:gpt-5-mini"
-    assert models.choose(model="gemini-2.5-pro", whose="user").name == "google:gemini-2.5-pro"
+    assert models.choose(model="claude-haiku-4-5", source="user").name == "anthropic:claude-haiku-4-5"
+    assert models.choose(model="claude-haiku-4-5", source="user").tier == "small"
+    assert models.choose(model="gpt-5-mini", source="user").name == "openai:gpt-5-mini"
+    assert models.choose(model="gemini-2.5-pro", source="user").name == "google:gemini-2.5-pro"
     with pytest.raises(UnknownName) as raised:
         models.choose(model="haikku")
     assert "haiku" in raised.value.suggestions
@@ -95,7 +95,7 @@ def test_without_a_configured_model_nobody_is_asked_that_nobody_named() -> None:
         assert "RETINUE_MODELS_DEFAULT" in raised.value.hint
         assert "--model" in raised.value.hint
         assert raised.value.detail == {"retryable": False}
-    assert models.choose(model="x:named", whose="user").name == "x:named"
+    assert models.choose(model="x:named", source="user").name == "x:named"
 
 
 def test_a_default_of_another_provider_stands_for_tiers_that_nobody_mapped() -> None:
@@ -117,7 +117,7 @@ def test_a_definition_names_no_file_as_its_model_that_nobody_configured() -> Non
     for name in ("local:/tmp/x.gguf", "replay:/tmp/x.jsonl"):
         with pytest.raises(AccessDenied):
             configured().choose(own=name)
-        assert configured().choose(model=name, whose="user").name == name
+        assert configured().choose(model=name, source="user").name == name
         assert configured(default=name).choose(own=name).name == name
         with pytest.raises(AccessDenied):  # a plan repeats what the definition says
             configured().choose(model=name, own=name)
@@ -196,27 +196,27 @@ def test_half_a_name_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", ["nosuch", "antropic:claude-haiku-4-5", "openai:", "inherit"])
 def test_a_name_that_is_none_is_seen_before_anything_is_opened(name: str) -> None:
     with pytest.raises((InvalidInput, UnknownName)):
-        Models(default=name, environment={}).see(name)
+        Models(default=name, environment={}).check(name)
 
 
 @pytest.mark.parametrize("name", ["small", "gpt-5", "openai:new-today", "mine:x", "local:a.gguf", "scripted"])
 def test_a_name_that_could_be_one_is_let_pass_without_a_key(name: str) -> None:
     mine = {"mine": ProviderSettings(base_url="http://127.0.0.1:9/v1")}
     ready = {"scripted": ScriptedModel([])}
-    Models(default=name, environment={}, providers=mine, ready=ready).see(name)
+    Models(default=name, environment={}, providers=mine, ready=ready).check(name)
 
 
 @pytest.mark.parametrize(("name", "address"), [("openai-compatible:x", ""), ("mine:x", "localhost"), ("openai:x", "x")])
 def test_an_address_that_is_missing_or_none_is_seen_before_anything_is_opened(name: str, address: str) -> None:
     mine = {name.partition(":")[0]: ProviderSettings(base_url=address)}
     with pytest.raises(InvalidInput, match="URL"):
-        Models(default=name, environment={}, providers=mine).see(name)
+        Models(default=name, environment={}, providers=mine).check(name)
 
 
 def test_a_model_is_opened_once_and_asks_nobody() -> None:
     models = Models(environment={"ANTHROPIC_API_KEY": KEY})
     model = models.get("anthropic:claude-haiku-4-5")
-    assert isinstance(model, Provided)
+    assert isinstance(model, PydanticAIModel)
     assert models.get("anthropic:claude-haiku-4-5") is model
     assert model.name == "anthropic:claude-haiku-4-5"
     assert model.max_output is not None
@@ -250,7 +250,7 @@ def test_any_endpoint_is_reached_by_an_address() -> None:
     )
     for name in ("openai:anything", "mine:llama", "openai-compatible:llama", "anthropic:claude-haiku-4-5"):
         model = models.get(name)
-        assert isinstance(model, Provided)
+        assert isinstance(model, PydanticAIModel)
         assert "127.0.0.1:9" in str(model.model.base_url)
         assert model.price(tokens_in=1, tokens_out=1) is None
 
@@ -258,8 +258,8 @@ def test_any_endpoint_is_reached_by_an_address() -> None:
 def test_ollama_is_where_it_usually_is() -> None:
     usual = Models(environment={}).get("ollama:llama3")
     other = Models(environment={"OLLAMA_BASE_URL": "http://127.0.0.1:9/v1"}).get("ollama:llama3")
-    assert isinstance(usual, Provided)
-    assert isinstance(other, Provided)
+    assert isinstance(usual, PydanticAIModel)
+    assert isinstance(other, PydanticAIModel)
     assert "localhost:11434" in str(usual.model.base_url)
     assert "127.0.0.1:9" in str(other.model.base_url)
 
@@ -281,7 +281,7 @@ def test_a_foreign_address_gets_no_key_that_was_not_named_for_it() -> None:
     def key_for(settings: ProviderSettings) -> str:
         environment = {"ANTHROPIC_API_KEY": KEY, "MINE": "another-key-123"}
         model = Models(environment=environment, providers={"anthropic": settings}).get("anthropic:claude-haiku-4-5")
-        assert isinstance(model, Provided)
+        assert isinstance(model, PydanticAIModel)
         provider = model.model.provider
         assert provider is not None
         return provider.client.api_key
@@ -294,7 +294,7 @@ def test_a_foreign_address_gets_no_key_that_was_not_named_for_it() -> None:
 def test_no_key_is_shown_anywhere() -> None:
     models = Models(environment={"ANTHROPIC_API_KEY": KEY, "OPENAI_API_KEY": KEY})
     model = models.get("anthropic:claude-haiku-4-5")
-    assert isinstance(model, Provided)
+    assert isinstance(model, PydanticAIModel)
     assert KEY not in f"{model!r} {models!r} {model.model!r}"
 
 

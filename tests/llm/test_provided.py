@@ -37,22 +37,22 @@ from retinue.errors import (
     UnknownName,
 )
 from retinue.llm.converse import converse
-from retinue.llm.messages import Native
+from retinue.llm.messages import NativeMessage
 from retinue.llm.port import (
-    Answered,
+    AssistantMessage,
     AnswerShape,
     Effort,
     Request,
     Response,
-    Said,
-    ToolAnswer,
-    ToolAnswers,
-    ToolUse,
+    UserMessage,
+    ToolResult,
+    ToolResults,
+    ToolCall,
     Turn,
 )
 from retinue.llm.prices import Price
-from retinue.llm.provided import Provided
-from retinue.llm.purse import Purse
+from retinue.llm.provided import PydanticAIModel
+from retinue.llm.purse import BudgetTracker
 from retinue.llm.turns import turns_from_json, turns_to_json
 from retinue.llm.uses import MAX_ARGUMENTS
 
@@ -65,7 +65,7 @@ READ = ToolSpec(
 SHAPE = AnswerShape(
     {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}, "count", "A count."
 )
-ASKED = Request((Said("Go."),), instructions="Be brief.", tools=(READ,))
+ASKED = Request((UserMessage("Go."),), instructions="Be brief.", tools=(READ,))
 
 
 class Seen:
@@ -87,7 +87,7 @@ class Seen:
 
 
 def respond(seen: Any, request: Request = ASKED, *, profile: ModelProfile | None = None, **options: Any) -> Response:
-    model = Provided(FunctionModel(seen, model_name="model", profile=profile), **options)
+    model = PydanticAIModel(FunctionModel(seen, model_name="model", profile=profile), **options)
     return asyncio.run(model.respond(request))
 
 
@@ -97,10 +97,10 @@ def respond(seen: Any, request: Request = ASKED, *, profile: ModelProfile | None
 def test_turns_become_messages_and_tools_their_definitions() -> None:
     seen = Seen()
     turns = (
-        Said("Go."),
-        Answered("Looking.", (ToolUse("1", "read", {"path": "a"}), ToolUse("2", "read", None, "{"))),
-        ToolAnswers((ToolAnswer("1", "read", "text"), ToolAnswer("2", "read", "no", failed=True))),
-        Said("And now?"),
+        UserMessage("Go."),
+        AssistantMessage("Looking.", (ToolCall("1", "read", {"path": "a"}), ToolCall("2", "read", None, "{"))),
+        ToolResults((ToolResult("1", "read", "text"), ToolResult("2", "read", "no", failed=True))),
+        UserMessage("And now?"),
     )
     respond(seen, Request(turns, instructions="Be brief.", tools=(READ,)))
     first, second, third = seen.messages
@@ -118,13 +118,13 @@ def test_turns_become_messages_and_tools_their_definitions() -> None:
 
 def test_settings_are_those_of_the_request_and_nobody_tries_twice() -> None:
     seen = Seen()
-    respond(seen, Request((Said("Go."),), max_tokens=50, temperature=0.5, timeout_s=30))
+    respond(seen, Request((UserMessage("Go."),), max_tokens=50, temperature=0.5, timeout_s=30))
     assert seen.told.model_settings == {"max_retries": 0, "max_tokens": 50, "temperature": 0.5, "timeout": 30}
 
 
 def test_an_empty_turn_is_never_sent_empty() -> None:
     seen = Seen()
-    respond(seen, Request((Said(""), Answered(""), ToolAnswers((ToolAnswer("1", "read", ""),)))))
+    respond(seen, Request((UserMessage(""), AssistantMessage(""), ToolResults((ToolResult("1", "read", ""),)))))
     texts = [getattr(part, "content", None) for message in seen.messages for part in message.parts]
     assert all(texts)
 
@@ -138,8 +138,8 @@ def test_effort_is_sent_where_it_is_understood_and_reported_elsewhere(
     effort: Effort | None, profile: ModelProfile, sent: str | None
 ) -> None:
     seen = Seen()
-    request = Request((Said("Go."),), effort=effort)
-    model = Provided(FunctionModel(seen, profile=profile))
+    request = Request((UserMessage("Go."),), effort=effort)
+    model = PydanticAIModel(FunctionModel(seen, profile=profile))
     asyncio.run(model.respond(request))
     assert seen.told.model_request_parameters.thinking == sent
     assert model.unsupported(request) == (("effort",) if effort and not sent else ())
@@ -150,8 +150,8 @@ def test_settings_that_a_model_ignores_are_not_sent_but_reported() -> None:
         unsupported_settings = frozenset({"temperature", "timeout", "max_retries", "max_tokens"})
 
     seen = Seen()
-    model = Provided(Deaf(seen))
-    request = Request((Said("Go."),), temperature=0.1, timeout_s=5, max_tokens=7)
+    model = PydanticAIModel(Deaf(seen))
+    request = Request((UserMessage("Go."),), temperature=0.1, timeout_s=5, max_tokens=7)
     asyncio.run(model.respond(request))
     assert not seen.told.model_settings
     assert model.unsupported(request) == ("temperature", "max_tokens")
@@ -167,7 +167,7 @@ def test_a_model_that_cannot_use_tools_refuses_them() -> None:
 
 def test_a_shape_is_asked_for_natively_where_the_model_can() -> None:
     seen = Seen(TextPart('{"n": 1}'))
-    response = respond(seen, Request((Said("Go."),), tools=(READ,), shape=SHAPE))
+    response = respond(seen, Request((UserMessage("Go."),), tools=(READ,), shape=SHAPE))
     asked = seen.told.model_request_parameters
     assert asked.output_mode == "native"
     assert asked.output_object is not None
@@ -181,18 +181,18 @@ TOOLS_ONLY = ModelProfile(supports_json_schema_output=False, supports_tools=True
 
 def test_a_shape_is_asked_for_as_a_tool_otherwise() -> None:
     seen = Seen(TextPart("Here."), ToolCallPart("count", {"n": 1}, "1"))
-    response = respond(seen, Request((Said("Go."),), tools=(READ,), shape=SHAPE), profile=TOOLS_ONLY)
+    response = respond(seen, Request((UserMessage("Go."),), tools=(READ,), shape=SHAPE), profile=TOOLS_ONLY)
     (output,) = seen.told.output_tools
     assert (output.name, output.description) == ("count", "A count.")
     assert not seen.told.allow_text_output
-    assert (response.turn.text, response.turn.uses, response.stop) == ('{"n":1}', (), "end")
+    assert (response.turn.text, response.turn.tool_calls, response.stop) == ('{"n":1}', (), "end")
     assert response.turn.native is None
 
 
 def test_an_answer_beside_uses_of_tools_waits_for_them() -> None:
     seen = Seen(ToolCallPart("read", {"path": "a"}, "1"), ToolCallPart("count", '{"n": 1}', "2"))
-    response = respond(seen, Request((Said("Go."),), tools=(READ,), shape=SHAPE), profile=TOOLS_ONLY)
-    assert [each.name for each in response.turn.uses] == ["read"]
+    response = respond(seen, Request((UserMessage("Go."),), tools=(READ,), shape=SHAPE), profile=TOOLS_ONLY)
+    assert [each.name for each in response.turn.tool_calls] == ["read"]
     assert response.stop == "tools"
     assert response.turn.native is None
 
@@ -200,7 +200,7 @@ def test_an_answer_beside_uses_of_tools_waits_for_them() -> None:
 def test_the_tool_of_the_answer_is_never_mistaken_for_another() -> None:
     named_alike = AnswerShape(SHAPE.schema, "read")
     seen = Seen(ToolCallPart("read_", '{"n": 1}', "1"))
-    response = respond(seen, Request((Said("Go."),), tools=(READ,), shape=named_alike), profile=TOOLS_ONLY)
+    response = respond(seen, Request((UserMessage("Go."),), tools=(READ,), shape=named_alike), profile=TOOLS_ONLY)
     assert seen.told.output_tools[0].name == "read_"
     assert response.turn.text == '{"n": 1}'
 
@@ -208,7 +208,7 @@ def test_the_tool_of_the_answer_is_never_mistaken_for_another() -> None:
 def test_a_shape_is_asked_for_in_words_at_last() -> None:
     seen = Seen(TextPart('{"n": 1}'))
     neither = ModelProfile(supports_json_schema_output=False, supports_tools=False)
-    respond(seen, Request((Said("Go."),), instructions="Be brief.", shape=SHAPE), profile=neither)
+    respond(seen, Request((UserMessage("Go."),), instructions="Be brief.", shape=SHAPE), profile=neither)
     assert seen.told.instructions is not None
     assert "Be brief." in seen.told.instructions
     assert '"integer"' in seen.told.instructions
@@ -220,9 +220,9 @@ def test_a_shape_is_asked_for_in_words_at_last() -> None:
 def test_text_and_uses_are_read_and_thinking_is_kept_in_the_native_form_only() -> None:
     parts = (ThinkingPart("Hm.", signature="signed"), TextPart("Look"), TextPart("ing."), ToolCallPart("read", '{"path":"a"}', "1"))  # fmt: skip
     response = respond(Seen(*parts))
-    assert response.turn == Answered("Looking.", (ToolUse("1", "read", {"path": "a"}),))
+    assert response.turn == AssistantMessage("Looking.", (ToolCall("1", "read", {"path": "a"}),))
     assert response.stop == "tools"
-    assert isinstance(response.turn.native, Native)
+    assert isinstance(response.turn.native, NativeMessage)
     assert response.turn.native.message.parts[0].content == "Hm."
 
 
@@ -236,20 +236,20 @@ def test_text_and_uses_are_read_and_thinking_is_kept_in_the_native_form_only() -
     ('{"a": 1', None, '{"a": 1'),
 ])  # fmt: skip
 def test_arguments_are_an_object_or_what_was_written(given: Any, arguments: Any, raw: str) -> None:
-    (use,) = respond(Seen(ToolCallPart("read", given, "1"))).turn.uses
+    (use,) = respond(Seen(ToolCallPart("read", given, "1"))).turn.tool_calls
     assert (use.arguments, use.raw) == (arguments, raw)
 
 
 def test_arguments_of_ten_megabytes_are_not_kept() -> None:
     turn = respond(Seen(ToolCallPart("read", '{"a": "' + "x" * 10_000_000 + '"}', "1"))).turn
-    assert turn.uses[0].arguments is None
-    assert len(turn.uses[0].raw) == MAX_ARGUMENTS + 1
+    assert turn.tool_calls[0].arguments is None
+    assert len(turn.tool_calls[0].raw) == MAX_ARGUMENTS + 1
     assert turn.native is None
 
 
 def test_ids_that_come_twice_are_told_apart_in_the_native_form_too() -> None:
     turn = respond(Seen(ToolCallPart("read", {}, "1"), TextPart("x"), ToolCallPart("read", {}, "1"), ToolCallPart("read", {}, "1_2"))).turn  # fmt: skip
-    ids = [use.id for use in turn.uses]
+    ids = [use.id for use in turn.tool_calls]
     assert len(set(ids)) == 3
     assert turn.native is not None
     assert [part.tool_call_id for part in turn.native.message.parts if isinstance(part, ToolCallPart)] == ids
@@ -300,7 +300,7 @@ def test_another_model_that_answered_is_named(told: str, name: str) -> None:
             said.model_name = told
             return said
 
-    model = Provided(Renames(Seen(), model_name="model"))
+    model = PydanticAIModel(Renames(Seen(), model_name="model"))
     assert asyncio.run(model.respond(ASKED)).usage.model == name
 
 
@@ -310,14 +310,14 @@ def test_another_model_that_answered_is_named(told: str, name: str) -> None:
 def second_request(native_of: str, *, through_json: bool) -> list[ModelMessage]:
     """What is sent after a turn that the provider called `native_of` gave."""
     seen = Seen(ThinkingPart("Hm.", signature="signed"), ToolCallPart("read", {"path": "a"}, "1"))
-    first = Provided(FunctionModel(seen, model_name="model"), address=native_of)
+    first = PydanticAIModel(FunctionModel(seen, model_name="model"), address=native_of)
     turn = asyncio.run(first.respond(ASKED)).turn
-    turns: tuple[Turn, ...] = (Said("Go."), turn, ToolAnswers((ToolAnswer("1", "read", "text"),)))
+    turns: tuple[Turn, ...] = (UserMessage("Go."), turn, ToolResults((ToolResult("1", "read", "text"),)))
     if through_json:
         turns = turns_from_json(loads(dumps(turns_to_json(turns))))
     after = Seen()
     asyncio.run(
-        Provided(FunctionModel(after, model_name="model"), address="here").respond(Request(turns, tools=(READ,)))
+        PydanticAIModel(FunctionModel(after, model_name="model"), address="here").respond(Request(turns, tools=(READ,)))
     )
     return after.messages
 
@@ -333,8 +333,8 @@ def test_a_turn_goes_back_to_its_provider_as_it_was_and_to_others_plainly(throug
 @pytest.mark.parametrize("stored", [{}, {"provider": "function here"}, {"provider": "function here", "message": {"kind": "nonsense"}}, {"provider": "function here", "message": {"kind": "request", "parts": []}}, 5])  # fmt: skip
 def test_a_stored_native_form_that_is_none_is_passed_over(stored: Any) -> None:
     seen = Seen()
-    turns = (Said("Go."), Answered("Yes.", native=stored), Said("And?"))
-    asyncio.run(Provided(FunctionModel(seen), address="here").respond(Request(turns)))
+    turns = (UserMessage("Go."), AssistantMessage("Yes.", native=stored), UserMessage("And?"))
+    asyncio.run(PydanticAIModel(FunctionModel(seen), address="here").respond(Request(turns)))
     assert [part.content for part in seen.messages[1].parts if isinstance(part, TextPart)] == ["Yes."]
 
 
@@ -348,8 +348,8 @@ async def pieces(_messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterat
 
 def streamed(function: Any, request: Request = ASKED) -> tuple[Response, list[str]]:
     heard: list[str] = []
-    model = Provided(FunctionModel(stream_function=function))
-    return asyncio.run(model.respond(request, hear=heard.append)), heard
+    model = PydanticAIModel(FunctionModel(stream_function=function))
+    return asyncio.run(model.respond(request, on_text=heard.append)), heard
 
 
 def test_text_is_heard_piece_by_piece_and_whole_in_the_end() -> None:
@@ -365,7 +365,7 @@ def test_uses_of_tools_are_streamed_too() -> None:
         yield {0: DeltaToolCall(None, ': "a"}')}
 
     response, heard = streamed(calls)
-    assert response.turn.uses == (ToolUse("1", "read", {"path": "a"}),)
+    assert response.turn.tool_calls == (ToolCall("1", "read", {"path": "a"}),)
     assert heard == []
 
 
@@ -380,8 +380,8 @@ def test_a_stream_without_end_is_left() -> None:
 
 
 def test_a_long_answer_is_streamed_even_when_nobody_listens() -> None:
-    model = Provided(FunctionModel(stream_function=pieces))
-    assert asyncio.run(model.respond(Request((Said("Go."),), max_tokens=50_000))).turn.text == "Done."
+    model = PydanticAIModel(FunctionModel(stream_function=pieces))
+    assert asyncio.run(model.respond(Request((UserMessage("Go."),), max_tokens=50_000))).turn.text == "Done."
 
 
 def test_a_stream_that_breaks_is_a_network_error() -> None:
@@ -503,7 +503,7 @@ def test_a_request_that_takes_too_long_says_by_which_bound() -> None:
         raise AssertionError
 
     with pytest.raises(DeadlineExceeded) as raised:
-        respond(stuck, Request((Said("Go."),), timeout_s=0.01))
+        respond(stuck, Request((UserMessage("Go."),), timeout_s=0.01))
     assert raised.value.detail == {"bound": "request.timeout_s"}
 
 
@@ -513,7 +513,7 @@ def test_cancelling_passes() -> None:
             await asyncio.Event().wait()
             raise AssertionError
 
-        task = asyncio.create_task(Provided(FunctionModel(stuck)).respond(ASKED))
+        task = asyncio.create_task(PydanticAIModel(FunctionModel(stuck)).respond(ASKED))
         for _ in range(5):
             await asyncio.sleep(0)
         task.cancel()
@@ -527,15 +527,15 @@ def test_cancelling_passes() -> None:
 
 
 def test_a_conversation_with_tools_over_the_test_model_of_pydantic_ai() -> None:
-    used: list[ToolUse] = []
+    used: list[ToolCall] = []
 
-    async def read(use: ToolUse) -> ToolAnswer:
+    async def read(use: ToolCall) -> ToolResult:
         used.append(use)
-        return ToolAnswer(use.id, use.name, "text")
+        return ToolResult(use.id, use.name, "text")
 
-    model = Provided(TestModel())
-    purse = Purse(tokens=100_000)
-    conversation = asyncio.run(converse(model, ASKED, use=read, purse=purse))
+    model = PydanticAIModel(TestModel())
+    purse = BudgetTracker(tokens=100_000)
+    conversation = asyncio.run(converse(model, ASKED, call_tool=read, budget_tracker=purse))
     assert [use.name for use in used] == ["read"]
     assert used[0].arguments == {"path": "a"}
     assert "text" in conversation.text
@@ -547,15 +547,15 @@ def test_a_model_that_hands_on_to_others_is_asked_too() -> None:
     async def busy(_messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
         raise http(503, theirs.ModelUnavailableError)
 
-    model = Provided(FallbackModel(FunctionModel(busy), FunctionModel(Seen())), name="fallback:both")
+    model = PydanticAIModel(FallbackModel(FunctionModel(busy), FunctionModel(Seen())), name="fallback:both")
     assert asyncio.run(model.respond(ASKED)).turn.text == "Done."
-    both_busy = Provided(FallbackModel(FunctionModel(busy), FunctionModel(busy)), name="fallback:both")
+    both_busy = PydanticAIModel(FallbackModel(FunctionModel(busy), FunctionModel(busy)), name="fallback:both")
     with pytest.raises(Unavailable):
         asyncio.run(both_busy.respond(ASKED))
 
 
 def test_a_model_may_be_asked_from_one_event_loop_after_another_and_closed() -> None:
-    model = Provided(FunctionModel(Seen()))
+    model = PydanticAIModel(FunctionModel(Seen()))
     for _ in range(2):
         assert asyncio.run(model.respond(ASKED)).turn.text == "Done."
     asyncio.run(model.close())

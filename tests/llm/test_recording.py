@@ -23,9 +23,9 @@ from retinue.errors import (
     UnknownName,
 )
 from retinue.llm.models import Models
-from retinue.llm.port import Answered, AnswerShape, Request, Response, Said, ToolAnswer, ToolAnswers, ToolUse
+from retinue.llm.port import AssistantMessage, AnswerShape, Request, Response, UserMessage, ToolResult, ToolResults, ToolCall
 from retinue.llm.recording import Recorder, Replay, record_into
-from retinue.llm.scripted import Line, ScriptedModel, use
+from retinue.llm.scripted import Line, ScriptedModel, tool_call
 from tests.examples import examples
 
 SECRET = "plain-looking words"
@@ -34,7 +34,7 @@ FIND = ToolSpec(name="find", description="Finds.", input_schema={"type": "object
 
 
 def asking(text: str) -> Request:
-    return Request((Said(text),), instructions="Be brief.", tools=(FIND,), shape=AnswerShape({"type": "object"}))
+    return Request((UserMessage(text),), instructions="Be brief.", tools=(FIND,), shape=AnswerShape({"type": "object"}))
 
 
 def record(path: Path, lines: list[Line], *requests: Request, name: str = "scripted:model") -> list[Response]:
@@ -63,9 +63,9 @@ def refusal(path: Path, *requests: Request) -> RetinueError:
 
 def test_a_whole_conversation_comes_back_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
-    wanted = use("find", id="one", what="tests")
+    wanted = tool_call("find", id="one", what="tests")
     later = Request(
-        (Said("Go."), Answered("", (wanted,), native=object()), ToolAnswers((ToolAnswer("one", "find", "3"),)))
+        (UserMessage("Go."), AssistantMessage("", (wanted,), native=object()), ToolResults((ToolResult("one", "find", "3"),)))
     )
     said = record(path, [wanted, {"found": 3}], asking("Go."), later)
     assert replay(path, asking("Go."), later) == said
@@ -93,26 +93,26 @@ def test_a_missing_key_is_not_recorded(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
     with pytest.raises(Unauthenticated):
         record(path, [Unauthenticated("No key.")], asking("a"))
-    assert Replay(path).left == 0
+    assert Replay(path).remaining == 0
 
 
 def test_text_is_heard_when_it_is_replayed(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
     record(path, ["spoken"], asking("a"))
     heard: list[str] = []
-    asyncio.run(Replay(path).respond(asking("a"), hear=heard.append))
+    asyncio.run(Replay(path).respond(asking("a"), on_text=heard.append))
     assert heard == ["spoken"]
 
 
 def test_no_secret_reaches_the_file_and_the_replay_still_fits(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
     request = asking(f"Use {SECRET} and Authorization: Bearer abcdef012345.")
-    record(path, [f"I will use {SECRET}.", use("find", password="0pen")], request, request)
+    record(path, [f"I will use {SECRET}.", tool_call("find", password="0pen")], request, request)
     kept = path.read_text(encoding="utf-8")
     assert not [secret for secret in (SECRET, "abcdef012345", "0pen") if secret in kept]
     first, second = replay(path, request, request)
     assert first.turn.text == f"I will use {REMOVED}."
-    assert second.turn.uses[0].arguments == {"password": REMOVED}
+    assert second.turn.tool_calls[0].arguments == {"password": REMOVED}
 
 
 def test_several_models_share_a_recording(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_several_models_share_a_recording(tmp_path: Path) -> None:
     small, large = replay(path, asking("a"), asking("b"))
     assert (small.usage.model, large.usage.model) == ("scripted:small", "scripted:large")
     model = Replay(path)
-    assert (model.name, model.max_output, model.left) == (f"replay:{path}", 1_000, 2)
+    assert (model.name, model.max_output, model.remaining) == (f"replay:{path}", 1_000, 2)
     assert model.price(tokens_in=500_000, tokens_out=500_000) == pytest.approx(2.0)
 
 
@@ -135,14 +135,14 @@ def test_a_model_without_a_price_has_none_when_it_is_replayed(tmp_path: Path) ->
 
 def test_the_bound_on_an_answer_is_no_part_of_a_request(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
-    record(path, ["yes"], Request((Said("a"),), max_tokens=100, temperature=0.5, effort="low"))
-    (answer,) = replay(path, Request((Said("a"),), max_tokens=90, temperature=0.5, effort="low", timeout_s=3))
+    record(path, ["yes"], Request((UserMessage("a"),), max_tokens=100, temperature=0.5, effort="low"))
+    (answer,) = replay(path, Request((UserMessage("a"),), max_tokens=90, temperature=0.5, effort="low", timeout_s=3))
     assert answer.turn.text == "yes"
 
 
 def test_what_was_not_recorded_shows_where_the_nearest_differs(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
-    record(path, ["x", "y"], asking("Count the tests in the shop."), Request((Said("Something else."),)))
+    record(path, ["x", "y"], asking("Count the tests in the shop."), Request((UserMessage("Something else."),)))
     error = refusal(path, asking("Count the tests in the bank."))
     assert isinstance(error, UnknownName)
     assert (error.path, error.detail) == ("/turns/0/said", {"nearest": f"{path}:3"})
@@ -184,7 +184,7 @@ def test_an_empty_file_becomes_a_recording(tmp_path: Path) -> None:
     path = tmp_path / "empty.jsonl"
     path.touch()
     Recorder(ScriptedModel([]), path)
-    assert Replay(path).left == 0
+    assert Replay(path).remaining == 0
 
 
 def test_what_cannot_be_reached_is_named(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_models_record_what_they_open(tmp_path: Path) -> None:
     opened = models.get("ollama:some-model")
     assert isinstance(opened, Recorder)
     assert models.get("ollama:some-model") is opened
-    assert Replay(tmp_path / "kept").left == 0
+    assert Replay(tmp_path / "kept").remaining == 0
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
@@ -243,21 +243,21 @@ JSON = st.recursive(
     max_leaves=8,
 )
 USES = st.builds(
-    ToolUse,
+    ToolCall,
     id=st.text(max_size=8),
     name=st.text(max_size=8),
     arguments=st.none() | st.dictionaries(st.text(max_size=8), JSON, max_size=3),
     raw=st.text(max_size=8),
 )
-TURNS = st.builds(Answered, text=st.text(max_size=30), uses=st.lists(USES, max_size=3).map(tuple))
+TURNS = st.builds(AssistantMessage, text=st.text(max_size=30), uses=st.lists(USES, max_size=3).map(tuple))
 
 
 @settings(max_examples=examples(60))
 @given(turn=TURNS, said=st.text(max_size=30))
-def test_whatever_a_model_says_is_replayed(tmp_path_factory: pytest.TempPathFactory, turn: Answered, said: str) -> None:
+def test_whatever_a_model_says_is_replayed(tmp_path_factory: pytest.TempPathFactory, turn: AssistantMessage, said: str) -> None:
     path = tmp_path_factory.mktemp("recording") / "recording.jsonl"
-    request = Request((Said(said), turn, ToolAnswers((ToolAnswer("one", "find", said),)), Said("Go on.")))
-    response = Response(turn, Usage(requests=1), "tools" if turn.uses else "end")
+    request = Request((UserMessage(said), turn, ToolResults((ToolResult("one", "find", said),)), UserMessage("Go on.")))
+    response = Response(turn, Usage(requests=1), "tools" if turn.tool_calls else "end")
     assert record(path, [response], request) == [response]
     assert replay(path, request) == [response]
 
@@ -267,7 +267,7 @@ def test_arguments_as_deep_as_json_may_be_are_recorded(tmp_path: Path) -> None:
     deep: object = "x"
     for _ in range(127):
         deep = [deep]
-    wanted = use("find", id="one", what=deep)
+    wanted = tool_call("find", id="one", what=deep)
     said = record(path, [wanted], asking("a"))
     assert replay(path, asking("a")) == said
 
@@ -306,7 +306,7 @@ def test_a_damaged_recording_is_refused_with_its_place(tmp_path: Path, text: str
 def test_each_line_is_one_exchange_as_json(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
     usage = Usage(tokens_in=3, tokens_out=2, requests=1, cost=Cost(usd=0.5, price_id="p", price_date="2026-01-01"))
-    record(path, [Response(Answered("a\nb"), usage)], asking("x"))
+    record(path, [Response(AssistantMessage("a\nb"), usage)], asking("x"))
     header, known, exchange = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     assert header == {"retinue_recording": 1}
     assert known == {"model": "scripted:model", "max_output": 1_000, "usd_in": 2.0, "usd_out": 2.0}

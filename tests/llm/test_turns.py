@@ -7,22 +7,22 @@ from hypothesis import given, strategies as st
 
 from retinue.contract.json import dumps, loads
 from retinue.errors import ParseError
-from retinue.llm.port import Answered, Said, ToolAnswer, ToolAnswers, ToolUse, Turn
+from retinue.llm.port import AssistantMessage, UserMessage, ToolResult, ToolResults, ToolCall, Turn
 from retinue.llm.turns import turn_from_json, turn_to_json, turns_from_json, turns_to_json
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 uses = st.builds(
-    ToolUse,
+    ToolCall,
     id=texts,
     name=texts,
     arguments=st.none() | st.dictionaries(texts, st.integers() | texts | st.booleans(), max_size=3),
     raw=texts,
 )
-answers = st.builds(ToolAnswer, id=texts, name=texts, text=texts, failed=st.booleans())
+answers = st.builds(ToolResult, id=texts, name=texts, text=texts, failed=st.booleans())
 turns = st.one_of(
-    st.builds(Said, texts),
-    st.builds(Answered, texts, st.lists(uses, max_size=3).map(tuple)),
-    st.builds(ToolAnswers, st.lists(answers, max_size=3).map(tuple)),
+    st.builds(UserMessage, texts),
+    st.builds(AssistantMessage, texts, st.lists(uses, max_size=3).map(tuple)),
+    st.builds(ToolResults, st.lists(answers, max_size=3).map(tuple)),
 )
 
 
@@ -33,8 +33,8 @@ def test_what_is_written_is_read_back(conversation: list[Turn]) -> None:
 
 
 def test_absent_facts_are_left_out() -> None:
-    assert turn_to_json(Answered("yes")) == {"answered": "yes"}
-    assert turn_to_json(ToolAnswers((ToolAnswer("1", "read", "text"),))) == {
+    assert turn_to_json(AssistantMessage("yes")) == {"answered": "yes"}
+    assert turn_to_json(ToolResults((ToolResult("1", "read", "text"),))) == {
         "tool_answers": [{"id": "1", "name": "read", "text": "text"}]
     }
 
@@ -44,10 +44,10 @@ def test_the_native_form_rides_along_where_it_can_be_written() -> None:
         def to_json(self) -> dict[str, object]:
             return {"signed": "thought"}
 
-    assert turn_to_json(Answered("yes", native=Own()))["native"] == {"signed": "thought"}
-    assert "native" not in turn_to_json(Answered("yes", native=object()))
+    assert turn_to_json(AssistantMessage("yes", native=Own()))["native"] == {"signed": "thought"}
+    assert "native" not in turn_to_json(AssistantMessage("yes", native=object()))
     read = turn_from_json({"answered": "yes", "native": {"signed": "thought"}})
-    assert isinstance(read, Answered)
+    assert isinstance(read, AssistantMessage)
     assert read.native == {"signed": "thought"}
     assert turn_to_json(read)["native"] == {"signed": "thought"}
 

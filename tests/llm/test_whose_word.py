@@ -43,7 +43,7 @@ def test_a_task_may_name_nothing_else_and_is_told_what_there_is(word: str) -> No
 
 def test_the_user_may_name_anything() -> None:
     for word in ("local:/etc/passwd", "replay:/tmp/x", "openai:other", "claude-haiku-4-5"):
-        assert mine().choose(model=word, whose="user").name.endswith(word)
+        assert mine().choose(model=word, source="user").name.endswith(word)
 
 
 def test_what_the_user_allows_a_task_may_name() -> None:

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from retinue.contract.definition import Definition, Effect, Skill
-from retinue.orchestration.reader.parameters import Surroundings
+from retinue.orchestration.reader.parameters import ReaderEnvironment
 
 _TEXT: Final[dict[str, Any]] = {"type": "string", "maxLength": 10_000, "description": "The question in plain words."}
 _DATA: Final = r"\.(?:csv|tsv|json|jsonl|ndjson|parquet|log)(?:\.gz)?$"
@@ -347,5 +347,5 @@ def _exists(path: str) -> bool:
     return wanted in FILES or any(file.startswith(f"{wanted}/") for file in FILES)
 
 
-PROJECT: Final = Surroundings(today=date(2026, 3, 18), exists=_exists, find=_find)
+PROJECT: Final = ReaderEnvironment(today=date(2026, 3, 18), exists=_exists, find=_find)
 """A workspace of these files, on a Wednesday."""

@@ -17,7 +17,7 @@ from retinue.contract.result import Result
 from retinue.contract.task import Answer, Question, Task
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
-from retinue.engine.statistics import Facts
+from retinue.engine.statistics import JournalFacts
 from retinue.llm.models import Models
 from retinue.llm.scripted import ScriptedModel
 from retinue.orchestration.orchestrator import Orchestrator, workflows
@@ -56,7 +56,7 @@ def recorded(path: Path, *nodes: Delegation, agents: tuple[Any, ...], answer: st
     return asyncio.run(main())
 
 
-def read(path: Path) -> tuple[Facts, Statistics]:
+def read(path: Path) -> tuple[JournalFacts, Statistics]:
     with Journal(path) as journal:
         facts = journal.facts()
     return facts, statistics_of(facts, tiers=TIERS)

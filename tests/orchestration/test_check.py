@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.plan import Candidate, Delegation, Expected, Plan
 from retinue.contract.task import Question, Task
-from retinue.orchestration.check import Check, findings
+from retinue.orchestration.check import PlanChecker, findings
 from retinue.orchestration.order import Caller
 
 SQUARE = Skill(
@@ -158,7 +158,7 @@ def test_ten_thousand_nodes_are_checked_in_a_moment_and_their_findings_are_bound
 
 
 def test_a_request_is_known_again_however_it_is_named():
-    check = Check(ALL)
+    check = PlanChecker(ALL)
     first = check.caller(node("a", "maths", "square", parameters={"number": 2, "unit": "m"}), "a")
     again = check.caller(
         Task(id="t", agent="abacus", skill="square", parameters={"unit": "m", "number": 2}), "elsewhere"
@@ -170,13 +170,13 @@ def test_a_request_is_known_again_however_it_is_named():
 
 @pytest.mark.row("A25")
 def test_a_plan_that_asks_again_what_is_being_answered_is_a_circle_with_its_chain():
-    check = Check(ALL)
+    check = PlanChecker(ALL)
     above = (check.caller(node("top"), "top"), Caller(node="top/mid", agent="talker", skill="say", request="-"))
-    (finding,) = check.circles(Plan(nodes=(node("other", parameters={"number": 3}), node("again"))), above)
+    (finding,) = check.cycles(Plan(nodes=(node("other", parameters={"number": 3}), node("again"))), above)
     assert finding.rule == "plan/again"
     assert finding.path == "/nodes/1"
     assert "`maths.square` → `talker.say` → `maths.square`" in finding.message
-    assert check.circles(Plan(nodes=(node("again"),)), above[1:]) == []
+    assert check.cycles(Plan(nodes=(node("again"),)), above[1:]) == []
 
 
 @given(st.lists(st.tuples(st.sampled_from(["maths", "x", "talker", "odd"]), st.sampled_from([None, "square", "say"]))))

@@ -5,13 +5,13 @@ from hypothesis import given, strategies as st
 
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result
-from retinue.orchestration.citing import Evidence, Piece, evidence_of, held, with_summary
-from retinue.orchestration.synthesise import Ended
+from retinue.orchestration.citing import Evidence, EvidencePiece, collect_evidence, verify_summary, with_summary
+from retinue.orchestration.synthesise import FinishedRun
 
 EVIDENCE = Evidence(
     (
-        Piece("a.1", "reader", "Retries wait 1,200 ms and are tried 3 times by `retry_loop`.", "src/retry.py:12"),
-        Piece("b.1", "git", "The parser was last changed by Ada Lovelace.", "commit 37d30fa"),
+        EvidencePiece("a.1", "reader", "Retries wait 1,200 ms and are tried 3 times by `retry_loop`.", "src/retry.py:12"),
+        EvidencePiece("b.1", "git", "The parser was last changed by Ada Lovelace.", "commit 37d30fa"),
     )
 )
 
@@ -20,8 +20,8 @@ def judged(text: str, *cites: str) -> tuple[bool, str]:
     record = Result(
         task_id="t", agent="o", outcome="success", data={"model": "m", "claims": [{"text": text, "cites": list(cites)}]}
     )
-    summary = held(EVIDENCE, record)
-    return bool(summary.claims), summary.dropped[0][1] if summary.dropped else ""
+    summary = verify_summary(EVIDENCE, record)
+    return bool(summary.claims), summary.dropped_claims[0][1] if summary.dropped_claims else ""
 
 
 @pytest.mark.row("B25")
@@ -70,7 +70,7 @@ def test_what_agents_said_becomes_pieces_with_their_sources():
     )  # fmt: skip
     empty = Result(task_id="t", agent="x", outcome="error")
     plan = Plan(nodes=(Delegation(id="a", agent="reader"), Delegation(id="b", agent="x")))
-    evidence = evidence_of(Ended(task_id="t", plan=plan, results={"a": result, "b": empty}))
+    evidence = collect_evidence(FinishedRun(task_id="t", plan=plan, results={"a": result, "b": empty}))
     assert [(piece.id, piece.text, piece.source) for piece in evidence.pieces] == [
         ("a.1", "They wait.", "a.md:3"),
         ("a.2", "Title", "a.md:3"),
@@ -79,7 +79,7 @@ def test_what_agents_said_becomes_pieces_with_their_sources():
         ("a.5", "who: Ada; times: 3", "a.md:3"),
         ("a.6", "who: Bo", "a.md:3"),
     ]
-    assert evidence.digest == evidence_of(Ended(task_id="other", plan=plan, results={"a": result})).digest
+    assert evidence.digest == collect_evidence(FinishedRun(task_id="other", plan=plan, results={"a": result})).digest
 
 
 def test_much_evidence_is_cut_and_counted():
@@ -87,7 +87,7 @@ def test_much_evidence_is_cut_and_counted():
         task_id="t", agent="x", outcome="success", content="\n".join(f"Line {n} says it." for n in range(500))
     )
     plan = Plan(nodes=tuple(Delegation(id=f"n{number}", agent="x") for number in range(10)))
-    evidence = evidence_of(Ended(task_id="t", plan=plan, results={node.id: long for node in plan.nodes}))
+    evidence = collect_evidence(FinishedRun(task_id="t", plan=plan, results={node.id: long for node in plan.nodes}))
     assert len(evidence.pieces) == 240
     assert evidence.left_out > 0
 
@@ -102,8 +102,8 @@ def test_whatever_is_claimed_is_kept_or_dropped_with_a_reason(text: str, cites: 
 def test_a_record_that_says_nothing_leaves_the_answer_as_it_is():
     merged = Result(task_id="t", agent="o", outcome="success", data={"answer": []})
     canceled = Result(task_id="t", agent="o", outcome="canceled")
-    summary = held(EVIDENCE, canceled)
-    assert summary.refused == "it said nothing"
+    summary = verify_summary(EVIDENCE, canceled)
+    assert summary.refusal == "it said nothing"
     assert with_summary(merged, summary).data["answer"] == []
 
 
@@ -112,6 +112,6 @@ def test_markup_of_a_model_is_tamed():
         task_id="t", agent="o", outcome="success",
         data={"model": "m", "claims": [{"text": "Retries <script>alert(3)</script> ![x](http://e.example)", "cites": ["a.1"]}]},
     )  # fmt: skip
-    summary = held(EVIDENCE, record)
+    summary = verify_summary(EVIDENCE, record)
     assert summary.claims == ()
-    assert "http" in summary.dropped[0][1] or "does not stand" in summary.dropped[0][1]
+    assert "http" in summary.dropped_claims[0][1] or "does not stand" in summary.dropped_claims[0][1]

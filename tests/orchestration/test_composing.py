@@ -12,9 +12,9 @@ from retinue.agents.python import agent
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result, Usage, Warned
 from retinue.contract.task import Budget, Correction
-from retinue.orchestration.child import ascended
+from retinue.orchestration.child import as_node_result
 from retinue.orchestration.orchestrator import Orchestrator
-from retinue.orchestration.order import Caller, Order
+from retinue.orchestration.order import Caller, RunRequest
 from tests.orchestration.parts import Square, decisions, forbidden, node, orchestrated, passages, square
 
 
@@ -308,12 +308,12 @@ def test_an_ascended_result_keeps_what_was_said_before_it():
         task_id="t", agent="x", files_read=("a",), retries=1, warnings=(Warned(type="missing_data", message="m"),)
     )
     child = Result(task_id="c", agent="orchestrator", outcome="success", files_read=("b", "a"))
-    whole = ascended(node("n", "x", skill="s"), before, child)
+    whole = as_node_result(node("n", "x", skill="s"), before, child)
     assert (whole.task_id, whole.agent, whole.skill) == ("t", "x", "s")
     assert whole.files_read == ("a", "b")
     assert whole.retries == 1
     assert len(whole.warnings) == 1
-    assert ascended(node("n", "x"), None, child).agent == "x"
+    assert as_node_result(node("n", "x"), None, child).agent == "x"
 
 
 def test_an_order_knows_where_its_nodes_stand():
@@ -321,8 +321,8 @@ def test_an_order_knows_where_its_nodes_stand():
         Caller(node="n1", agent="a", skill="s", request="-"),
         Caller(node="n1/n2", agent="a", skill="s", request="-"),
     )
-    assert Order(plan=Plan(), above=above).place_of("x") == "n1/n2/x"
-    assert Order(plan=Plan()).place_of("x") == "x"
+    assert RunRequest(plan=Plan(), above=above).place_of("x") == "n1/n2/x"
+    assert RunRequest(plan=Plan()).place_of("x") == "x"
 
 
 # Waves

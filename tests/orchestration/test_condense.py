@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.contract.result import Artifact, Result, Warned
-from retinue.contract.tokens import counter
+from retinue.contract.tokens import get_counter
 from retinue.orchestration.condense import SUMMARY_CHARS, Savings, full_text, hand_on, summarise
 
 LONG = "Retries are bounded by the policy table, which says for each fault what happens. " * 20
@@ -54,10 +54,10 @@ def test_a_summary_is_never_longer_and_never_invents(text: str, limit: int):
 @pytest.mark.row("C20", "C30")
 def test_each_level_carries_less_and_both_sides_are_measured():
     levels = ("full", "summary", "metadata", "none")
-    handed = [hand_on(RESULT, level, counter("words")) for level in levels]
+    handed = [hand_on(RESULT, level, get_counter("words")) for level in levels]
     carried = [one.handed_on for one in handed]
     assert carried == sorted(carried, reverse=True)
-    assert {one.full for one in handed} == {counter("words").count(full_text(RESULT))}
+    assert {one.full for one in handed} == {get_counter("words").count(full_text(RESULT))}
     assert handed[3].inputs is None
     assert handed[1].inputs is not None
     assert handed[1].inputs["truncated"] is True
@@ -67,12 +67,12 @@ def test_each_level_carries_less_and_both_sides_are_measured():
 
 @pytest.mark.row("C9", "C30")
 def test_what_an_agent_thought_is_never_handed_on():
-    assert "I think" not in str(hand_on(RESULT, "full", counter("words")).inputs)
+    assert "I think" not in str(hand_on(RESULT, "full", get_counter("words")).inputs)
 
 
 def test_an_agent_s_own_summary_goes_before_its_text():
     result = Result(task_id="t", agent="x", outcome="success", data={"summary": "Short."}, content=LONG)
-    handed = hand_on(result, "summary", counter("words"))
+    handed = hand_on(result, "summary", get_counter("words"))
     assert handed.inputs is not None
     assert handed.inputs["summary"] == "Short."
 

@@ -12,7 +12,7 @@ from retinue.contract.plan import Binding, Candidate, Delegation
 from retinue.contract.result import Outcome, Result
 from retinue.contract.task import Question
 from retinue.errors import FaultCode
-from retinue.orchestration.escalate import MOST_MOVES, Accept, Ask, Elsewhere, GiveUp, Situation, decide
+from retinue.orchestration.escalate import MAX_MOVES, Accept, Ask, Reroute, GiveUp, Situation, decide
 
 CHOSEN = Candidate(agent="first", skill="read", score=2, share=0.4)
 OTHER = Candidate(agent="second", skill="read", score=1, share=0.3)
@@ -63,8 +63,8 @@ def situation(
         rounds=rounds,
         definition_of=definition_of or alone,
         request_to=lambda wanted, one: put_to(wanted, one) if callable_as(one) else None,
-        unreliable=unreliable,
-        asked=asked,
+        is_unreliable=unreliable,
+        question_ids=asked,
     )
 
 
@@ -80,7 +80,7 @@ def test_what_is_useful_is_accepted(outcome: Outcome):
 @pytest.mark.row("A14", "C29")
 def test_a_failure_goes_to_the_first_alternative_that_nothing_speaks_against():
     move = decide(node(CHOSEN, OTHER), failed(), situation())
-    assert isinstance(move, Elsewhere)
+    assert isinstance(move, Reroute)
     assert move.candidate == OTHER
     assert "`internal_error`" in move.reason
 
@@ -135,7 +135,7 @@ def test_whoever_follows_instructions_may_be_replaced_by_one_that_reads(facts: d
         return Definition(name=name, description="Reads.", skills=(skill(effects=()),), **facts)
 
     given = situation(definition_of=definition_of)
-    assert isinstance(decide(node(CHOSEN, OTHER), failed(), given), Elsewhere) is elsewhere
+    assert isinstance(decide(node(CHOSEN, OTHER), failed(), given), Reroute) is elsewhere
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_whoever_follows_instructions_may_be_replaced_by_one_that_reads(facts: d
 def test_another_skill_of_an_agent_that_is_down_is_no_alternative(code: FaultCode, elsewhere: bool):
     same = Candidate(agent="first", skill="list", score=1, share=0.3)
     assert (
-        isinstance(decide(node(same), failed(code), situation(definition_of=lambda _: LISTS)), Elsewhere) is elsewhere
+        isinstance(decide(node(same), failed(code), situation(definition_of=lambda _: LISTS)), Reroute) is elsewhere
     )
 
 
@@ -154,7 +154,7 @@ def test_who_found_nothing_is_followed_only_by_one_that_fits_about_as_well(share
     asked = node(OTHER)
     assert asked.chosen is not None
     other = OTHER.model_copy(update={"share": share * asked.chosen.share})
-    assert isinstance(decide(node(other), failed("missing_file"), situation()), Elsewhere) is elsewhere
+    assert isinstance(decide(node(other), failed("missing_file"), situation()), Reroute) is elsewhere
 
 
 def test_a_question_is_asked_a_few_times_and_then_no_more():
@@ -195,7 +195,7 @@ def lists(**facts: object) -> Situation:
 @pytest.mark.parametrize("code", ["internal_error", "output_invalid", "invalid_input", "timeout"])
 def test_a_skill_that_keeps_failing_leads_to_a_more_general_request_to_the_same_agent(code: FaultCode):
     move = decide(asked(), failed(code), lists())
-    assert isinstance(move, Elsewhere)
+    assert isinstance(move, Reroute)
     assert (move.request.agent, move.request.skill, move.request.instruction) == (
         "first",
         "list",
@@ -265,7 +265,7 @@ def test_a_request_that_nothing_limits_cannot_be_more_general():
 def test_a_skill_of_the_same_agent_is_asked_before_another_agent():
     same = Candidate(agent="first", skill="list", score=0.5, share=0.3)
     move = decide(node(OTHER, same), failed(), lists())
-    assert isinstance(move, Elsewhere)
+    assert isinstance(move, Reroute)
     assert move.candidate == same
 
 
@@ -296,10 +296,10 @@ def test_a_person_may_say_a_refused_parameter_otherwise_but_once():
 
 
 def test_a_node_is_put_to_a_few_others_and_then_no_more():
-    tried = (("first", "read"), *((f"other_{number}", "read") for number in range(MOST_MOVES)))
+    tried = (("first", "read"), *((f"other_{number}", "read") for number in range(MAX_MOVES)))
     move = decide(node(OTHER), failed(), situation(tried=tried))
     assert isinstance(move, GiveUp)
-    assert f"put to {MOST_MOVES} others already" in move.reason
+    assert f"put to {MAX_MOVES} others already" in move.reason
 
 
 def test_when_the_time_of_the_run_is_over_nobody_else_is_asked():
@@ -316,6 +316,6 @@ def test_words_that_the_next_one_has_no_use_for_are_named():
 
     facts = situation(definition_of=lambda name: LISTS.model_copy(update={"name": name}))
     move = decide(wanted, failed(), replace(facts, request_to=bare))
-    assert isinstance(move, Elsewhere)
+    assert isinstance(move, Reroute)
     assert move.left_out == ("since 1999",)
     assert "has no use for 'since 1999'" in move.reason

@@ -5,11 +5,11 @@ import pytest
 from retinue.contract.event import Decision
 from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Plan
 from retinue.contract.task import Question
-from retinue.orchestration.decisions import Decided
+from retinue.orchestration.decisions import RecordedDecision
 from retinue.orchestration.explain import explain
-from retinue.orchestration.present.blocks import Heading, Prose
-from retinue.orchestration.present.explained import all_blocks, explanation_blocks, how_bound
-from retinue.orchestration.present.markdown import as_markdown
+from retinue.orchestration.present.blocks import Heading, MarkdownBlock
+from retinue.orchestration.present.explained import answer_and_explanation, explanation_blocks, binding_origin
+from retinue.orchestration.present.markdown import blocks_to_markdown
 
 CHOSEN = Candidate(agent="a", skill="s", score=2, share=0.5, reason="shares commits")
 PLAN = Plan(
@@ -42,10 +42,10 @@ PLAN = Plan(
     dropped=(Dropped(clause="bake a cake", reason="Nobody bakes.", nearest=(CHOSEN,)),),
 )
 DECISIONS = (
-    Decided("n1", "choose", "because"),
-    Decided("", "drop", "because"),
-    Decided.of("n1/n2", Decision("open_circuit", "`a.s` is judged unreliable.", {"failures": 3})),
-    Decided("", "stop", "Enough."),
+    RecordedDecision("n1", "choose", "because"),
+    RecordedDecision("", "drop", "because"),
+    RecordedDecision.of("n1/n2", Decision("open_circuit", "`a.s` is judged unreliable.", {"failures": 3})),
+    RecordedDecision("", "stop", "Enough."),
 )
 
 
@@ -82,7 +82,7 @@ def test_each_clause_says_who_was_considered_and_where_each_value_comes_from() -
 
 @pytest.mark.row("P15")
 def test_an_explanation_reads_as_markdown() -> None:
-    text = as_markdown(explanation_blocks(explain(PLAN, DECISIONS)))
+    text = blocks_to_markdown(explanation_blocks(explain(PLAN, DECISIONS)))
     assert text.startswith("## Why n1: list 5 commits\n\nPut to `a.s`.\n\n| considered | fit | because |")
     assert '| question | "list 5 commits" | all of it |' in text
     assert "| limit | 5 | said: '5' |" in text
@@ -98,7 +98,7 @@ def test_an_explanation_reads_as_markdown() -> None:
 def test_a_confidence_is_told_with_its_label_and_left_out_when_nobody_computed_one() -> None:
     explanation = explain(Plan(), confidence=0.625)
     assert explanation["confidence"] == {"value": 0.625, "label": "medium"}
-    assert "Medium: 0.62, by what the agents say" in as_markdown(explanation_blocks(explanation))
+    assert "Medium: 0.62, by what the agents say" in blocks_to_markdown(explanation_blocks(explanation))
     assert "confidence" not in explain(Plan())
 
 
@@ -110,17 +110,17 @@ def test_an_empty_plan_has_nothing_to_explain() -> None:
 def test_hostile_words_stay_words() -> None:
     evil = "<b>|\x1b[2J\u202e `x` [y](javascript:z)"
     node = Delegation(id="n1", agent="a", instruction=evil, parameters={"x": evil})
-    text = as_markdown(explanation_blocks(explain(Plan(nodes=(node,)), [Decided("n1", "stop", evil)])))
+    text = blocks_to_markdown(explanation_blocks(explain(Plan(nodes=(node,)), [RecordedDecision("n1", "stop", evil)])))
     assert not {"\x1b", "\u202e"}.intersection(text)
     assert "<b>" not in text.replace("\\<b>", "")
 
 
 def test_the_explanation_stands_below_the_answer() -> None:
     data = {"answer": [{"title": "t", "text": "Yes."}], "explanation": explain(PLAN)}
-    first, *rest = all_blocks(data)
-    assert first == Prose("Yes.")
+    first, *rest = answer_and_explanation(data)
+    assert first == MarkdownBlock("Yes.")
     assert Heading("Why n1: list 5 commits") in rest
-    assert all_blocks({"answer": []}) == all_blocks("no data") == all_blocks({"explanation": 3}) == ()
+    assert answer_and_explanation({"answer": []}) == answer_and_explanation("no data") == answer_and_explanation({"explanation": 3}) == ()
 
 
 @pytest.mark.parametrize(
@@ -128,4 +128,4 @@ def test_the_explanation_stands_below_the_answer() -> None:
     [("said", "since 2019", "said: 'since 2019'"), ("delegation", "", "handed on"), ("whatever", "", "whatever")],
 )
 def test_where_a_value_comes_from_is_said_in_words(how: str, words: str, told: str) -> None:
-    assert how_bound(how, words, clause="all") == told
+    assert binding_origin(how, words, clause="all") == told

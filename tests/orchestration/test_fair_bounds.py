@@ -15,7 +15,7 @@ from retinue.engine.base import Outside
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.llm.converse import converse
-from retinue.llm.port import Request, Said
+from retinue.llm.port import Request, UserMessage
 from retinue.llm.scripted import ScriptedModel
 from retinue.orchestration.orchestrator import Orchestrator, workflows
 from retinue.orchestration.planning import Planning, with_planning
@@ -176,7 +176,7 @@ def _spender(model: ScriptedModel, *, then: Any = None) -> Any:
     @agent(description="Asks a model, and then hangs or fails.", thinks="must")
     async def spender(run: RunContext) -> str:
         """Spend."""
-        await converse(model, Request((Said("Go."),)), purse=run.purse)
+        await converse(model, Request((UserMessage("Go."),)), budget_tracker=run.budget_tracker)
         await then()
         return "never"
 

@@ -15,9 +15,9 @@ from retinue.contract.plan import Delegation, Expected, Plan
 from retinue.contract.result import Artifact, Result
 from retinue.contract.task import Task
 from retinue.errors import OutputInvalid
-from retinue.orchestration.expected import Above, overlapping, verified
+from retinue.orchestration.expected import Ancestry, overlap_findings, verify_files
 from retinue.orchestration.orchestrator import Orchestrator
-from retinue.orchestration.written import Written, measured, without
+from retinue.orchestration.written import ArtifactTracker, file_hashes, without_file
 from retinue.tools.workspace import Workspace
 from tests.orchestration.parts import Square, node, orchestrated, square
 
@@ -131,17 +131,17 @@ def test_what_the_boundary_refused_for_its_missing_file_is_called_that(tmp_path:
     (finding,) = [{"rule": "claim/file", "message": "Success is claimed, but 'a.md' was not written: not there."}]
     error = OutputInvalid("No.", detail={"findings": [finding]})
     refused = Result(task_id="t", agent="x", outcome="failed", fault=Fault.from_error(error))
-    blamed = verified(refused, expects("a.md"), Workspace(tmp_path))
+    blamed = verify_files(refused, expects("a.md"), Workspace(tmp_path))
     assert blamed.fault is not None
     assert (blamed.fault.code, blamed.fault.path, blamed.fault.detail["missing"]) == ("missing_file", "a.md", ["a.md"])
-    assert verified(refused, expects("b.md"), Workspace(tmp_path)) == refused
+    assert verify_files(refused, expects("b.md"), Workspace(tmp_path)) == refused
     other = refused.model_copy(update={"fault": None})
-    assert verified(other, expects("a.md"), Workspace(tmp_path)) == other
+    assert verify_files(other, expects("a.md"), Workspace(tmp_path)) == other
 
 
 def test_without_a_workspace_no_file_can_be_there():
     result = Result(task_id="t", agent="x", outcome="success", data=1)
-    failed = verified(result, expects("a.md"), None)
+    failed = verify_files(result, expects("a.md"), None)
     assert (failed.outcome, failed.fault and failed.fault.code) == ("error", "missing_file")
     assert failed.data == 1
 
@@ -251,11 +251,11 @@ def test_an_expected_file_that_is_gone_by_the_end_fails_its_branch(tmp_path: Pat
 
 
 def test_the_loser_of_a_file_that_is_gone_but_was_not_expected_is_partial():
-    written = Written(Plan(nodes=(node("a"),)))
+    written = ArtifactTracker(Plan(nodes=(node("a"),)))
     result = Result(task_id="t", agent="x", outcome="success", artifacts=(Artifact(path="r.md", sha256="0"),))
     assert written.note(node("a"), result) == []
-    (lost,) = written.settle(measured(None, written.paths))
-    left = without(node("a"), result, lost)
+    (lost,) = written.find_lost(file_hashes(None, written.paths))
+    left = without_file(node("a"), result, lost)
     assert (left.outcome, left.fault) == ("partial", None)
     assert "is gone" in left.warnings[0].message
 
@@ -310,6 +310,6 @@ def test_a_plan_has_no_overlap_just_when_all_writers_of_a_file_stand_in_one_line
         for first, path in files
         for second, other in files
     )
-    assert bool(overlapping(Plan(nodes=nodes))) is clash
-    tells = Above(nodes)
+    assert bool(overlap_findings(Plan(nodes=nodes))) is clash
+    tells = Ancestry(nodes)
     assert all(tells(one.id, other.id) is (one.id in upper(other.id)) for one in nodes for other in nodes)

@@ -23,7 +23,7 @@ import pytest
 
 from retinue.catalogue import agents
 from retinue.contract.plan import Delegation, Plan
-from retinue.orchestration.reader.parameters import Surroundings
+from retinue.orchestration.reader.parameters import ReaderEnvironment
 from retinue.orchestration.reader.planner import Planner
 
 ALL: Final = json.loads((Path(__file__).parent / "data" / "fresh_goals.json").read_text(encoding="utf-8"))
@@ -38,7 +38,7 @@ def planner() -> Planner:
 
 
 @cache
-def around(repository: str) -> Surroundings:
+def around(repository: str) -> ReaderEnvironment:
     files: list[str] = ALL["files"][repository]
 
     def exists(path: str) -> bool:
@@ -49,7 +49,7 @@ def around(repository: str) -> Surroundings:
         wanted = name.lower().removeprefix("./")
         return [file for file in files if f"/{file.lower()}".endswith(f"/{wanted}")]
 
-    return Surroundings(today=TODAY, exists=exists, find=find)
+    return ReaderEnvironment(today=TODAY, exists=exists, find=find)
 
 
 def is_the_plan(wanted: list[dict[str, Any]], nodes: Sequence[Delegation]) -> bool:
@@ -80,7 +80,7 @@ def is_exact(goal: dict[str, Any], plan: Plan) -> bool:
 @pytest.mark.parametrize("half", FLOORS)
 def test_fresh_goals_are_planned_as_often_as_was_measured(half: str):
     goals = [goal for goal in ALL["goals"] if goal["half"] == half]
-    exact = sum(is_exact(goal, planner().plan(goal["goal"], around=around(goal["repo"]))) for goal in goals)
+    exact = sum(is_exact(goal, planner().plan(goal["goal"], environment=around(goal["repo"]))) for goal in goals)
     assert len(goals) == SIZES[half]
     assert exact >= FLOORS[half], f"{exact} of {len(goals)} plans are exact"
 

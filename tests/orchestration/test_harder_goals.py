@@ -38,7 +38,7 @@ def n(who: str, *needs: int, **says: Any) -> Node:
 
 
 def plan(goal: str) -> Plan:
-    return PLANNER.plan(goal, around=PROJECT)
+    return PLANNER.plan(goal, environment=PROJECT)
 
 
 def check(goal: str, wanted: list[Node], dropped: tuple[str, ...] = ()) -> None:

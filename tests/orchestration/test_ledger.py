@@ -4,7 +4,7 @@ import pytest
 
 from retinue.contract.result import Cost, Result, Usage
 from retinue.contract.task import Budget
-from retinue.orchestration.account import Ledger, total_usage
+from retinue.orchestration.account import RunUsage, total_usage
 
 
 def spent(**usage: object) -> Result:
@@ -15,11 +15,11 @@ def spent(**usage: object) -> Result:
     ("budget", "bound"), [(Budget(nodes=1), "nodes"), (Budget(tokens=10), "tokens"), (Budget(cost_usd=0.5), "cost_usd")]
 )
 def test_each_bound_is_refused_by_its_name(budget: Budget, bound: str):
-    ledger = Ledger(budget)
-    assert ledger.objection() is None
+    ledger = RunUsage(budget)
+    assert ledger.limit_fault() is None
     ledger.nodes += 1
     ledger.charge(spent(tokens_in=5, tokens_out=5, cost=Cost(usd=0.5, price_id="p", price_date="2026-01-01")).usage)
-    fault = ledger.objection()
+    fault = ledger.limit_fault()
     assert fault is not None
     assert fault.code == "budget_exceeded"
     assert fault.detail["bound"] == bound
@@ -27,20 +27,20 @@ def test_each_bound_is_refused_by_its_name(budget: Budget, bound: str):
 
 
 def test_what_nobody_measured_costs_nothing():
-    ledger = Ledger(Budget(tokens=1))
+    ledger = RunUsage(Budget(tokens=1))
     ledger.charge(None)
-    assert ledger.objection() is None
+    assert ledger.limit_fault() is None
 
 
 def test_what_is_left_is_never_below_nothing():
-    ledger = Ledger(Budget(tokens=10, cost_usd=1.0, timeout_s=5))
+    ledger = RunUsage(Budget(tokens=10, cost_usd=1.0, timeout_s=5))
     ledger.charge(spent(tokens_in=30).usage)
-    assert ledger.left().tokens == 0
-    assert ledger.left().cost_usd == 1.0
+    assert ledger.remaining().tokens == 0
+    assert ledger.remaining().cost_usd == 1.0
 
 
 def test_a_grant_is_a_fair_part_and_comes_back_where_it_was_not_used():
-    ledger = Ledger(Budget(nodes=11), nodes=1)
+    ledger = RunUsage(Budget(nodes=11), nodes=1)
     granted = ledger.grant(sharers=2)
     assert granted is not None
     assert granted.nodes == 5
@@ -50,7 +50,7 @@ def test_a_grant_is_a_fair_part_and_comes_back_where_it_was_not_used():
 
 
 def test_there_is_no_grant_when_nothing_is_left():
-    assert Ledger(Budget(nodes=1), nodes=1).grant(sharers=1) is None
+    assert RunUsage(Budget(nodes=1), nodes=1).grant(sharers=1) is None
 
 
 def test_usage_is_summed_where_it_was_measured():
@@ -68,22 +68,22 @@ def test_usage_is_summed_where_it_was_measured():
 
 def test_what_is_known_of_a_cost_is_charged_also_where_the_whole_has_no_price():
     priced = Usage(tokens_in=1, model="a", cost=Cost(usd=0.5, price_id="p", price_date="2026-01-01"))
-    usage = Usage.together((priced, Usage(tokens_in=2, model="b")))
+    usage = Usage.total((priced, Usage(tokens_in=2, model="b")))
     assert usage is not None
     assert usage.cost is None
-    ledger = Ledger(Budget(cost_usd=0.5))
+    ledger = RunUsage(Budget(cost_usd=0.5))
     ledger.charge(usage)
     assert (ledger.tokens, ledger.cost_usd) == (3, 0.5)
-    assert ledger.objection() is not None
+    assert ledger.limit_fault() is not None
 
 
 def test_a_sum_of_tokens_counts_against_the_budget_and_in_the_total():
     whole, parts = spent(tokens_total=40), spent(tokens_in=5, tokens_out=5)
-    ledger = Ledger(Budget(tokens=50))
+    ledger = RunUsage(Budget(tokens=50))
     ledger.charge(whole.usage)
-    assert ledger.objection() is None
+    assert ledger.limit_fault() is None
     ledger.charge(parts.usage)
-    assert ledger.objection() is not None
+    assert ledger.limit_fault() is not None
     total = total_usage([whole, parts])
     assert total is not None
     assert (total.tokens_in, total.tokens_out, total.tokens_total, total.tokens) == (5, 5, 50, 50)

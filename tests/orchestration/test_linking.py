@@ -45,7 +45,7 @@ CLEANER = Definition(
 
 
 def test_whoever_may_change_things_is_asked_to():
-    (node,) = Planner([*EVERYBODY, CLEANER]).plan("delete all branches", around=PROJECT).nodes
+    (node,) = Planner([*EVERYBODY, CLEANER]).plan("delete all branches", environment=PROJECT).nodes
     assert (node.agent, node.skill) == ("cleaner", "clean_up")
 
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from retinue.contract.definition import Definition, Skill, ThinkingBounds, Thinks, Tier
+from retinue.contract.definition import Definition, Skill, ThinkingBounds, ModelUse, Tier
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Cost, Result, Usage
 from retinue.errors import UnknownName
-from retinue.llm.estimate import Past, PriceOf, Range
-from retinue.orchestration.options import Menu, Surroundings, Thresholds, actuals, chosen, menu_of
+from retinue.llm.estimate import PastCall, PriceOf, Range
+from retinue.orchestration.options import Menu, ModelCatalogue, Thresholds, actuals, with_option, menu_of
 from retinue.orchestration.planning import Planning, with_planning
 
 TIERS: dict[Tier, str] = {"small": "m:small", "medium": "m:medium", "large": "m:large"}
@@ -22,7 +22,7 @@ ANSWER = {
 }
 
 
-def agent(name: str, thinks: Thinks = "must", within: ThinkingBounds | None = None, **facts: object) -> Definition:
+def agent(name: str, thinks: ModelUse = "must", within: ThinkingBounds | None = None, **facts: object) -> Definition:
     takes = {"type": "object"}
     skill = Skill(
         name="work",
@@ -44,9 +44,9 @@ def price_of(model: str) -> PriceOf | None:
     return price if model in USD else None
 
 
-def around(models: dict[Tier, str] | None = None, past: Sequence[Past] = ()) -> Surroundings:
+def around(models: dict[Tier, str] | None = None, past: Sequence[PastCall] = ()) -> ModelCatalogue:
     tiers = models or TIERS
-    return Surroundings(
+    return ModelCatalogue(
         model_of=lambda word: {**tiers}.get(word, word),  # type: ignore[arg-type, call-overload]
         price_of=price_of,
         past_of=lambda _agent, _skill: past,
@@ -54,7 +54,7 @@ def around(models: dict[Tier, str] | None = None, past: Sequence[Past] = ()) -> 
     )
 
 
-def menu(*nodes: Delegation, known: Surroundings | None = None, routine: Thresholds | None = None) -> Menu:
+def menu(*nodes: Delegation, known: ModelCatalogue | None = None, routine: Thresholds | None = None) -> Menu:
     people = {name: agent(name) for name in ("writer", "system_architect")}
     people |= {"counter": agent("counter", "never", instructions=None), "clerk": CLERK, "assessor": ASSESSOR}
     plan = Plan(goal="do it", nodes=nodes)
@@ -75,7 +75,7 @@ ASSESSOR = agent("assessor", "by_others", instructions=None, tools=None, compose
 def test_whose_own_code_asks_a_model_is_in_the_menu_with_what_its_code_keeps_to() -> None:
     asked = node("n1", "clerk")
     small, large = menu(asked).options
-    assert [dict(one.wanted) for one in (small, large)] == [{"n1": "small"}, {"n1": "large"}]
+    assert [dict(one.model_by_node) for one in (small, large)] == [{"n1": "small"}, {"n1": "large"}]
     assert [one.models for one in (small, large)] == [("m:small",), ("m:large",)]
     assert (small.estimate.tokens_in, small.estimate.tokens_out) == (Range(0, 2 * 1_002 + 500), Range(0, 1_000))
     assert small.estimate.usd is not None
@@ -92,7 +92,7 @@ def test_what_own_code_asks_without_a_bound_is_not_made_up_until_enough_calls_ar
     assert found.recommended.estimate.tokens is None
     assert found.recommended.estimate.usd is None
     assert (found.routine, found.why) == (False, "What it takes is not known.")
-    past = [Past("m:small", tokens_in=900, tokens_out=100, seconds=1.0)] * 5
+    past = [PastCall("m:small", tokens_in=900, tokens_out=100, seconds=1.0)] * 5
     known = menu_of(plan, {"clerk": clerk}, around(past=past))
     assert known.recommended.estimate.tokens == Range(1_000, 1_000)
     assert known.routine
@@ -101,7 +101,7 @@ def test_what_own_code_asks_without_a_bound_is_not_made_up_until_enough_calls_ar
 @pytest.mark.row("A17", "A18")
 def test_who_has_others_think_goes_by_their_rules_or_has_all_of_them_done_in_one_size() -> None:
     small, rules, large = menu(node("n1", "assessor")).options
-    assert [(dict(one.wanted), one.models) for one in (small, rules, large)] == [
+    assert [(dict(one.model_by_node), one.models) for one in (small, rules, large)] == [
         ({"n1": "small"}, ("m:small",)),
         ({}, ()),
         ({"n1": "large"}, ("m:large",)),
@@ -111,9 +111,9 @@ def test_who_has_others_think_goes_by_their_rules_or_has_all_of_them_done_in_one
     assert all(one.estimate.tokens is None for one in (small, rules, large))
     found = menu(node("n1", "assessor"))
     assert (found.routine, found.why) == (False, "`assessor` has other agents do the work.")
-    assert chosen(Plan(nodes=(node("n1", "assessor"),)), rules, by="routine").nodes[0].model is None
+    assert with_option(Plan(nodes=(node("n1", "assessor"),)), rules, by="routine").nodes[0].model is None
     told = node("n1", "assessor").model_copy(update={"model": "medium"})
-    assert menu(told).recommended.wanted == {"n1": "medium"}
+    assert menu(told).recommended.model_by_node == {"n1": "medium"}
 
 
 @pytest.mark.row("A17", "A16")
@@ -124,7 +124,7 @@ def test_a_plan_can_be_done_with_small_models_by_the_rules_or_with_large_ones() 
         ("B", "models by the rules", True),
         ("C", "the largest models", False),
     ]
-    assert [dict(each.wanted) for each in found.options] == [
+    assert [dict(each.model_by_node) for each in found.options] == [
         {"n1": "small", "n2": "small"},
         {"n1": "small", "n2": "large"},
         {"n1": "large", "n2": "large"},
@@ -154,12 +154,12 @@ def test_ways_that_come_to_the_same_are_one() -> None:
     (one, two) = menu(node("n1")).options
     assert (one.title, one.recommended, two.title) == ("the smallest models", True, "the largest models")
     (only,) = menu(node("n1"), known=around(models=dict.fromkeys(TIERS, "m:small"))).options
-    assert (only.letter, only.recommended, only.wanted) == ("A", True, {"n1": "small"})  # what the rules say
+    assert (only.letter, only.recommended, only.model_by_node) == ("A", True, {"n1": "small"})  # what the rules say
 
 
 def test_what_a_delegation_or_an_agent_asks_for_is_recommended() -> None:
     asked = node("n1").model_copy(update={"model": "medium"})
-    assert menu(asked).recommended.wanted == {"n1": "medium"}
+    assert menu(asked).recommended.model_by_node == {"n1": "medium"}
 
 
 @pytest.mark.row("A18")
@@ -172,7 +172,7 @@ def test_a_small_reading_delegation_is_routine() -> None:
 def test_a_plan_without_a_model_has_one_way_and_is_routine() -> None:
     found = menu(node("n1", "counter"), node("n2", "counter"))
     (only,) = found.options
-    assert (only.title, only.recommended, only.wanted) == ("no model is asked", True, {})
+    assert (only.title, only.recommended, only.model_by_node) == ("no model is asked", True, {})
     assert only.reasons == ("No agent of this plan asks a model.", "So it costs nothing but time.")
     assert (found.routine, found.why) == (True, "No model is asked.")
 
@@ -221,7 +221,7 @@ def test_an_unknown_letter_lists_those_there_are() -> None:
 @pytest.mark.row("A17", "C19")
 def test_what_it_took_stands_beside_what_was_expected() -> None:
     plan = Plan(goal="do it", nodes=(node("n1"), node("n2", "counter")))
-    done = chosen(plan, menu(*plan.nodes).pick("B"), by="flag")
+    done = with_option(plan, menu(*plan.nodes).pick("B"), by="flag")
     assert [each.model for each in done.nodes] == ["large", None]
     again = Plan.model_validate_json(done.to_json_text())
     cost = Cost(usd=0.001, price_id="p", price_date="2026-01-01")

@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from retinue.contract.fault import Fault
 from retinue.contract.plan import Binding, Delegation
-from retinue.orchestration.escalate import Broader, broader, parameter_at_fault
+from retinue.orchestration.escalate import BroaderRequest, broaden, parameter_at_fault
 
 
 def asked(words: str, **read: str) -> Delegation:
@@ -24,13 +24,13 @@ def asked(words: str, **read: str) -> Delegation:
     ],
 )
 def test_what_was_read_out_of_the_words_goes_with_what_led_to_it(words: str, read: dict[str, str], left: str):
-    assert broader(asked(words, **read), None) == Broader(left, tuple(read.values()))
+    assert broaden(asked(words, **read), None) == BroaderRequest(left, tuple(read.values()))
 
 
 def test_only_what_the_fault_points_at_goes_when_it_points_at_something():
     fault = Fault(code="invalid_input", message="No.", path="/parameters/since")
-    found = broader(asked("show 5 commits since 2019", limit="5", since="2019"), fault)
-    assert found == Broader("show 5 commits", ("2019",))
+    found = broaden(asked("show 5 commits since 2019", limit="5", since="2019"), fault)
+    assert found == BroaderRequest("show 5 commits", ("2019",))
 
 
 @pytest.mark.parametrize(
@@ -44,13 +44,13 @@ def test_only_what_the_fault_points_at_goes_when_it_points_at_something():
     ],
 )
 def test_nothing_is_more_general_than_what_nothing_limits_or_what_would_be_empty(words: str, read: dict[str, str]):
-    assert broader(asked(words, **read), None) is None
+    assert broaden(asked(words, **read), None) is None
 
 
 def test_what_was_not_said_limits_nothing():
     node = asked("show the last commits")
     node = node.model_copy(update={"bindings": (Binding(parameter="limit", value=5, how="default", words="last"),)})
-    assert broader(node, None) is None
+    assert broaden(node, None) is None
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_the_parameter_at_fault_is_the_one_the_fault_points_at(path: str, named:
 
 @given(st.text(max_size=60), st.text(max_size=10), st.text(max_size=10))
 def test_more_general_words_are_never_more_words(words: str, first: str, second: str):
-    found = broader(asked(words, first=first, second=second), None)
+    found = broaden(asked(words, first=first, second=second), None)
     if found is not None:
         assert len(found.words.split()) <= len(words.split()) + 2
         assert len(found.words.split()) > 1
@@ -80,4 +80,4 @@ def test_more_general_words_are_never_more_words(words: str, first: str, second:
 
 def test_a_table_that_is_named_stays_named():
     node = asked("hits per teapot in access.log by hour", files="access.log", unit="hour")
-    assert broader(node, None) == Broader("hits per teapot in access.log", ("hour",))
+    assert broaden(node, None) == BroaderRequest("hits per teapot in access.log", ("hour",))

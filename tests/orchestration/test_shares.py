@@ -4,18 +4,18 @@ from typing import Any
 
 import pytest
 
-from retinue.agents.boundary.policy import POLICY, Again, Stop
+from retinue.agents.boundary.policy import POLICY, Retry, Stop
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.fault import Fault
 from retinue.contract.plan import Delegation, Dropped, Expected, Plan
 from retinue.contract.result import Artifact, Result
 from retinue.contract.task import Limits
 from retinue.errors import MissingFile, NetworkError, Unavailable
-from retinue.orchestration.allotment import allotments_of, allotted, usual
+from retinue.orchestration.allotment import allocations_of, allocate_models, default_allocator
 from retinue.orchestration.condense import Savings
 from retinue.orchestration.presets import POLICIES, RESEARCH, WORKER
-from retinue.orchestration.shares import USUAL, shared
-from retinue.orchestration.targets import against_targets
+from retinue.orchestration.shares import DEFAULT_SHARES, allocate_tokens
+from retinue.orchestration.targets import compare_to_targets
 
 
 def definition(name: str, **facts: Any) -> Definition:
@@ -41,19 +41,19 @@ def node(name: str, agent: str = "worker", **facts: Any) -> Delegation:
 @pytest.mark.row("H26")
 def test_of_a_hundred_thousand_tokens_each_gets_what_the_practice_gives():
     plan = Plan(nodes=(node("s", "supervisor"), *(node(f"w{number}") for number in range(4)), node("c", "counter")))
-    bounds = [one.limits.tokens for one in shared(plan, 100_000, DEFINITIONS).nodes]
+    bounds = [one.limits.tokens for one in allocate_tokens(plan, 100_000, DEFINITIONS).nodes]
     assert bounds == [20_000, 10_000, 10_000, 10_000, 10_000, None]
-    assert USUAL.of_orchestrator(100_000) == 30_000
+    assert DEFAULT_SHARES.of_orchestrator(100_000) == 30_000
 
 
 @pytest.mark.row("H26", "A17")
 def test_whose_own_code_asks_a_model_has_a_share_too_and_who_has_others_think_has_a_supervisors():
     plan = Plan(nodes=(node("s", "assessor"), node("w"), node("k", "clerk"), node("c", "counter")))
-    assert [one.limits.tokens for one in shared(plan, 100_000, DEFINITIONS).nodes] == [20_000, 20_000, 20_000, None]
+    assert [one.limits.tokens for one in allocate_tokens(plan, 100_000, DEFINITIONS).nodes] == [20_000, 20_000, 20_000, None]
     own = Skill(name="options", description="Weighs.", input_schema={"type": "object"}, thinks="must")
     both = DEFINITIONS["assessor"].model_copy(update={"skills": (*DEFINITIONS["assessor"].skills, own)})
     plan = Plan(nodes=(node("o", "assessor", skill="options"), node("x", "assessor", skill="gone"), node("w")))
-    shares = [one.limits.tokens for one in shared(plan, 100_000, {**DEFINITIONS, "assessor": both}).nodes]
+    shares = [one.limits.tokens for one in allocate_tokens(plan, 100_000, {**DEFINITIONS, "assessor": both}).nodes]
     assert shares == [30_000, None, 30_000]  # it thinks itself; one that is not there thinks nothing
 
 
@@ -61,20 +61,20 @@ def test_whose_own_code_asks_a_model_has_a_share_too_and_who_has_others_think_ha
 @pytest.mark.parametrize(("mode", "more"), [("standard", 0), ("think", 1_000), ("think_hard", 2_000), ("ultrathink", 4_000)])  # fmt: skip
 def test_a_thinking_mode_adds_to_a_share(mode: Any, more: int):
     plan = Plan(nodes=(node("a", thinking=mode), node("b")))
-    assert [one.limits.tokens for one in shared(plan, 20_000, DEFINITIONS).nodes] == [6_000 + more, 6_000]
+    assert [one.limits.tokens for one in allocate_tokens(plan, 20_000, DEFINITIONS).nodes] == [6_000 + more, 6_000]
 
 
 def test_a_single_delegation_has_the_whole_budget():
     plan = Plan(nodes=(node("a"),))
-    assert shared(plan, 10_000, DEFINITIONS) is plan
+    assert allocate_tokens(plan, 10_000, DEFINITIONS) is plan
 
 
 def test_what_a_plan_says_is_kept_and_without_a_budget_nothing_is_bounded():
     plan = Plan(nodes=(node("a", limits=Limits(tokens=7)), node("b")))
-    assert [one.limits.tokens for one in shared(plan, 10_000, DEFINITIONS).nodes] == [7, 3_000]
-    assert shared(plan, None, DEFINITIONS) is plan
+    assert [one.limits.tokens for one in allocate_tokens(plan, 10_000, DEFINITIONS).nodes] == [7, 3_000]
+    assert allocate_tokens(plan, None, DEFINITIONS) is plan
     deterministic = Plan(nodes=(node("c", "counter"),))
-    assert shared(deterministic, 10_000, DEFINITIONS) is deterministic
+    assert allocate_tokens(deterministic, 10_000, DEFINITIONS) is deterministic
 
 
 # Policies
@@ -84,7 +84,7 @@ def test_what_a_plan_says_is_kept_and_without_a_budget_nothing_is_bounded():
 def test_a_worker_has_two_attempts_two_seconds_apart_and_five_minutes():
     fault = Fault.from_error(Unavailable("down", hint="wait"))
     assert WORKER.timeout_s == 300
-    assert WORKER.next_move(fault, retries=0) == Again(2.0)
+    assert WORKER.next_move(fault, retries=0) == Retry(2.0)
     assert isinstance(WORKER.next_move(fault, retries=1), Stop)
 
 
@@ -92,7 +92,7 @@ def test_a_worker_has_two_attempts_two_seconds_apart_and_five_minutes():
 def test_research_tries_the_network_three_times_a_file_twice_and_a_search_once():
     def waits(error: Exception) -> list[float]:
         found: list[float] = []
-        while isinstance(move := RESEARCH.next_move(Fault.from_error(error), retries=len(found)), Again):
+        while isinstance(move := RESEARCH.next_move(Fault.from_error(error), retries=len(found)), Retry):
             found.append(move.wait_s)
         return found
 
@@ -123,7 +123,7 @@ def test_figures_are_measured_and_compared_and_what_was_not_done_has_none():
         "b": Result(task_id="t", agent="x", outcome="success", duration_ns=400),
     }
     savings = Savings("words", full=1_000, handed_on=50, edges=2)
-    said = against_targets(plan, results, savings=savings, duration_ns=700)
+    said = compare_to_targets(plan, results, savings=savings, duration_ns=700)
     assert {name: (figure["measured"], figure["verdict"]) for name, figure in said.items()} == {
         "delegation": (0.6667, "below"),
         "files": (0.5, "critical"),
@@ -131,9 +131,9 @@ def test_figures_are_measured_and_compared_and_what_was_not_done_has_none():
         "speed_up": (0.3, "below"),
     }
     alone = Plan(nodes=(node("b"),))
-    few = against_targets(alone, {"b": results["b"]}, savings=Savings("words"), duration_ns=None)
+    few = compare_to_targets(alone, {"b": results["b"]}, savings=Savings("words"), duration_ns=None)
     assert list(few) == ["delegation"]
-    assert against_targets(Plan(), {}, savings=Savings("words"), duration_ns=5) == {}
+    assert compare_to_targets(Plan(), {}, savings=Savings("words"), duration_ns=5) == {}
 
 
 # Models
@@ -142,14 +142,14 @@ def test_figures_are_measured_and_compared_and_what_was_not_done_has_none():
 @pytest.mark.row("A16", "A31")
 def test_every_agent_that_thinks_gets_a_model_with_the_score_shown():
     plan = Plan(nodes=(node("a", instruction="say hello"), node("b", instruction="debug and refactor it, then finally look"), node("c", "counter"), node("d", model="local:mine")))  # fmt: skip
-    given = allotted(plan, DEFINITIONS, usual(None))
+    given = allocate_models(plan, DEFINITIONS, default_allocator(None))
     assert [one.model for one in given.nodes] == ["small", "large", None, "local:mine"]
-    notes = allotments_of(given)
+    notes = allocations_of(given)
     assert notes["a"]["score"] == 0
     assert notes["b"]["score"] == 3
     assert any("debug" in reason for reason in notes["b"]["reasons"])
     assert notes["d"] == {"model": "local:mine", "why": "the plan names it"}
     others = Plan(nodes=(node("k", "clerk"), node("s", "assessor"), node("t", "assessor", model="large")))
-    assert [one.model for one in allotted(others, DEFINITIONS, usual(None)).nodes] == ["small", None, "large"]
-    assert allotted(Plan(nodes=(node("c", "counter"),)), DEFINITIONS, usual(None)).extras == {}
-    assert allotments_of(Plan(extras={"allocation": "rubbish"})) == {}
+    assert [one.model for one in allocate_models(others, DEFINITIONS, default_allocator(None)).nodes] == ["small", None, "large"]
+    assert allocate_models(Plan(nodes=(node("c", "counter"),)), DEFINITIONS, default_allocator(None)).extras == {}
+    assert allocations_of(Plan(extras={"allocation": "rubbish"})) == {}

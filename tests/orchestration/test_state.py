@@ -8,41 +8,41 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.contract.plan import Delegation, Join, Plan
-from retinue.orchestration.state import Moves, State, wanted_of
+from retinue.orchestration.state import Actions, PlanState, required_count
 
 
 def node(name: str, *needs: str, **facts: object) -> Delegation:
     return Delegation(id=name, agent="x", needs=needs, **facts)  # pyright: ignore[reportArgumentType] - test facts
 
 
-def ids(moves: Moves) -> list[str]:
+def ids(moves: Actions) -> list[str]:
     return [node.id for node in moves.start]
 
 
-def skipped(moves: Moves) -> list[str]:
+def skipped(moves: Actions) -> list[str]:
     return [skip.node.id for skip in moves.skip]
 
 
 @pytest.mark.row("A24")
 def test_nodes_that_need_nothing_start_together_in_the_order_of_the_plan():
-    state = State(Plan(nodes=(node("b"), node("a"), node("c", "a"))))
+    state = PlanState(Plan(nodes=(node("b"), node("a"), node("c", "a"))))
     assert ids(state.begin()) == ["b", "a"]
 
 
 @pytest.mark.row("A23")
 def test_a_node_starts_when_the_last_of_its_needs_is_useful():
-    state = State(Plan(nodes=(node("a"), node("b"), node("c", "a", "b"))))
+    state = PlanState(Plan(nodes=(node("a"), node("b"), node("c", "a", "b"))))
     state.begin()
     assert ids(state.end("a", useful=True)) == []
     assert ids(state.end("b", useful=True)) == ["c"]
-    assert not state.done
+    assert not state.is_done
     state.end("c", useful=True)
-    assert state.done
+    assert state.is_done
 
 
 @pytest.mark.row("C32")
 def test_all_skips_at_the_first_failure_and_lets_the_other_needs_go_on():
-    state = State(Plan(nodes=(node("a"), node("b"), node("c", "a", "b"))))
+    state = PlanState(Plan(nodes=(node("a"), node("b"), node("c", "a", "b"))))
     state.begin()
     moves = state.end("a", useful=False)
     assert skipped(moves) == ["c"]
@@ -52,18 +52,18 @@ def test_all_skips_at_the_first_failure_and_lets_the_other_needs_go_on():
 
 def test_a_skipped_node_takes_its_followers_with_it_however_long_the_chain():
     chain = [node("n0"), *(node(f"n{place}", f"n{place - 1}") for place in range(1, 3_000))]
-    state = State(Plan(nodes=tuple(chain)))
+    state = PlanState(Plan(nodes=tuple(chain)))
     state.begin()
     assert len(state.end("n0", useful=False).skip) == 2_999
-    assert state.done
+    assert state.is_done
 
 
 @pytest.mark.row("C32")
 def test_any_starts_at_the_first_useful_need_and_stops_the_others():
-    state = State(Plan(nodes=(node("a"), node("b"), node("c", "a", "b", join="any"))))
+    state = PlanState(Plan(nodes=(node("a"), node("b"), node("c", "a", "b", join="any"))))
     state.begin()
     assert ids(state.end("a", useful=False)) == []
-    state = State(Plan(nodes=(node("a"), node("b"), node("c", "a", "b", join="any"))))
+    state = PlanState(Plan(nodes=(node("a"), node("b"), node("c", "a", "b", join="any"))))
     state.begin()
     moves = state.end("a", useful=True)
     assert ids(moves) == ["c"]
@@ -71,7 +71,7 @@ def test_any_starts_at_the_first_useful_need_and_stops_the_others():
 
 
 def test_any_is_skipped_when_every_need_has_failed():
-    state = State(Plan(nodes=(node("a"), node("b"), node("c", "a", "b", join="any"))))
+    state = PlanState(Plan(nodes=(node("a"), node("b"), node("c", "a", "b", join="any"))))
     state.begin()
     assert skipped(state.end("a", useful=False)) == []
     assert skipped(state.end("b", useful=False)) == ["c"]
@@ -79,14 +79,14 @@ def test_any_is_skipped_when_every_need_has_failed():
 
 def test_what_somebody_else_needs_is_not_stopped():
     nodes = (node("a"), node("b"), node("c", "a", "b", join="any"), node("d", "b"))
-    state = State(Plan(nodes=nodes))
+    state = PlanState(Plan(nodes=nodes))
     state.begin()
     assert state.end("a", useful=True).stop == []
 
 
 def test_what_only_an_unneeded_node_needs_is_stopped_with_it():
     nodes = (node("a"), node("far"), node("b", "far"), node("c", "a", "b", join="any"))
-    state = State(Plan(nodes=nodes))
+    state = PlanState(Plan(nodes=nodes))
     state.begin()
     moves = state.end("a", useful=True)
     assert skipped(moves) == ["b"]
@@ -99,7 +99,7 @@ def test_what_only_an_unneeded_node_needs_is_stopped_with_it():
 def test_a_quorum_waits_for_all_and_then_asks_for_its_share(quorum: float, useful: int):
     names = ("a", "b", "c", "d")
     for came in range(5):
-        state = State(Plan(nodes=(*map(node, names), node("z", *names, join="quorum", quorum=quorum))))
+        state = PlanState(Plan(nodes=(*map(node, names), node("z", *names, join="quorum", quorum=quorum))))
         state.begin()
         moves = [state.end(name, useful=place < came) for place, name in enumerate(names)]
         assert [ids(move) for move in moves[:3]] == [[], [], []]
@@ -109,12 +109,12 @@ def test_a_quorum_waits_for_all_and_then_asks_for_its_share(quorum: float, usefu
 
 
 def test_a_share_that_is_a_whole_number_is_that_number():
-    assert [wanted_of(0.07, 100), wanted_of(0.5, 3), wanted_of(1.0, 7), wanted_of(0.001, 3)] == [7, 2, 7, 1]
+    assert [required_count(0.07, 100), required_count(0.5, 3), required_count(1.0, 7), required_count(0.001, 3)] == [7, 2, 7, 1]
 
 
 def test_a_quorum_is_skipped_as_soon_as_it_cannot_be_reached():
     names = ("a", "b", "c", "d")
-    state = State(Plan(nodes=(*map(node, names), node("z", *names, join="quorum", quorum=0.75))))
+    state = PlanState(Plan(nodes=(*map(node, names), node("z", *names, join="quorum", quorum=0.75))))
     state.begin()
     assert skipped(state.end("a", useful=False)) == []
     moves = state.end("b", useful=False)
@@ -125,7 +125,7 @@ def test_a_quorum_is_skipped_as_soon_as_it_cannot_be_reached():
 
 @pytest.mark.row("C32")
 def test_fail_fast_stops_the_other_needs_at_the_first_failure():
-    state = State(Plan(nodes=(node("a"), node("b"), node("c", "a", "b", join="fail_fast"))))
+    state = PlanState(Plan(nodes=(node("a"), node("b"), node("c", "a", "b", join="fail_fast"))))
     state.begin()
     moves = state.end("a", useful=False)
     assert skipped(moves) == ["c"]
@@ -133,7 +133,7 @@ def test_fail_fast_stops_the_other_needs_at_the_first_failure():
 
 
 def test_an_optional_need_may_fail():
-    state = State(Plan(nodes=(node("a", optional=True), node("b"), node("c", "a", "b"))))
+    state = PlanState(Plan(nodes=(node("a", optional=True), node("b"), node("c", "a", "b"))))
     state.begin()
     state.end("a", useful=False)
     assert ids(state.end("b", useful=True)) == ["c"]
@@ -153,16 +153,16 @@ def test_an_optional_need_may_fail():
 def test_the_join_of_the_plan_stops_what_it_waits_for_no_longer(
     join: Join, ends: list[tuple[str, bool]], stopped: list[str]
 ):
-    state = State(Plan(nodes=tuple(map(node, "abc")), join=join, quorum=0.6))
+    state = PlanState(Plan(nodes=tuple(map(node, "abc")), join=join, quorum=0.6))
     state.begin()
-    moves = Moves()
+    moves = Actions()
     for name, useful in ends:
         moves = state.end(name, useful=useful)
     assert moves.stop == stopped
 
 
 def test_what_is_stopped_before_it_starts_is_skipped():
-    state = State(Plan(nodes=(node("a"), node("b", "a"), node("z")), join="fail_fast"))
+    state = PlanState(Plan(nodes=(node("a"), node("b", "a"), node("z")), join="fail_fast"))
     state.begin()
     moves = state.end("a", useful=False)
     assert ids(moves) == []
@@ -193,12 +193,12 @@ def plans(draw: Callable[..., Any]) -> Plan:
 
 @given(plans(), st.randoms(use_true_random=False), st.floats(0, 1))
 def test_every_node_ends_once_and_none_starts_before_what_it_needs(plan: Plan, chance: Random, failing: float):
-    state = State(plan)
+    state = PlanState(plan)
     running: list[str] = []
     ended: dict[str, bool] = {}
     started: set[str] = set()
 
-    def take(moves: Moves) -> None:
+    def take(moves: Actions) -> None:
         for skip in moves.skip:
             assert skip.node.id not in started
             assert skip.node.id not in ended
@@ -220,5 +220,5 @@ def test_every_node_ends_once_and_none_starts_before_what_it_needs(plan: Plan, c
         name = running.pop(chance.randrange(len(running)))
         ended[name] = chance.random() >= failing
         take(state.end(name, useful=ended[name]))
-    assert state.done
+    assert state.is_done
     assert set(ended) == {delegation.id for delegation in plan.nodes}

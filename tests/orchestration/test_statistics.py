@@ -6,8 +6,8 @@ import pytest
 
 from retinue.contract.definition import Tier
 from retinue.contract.result import Outcome
-from retinue.engine.statistics import CallFacts, Facts, Rating, RunFacts, UsageFacts
-from retinue.orchestration.present.statistics_charts import charts_of
+from retinue.engine.statistics import CallFacts, JournalFacts, Rating, RunFacts, UsageFacts
+from retinue.orchestration.present.statistics_charts import statistics_charts
 from retinue.orchestration.statistics import Statistics, statistics_of
 
 TIERS: dict[Tier, str] = {"small": "m:small", "medium": "m:medium", "large": "m:large"}
@@ -30,7 +30,7 @@ def call(
 
 
 def added(runs: list[RunFacts], calls: list[CallFacts], *, agent: str | None = None) -> Statistics:
-    return statistics_of(Facts(tuple(runs), tuple(calls)), tiers=TIERS, agent=agent)
+    return statistics_of(JournalFacts(tuple(runs), tuple(calls)), tiers=TIERS, agent=agent)
 
 
 @pytest.mark.row("P21")
@@ -127,10 +127,10 @@ def test_hand_offs_and_faults_are_added_up() -> None:
 
 
 def test_a_plot_leaves_out_what_nobody_measured() -> None:
-    assert charts_of(added([], [])) == ()
-    plain = charts_of(added([run("r")], [call("r")]))
+    assert statistics_charts(added([], [])) == ()
+    plain = statistics_charts(added([run("r")], [call("r")]))
     assert [chart.title for chart in plain] == ["Runs over time", "Success by agent", "Time by agent"]
-    whole = charts_of(added([run("r", used=used())], [call("r", "writer", "failed", used(), faults=("timeout",))]))
+    whole = statistics_charts(added([run("r", used=used())], [call("r", "writer", "failed", used(), faults=("timeout",))]))
     assert [(chart.title, chart.unit) for chart in whole] == [
         ("Cost over time", "USD"), ("Mix of tiers", "%"), ("Success by agent", "%"), ("Success by model", "%"),
         ("Time by agent", "s"), ("Failed attempts by fault", None),

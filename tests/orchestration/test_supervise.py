@@ -12,7 +12,7 @@ from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Artifact, Result
 from retinue.contract.task import Limits, Task
 from retinue.errors import AccessDenied, InvalidInput
-from retinue.orchestration.expected import overlapping
+from retinue.orchestration.expected import overlap_findings
 from retinue.orchestration.supervise import SECTIONS, supervise
 from retinue.tools.workspace import Workspace
 from tests.orchestration.parts import orchestrated
@@ -91,7 +91,7 @@ def test_paths_never_meet_and_never_leave_their_folder(topics: list[str]):
     paths = [expected.path for one in made.nodes for expected in one.expects]
     assert len({path.casefold() for path in paths}) == len(topics)
     assert all(PurePosixPath(path).parent == PurePosixPath("out") for path in paths)
-    assert overlapping(made) == []
+    assert overlap_findings(made) == []
 
 
 # Walked

@@ -9,10 +9,10 @@ from retinue.contract.fault import Fault
 from retinue.contract.plan import Candidate, Delegation, Dropped, Plan
 from retinue.contract.result import Artifact, Result, Usage, Warned
 from retinue.contract.task import Question
-from retinue.contract.tokens import counter
+from retinue.contract.tokens import get_counter
 from retinue.orchestration.condense import Savings
-from retinue.orchestration.present.blocks import place_of, sources_in, tame
-from retinue.orchestration.synthesise import Ended, collect, synthesise
+from retinue.orchestration.present.blocks import place_of, sources_in, sanitize_markdown
+from retinue.orchestration.synthesise import FinishedRun, collect, synthesise
 
 
 def node(name: str, instruction: str = "", **facts: object) -> Delegation:
@@ -37,8 +37,8 @@ def merged(
     *pairs: tuple[Delegation, Result], dropped: tuple[Dropped, ...] = (), unneeded: str = "", **plan: object
 ) -> Result:
     whole = Plan(goal="a goal", nodes=tuple(one for one, _ in pairs), dropped=dropped, **plan)  # pyright: ignore[reportArgumentType] - test facts
-    ended = Ended("t", whole, {one.id: result for one, result in pairs}, frozenset(unneeded.split()))
-    return synthesise(ended, savings=Savings("words"), counter=counter("words"))
+    ended = FinishedRun("t", whole, {one.id: result for one, result in pairs}, frozenset(unneeded.split()))
+    return synthesise(ended, savings=Savings("words"), counter=get_counter("words"))
 
 
 @pytest.mark.row("G17", "A3")
@@ -187,7 +187,7 @@ def test_files_that_a_failed_agent_wrote_are_named():
 
 def test_collected_results_stand_by_their_ids():
     plan = Plan(nodes=(node("n1"), node("n2")))
-    result = collect(Ended("t", plan, {"n1": good("x", 1), "n2": bad()}))
+    result = collect(FinishedRun("t", plan, {"n1": good("x", 1), "n2": bad()}))
     assert result.data["results"] == {"n1": 1}
     assert result.data["failures"][0]["node"] == "n2"
 
@@ -208,12 +208,12 @@ def test_collected_results_stand_by_their_ids():
     ],
 )
 def test_an_agent_s_markdown_is_tamed(text: str, wanted: str):
-    assert tame(text) == wanted
+    assert sanitize_markdown(text) == wanted
 
 
 @given(st.text(max_size=300))
 def test_no_text_makes_taming_raise_or_leaves_a_control_character(text: str):
-    assert not any(character < " " and character not in "\n\t" for character in tame(text))
+    assert not any(character < " " and character not in "\n\t" for character in sanitize_markdown(text))
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_a_model_chooses_among_the_ways_that_are_open():
     assert told.reason == "`scripted:model` chose this: Doubling is near enough."
     assert told.facts["options"] == ["1_square.square", "2_double.double", "give_up"]
     assert "Doubling is near enough" in decisions[-1].reason
-    asked = str(scripted.asked[0])
+    asked = str(scripted.requests[0])
     assert "no line for 12" in asked
     assert "<<< data from `far_square`" in asked
 
@@ -138,7 +138,7 @@ def test_a_final_fault_stays_final_and_no_model_is_asked():
     result, decisions = walked(scripted, Plan(goal="square 12", nodes=(failed,)), *AGENTS, budget=BUDGET)
     assert result.outcome == "error"
     assert moves(decisions)[-1] == "give_up"
-    assert scripted.asked == []
+    assert scripted.requests == []
 
 
 def test_a_rewording_that_cannot_be_called_leaves_the_request_as_it_was():
@@ -184,7 +184,7 @@ def test_no_budget_for_a_thought_means_the_rules_own_choice():
     scripted = model(by_shape(choice={"choice": "give_up", "reason": "no"}))
     plan = Plan(goal="square 12", nodes=(failing(),))
     result, decisions = walked(scripted, plan, *AGENTS, budget=Budget(timeout_s=20, tokens=30))
-    assert scripted.asked == []
+    assert scripted.requests == []
     assert result.outcome == "success"
     assert "budget_exceeded" in decisions[-2].reason
 
@@ -200,7 +200,7 @@ def test_without_a_model_there_is_no_thought():
 
     scripted = model(by_shape(choice={"choice": "give_up", "reason": "no"}))
     assert thinking(scripted, *AGENTS, work=work)[-1] == "elsewhere"
-    assert scripted.asked == []
+    assert scripted.requests == []
 
 
 # Splitting
@@ -259,7 +259,7 @@ def test_a_part_that_asks_the_whole_again_is_refused():
     scripted = model(by_shape(plan=drafted(whole, drafted_node("y", "double", "double 5"))))
     _, decisions = walked(scripted, plan, *AGENTS, budget=BUDGET)
     assert moves(decisions) == ["keep_whole"]
-    assert "asks again exactly what is being answered" in str(scripted.asked[1])
+    assert "asks again exactly what is being answered" in str(scripted.requests[1])
 
 
 # Writing the answer
@@ -308,7 +308,7 @@ def test_a_model_that_writes_rubbish_leaves_the_template_as_it_was():
 def test_a_single_answer_needs_no_summary_and_what_failed_stays_in_the_answer():
     scripted = model(by_shape(answer={"claims": [{"text": "All is well.", "cites": ["b.1"]}]}))
     one, _ = walked(scripted, Plan(goal="g", nodes=TWO.nodes[:1]), *AGENTS, budget=BUDGET)
-    assert scripted.asked == []
+    assert scripted.requests == []
     assert "summary" not in one.data
     three = Plan(goal=TWO.goal, nodes=(*TWO.nodes, node("c", "forbidden", instruction="say no")))
     result, _ = walked(scripted, three, *AGENTS, budget=BUDGET)
@@ -376,9 +376,9 @@ def test_what_thoughts_took_is_in_the_usage_and_shared_with_agents_that_think():
     @agent(description="Thinks.")
     async def thinks(run: RunContext) -> Square:
         """Think."""
-        left.append(run.purse.tokens_left)
-        with_hold = run.purse.hold(tokens=500, usd=None)
-        with_hold.settle(Usage(tokens_in=400, tokens_out=0))
+        left.append(run.budget_tracker.tokens_left)
+        with_hold = run.budget_tracker.reserve(tokens=500, usd=None)
+        with_hold.commit(Usage(tokens_in=400, tokens_out=0))
         return Square(value=1)
 
     scripted = model(by_shape(answer={"claims": [{"text": "The square is 4.", "cites": ["b.1"]}]}))
@@ -435,7 +435,7 @@ def test_what_recorded_steps_spent_is_booked_when_a_run_goes_on(tmp_path: Path):
         calls.append("fails_first")
         if calls.count("fails_first") == 1:
             raise PermissionError("not yet")
-        return Square(value=run.purse.tokens_left or 0)
+        return Square(value=run.budget_tracker.tokens_left or 0)
 
     registry = Registry([spends, fails_first])
     plan = Plan(goal="g", nodes=(node("a", "spends"), node("b", "fails_first", needs=("a",))))

@@ -10,7 +10,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.engine.inprocess import InProcessEngine
 from retinue.llm.models import Models
-from retinue.llm.port import Request, Said
+from retinue.llm.port import Request, UserMessage
 from retinue.llm.scripted import Line, ScriptedModel
 from retinue.orchestration.orchestrator import Orchestrator
 from tests.orchestration.parts import Found, Square, orchestrated
@@ -34,8 +34,8 @@ def model(script: Iterable[Line] | Callable[[Request], Line], **facts: Any) -> S
 
 def said_to(asked: ScriptedModel, *, request: int = 0) -> str:
     """What a model was told first."""
-    turn = asked.asked[request].turns[0]
-    assert isinstance(turn, Said)
+    turn = asked.requests[request].turns[0]
+    assert isinstance(turn, UserMessage)
     return turn.text
 
 
@@ -53,7 +53,7 @@ def by_shape(**lines: Line | list[Line]) -> Callable[[Request], Line]:
 
 def shapes(asked: ScriptedModel) -> list[str]:
     """What a model was asked for, in order."""
-    return [request.shape.name if request.shape else "" for request in asked.asked]
+    return [request.shape.name if request.shape else "" for request in asked.requests]
 
 
 def thinking(scripted: ScriptedModel, *agents: Any, work: Any, **surroundings: Any) -> Any:

@@ -10,14 +10,14 @@ import pytest
 
 from retinue.contract import schema
 from retinue.errors import RetinueError
-from retinue.tools.hands import hands
-from retinue.tools.port import Grip, Tool, ToolOutput
+from retinue.tools.hands import builtin_tools
+from retinue.tools.port import ToolContext, Tool, ToolOutput
 from retinue.tools.workspace import Workspace
 
 __all__ = ["Hands", "use"]
 
 
-def use(tool: Tool, arguments: dict[str, Any], grip: Grip) -> ToolOutput:
+def use(tool: Tool, arguments: dict[str, Any], grip: ToolContext) -> ToolOutput:
     assert schema.compile(tool.spec.input_schema).findings(arguments) == []
     return asyncio.run(tool.use(arguments, grip))
 
@@ -26,7 +26,7 @@ def use(tool: Tool, arguments: dict[str, Any], grip: Grip) -> ToolOutput:
 class Hands:
     """The hands of one conversation in one workspace that it may write in."""
 
-    grip: Grip
+    grip: ToolContext
     tools: dict[str, Tool]
 
     @classmethod
@@ -40,8 +40,8 @@ class Hands:
         output_limit: int = 30_000,
         **options: Any,
     ) -> "Hands":
-        grip = Grip(Workspace(root, read=read, write=write, max_bytes=max_bytes), output_limit=output_limit)
-        return cls(grip, {tool.spec.name: tool for tool in hands(**options)})
+        grip = ToolContext(Workspace(root, read=read, write=write, max_bytes=max_bytes), output_limit=output_limit)
+        return cls(grip, {tool.spec.name: tool for tool in builtin_tools(**options)})
 
     def __call__(self, name: str, **arguments: Any) -> ToolOutput:
         return use(self.tools[name], arguments, self.grip)

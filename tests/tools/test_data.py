@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.errors import AccessDenied, BudgetExceeded, Canceled, InvalidInput, MissingFile, NotInstalled, Unavailable
-from retinue.tools.data import DATA_SUFFIXES, Data, Field, Rows, identifier, kind_of
+from retinue.tools.data import DATA_SUFFIXES, Data, DataField, QueryRows, identifier, kind_of
 from retinue.tools.workspace import Workspace
 
 
@@ -40,11 +40,11 @@ def test_a_file_becomes_a_table_that_can_be_asked(tmp_path: Path) -> None:
     with Data(Workspace(tmp_path)) as data:
         source = data.open("in/Sales 2024.csv")
         assert (source.path, source.table, source.kind) == ("in/Sales 2024.csv", "sales_2024", "csv")
-        assert source.fields == (Field("city", "text", "VARCHAR"), Field("amount", "integer", "BIGINT"))
+        assert source.fields == (DataField("city", "text", "VARCHAR"), DataField("amount", "integer", "BIGINT"))
         assert (source.rows, source.bytes, source.encoding) == (3, 33, "utf-8")
         assert (source.skipped, source.skipped_total, source.notes) == ((), 0, ())
         sql = "SELECT city, sum(amount) AS total FROM sales_2024 WHERE amount > ? GROUP BY city ORDER BY city"
-        assert data.query(sql, [0]) == Rows(("city", "total"), [("Oslo", 2), ("Rome", 4)], truncated=False, sql=sql)
+        assert data.query(sql, [0]) == QueryRows(("city", "total"), [("Oslo", 2), ("Rome", 4)], truncated=False, sql=sql)
 
 
 def test_more_rows_than_the_limit_are_said_to_be_missing(data: Data) -> None:

@@ -10,19 +10,19 @@ from hypothesis import example, given, strategies as st
 
 from retinue.contract.table import Cell
 from retinue.errors import BudgetExceeded, InvalidInput
-from retinue.tools.data import Data, SkippedLine, Source, identifier
+from retinue.tools.data import Data, SkippedLine, DataSource, identifier
 from retinue.tools.data.csv import layout_of
-from retinue.tools.data.guess import guess
+from retinue.tools.data.guess import guess_type
 from retinue.tools.workspace import Workspace
 
-Read: TypeAlias = Callable[..., tuple[Source, list[tuple[Cell, ...]]]]
+Read: TypeAlias = Callable[..., tuple[DataSource, list[tuple[Cell, ...]]]]
 
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
     def reading(
         content: str | bytes, name: str = "x.csv", memory_mb: int = 1024
-    ) -> tuple[Source, list[tuple[Cell, ...]]]:
+    ) -> tuple[DataSource, list[tuple[Cell, ...]]]:
         (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
         with Data(Workspace(tmp_path), memory_mb=memory_mb) as data:
             source = data.open(name)
@@ -31,7 +31,7 @@ def read(tmp_path: Path) -> Read:
     return reading
 
 
-def _types(source: Source) -> list[str]:
+def _types(source: DataSource) -> list[str]:
     return [field.sql_type for field in source.fields]
 
 
@@ -141,11 +141,11 @@ def test_the_notes_say_how_columns_were_taken(read: Read) -> None:
 @example(values=["1e100"])
 @given(values=st.lists(st.text(alphabet="0123456789.,-+e_ NaA/:TZ", min_size=1, max_size=12), min_size=1, max_size=5))
 def test_a_guess_gives_back_what_was_written(guessing: Data, values: list[str]) -> None:
-    one = guess(values)
+    one = guess_type(values)
     if one.type not in ("integer", "number") or one.form:
         return
     for value in values:
-        (cell,) = guessing.query(f"SELECT {one.value('a')} FROM (SELECT ? AS a)", [value]).rows[0]
+        (cell,) = guessing.query(f"SELECT {one.value_sql('a')} FROM (SELECT ? AS a)", [value]).rows[0]
         assert (cell is None) == (value in one.markers)
         if cell is not None:
             assert isinstance(cell, int | float)
@@ -271,7 +271,7 @@ def test_no_head_breaks_the_layout(head: str) -> None:
         return
     assert len({name.lower() for name in layout.names}) == len(layout.names) > 0
     assert all(len(row) == len(layout.names) for row in layout.rows)
-    assert 0 <= layout.begins <= len(head.splitlines())
+    assert 0 <= layout.skip_rows <= len(head.splitlines())
 
 
 # --- bytes --------------------------------------------------------------------------------------------------------------

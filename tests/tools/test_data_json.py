@@ -12,11 +12,11 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.contract.table import Cell
 from retinue.errors import BudgetExceeded, InvalidInput, ParseError, RetinueError
-from retinue.tools.data import Data, Field, Source, identifier
+from retinue.tools.data import Data, DataField, DataSource, identifier
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 
-Read: TypeAlias = Callable[..., tuple[Source, list[tuple[Cell, ...]]]]
+Read: TypeAlias = Callable[..., tuple[DataSource, list[tuple[Cell, ...]]]]
 
 
 @pytest.fixture
@@ -36,11 +36,11 @@ def read(tmp_path: Path) -> Read:
 def test_an_array_of_objects_is_a_table(read: Read) -> None:
     source, rows = read('[{"a": 1, "d": "2024-03-01", "s": {"k": [1]}, "l": ["x"]}, {"a": -2.5, "t": "x"}]')
     assert source.fields == (
-        Field("a", "number", "DOUBLE"),
-        Field("d", "date", "DATE"),
-        Field("s", "other", "STRUCT(k UBIGINT[])"),
-        Field("l", "list", "VARCHAR[]"),
-        Field("t", "text", "VARCHAR"),
+        DataField("a", "number", "DOUBLE"),
+        DataField("d", "date", "DATE"),
+        DataField("s", "other", "STRUCT(k UBIGINT[])"),
+        DataField("l", "list", "VARCHAR[]"),
+        DataField("t", "text", "VARCHAR"),
     )
     assert rows == [(1.0, "2024-03-01", '{"k":[1]}', '["x"]', None), (-2.5, None, None, None, "x")]
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.contract.table import Cell
 from retinue.errors import InvalidInput
-from retinue.tools.data import Data, Source, identifier
+from retinue.tools.data import Data, DataSource, identifier
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 
-Read: TypeAlias = Callable[..., tuple[Source, list[dict[str, Cell]]]]
+Read: TypeAlias = Callable[..., tuple[DataSource, list[dict[str, Cell]]]]
 
 ACCESS = '10.0.0.1 - bob [01/Mar/2024:10:00:00 +0200] "GET /a/b?x=1 HTTP/1.1" 200 12 "-" "curl/8 \\"q\\""'
 NO_ZONE = "The time stamps name no zone; they are given as they stand."

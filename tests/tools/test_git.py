@@ -20,8 +20,8 @@ from retinue.errors import (
     UnknownName,
 )
 from retinue.tools import process
-from retinue.tools.git import FileChange, Git, Head, parse, runner
-from retinue.tools.paths import quoted
+from retinue.tools.git import FileChange, Git, HeadRef, parse, runner
+from retinue.tools.paths import quote_name
 from tests.examples import examples
 from tests.tools.conftest import Repository
 
@@ -31,9 +31,9 @@ MakeRepository = Callable[..., Repository]
 @pytest.mark.row("G9")
 def test_head_names_the_branch_and_its_commit(repository: Repository) -> None:
     git = Git(repository.root)
-    assert git.head() == Head("main", repository.git("rev-parse", "HEAD"))
+    assert git.head() == HeadRef("main", repository.git("rev-parse", "HEAD"))
     repository.git("checkout", "--quiet", "--detach")
-    assert git.head() == Head(None, repository.git("rev-parse", "HEAD"))
+    assert git.head() == HeadRef(None, repository.git("rev-parse", "HEAD"))
 
 
 @pytest.mark.row("G9")
@@ -280,14 +280,14 @@ def test_every_command_is_recorded_as_arguments(repository: Repository) -> None:
 def test_a_repository_without_commits_is_a_fact(make_repository: MakeRepository) -> None:
     made = make_repository()
     git = Git(made.root)
-    assert git.head() == Head("main", None)
+    assert git.head() == HeadRef("main", None)
     assert list(git.log()) == []
     assert git.count() == 0
     assert git.branches() == git.tags() == []
     assert git.default_base() is None
     made.write("a", "a")
     assert [change.path for change in git.status().untracked] == ["a"]
-    assert git.status().head == Head("main", None)
+    assert git.status().head == HeadRef("main", None)
     with pytest.raises(UnknownName, match="HEAD") as unknown:
         git.resolve("HEAD")
     assert "no commits yet" in unknown.value.hint
@@ -299,7 +299,7 @@ def test_a_bare_repository_has_history_and_no_status(repository: Repository, tmp
     assert git.is_bare()
     assert git.count() == 3
     assert git.show_file("HEAD", "data.bin") == b"\0\1\2"
-    for call in (git.status, git.listed_files, lambda: git.diff_files("HEAD")):
+    for call in (git.status, git.list_files, lambda: git.diff_files("HEAD")):
         with pytest.raises(InvalidInput, match="no files of its own"):
             call()
 
@@ -346,7 +346,7 @@ def test_a_folder_inside_a_repository_sees_paths_from_where_it_is(repository: Re
     }
     assert git.show_file("HEAD", "engine.py").startswith(b"def run")
     assert len(git.blame("engine.py")) == 6
-    assert sorted(git.listed_files()) == [b"engine.py", b"new.py"]
+    assert sorted(git.list_files()) == [b"engine.py", b"new.py"]
 
 
 def test_a_linked_work_tree_is_a_repository(repository: Repository, tmp_path: Path) -> None:
@@ -375,15 +375,15 @@ def test_odd_file_names_come_through_every_verb(make_repository: MakeRepository,
     made = make_repository()
     made.write(name, "1\n")
     git = Git(made.root)
-    assert [(change.raw, change.path) for change in git.status().untracked] == [(name, quoted(name))]
+    assert [(change.raw, change.path) for change in git.status().untracked] == [(name, quote_name(name))]
     made.commit("one")
     made.git("mv", "--", os.fsdecode(name), "plain")
     made.commit("two")
     two, one = git.log(stat=True)
-    assert one.changes == (FileChange("added", quoted(name), name, None, 1, 0),)
-    assert two.changes == (FileChange("renamed", "plain", b"plain", quoted(name), 0, 0),)
+    assert one.changes == (FileChange("added", quote_name(name), name, None, 1, 0),)
+    assert two.changes == (FileChange("renamed", "plain", b"plain", quote_name(name), 0, 0),)
     assert git.diff_files("HEAD~1", "HEAD") == list(two.changes or ())
-    quoted(name).encode()
+    quote_name(name).encode()
 
 
 def test_odd_messages_and_names_of_people_come_through(repository: Repository) -> None:
@@ -408,7 +408,7 @@ def _use_everything(git: Git) -> None:
     git.diff_files("HEAD~1", "HEAD")
     git.blame("src/engine.py")
     git.show_file("HEAD", "src/engine.py")
-    git.listed_files()
+    git.list_files()
     git.tags()
 
 
@@ -580,7 +580,7 @@ def test_a_log_left_early_ends_its_process(make_repository: MakeRepository, monk
     ],
 )
 def test_each_complaint_of_git_has_its_meaning(stderr: str, kind: type[RetinueError]) -> None:
-    assert type(runner.failure(stderr, code=128, root="/x")) is kind
+    assert type(runner.git_error(stderr, code=128, root="/x")) is kind
 
 
 def test_output_that_is_none_of_a_log_is_our_mistake() -> None:
@@ -616,4 +616,4 @@ def test_any_file_name_survives_status_and_log(tmp_path_factory: pytest.TempPath
     (commit,) = git.log(stat=True)
     assert {change.raw for change in commit.changes or ()} == names
     assert len({change.path for change in commit.changes or ()}) == len(names)
-    assert set(git.listed_files()) == names
+    assert set(git.list_files()) == names

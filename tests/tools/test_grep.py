@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from retinue.errors import InternalError, InvalidInput, RetinueError, Unavailable
 from retinue.tools import process
-from retinue.tools.grep import Found, Match, grep, plain
+from retinue.tools.grep import GrepResult, Match, grep, plain
 from retinue.tools.grep.find import Engine
-from retinue.tools.grep.question import Hit, Question
+from retinue.tools.grep.question import LineHit, GrepQuery
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 
@@ -40,7 +40,7 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
-def _places(found: Found) -> list[tuple[str, int, int]]:
+def _places(found: GrepResult) -> list[tuple[str, int, int]]:
     return [(match.path, match.line, match.column) for match in found.matches]
 
 
@@ -59,7 +59,7 @@ def test_a_literal_is_found_everywhere_but_in_links_and_binaries(tree: Path, eng
     ]
     assert [match.text for match in found.matches][2:6] == ["No newline, run at the end: run", "run", "gr�n run", "run"]
     assert [(item.path, item.reason) for item in found.skipped] == [("binary.bin", "it is binary")]
-    assert (found.files, found.cut, found.engine) == (9, "", engine)
+    assert (found.files, found.truncated_by, found.engine) == (9, "", engine)
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_context_lines_come_with_a_match(tree: Path, engine: Engine) -> None:
 def test_as_many_as_wanted_and_it_says_that_there_are_more(tree: Path, engine: Engine) -> None:
     found = grep(Workspace(tree), "run", max_matches=3, engine=engine)
     assert [place[0] for place in _places(found)] == ["-dash", ".hidden", "b.md"]
-    assert found.cut == "matches"
-    assert grep(Workspace(tree), "run", max_matches=9, engine=engine).cut == ""
+    assert found.truncated_by == "matches"
+    assert grep(Workspace(tree), "run", max_matches=9, engine=engine).truncated_by == ""
 
 
 def test_a_long_line_is_shown_around_its_match(tmp_path: Path, engine: Engine) -> None:
@@ -135,7 +135,7 @@ def test_many_files_are_asked_in_batches(tmp_path: Path, engine: Engine) -> None
         (tmp_path / f"f{number:04}").write_text("needle\n" if number % 100 == 0 else "hay\n")
     found = grep(Workspace(tmp_path), "needle", engine=engine)
     assert [match.path for match in found.matches] == [f"f{number:04}" for number in range(0, 1100, 100)]
-    assert grep(Workspace(tmp_path), "needle", max_matches=2, engine=engine).cut == "matches"
+    assert grep(Workspace(tmp_path), "needle", max_matches=2, engine=engine).truncated_by == "matches"
 
 
 @pytest.mark.parametrize(
@@ -153,12 +153,12 @@ def test_an_exponential_expression_is_ended_and_what_was_found_is_kept(tmp_path:
     (tmp_path / "b.txt").write_text("a" * 60 + "\n")
     found = grep(Workspace(tmp_path), r"^(a+)+b", engine="python", timeout_s=1.5)
     assert _places(found) == [("a.txt", 1, 1)]
-    assert found.cut == "time"
+    assert found.truncated_by == "time"
 
 
 def test_no_time_at_all_is_said(tree: Path, engine: Engine) -> None:
     found = grep(Workspace(tree), "run", timeout_s=0.0, engine=engine)
-    assert found.cut == "time"
+    assert found.truncated_by == "time"
 
 
 def test_the_read_set_holds(tree: Path, engine: Engine) -> None:
@@ -201,16 +201,16 @@ def test_a_search_process_that_dies_is_our_mistake(tree: Path, monkeypatch: pyte
 
 
 def test_files_that_change_meanwhile_do_no_harm(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hits = [Hit("b.md", 7, 1, is_bytes=False), Hit("gone", 1, 1, is_bytes=False)]
+    hits = [LineHit("b.md", 7, 1, is_bytes=False), LineHit("gone", 1, 1, is_bytes=False)]
 
-    def find(*_: object, **__: object) -> Generator[Hit, None, None]:
+    def find(*_: object, **__: object) -> Generator[LineHit, None, None]:
         yield from hits
 
     monkeypatch.setattr(plain, "find", find)
     found = grep(Workspace(tree), "run", engine="python")
     assert found.matches == ()
     assert [item.path for item in found.skipped] == ["gone"]
-    assert list(plain.hits_in(Workspace(tree), Question("x", True, False, 9), ["gone"])) == []
+    assert list(plain.hits_in(Workspace(tree), GrepQuery("x", True, False, 9), ["gone"])) == []
 
 
 @pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is not installed")
@@ -244,4 +244,4 @@ def test_both_engines_agree(
 def test_the_worker_answers_on_its_own(tree: Path) -> None:
     found = grep(Workspace(tree), r"ru+n_?", engine="python", max_matches=2)
     assert len(found.matches) == 2
-    assert found.cut == "matches"
+    assert found.truncated_by == "matches"

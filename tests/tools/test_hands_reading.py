@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from retinue.contract import schema
 from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, MissingFile, RetinueError, UnknownName
-from retinue.tools.hands import hands
-from retinue.tools.port import Grip, Tool
+from retinue.tools.hands import builtin_tools
+from retinue.tools.port import ToolContext, Tool
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 from tests.tools.conftest import Repository
 from tests.tools.grips import Hands
 
-TOOLS = {tool.spec.name: tool for tool in hands()}
+TOOLS = {tool.spec.name: tool for tool in builtin_tools()}
 
 
 @pytest.fixture
@@ -49,12 +49,12 @@ def test_a_hand_without_a_workspace_says_so(name: str) -> None:
         "shell": {"command": ["ls"]},
     }[name]  # fmt: skip
     with pytest.raises(AccessDenied, match="needs a workspace"):
-        asyncio.run(TOOLS[name].use(arguments, Grip()))
+        asyncio.run(TOOLS[name].use(arguments, ToolContext()))
 
 
 @pytest.mark.parametrize("name", ["read", "grep", "git"])
 def test_a_hand_whose_time_is_up_does_nothing(name: str, tree: Path) -> None:
-    grip = Grip(Workspace(tree), deadline_ns=time_ns() - 1)
+    grip = ToolContext(Workspace(tree), deadline_ns=time_ns() - 1)
     arguments = {"read": {"path": "a"}, "grep": {"pattern": "a"}, "git": {"operation": "status"}}[name]
     with pytest.raises(DeadlineExceeded, match="no time is left"):
         asyncio.run(TOOLS[name].use(arguments, grip))

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from retinue.errors import InvalidInput
 from retinue.tools.encoding import decode, encode
 from retinue.tools.hands.diff import unified
-from retinue.tools.hands.replace import Replacement, replaced
+from retinue.tools.hands.replace import Replacement, apply_replacements
 from tests.examples import examples
 
 TEXT = dedent(
@@ -28,25 +28,25 @@ TEXT = dedent(
 
 def refused(text: str, *replacements: Replacement) -> InvalidInput:
     with pytest.raises(InvalidInput) as caught:
-        replaced(text, replacements)
+        apply_replacements(text, replacements)
     assert caught.value.hint
     return caught.value
 
 
 def tried(text: str, *replacements: Replacement) -> str | InvalidInput:
     try:
-        return replaced(text, replacements)
+        return apply_replacements(text, replacements)
     except InvalidInput as error:
         return error
 
 
 def test_the_one_place_is_replaced() -> None:
-    assert replaced("a b c", [Replacement("b", "x")]) == "a x c"
-    assert replaced("a b a", [Replacement("a", "x", everywhere=True)]) == "x b x"
+    assert apply_replacements("a b c", [Replacement("b", "x")]) == "a x c"
+    assert apply_replacements("a b a", [Replacement("a", "x", everywhere=True)]) == "x b x"
 
 
 def test_edits_are_done_one_after_the_other() -> None:
-    assert replaced("one", [Replacement("one", "two"), Replacement("two", "three")]) == "three"
+    assert apply_replacements("one", [Replacement("one", "two"), Replacement("two", "three")]) == "three"
 
 
 def test_what_stands_there_often_names_its_lines() -> None:
@@ -112,12 +112,12 @@ def test_nothing_alike_says_so() -> None:
 
 
 def test_line_ends_and_the_last_one_are_kept() -> None:
-    assert replaced("a\r\nb\r\n", [Replacement("a\nb", "x\ny")]) == "x\r\ny\r\n"
-    assert replaced("a\nb\n", [Replacement("a\r\nb", "x\r\ny")]) == "x\ny\n"
-    assert replaced("a\nb\n", [Replacement("b\n", "c")]) == "a\nc\n"
-    assert replaced("a\nb", [Replacement("b", "c")]) == "a\nc"
-    assert replaced("a\nb\n", [Replacement("a\nb\n", "")]) == ""
-    assert replaced("a\r\nb\nc", [Replacement("b\nc", "x")]) == "a\r\nx"
+    assert apply_replacements("a\r\nb\r\n", [Replacement("a\nb", "x\ny")]) == "x\r\ny\r\n"
+    assert apply_replacements("a\nb\n", [Replacement("a\r\nb", "x\r\ny")]) == "x\ny\n"
+    assert apply_replacements("a\nb\n", [Replacement("b\n", "c")]) == "a\nc\n"
+    assert apply_replacements("a\nb", [Replacement("b", "c")]) == "a\nc"
+    assert apply_replacements("a\nb\n", [Replacement("a\nb\n", "")]) == ""
+    assert apply_replacements("a\r\nb\nc", [Replacement("b\nc", "x")]) == "a\r\nx"
 
 
 LINES = st.lists(st.sampled_from(["a", "b", "  a", "", "long line", "a\r", "é", "\x0c"]), max_size=12)

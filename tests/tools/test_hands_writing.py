@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, RetinueError, Unavailable
 from retinue.tools import descriptors
-from retinue.tools.hands import hands
+from retinue.tools.hands import builtin_tools
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 from tests.tools.grips import Hands
@@ -228,7 +228,7 @@ def test_a_process_killed_in_the_middle_leaves_the_old_file_whole(tree: Path, mo
 
 def test_a_file_that_turns_into_a_link_meanwhile_is_not_followed(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tree.parent / "theirs").write_text("theirs")
-    real = Workspace._for_writing  # pyright: ignore[reportPrivateUsage] - the moment between check and use is in here
+    real = Workspace._locate_writable  # pyright: ignore[reportPrivateUsage] - the moment between check and use is in here
 
     def swapping(self: Workspace, path: str) -> tuple[str, ...]:
         parts = real(self, path)
@@ -263,6 +263,6 @@ def test_a_call_either_does_everything_or_leaves_the_bytes_alone(
 
 
 def test_each_conversation_has_hands_of_its_own() -> None:
-    first, second = hands(), hands()
+    first, second = builtin_tools(), builtin_tools()
     assert [tool.spec.name for tool in first] == ["read", "glob", "grep", "git", "write", "edit", "shell"]
     assert first[4] is not second[4]

@@ -4,13 +4,13 @@ import pytest
 
 from retinue.errors import AccessDenied
 from retinue.tools.grep import grep
-from retinue.tools.port import Grip
+from retinue.tools.port import ToolContext
 from retinue.tools.tree import list_files
-from retinue.tools.workspace import Hiding, Workspace
+from retinue.tools.workspace import HidingRule, Workspace
 from tests.tools.conftest import Repository
 from tests.tools.grips import Hands
 
-HIDING = Hiding(lambda path: "a rule" if path == ".env" or path.startswith("private/") else "", "the rules")
+HIDING = HidingRule(lambda path: "a rule" if path == ".env" or path.startswith("private/") else "", "the rules")
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_a_hidden_file_is_refused_with_its_reason_by_every_name(house: Repositor
 def test_listings_and_searches_leave_it_out_and_say_so(house: Repository) -> None:
     view = Workspace(house.root).hiding(HIDING)
     listing = list_files(view)
-    assert listing.hidden == (".env", "private/key.txt")
+    assert listing.hidden_paths == (".env", "private/key.txt")
     assert not {entry.path for entry in listing.files} & {".env", "private/key.txt", "link.txt"}
     assert [(each.path, each.reason) for each in listing.skipped] == [
         ("link.txt", "it is a link to a file that may not be read")
@@ -73,7 +73,7 @@ def test_an_artifact_can_be_measured_where_it_may_not_be_read(house: Repository)
 
 def test_git_prints_nothing_of_it(house: Repository) -> None:
     seeing = Hands.over(house.root)
-    hidden = Hands(Grip(Workspace(house.root).hiding(HIDING)), seeing.tools)
+    hidden = Hands(ToolContext(Workspace(house.root).hiding(HIDING)), seeing.tools)
     house.write(".env", "KEY=zanzibar3\n")
     house.write("seen.txt", "seen once more\n")
     for arguments in (

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from retinue.errors import AccessDenied, InvalidInput, NotInstalled, RetinueError, UnknownName
-from retinue.tools.lsp import OPERATIONS, LspTool, Navigator, Servers, Spot
+from retinue.tools.lsp import OPERATIONS, LspTool, Navigator, LanguageServerPool, Position
 from retinue.tools.lsp.places import column_of, units_before
-from retinue.tools.port import Grip
+from retinue.tools.port import ToolContext
 from retinue.tools.refactor import rename
 from retinue.tools.workspace import Workspace
 
@@ -55,7 +55,7 @@ def asked(workspace: Workspace, *questions: dict[str, object]) -> list[str]:
     async def ask() -> list[str]:
         tool = LspTool()
         try:
-            return [(await tool.use(question, Grip(workspace))).text for question in questions]
+            return [(await tool.use(question, ToolContext(workspace))).text for question in questions]
         finally:
             await tool.close()
 
@@ -108,7 +108,7 @@ def test_all_nine_operations_answer(workspace: Workspace) -> None:
 @pytest.mark.slow
 def test_a_file_that_changes_on_disk_is_seen_anew(workspace: Workspace) -> None:
     async def ask() -> tuple[int, int, int]:
-        async with Servers() as servers:
+        async with LanguageServerPool() as servers:
             navigator = Navigator(servers, workspace)
             first = len(await navigator.references(await navigator.find("helper")))
             workspace.write_bytes("b.py", f"{B}    print(helper())\n".encode())  # one that was never opened
@@ -153,13 +153,13 @@ def test_what_cannot_be_answered_says_why(
 
 def test_without_a_workspace_there_is_no_answer() -> None:
     with pytest.raises(AccessDenied):
-        asyncio.run(LspTool().use({"operation": "hover", "symbol_name": "x"}, Grip()))
+        asyncio.run(LspTool().use({"operation": "hover", "symbol_name": "x"}, ToolContext()))
 
 
 @pytest.mark.slow
 def test_a_rename_changes_every_file_and_only_code(workspace: Workspace) -> None:
     async def renamed() -> tuple[str, tuple[str, ...]]:
-        async with Servers() as servers:
+        async with LanguageServerPool() as servers:
             navigator = Navigator(servers, workspace)
             found = await rename(navigator, workspace, await navigator.find("helper"), "aid")
             assert found.places == 4
@@ -169,7 +169,7 @@ def test_a_rename_changes_every_file_and_only_code(workspace: Workspace) -> None
             for bad in ("2x", "class", "a b", "aid"):
                 with pytest.raises(InvalidInput):
                     await rename(navigator, workspace, await navigator.find("aid"), bad)
-            return found.changes.diff(), found.left
+            return found.changes.diff(), found.remaining
 
     diff, left = asyncio.run(renamed())
     assert "-from a import Child, helper\n+from a import Child, aid\n" in diff
@@ -227,4 +227,4 @@ def test_columns_come_back_in_every_encoding(line: str, encoding: str) -> None:
 
 
 def test_a_spot_and_a_place_are_shown_as_editors_do() -> None:
-    assert str(Spot("a.py", 3, 4)) == "a.py:3:4"
+    assert str(Position("a.py", 3, 4)) == "a.py:3:4"

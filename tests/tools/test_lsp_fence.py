@@ -8,14 +8,14 @@ import pytest
 
 from retinue.errors import AccessDenied, RetinueError
 from retinue.tools.lsp import LspTool
-from retinue.tools.port import Grip
-from retinue.tools.workspace import Hiding, Workspace
+from retinue.tools.port import ToolContext
+from retinue.tools.workspace import HidingRule, Workspace
 
 pytestmark = pytest.mark.row("A19")
 
 SECRET = "zanzibar-4711"
 VALUE = f'KEY = "{SECRET}"\n'
-HIDING = Hiding(lambda path: "a rule denies it" if path.startswith("private") else "", "test")
+HIDING = HidingRule(lambda path: "a rule denies it" if path.startswith("private") else "", "test")
 ASKS = """\
 {imported}
 
@@ -32,7 +32,7 @@ def told(root: Path, path: str = "asks.py") -> str:
     """All that the nine operations tell of the names in a file."""
 
     async def ask() -> str:
-        tool, grip, texts = LspTool(), Grip(Workspace(root).hiding(HIDING)), list[str]()
+        tool, grip, texts = LspTool(), ToolContext(Workspace(root).hiding(HIDING)), list[str]()
         here = [{"file_path": path, "line": line, "character": column} for line, column in ((1, 22), (3, 1), (3, 8))]
         try:
             for operation in ("hover", "goToDefinition", "findReferences", "incomingCalls"):
@@ -127,7 +127,7 @@ def test_a_file_that_git_ignores_is_not_shown_to_the_server(tmp_path: Path) -> N
         tool = LspTool()
         try:
             where = {"file_path": "local.py", "line": 1, "character": 1}
-            await tool.use({"operation": "hover", **where}, Grip(Workspace(tmp_path)))
+            await tool.use({"operation": "hover", **where}, ToolContext(Workspace(tmp_path)))
         finally:
             await tool.close()
 

@@ -8,8 +8,8 @@ from hypothesis import example, given, settings, strategies as st
 from retinue.contract.json import JsonObject
 from retinue.errors import OutputInvalid, Unavailable
 from retinue.tools.lsp.framing import frame, read_message
-from retinue.tools.lsp.places import read_calls, read_places, read_symbols
-from retinue.tools.lsp.reading import hover_text, path_of, workspace_edits
+from retinue.tools.lsp.places import parse_calls, parse_locations, parse_symbols
+from retinue.tools.lsp.reading import hover_text, path_of, parse_workspace_edits
 from tests.examples import examples
 
 JSON = st.recursive(
@@ -65,11 +65,11 @@ def test_a_message_that_is_too_long_is_not_read() -> None:
 @settings(max_examples=examples(200), deadline=None)
 @given(JSON)
 def test_any_answer_can_be_read(value: JsonObject) -> None:
-    assert isinstance(read_places(value), list)
-    assert isinstance(read_symbols(value, "file:///a.py"), list)
-    assert isinstance(read_calls(value, "from", "file:///a.py"), list)
+    assert isinstance(parse_locations(value), list)
+    assert isinstance(parse_symbols(value, "file:///a.py"), list)
+    assert isinstance(parse_calls(value, "from", "file:///a.py"), list)
     assert isinstance(hover_text(value), str)
-    assert isinstance(workspace_edits(value), list)
+    assert isinstance(parse_workspace_edits(value), list)
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -86,7 +86,7 @@ def test_edits_come_in_two_forms_and_moving_files_is_refused() -> None:
     edit: JsonObject = {"range": span, "newText": "x"}
     old: JsonObject = {"changes": {"file:///a.py": [edit]}}
     new: JsonObject = {"documentChanges": [{"textDocument": {"uri": "file:///a.py"}, "edits": [edit]}]}
-    assert workspace_edits(old) == workspace_edits(new)
-    assert [(place.uri, place.units, text) for place, text in workspace_edits(old)] == [("file:///a.py", 1, "x")]
+    assert parse_workspace_edits(old) == parse_workspace_edits(new)
+    assert [(place.uri, place.units, text) for place, text in parse_workspace_edits(old)] == [("file:///a.py", 1, "x")]
     with pytest.raises(Unavailable, match="move files"):
-        workspace_edits({"documentChanges": [{"kind": "rename"}]})
+        parse_workspace_edits({"documentChanges": [{"kind": "rename"}]})

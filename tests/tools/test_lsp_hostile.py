@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from retinue.errors import AccessDenied, DeadlineExceeded, NotInstalled, OutputInvalid, RetinueError, Unavailable
-from retinue.tools.lsp import Navigator, Servers, Spot
-from retinue.tools.lsp.connection import is_gone
+from retinue.tools.lsp import Navigator, LanguageServerPool, Position
+from retinue.tools.lsp.connection import is_server_gone
 from retinue.tools.refactor import rename
 from retinue.tools.workspace import Workspace
 
@@ -20,8 +20,8 @@ def hovered(folder: Path, how: str, *, text: str = "a = 1\n", column: int = 1, t
     command = (sys.executable, "-S", "-E", SERVER, how, str(folder / "counter"))
 
     async def ask() -> str:
-        async with Servers({"python": command}, timeout_s=timeout_s, start_timeout_s=5.0) as servers:
-            return await Navigator(servers, Workspace(folder)).hover(Spot("a.py", 1, column))
+        async with LanguageServerPool({"python": command}, timeout_s=timeout_s, start_timeout_s=5.0) as servers:
+            return await Navigator(servers, Workspace(folder)).hover(Position("a.py", 1, column))
 
     return asyncio.run(ask())
 
@@ -44,7 +44,7 @@ def test_a_server_that_misbehaves_is_a_clear_error(
 ) -> None:
     with pytest.raises(kind, match=why) as caught:
         hovered(tmp_path, how)
-    assert not is_gone(caught.value)
+    assert not is_server_gone(caught.value)
     if how == "die":
         assert caught.value.detail["stderr"] == "out of luck"
 
@@ -66,7 +66,7 @@ def test_positions_are_counted_as_the_server_counts(tmp_path: Path, how: str, un
 def test_a_server_that_never_introduces_itself_is_given_up(tmp_path: Path) -> None:
     async def start() -> None:
         command = (sys.executable, "-S", "-E", SERVER, "mute")
-        async with Servers({"python": command}, start_timeout_s=0.3) as servers:
+        async with LanguageServerPool({"python": command}, start_timeout_s=0.3) as servers:
             await servers.get(Workspace(tmp_path), "python")
 
     with pytest.raises(DeadlineExceeded):
@@ -77,8 +77,8 @@ def test_places_outside_are_named_and_nonsense_is_left_out(tmp_path: Path) -> No
     (tmp_path / "a.py").write_text("a = 1\n")
 
     async def ask() -> list[tuple[str, bool, str]]:
-        async with Servers({"python": (sys.executable, "-S", "-E", SERVER, "outside")}) as servers:
-            places = await Navigator(servers, Workspace(tmp_path)).definition(Spot("a.py", 1, 1))
+        async with LanguageServerPool({"python": (sys.executable, "-S", "-E", SERVER, "outside")}) as servers:
+            places = await Navigator(servers, Workspace(tmp_path)).definition(Position("a.py", 1, 1))
             return [(place.path, place.is_outside, place.text) for place in places]
 
     assert asyncio.run(ask()) == [("/etc/passwd", True, ""), ("http://x/y", True, "")]
@@ -88,10 +88,10 @@ def test_a_cancelled_question_ends_at_once(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("a = 1\n")
 
     async def ask() -> None:
-        async with Servers({"python": (sys.executable, "-S", "-E", SERVER, "hang")}) as servers:
+        async with LanguageServerPool({"python": (sys.executable, "-S", "-E", SERVER, "hang")}) as servers:
             navigator = Navigator(servers, Workspace(tmp_path))
             async with asyncio.timeout(0.5):
-                await navigator.hover(Spot("a.py", 1, 1))
+                await navigator.hover(Position("a.py", 1, 1))
 
     with pytest.raises(TimeoutError):
         asyncio.run(ask())
@@ -99,7 +99,7 @@ def test_a_cancelled_question_ends_at_once(tmp_path: Path) -> None:
 
 def test_a_program_that_is_not_there_says_so(tmp_path: Path) -> None:
     async def start() -> None:
-        async with Servers({"python": ("no-such-server",)}) as servers:
+        async with LanguageServerPool({"python": ("no-such-server",)}) as servers:
             await servers.get(Workspace(tmp_path), "python")
 
     with pytest.raises(NotInstalled, match="no-such-server"):
@@ -110,9 +110,9 @@ def test_a_server_that_cannot_rename_gives_its_references(tmp_path: Path) -> Non
     (tmp_path / "a.py").write_text("old = 1\nold + 2\n")
 
     async def renamed(how: str) -> str:
-        async with Servers({"python": (sys.executable, "-S", "-E", SERVER, how)}) as servers:
+        async with LanguageServerPool({"python": (sys.executable, "-S", "-E", SERVER, how)}) as servers:
             workspace = Workspace(tmp_path)
-            found = await rename(Navigator(servers, workspace), workspace, Spot("a.py", 1, 1), "new")
+            found = await rename(Navigator(servers, workspace), workspace, Position("a.py", 1, 1), "new")
             return found.changes.files[0].after
 
     assert asyncio.run(renamed("references")) == "new = 1\nnew + 2\n"

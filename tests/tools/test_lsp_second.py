@@ -9,8 +9,8 @@ from typing import Any, Final
 import pytest
 
 from retinue.errors import NotInstalled
-from retinue.tools.lsp import OPERATIONS, LspTool, Navigator, Place, Servers, Spot, Uses, uses_of
-from retinue.tools.port import Grip
+from retinue.tools.lsp import OPERATIONS, LspTool, Navigator, Location, LanguageServerPool, Position, SymbolUses, uses_of
+from retinue.tools.port import ToolContext
 from retinue.tools.refactor import rename
 from retinue.tools.workspace import Workspace
 
@@ -49,8 +49,8 @@ def workspace(tmp_path: Path) -> Workspace:
 
 def answers(workspace: Workspace, server: str, questions: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
     async def ask() -> dict[str, list[str]]:
-        async with Servers(_SERVERS[server]) as servers:
-            tool, grip = LspTool(servers), Grip(workspace)
+        async with LanguageServerPool(_SERVERS[server]) as servers:
+            tool, grip = LspTool(servers), ToolContext(workspace)
             return {
                 operation: (await tool.use({"operation": operation, **question}, grip)).text.splitlines()
                 for operation, question in questions.items()
@@ -59,9 +59,9 @@ def answers(workspace: Workspace, server: str, questions: Mapping[str, Mapping[s
     return asyncio.run(ask())
 
 
-def uses(workspace: Workspace, server: str, at: Spot) -> Uses:
-    async def ask() -> Uses:
-        async with Servers(_SERVERS[server]) as servers:
+def uses(workspace: Workspace, server: str, at: Position) -> SymbolUses:
+    async def ask() -> SymbolUses:
+        async with LanguageServerPool(_SERVERS[server]) as servers:
             return await uses_of(Navigator(servers, workspace), workspace, at)
 
     return asyncio.run(ask())
@@ -121,12 +121,12 @@ def test_overloads_and_a_property_with_its_setter_are_one_symbol(tmp_path: Path,
     (tmp_path / "app.py").write_text("from kit import Tank, parse\n\nparse(1)\nparse('a')\nTank().level = 2\n")
     workspace = Workspace(tmp_path)
 
-    async def ask() -> tuple[Spot, list[set[str]]]:
-        async with Servers(_SERVERS[server]) as servers:
+    async def ask() -> tuple[Position, list[set[str]]]:
+        async with LanguageServerPool(_SERVERS[server]) as servers:
             navigator = Navigator(servers, workspace)
             await navigator.document_symbols("kit.py")  # one of the servers looks only into files that are open
             found = await navigator.find(symbol)
-            places = [Spot("kit.py", line, column) for line, column in _DEFINED[symbol]]
+            places = [Position("kit.py", line, column) for line, column in _DEFINED[symbol]]
             uses = [await uses_of(navigator, workspace, at, declaration=False) for at in places]
             return found, [{f"{each.path}:{each.line}" for each in one.sure} for one in uses]
 
@@ -137,7 +137,7 @@ def test_overloads_and_a_property_with_its_setter_are_one_symbol(tmp_path: Path,
 
 @pytest.mark.parametrize("server", _SERVERS)
 def test_what_its_references_leave_out_is_found_by_name_and_told_apart(workspace: Workspace, server: str) -> None:
-    found = uses(workspace, server, Spot("shop/_fast.py", 1, 5))
+    found = uses(workspace, server, Position("shop/_fast.py", 1, 5))
     assert spots(found.sure) >= {
         "app.py:2:18",
         "app.py:6:34",
@@ -147,24 +147,24 @@ def test_what_its_references_leave_out_is_found_by_name_and_told_apart(workspace
         "shop/core.py:15:24",
     }
     assert spots(found.unsure) == {"app.py:10:42"}
-    assert not spots(found.said) & spots(found.beyond)
+    assert not spots(found.references) & spots(found.beyond)
 
 
 @pytest.fixture
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that knows of no reference but the place it is asked about."""
 
-    async def only_itself(_: Navigator, at: Spot, *, declaration: bool = True) -> tuple[Place, ...]:
+    async def only_itself(_: Navigator, at: Position, *, declaration: bool = True) -> tuple[Location, ...]:
         text = FILES[at.path].split("\n")[at.line - 1]
-        return (Place(at.path, at.line, at.column, at.line, at.column + 5, text),) if declaration else ()
+        return (Location(at.path, at.line, at.column, at.line, at.column + 5, text),) if declaration else ()
 
     monkeypatch.setattr(Navigator, "references", only_itself)
 
 
 @pytest.mark.parametrize("server", _SERVERS)
 def test_a_server_that_forgets_everything_is_made_up_for(workspace: Workspace, server: str, forgetful: None) -> None:
-    found = uses(workspace, server, Spot("shop/_fast.py", 1, 5))
-    assert spots(found.said) == {"shop/_fast.py:1:5"}
+    found = uses(workspace, server, Position("shop/_fast.py", 1, 5))
+    assert spots(found.references) == {"shop/_fast.py:1:5"}
     assert spots(found.beyond) >= {
         "app.py:2:18",
         "app.py:6:34",
@@ -187,7 +187,7 @@ def test_the_tool_says_which_uses_the_server_left_out(workspace: Workspace, forg
 
 @pytest.mark.parametrize("server", _SERVERS)
 def test_a_name_handed_on_under_itself_is_used_in_both_its_places(workspace: Workspace, server: str) -> None:
-    found = uses(workspace, server, Spot("shop/core.py", 6, 7))
+    found = uses(workspace, server, Position("shop/core.py", 6, 7))
     assert {"shop/__init__.py:1:19", "shop/__init__.py:1:27", "app.py:5:21"} <= spots(found.sure)
     assert found.unsure == ()
 
@@ -195,9 +195,9 @@ def test_a_name_handed_on_under_itself_is_used_in_both_its_places(workspace: Wor
 @pytest.mark.parametrize("server", _SERVERS)
 def test_a_rename_does_the_same_by_either_server(workspace: Workspace, server: str) -> None:
     async def renamed() -> tuple[str, ...]:
-        async with Servers(_SERVERS[server]) as servers:
+        async with LanguageServerPool(_SERVERS[server]) as servers:
             navigator = Navigator(servers, workspace)
-            found = await rename(navigator, workspace, Spot("shop/core.py", 6, 7), "Basket")
+            found = await rename(navigator, workspace, Position("shop/core.py", 6, 7), "Basket")
             found.changes.apply(workspace)
             return found.unsure
 
@@ -209,7 +209,7 @@ def test_a_rename_does_the_same_by_either_server(workspace: Workspace, server: s
 
 def test_a_configured_server_that_is_not_here_is_said(workspace: Workspace) -> None:
     async def asked() -> None:
-        async with Servers({"python": ("no-such-server",)}) as servers:
+        async with LanguageServerPool({"python": ("no-such-server",)}) as servers:
             await Navigator(servers, workspace).document_symbols("app.py")
 
     with pytest.raises(NotInstalled, match="no-such-server"):

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.errors import AccessDenied, InvalidInput, MissingFile
 from retinue.tools.outline import Language, OutlineTool, language_for, outline, reading
-from retinue.tools.port import Grip
+from retinue.tools.port import ToolContext
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 
@@ -197,7 +197,7 @@ def test_a_query_finds_what_a_walk_over_all_nodes_finds(
 ) -> None:
     quick = outline(text, language)
     assert quick.items
-    walked = reading._walked  # pyright: ignore[reportPrivateUsage] - the way that broken texts go
+    walked = reading._walk  # pyright: ignore[reportPrivateUsage] - the way that broken texts go
 
     def instead(root: "Node", _: Language) -> "Iterator[Node]":
         return walked(root)
@@ -237,14 +237,14 @@ def test_the_tool_says_each_language_that_it_reads() -> None:
 
 def test_the_tool_shows_lines_and_its_origin(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(PYTHON)
-    said = asyncio.run(OutlineTool().use({"file_path": "a.py"}, Grip(Workspace(tmp_path))))
+    said = asyncio.run(OutlineTool().use({"file_path": "a.py"}, ToolContext(Workspace(tmp_path))))
     assert said.text.splitlines() == [
         "1-9: async def fetch(url, *, retries=3) -> str  # Fetch a page.",
         "12-15: class Cart(Base)  # A cart.",
         "15-15:   def add(self, item)",
     ]
     assert (said.origin, said.files_read) == ("file a.py", ("a.py",))
-    short = asyncio.run(OutlineTool().use({"file_path": "a.py"}, Grip(Workspace(tmp_path), output_limit=180)))
+    short = asyncio.run(OutlineTool().use({"file_path": "a.py"}, ToolContext(Workspace(tmp_path), output_limit=180)))
     assert short.truncated
     assert "left out" in short.text
 
@@ -252,12 +252,12 @@ def test_the_tool_shows_lines_and_its_origin(tmp_path: Path) -> None:
 def test_what_cannot_be_outlined_says_why(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x")
     (tmp_path / "empty.py").write_text("")
-    grip = Grip(Workspace(tmp_path))
+    grip = ToolContext(Workspace(tmp_path))
     for path, kind in {"a.txt": InvalidInput, "no.py": MissingFile, "../x.py": AccessDenied}.items():
         with pytest.raises(kind) as caught:
             asyncio.run(OutlineTool().use({"file_path": path}, grip))
         assert caught.value.hint
     assert asyncio.run(OutlineTool().use({"file_path": "empty.py"}, grip)).text == "Nothing is defined there."
     with pytest.raises(AccessDenied):
-        asyncio.run(OutlineTool().use({"file_path": "a.py"}, Grip()))
+        asyncio.run(OutlineTool().use({"file_path": "a.py"}, ToolContext()))
     assert language_for("a/B.PY") == "python"

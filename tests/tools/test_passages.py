@@ -1,12 +1,12 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.tools.search.kinds import Kind, is_test, kind_of, why_not
-from retinue.tools.search.passages import cut
+from retinue.tools.search.kinds import Kind, is_test, kind_of, skip_reason
+from retinue.tools.search.passages import split_passages
 
 
 def _cut(path: str, kind: Kind, text: str) -> list[tuple[int, int, str, str]]:
-    return [(block.start, block.end, block.name, block.title) for block in cut(path, kind, text)]
+    return [(block.start, block.end, block.name, block.title) for block in split_passages(path, kind, text)]
 
 
 def test_sections_stand_under_their_headings() -> None:
@@ -84,7 +84,7 @@ def test_cutting_loses_no_line_and_repeats_none(text: str, path: str) -> None:
     kind = kind_of(path)
     assert kind is not None
     seen: list[int] = []
-    for passage in cut(path, kind, text):
+    for passage in split_passages(path, kind, text):
         assert passage.text == "\n".join(lines[passage.start - 1 : passage.end])
         seen += range(passage.start, passage.end + 1)
     assert seen == sorted(set(seen))
@@ -129,7 +129,7 @@ def test_names_say_what_kind_a_file_is(path: str, kind: Kind | None) -> None:
     ],
 )
 def test_what_nobody_wrote_is_not_searched(path: str, text: str, reason: str) -> None:
-    found = why_not(path, text)
+    found = skip_reason(path, text)
     assert (reason in found) if reason else found == ""
 
 

@@ -8,7 +8,7 @@ from retinue.errors import AccessDenied, DeadlineExceeded, LimitReached, Unavail
 from retinue.tools import process
 
 
-def _python(code: str, *, timeout_s: float = 20.0, stdin: bytes = b"") -> process.Output:
+def _python(code: str, *, timeout_s: float = 20.0, stdin: bytes = b"") -> process.ProcessOutput:
     argv = [sys.executable, "-I", "-c", code]
     env = process.clean_environment({})
     return process.run(argv, cwd="/", env=env, timeout_s=timeout_s, max_bytes=100_000, stdin=stdin)

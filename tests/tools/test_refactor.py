@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.errors import InvalidInput, UnknownName
-from retinue.tools.refactor import Change, Changes, Edit, edited, extract, syntax_error
+from retinue.tools.refactor import FileUpdate, ChangeSet, SourceEdit, apply_edits, extract, syntax_error
 from retinue.tools.refactor.move import move
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
@@ -159,7 +159,7 @@ def test_a_move_of_nothing_lists_what_there_is(tmp_path: Path) -> None:
 
 def test_changes_are_all_written_or_none(tmp_path: Path) -> None:
     workspace = made(tmp_path, {"a.py": "a = 1\n", "b.py": "b = 1\n"})
-    changes = Changes.of([Change("a.py", "a = 1\n", "a = 2\n"), Change(".git/x.py", None, "x = 1\n")])
+    changes = ChangeSet.of([FileUpdate("a.py", "a = 1\n", "a = 2\n"), FileUpdate(".git/x.py", None, "x = 1\n")])
     with pytest.raises(Exception, match="protected"):
         changes.apply(workspace)
     assert (tmp_path / "a.py").read_text() == "a = 1\n"
@@ -168,22 +168,22 @@ def test_changes_are_all_written_or_none(tmp_path: Path) -> None:
 def test_a_change_of_a_file_that_has_changed_is_refused(tmp_path: Path) -> None:
     workspace = made(tmp_path, {"a.py": "a = 3\n"})
     with pytest.raises(InvalidInput, match="has changed"):
-        Changes.of([Change("a.py", "a = 1\n", "a = 2\n")]).apply(workspace)
+        ChangeSet.of([FileUpdate("a.py", "a = 1\n", "a = 2\n")]).apply(workspace)
 
 
 def test_a_change_that_breaks_a_file_is_refused() -> None:
     with pytest.raises(InvalidInput, match="would be broken at line 1"):
-        Changes.of([Change("a.py", "a = 1\n", "a = (\n")]).check()
+        ChangeSet.of([FileUpdate("a.py", "a = 1\n", "a = (\n")]).check()
 
 
 def test_overlapping_edits_are_refused() -> None:
     with pytest.raises(InvalidInput, match="overlap"):
-        edited("abc\n", [Edit(1, 1, 1, 3, "x"), Edit(1, 2, 1, 4, "y")])
+        apply_edits("abc\n", [SourceEdit(1, 1, 1, 3, "x"), SourceEdit(1, 2, 1, 4, "y")])
 
 
 def test_the_diff_is_one_that_git_takes(tmp_path: Path) -> None:
     made(tmp_path, {"a.py": "a = 1"})
-    diff = Changes.of([Change("a.py", "a = 1", "a = 2"), Change("n.py", None, "n = 1\n")]).diff()
+    diff = ChangeSet.of([FileUpdate("a.py", "a = 1", "a = 2"), FileUpdate("n.py", None, "n = 1\n")]).diff()
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     subprocess.run(["git", "apply"], cwd=tmp_path, input=diff, text=True, check=True)
     assert (tmp_path / "a.py").read_text() == "a = 2"
@@ -224,7 +224,7 @@ def test_edits_change_their_places_and_nothing_else(text: str, data: st.DataObje
     line = data.draw(st.integers(1, len(lines)))
     column = data.draw(st.integers(1, len(lines[line - 1]) + 1))
     before = sum(len(each) + 1 for each in lines[: line - 1]) + column - 1
-    assert edited(text, [Edit(line, column, line, column, "X")]) == f"{text[:before]}X{text[before:]}"
+    assert apply_edits(text, [SourceEdit(line, column, line, column, "X")]) == f"{text[:before]}X{text[before:]}"
 
 
 SRC = {
@@ -301,12 +301,12 @@ def test_when_a_later_file_cannot_be_written_the_earlier_is_put_back(
 
     monkeypatch.setattr(Workspace, "write_bytes", failing)
     changes = [
-        Change("a.py", "a = 1\n", "a = 2\n"),
-        Change("m.py", None, "m = 1\n"),
-        Change("z.py", "z = 1\n", "z = 2\n"),
+        FileUpdate("a.py", "a = 1\n", "a = 2\n"),
+        FileUpdate("m.py", None, "m = 1\n"),
+        FileUpdate("z.py", "z = 1\n", "z = 2\n"),
     ]
     with pytest.raises(OSError, match="no space"):
-        Changes.of(changes).apply(workspace)
+        ChangeSet.of(changes).apply(workspace)
     assert (tmp_path / "a.py").read_text() == "a = 1\n"
     assert not (tmp_path / "m.py").exists()
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from retinue.errors import AccessDenied
-from retinue.tools.lsp import Navigator, Servers
-from retinue.tools.lsp.mentions import mentions
-from retinue.tools.refactor import Renamed, rename
-from retinue.tools.refactor.public import public_names, rebinds
+from retinue.tools.lsp import Navigator, LanguageServerPool
+from retinue.tools.lsp.mentions import find_mentions
+from retinue.tools.refactor import RenameResult, rename
+from retinue.tools.refactor.public import rename_exports, loses_name
 from retinue.tools.workspace import Workspace
 
 pytestmark = pytest.mark.row("A19")
@@ -70,9 +70,9 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path, write=["."])
 
 
-def renamed(workspace: Workspace, symbol: str, path: str, new: str) -> Renamed:
-    async def asked() -> Renamed:
-        async with Servers() as servers:
+def renamed(workspace: Workspace, symbol: str, path: str, new: str) -> RenameResult:
+    async def asked() -> RenameResult:
+        async with LanguageServerPool() as servers:
             navigator = Navigator(servers, workspace)
             return await rename(navigator, workspace, await navigator.find(symbol, path=path), new)
 
@@ -118,27 +118,27 @@ def test_a_rename_reaches_what_hands_the_name_on(workspace: Workspace) -> None:
     assert '__all__ = ["Root", "Worker"]' in (root / "pack/base.py").read_text()
     assert '__all__ = ["Root", "mine"]' in (root / "pack/stars.py").read_text()
     assert ran(workspace, "import use; from pack.stars import *; print(Root, mine())").endswith("1")
-    assert found.left == ("use.py:4",)
+    assert found.remaining == ("use.py:4",)
 
 
 def test_mentions_part_code_from_texts() -> None:
     text = 'name = 1  # name\n"""a\n name and rename\n"""\nx.name\n"it.name"\n"name or"\nrename\n'
     lines = text.split("\n")
-    assert all(lines[each.line - 1][each.column - 1 :].startswith("name") for each in mentions(text, "name"))
-    found = [(each.line, each.is_code, each.is_path) for each in mentions(text, "name")]
+    assert all(lines[each.line - 1][each.column - 1 :].startswith("name") for each in find_mentions(text, "name"))
+    found = [(each.line, each.is_code, each.is_path) for each in find_mentions(text, "name")]
     assert found == [
         (1, True, False), (1, False, False), (3, False, False), (5, True, False), (6, False, True), (7, False, False),
     ]  # fmt: skip
-    assert list(mentions("def (", "name")) == []
+    assert list(find_mentions("def (", "name")) == []
 
 
 def test_public_names_are_found_in_every_form() -> None:
     text = (
         '__all__ = ["ä", "old"] + ["old"]\n__all__: list[str] = [\'old\']\n__all__ += ("old", "older")\nx = ["old"]\n'
     )
-    assert [(edit.line, edit.column, edit.end_column) for edit in public_names(text, "old", "new")] == [
+    assert [(edit.line, edit.column, edit.end_column) for edit in rename_exports(text, "old", "new")] == [
         (1, 18, 21), (1, 28, 31), (2, 24, 27), (3, 14, 17),
     ]  # fmt: skip
-    assert public_names("(", "old", "new") == []
-    assert rebinds("old = 1", "new = 1", "old")
-    assert not rebinds("def f(): old = 1", "def f(): new = 1", "old")
+    assert rename_exports("(", "old", "new") == []
+    assert loses_name("old = 1", "new = 1", "old")
+    assert not loses_name("def f(): old = 1", "def f(): new = 1", "old")

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from retinue.errors import InvalidInput
 from retinue.tools.search import Index, PassageHit
-from retinue.tools.workspace import Hiding, Workspace
+from retinue.tools.workspace import HidingRule, Workspace
 from tests.examples import examples
 from tests.tools.conftest import Repository
 
@@ -60,8 +60,8 @@ def test_a_definition_is_found_by_its_name_and_by_the_parts_of_it(tree: Path) ->
     assert found_in(tree, "failed", "gave")[0].name == "StepFailed"
     with Index(Workspace(tree)) as index:
         index.refresh()
-        assert [(hit.path, hit.start) for hit in index.called("run_step")] == [("src/engine.py", 6)]
-        assert index.called("step") == index.called("?") == []
+        assert [(hit.path, hit.start) for hit in index.definitions_of("run_step")] == [("src/engine.py", 6)]
+        assert index.definitions_of("step") == index.definitions_of("?") == []
 
 
 def test_kinds_files_and_limit_narrow_the_search(tree: Path) -> None:
@@ -79,11 +79,11 @@ def test_nothing_is_found_for_what_is_not_there(tree: Path) -> None:
 def test_it_counts_in_how_many_passages_a_word_stands(tree: Path) -> None:
     with Index(Workspace(tree)) as index:
         index.refresh()
-        assert index.holders(["deadline", "quantum", "?"]) == ([1, 0, 0], 11)
+        assert index.document_frequencies(["deadline", "quantum", "?"]) == ([1, 0, 0], 11)
         for number in range(3):
             (tree / "README.md").write_text(f"# Quantum {number}\n")
             index.refresh()
-        counts, _ = index.holders(["quantum"])
+        counts, _ = index.document_frequencies(["quantum"])
         assert counts == [1]  # not one for each of its former states
 
 
@@ -264,7 +264,7 @@ def test_an_index_that_cannot_be_written_costs_only_time(tree: Path, tmp_path: P
 
 
 def test_what_is_hidden_is_not_there_whoever_indexed_it(tree: Path, tmp_path: Path) -> None:
-    hidden = Workspace(tree).hiding(Hiding(lambda path: "a rule" if path.startswith("docs") else "", by="test"))
+    hidden = Workspace(tree).hiding(HidingRule(lambda path: "a rule" if path.startswith("docs") else "", key="test"))
     _file_of(tree, tmp_path / "cache")
     with Index(hidden, cache_dir=tmp_path / "cache") as index:
         index.refresh()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.tools.outline import grammars
-from retinue.tools.structure import Function, Import, Structure, is_source, structure_of
+from retinue.tools.structure import Function, ModuleImport, Structure, is_source, structure_of
 from retinue.tools.structure.grammar import rust_paths
 from tests.examples import examples
 
@@ -36,14 +36,14 @@ def test_python_imports_come_with_lines_and_when_they_run() -> None:
         """,
     )
     assert list(found.imports) == [
-        Import("os.path", (), 1),
-        Import("sys", (), 1),
-        Import("typing", ("TYPE_CHECKING",), 2),
-        Import(".", ("near",), 3),
-        Import("..far", ("one", "two"), 4),
-        Import("heavy", ("Thing",), 6, "typing"),
-        Import("never", (), 8, "typing"),
-        Import("later", (), 12, "deferred"),
+        ModuleImport("os.path", (), 1),
+        ModuleImport("sys", (), 1),
+        ModuleImport("typing", ("TYPE_CHECKING",), 2),
+        ModuleImport(".", ("near",), 3),
+        ModuleImport("..far", ("one", "two"), 4),
+        ModuleImport("heavy", ("Thing",), 6, "typing"),
+        ModuleImport("never", (), 8, "typing"),
+        ModuleImport("later", (), 12, "deferred"),
     ]
     assert found.lines == 12
 

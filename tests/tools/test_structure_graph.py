@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from retinue.tools.structure import Import, Resolver, circles, component_names, tangles
+from retinue.tools.structure import ModuleImport, Resolver, find_cycles, component_names, strongly_connected
 from tests.examples import examples
 
 
@@ -56,20 +56,20 @@ MANIFESTS = {
 def test_an_import_leads_to_the_file_it_means(
     importer: str, target: str, names: tuple[str, ...], found: list[str]
 ) -> None:
-    assert Resolver(PATHS, MANIFESTS).files(Import(target, names, 1), importer) == found
+    assert Resolver(PATHS, MANIFESTS).files(ModuleImport(target, names, 1), importer) == found
 
 
 @settings(max_examples=examples(150), deadline=None)
 @given(edges=st.sets(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdef")), max_size=18))
 def test_circles_are_circles_and_none_is_missed(edges: set[tuple[str, str]]) -> None:
     following = {node: sorted(other for one, other in edges if one == node and other != node) for node in "abcdef"}
-    found = circles(following)
+    found = find_cycles(following)
     for circle in found:
         assert all(other in following[one] for one, other in zip(circle, [*circle[1:], circle[0]], strict=True))
         assert len(set(circle)) == len(circle) > 1
     reach = {node: _reached(node, following) for node in following}
     tangled = {node for node in following if node in reach[node]}
-    assert {node for group in tangles(following) for node in group} == tangled
+    assert {node for group in strongly_connected(following) for node in group} == tangled
     assert {node for circle in found for node in circle} == tangled
     assert [len(circle) for circle in found] == sorted(len(circle) for circle in found)
 

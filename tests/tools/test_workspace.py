@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, OutputInvalid
 from retinue.tools import descriptors, workspace as workspace_module
-from retinue.tools.paths import folded, quoted
+from retinue.tools.paths import fold_name, quote_name
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 
@@ -230,7 +230,7 @@ def test_a_failed_write_leaves_nothing_behind(tree: Path, monkeypatch: pytest.Mo
 
 def _swapping(monkeypatch: pytest.MonkeyPatch, swap: Callable[[], None]) -> None:
     """Let somebody change the tree after a path was checked and before it is opened."""
-    real = Workspace._located  # pyright: ignore[reportPrivateUsage] - the moment between check and use is in here
+    real = Workspace._locate  # pyright: ignore[reportPrivateUsage] - the moment between check and use is in here
 
     def located(self: Workspace, path: Any) -> tuple[str, ...]:
         parts = real(self, path)
@@ -356,17 +356,17 @@ def test_no_path_at_all_reads_or_writes_outside(tree: Path, path: str, is_absolu
 @example(b"a\\nb", b"a\nb")
 @example(b"\xff", b"\\377")
 def test_quoted_names_are_safe_and_never_look_alike(first: bytes, second: bytes) -> None:
-    shown = quoted(first)
+    shown = quote_name(first)
     shown.encode()
     assert not any(ord(character) < 32 for character in shown)
-    assert (shown == quoted(second)) == (first == second)
+    assert (shown == quote_name(second)) == (first == second)
 
 
 @given(st.text(max_size=20))
 def test_folding_knows_git_in_any_case_and_with_anything_that_is_dropped(tail: str) -> None:
     dropped = "".join(character for character in tail if character in ". \u200c\ufeff")
-    assert folded(".GiT" + dropped) == ".git"
-    assert folded(".git:" + tail) == ".git"
+    assert fold_name(".GiT" + dropped) == ".git"
+    assert fold_name(".git:" + tail) == ".git"
 
 
 _KILLED_AT_WORK = """

@@ -14,24 +14,24 @@ import pytest
 
 from retinue.agents.lint import File, lint_tree
 from retinue.agents.load import load_command, load_json, load_markdown, load_skill, read_behaviour
-from retinue.agents.load.call_sites import call_sites
+from retinue.agents.load.call_sites import find_call_sites
 from retinue.agents.load.operations import with_operations
 from retinue.catalogue.pattern_discovery.prohibitions import rules_of
 from retinue.contract import json, names, sanitize
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.facts import ColumnFacts, TableFacts
-from retinue.contract.tokens import counter
+from retinue.contract.tokens import get_counter
 from retinue.contract.version import split_versioned_name
 from retinue.dialects import DIALECTS, dialect
 from retinue.errors import RetinueError
-from retinue.orchestration.expected import objections
-from retinue.orchestration.present.blocks import as_code, as_line, as_prose, tame
-from retinue.orchestration.present.html.prose import prose
-from retinue.orchestration.reader.clauses import pieces, sentences, strip_courtesy
-from retinue.orchestration.reader.dates import spans_of_time
+from retinue.orchestration.expected import report_shortfalls
+from retinue.orchestration.present.blocks import as_code, as_line, as_prose, sanitize_markdown
+from retinue.orchestration.present.html.prose import markdown_to_html
+from retinue.orchestration.reader.clauses import split_clause, split_sentences, strip_courtesy
+from retinue.orchestration.reader.dates import time_spans
 from retinue.orchestration.reader.tables import read_table_question
 from retinue.tools.data.csv import layout_of
-from retinue.tools.search.passages import cut
+from retinue.tools.search.passages import split_passages
 from retinue.tools.web.text import read_html
 from retinue.tools.web.url import parse_url
 
@@ -117,17 +117,17 @@ def every_reader() -> dict[str, Callable[[str], Any]]:
         "to_kebab": names.to_kebab,
         "nearest": lambda text: names.nearest(text, ("year_end", "churn")),
         "split_versioned_name": split_versioned_name,
-        "workspace_path": sanitize.workspace_path,
-        "branch_name": sanitize.branch_name,
-        "ticket_id": sanitize.ticket_id,
-        "content": lambda text: sanitize.content(text, max_length=10**6),
+        "workspace_path": sanitize.check_workspace_path,
+        "branch_name": sanitize.check_branch_name,
+        "ticket_id": sanitize.check_ticket_id,
+        "content": lambda text: sanitize.clean_content(text, max_length=10**6),
         "printable": sanitize.printable,
-        "hidden": sanitize.hidden,
+        "hidden": sanitize.hidden_character,
         "escape_markdown": sanitize.escape_markdown,
         "loads": json.loads,
-        "tokens": counter("words").count,
+        "tokens": get_counter("words").count,
         "read_behaviour": read_behaviour,
-        "call_sites": lambda text: call_sites(text, file="a.md"),
+        "call_sites": lambda text: find_call_sites(text, file="a.md"),
         "load_markdown": lambda text: load_markdown(
             f"---\nname: a\ndescription: b\n---\n{text}".encode(), file=".claude/agents/a.md"
         ),
@@ -146,19 +146,19 @@ def every_reader() -> dict[str, Callable[[str], Any]]:
         "lint": lambda text: lint_tree(
             [File(Path("a.md"), "a.md", "agent", f"---\nname: a\ndescription: b\n---\n{text}".encode())]
         ),
-        "tame": tame,
+        "tame": sanitize_markdown,
         "as_prose": as_prose,
         "as_line": as_line,
         "as_code": as_code,
-        "html": prose,
-        "objections": objections,
-        "sentences": lambda text: [list(pieces(one)) for one in sentences(text)],
+        "html": markdown_to_html,
+        "objections": report_shortfalls,
+        "sentences": lambda text: [list(split_clause(one)) for one in split_sentences(text)],
         "strip_courtesy": strip_courtesy,
-        "days": lambda text: list(spans_of_time(text, today=None)),
+        "days": lambda text: list(time_spans(text, today=None)),
         "data_question": lambda text: read_table_question(text, SALES),
         "rules_of": lambda text: list(rules_of(text)),
         "csv": layout_of,
-        "passages": lambda text: [*cut("a.md", "docs", text), *cut("a.py", "code", text), *cut("a.js", "code", text)],
+        "passages": lambda text: [*split_passages("a.md", "docs", text), *split_passages("a.py", "code", text), *split_passages("a.js", "code", text)],
         "page": lambda text: read_html(text, url=parse_url("https://example.org/")),
     }
     for name in DIALECTS:

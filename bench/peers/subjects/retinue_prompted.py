@@ -39,13 +39,13 @@ class Scripted:
     name = "scripted:squares"
     max_output = None
 
-    async def respond(self, request: Request, *, hear: Hear | None = None) -> Response:
+    async def respond(self, request: Request, *, on_text: Hear | None = None) -> Response:
         """Answer at once."""
         asked = request.turns[0]
         number = int("".join(filter(str.isdigit, asked.text))) if isinstance(asked, Said) else 0
         text = str(number**2)
-        if hear is not None:
-            hear(text)
+        if on_text is not None:
+            on_text(text)
         return Response(Answered(text))
 
     def price(self, **_: int) -> None:

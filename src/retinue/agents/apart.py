@@ -9,23 +9,23 @@ from contextvars import copy_context
 from types import coroutine
 from typing import Any, TypeVar
 
-__all__ = ["apart"]
+__all__ = ["in_context_copy"]
 
 T = TypeVar("T")
 
 
 @coroutine
-def apart(call: Awaitable[T]) -> Generator[Any, None, T]:
+def in_context_copy(call: Awaitable[T]) -> Generator[Any, None, T]:
     """Await `call` in a copy of the caller's context."""
     context, steps = copy_context(), call.__await__()
     error: BaseException | None = None
     while True:
         try:
-            waited = context.run(steps.send, None) if error is None else context.run(steps.throw, error)
+            future = context.run(steps.send, None) if error is None else context.run(steps.throw, error)
         except StopIteration as end:
             return end.value
         try:
-            yield waited
+            yield future
             error = None
         except GeneratorExit:
             steps.close()

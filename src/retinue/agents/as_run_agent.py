@@ -9,13 +9,13 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
-from retinue.agents.apart import apart
+from retinue.agents.apart import in_context_copy
 from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
 from retinue.contract import json
-from retinue.contract.fault import Fault, public
+from retinue.contract.fault import Fault, public_fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.sanitize import printable
@@ -25,7 +25,7 @@ from retinue.engine.ids import RunIds
 from retinue.errors import InvalidInput, RetinueError
 
 if TYPE_CHECKING:
-    from retinue.dialects.run_agent import ConfigRead
+    from retinue.dialects.run_agent import ParsedConfig
     from retinue.tools.workspace import Workspace
 
 __all__ = ["RunAgent", "as_run_agent"]
@@ -76,8 +76,8 @@ def as_run_agent(
         workspace: The fenced directory for it.
         environment: Where settings are looked up that `config` leaves out (B13); the process's when absent.
     """
-    through = boundary or Boundary(Registry())
-    around = os.environ if environment is None else environment
+    gateway = boundary or Boundary(Registry())
+    environ = os.environ if environment is None else environment
     ids = RunIds(REAL.clock, REAL.chance)
 
     async def run_agent(
@@ -93,33 +93,33 @@ def as_run_agent(
         name = "agent"
         try:
             name = agent.definition.name
-            said = _checked(prompt, chat_history, memory, config)
-            said["prompt"], again = read_correction(said["prompt"], said["config"] or {})
-            task, read = _asked(name, skill, said, extra, around)
+            arguments = _check_arguments(prompt, chat_history, memory, config)
+            arguments["prompt"], correction = read_correction(arguments["prompt"], arguments["config"] or {})
+            task, read = _build_task(name, skill, arguments, extra, environ)
             async with LocalContext(workspace=workspace) as run:
                 run.run = ids.new()
-                result = await apart(through.call_agent(agent, task, run, correction=again))
-            answer = _answer(_public(result, run.run), read)
+                result = await in_context_copy(gateway.call_agent(agent, task, run, correction=correction))
+            answer = _answer(_public_result(result, run.run), read)
         except Exception as error:  # whatever it is, it is an answer here
-            failed = Result(task_id="", agent=name, outcome="error", fault=Fault.from_error(error))
+            failure = Result(task_id="", agent=name, outcome="error", fault=Fault.from_error(error))
             if not isinstance(error, RetinueError):
                 id_ = ids.new()
                 _LOGGER.exception("run %s: `%s` could not be called", id_, name)
-                failed = _public(failed, id_)
-            answer = _answer(failed, None)
+                failure = _public_result(failure, id_)
+            answer = _answer(failure, None)
         answer["response_time_secs"] = (time.perf_counter_ns() - began_ns) / 1e9
         return answer
 
     return run_agent
 
 
-def _public(result: Result, run: str) -> Result:
+def _public_result(result: Result, run: str) -> Result:
     """`result` for whoever called: without what the agent's own exceptions say, notes on them included."""
     if result.fault is None and not any(attempt.fault for attempt in result.attempts):
         return result
-    fault = result.fault and public(result.fault, run=run)
+    fault = result.fault and public_fault(result.fault, run=run)
     attempts = tuple(
-        attempt.model_copy(update={"fault": attempt.fault and public(attempt.fault, run=run)})
+        attempt.model_copy(update={"fault": attempt.fault and public_fault(attempt.fault, run=run)})
         for attempt in result.attempts
     )
     warnings = tuple(warning for warning in result.warnings if not warning.synthetic)
@@ -129,52 +129,52 @@ def _public(result: Result, run: str) -> Result:
 _TEXTS: Final = ("prompt", "chat_history", "memory")
 
 
-def _checked(prompt: object, chat_history: object, memory: object, config: object) -> JsonMapping:
+def _check_arguments(prompt: object, chat_history: object, memory: object, config: object) -> JsonMapping:
     """The four arguments, seen to be what the spec says.
 
     Raises:
         InvalidInput: They are not.
     """
-    said = {"prompt": prompt, "chat_history": chat_history, "memory": memory, "config": config}
-    wrong = [
-        f"`{name}` is a `{type(said[name]).__name__}`, not a text"
+    arguments = {"prompt": prompt, "chat_history": chat_history, "memory": memory, "config": config}
+    problems = [
+        f"`{name}` is a `{type(arguments[name]).__name__}`, not a text"
         for name in _TEXTS
-        if not isinstance(said[name], str) and (name == "prompt" or said[name] is not None)
+        if not isinstance(arguments[name], str) and (name == "prompt" or arguments[name] is not None)
     ]
     if config is not None and not isinstance(config, Mapping):
-        wrong.append(f"`config` is a `{type(config).__name__}`, not a dictionary")
-    if wrong:
+        problems.append(f"`config` is a `{type(config).__name__}`, not a dictionary")
+    if problems:
         raise InvalidInput(
-            f"`run_agent` cannot be called like this: {'; '.join(wrong)}.",
+            f"`run_agent` cannot be called like this: {'; '.join(problems)}.",
             hint="Call it as `run_agent(prompt, chat_history=None, memory=None, config=None)`.",
         )
-    return said
+    return arguments
 
 
-def _asked(
-    name: str, skill: str | None, said: JsonMapping, extra: JsonMapping, environment: Mapping[str, str]
-) -> "tuple[Task, ConfigRead]":
+def _build_task(
+    name: str, skill: str | None, arguments: JsonMapping, extra: JsonMapping, environment: Mapping[str, str]
+) -> "tuple[Task, ParsedConfig]":
     """The call as a task, and what its `config` came to."""
     from retinue.dialects.run_agent import read_config, read_history  # noqa: PLC0415 - loaded at the first call
 
     # What is passed beside the four counts as settings too, when it is called like one; `config` itself comes first.
-    configured: JsonMapping = {**extra, **(said["config"] or {})}
-    read = read_config(configured, environment)
+    raw_config: JsonMapping = {**extra, **(arguments["config"] or {})}
+    read = read_config(raw_config, environment)
     config = read.config
     overrides = config.model_overrides
-    unknown = {key: value for key, value in configured.items() if json.pointer([key]) in read.ignored}
+    unknown = {key: value for key, value in raw_config.items() if json.pointer([key]) in read.ignored}
     own = {key: value for key, value in unknown.items() if _is_json({key: value})}
-    kept = {**own, **config.model_dump(exclude_none=True)}
+    settings = {**own, **config.model_dump(exclude_none=True)}
     return (
         Task(
             id="run_agent",
             agent=name,
             skill=skill,
-            instruction=said["prompt"],
-            context=Context(history=read_history(said["chat_history"] or ""), memory=said["memory"] or ""),
+            instruction=arguments["prompt"],
+            context=Context(history=read_history(arguments["chat_history"] or ""), memory=arguments["memory"] or ""),
             limits=Limits(timeout_s=config.domain_timeout_secs),
             model=overrides.domain if overrides else None,
-            extras={"run_agent": {"config": kept}} if kept else {},
+            extras={"run_agent": {"config": settings}} if settings else {},
         ),
         read,
     )
@@ -188,7 +188,7 @@ def _is_json(value: object) -> bool:
     return True
 
 
-def _answer(result: Result, read: "ConfigRead | None") -> dict[str, Any]:
+def _answer(result: Result, read: "ParsedConfig | None") -> dict[str, Any]:
     """The answer as the dictionary that the spec describes; the time is the caller's to add."""
     from retinue.dialects.run_agent import render_result  # noqa: PLC0415 - loaded at the first call
 
@@ -201,8 +201,8 @@ def _answer(result: Result, read: "ConfigRead | None") -> dict[str, Any]:
     answer = cast("dict[str, Any]", json.loads(text))
     if read is not None and read.ignored:
         answer["ignored"] = [printable(each) for each in read.ignored]
-    wrong = [] if read is None else [finding for finding in read.findings if finding.severity != "info"]
-    if wrong:
-        said = [{"type": "degraded_analysis", "message": f"config{each.path}: {each.message}"} for each in wrong]
-        answer["warnings"] = [*cast("list[Any]", answer.get("warnings", [])), *said]
+    problems = [] if read is None else [finding for finding in read.findings if finding.severity != "info"]
+    if problems:
+        warnings = [{"type": "degraded_analysis", "message": f"config{each.path}: {each.message}"} for each in problems]
+        answer["warnings"] = [*cast("list[Any]", answer.get("warnings", [])), *warnings]
     return answer

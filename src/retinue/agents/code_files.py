@@ -41,18 +41,18 @@ def code_files(folder: Path, *, kind: Kind = "project") -> tuple[Path, ...]:
     """
     root = folder.resolve()
     if kind == "tool_root":
-        found = set(_files_below(root, ending=".py"))
+        paths = set(_files_below(root, ending=".py"))
     else:
-        named = (root / ".mcp.json", root / "retinue.toml", root / "pyproject.toml")
-        found = {path for path in named if path.is_file()}
-        found = {path for path in found if path.name != "pyproject.toml" or _settings(path) is not None}
-        found.update(_files_below(root / AGENTS_FOLDER, ending=".py"))
-        found.update(path for path in _files_below(root / AGENTS_FOLDER, ending=".json") if _names_program(path))
-    if len(found) > _MAX_FILES:
+        candidates = (root / ".mcp.json", root / "retinue.toml", root / "pyproject.toml")
+        paths = {path for path in candidates if path.is_file()}
+        paths = {path for path in paths if path.name != "pyproject.toml" or _settings(path) is not None}
+        paths.update(_files_below(root / AGENTS_FOLDER, ending=".py"))
+        paths.update(path for path in _files_below(root / AGENTS_FOLDER, ending=".json") if _names_program(path))
+    if len(paths) > _MAX_FILES:
         raise InvalidInput(
-            f"{str(root)!r} has {len(found)} files that name code; {_MAX_FILES} are allowed.", hint="Trust less."
+            f"{str(root)!r} has {len(paths)} files that name code; {_MAX_FILES} are allowed.", hint="Trust less."
         )
-    return tuple(sorted(found))
+    return tuple(sorted(paths))
 
 
 def _files_below(folder: Path, *, ending: str) -> Iterator[Path]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from retinue.agents.code_files import AGENTS_FOLDER
-from retinue.agents.load import NEEDS_MODEL, Loaded
+from retinue.agents.load import NEEDS_MODEL, LoadedAgents
 from retinue.agents.port import Agent
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding
@@ -24,7 +24,7 @@ _ENVIRONMENT: Final = "environment"
 _NOT_TRUSTED: Final = "It names a program to run, and this folder is not trusted."
 
 
-def with_commands(loaded: Loaded, *, file: str, trusted: bool) -> Loaded:
+def with_commands(loaded: LoadedAgents, *, file: str, trusted: bool) -> LoadedAgents:
     """`loaded`, with the program in place of each agent whose definition names one.
 
     `environment` beside `command` lists the variables that the program may see. Relative paths are from the workspace.
@@ -37,7 +37,7 @@ def with_commands(loaded: Loaded, *, file: str, trusted: bool) -> Loaded:
     if not file.startswith(f"{AGENTS_FOLDER}/") or not file.endswith(".json"):
         return loaded
     agents = list[Agent]()
-    findings = [finding for finding in loaded.findings if not _is_ours(finding)]
+    findings = [finding for finding in loaded.findings if not _is_command_key(finding)]
     for agent in loaded.agents:
         definition = agent.definition
         if _COMMAND not in definition.extras:
@@ -47,14 +47,14 @@ def with_commands(loaded: Loaded, *, file: str, trusted: bool) -> Loaded:
             findings.append(_finding("not-trusted", _NOT_TRUSTED, definition, file, fix, warning=True))
         else:
             try:
-                agents.append(_commanded(definition))
+                agents.append(_command_agent(definition))
             except RetinueError as error:
                 message = f"`{definition.name}` names no program: {error.message}"
                 findings.append(_finding("bad-command", message, definition, file, error.hint))
     return replace(loaded, agents=tuple(agents), findings=tuple(findings))
 
 
-def _commanded(definition: Definition) -> Agent:
+def _command_agent(definition: Definition) -> Agent:
     from retinue.agents.wrapped import CommandAgent  # noqa: PLC0415 - most projects name no program
 
     extras: JsonMapping = dict(definition.extras)
@@ -63,11 +63,11 @@ def _commanded(definition: Definition) -> Agent:
         skill.model_copy(update={"unavailable": ""}) if skill.unavailable == NEEDS_MODEL else skill
         for skill in definition.skills
     )
-    known = definition.model_copy(update={"extras": extras, "skills": skills})
-    return CommandAgent(_words(argv, _COMMAND), definition=known, environment=_words(environment, _ENVIRONMENT))
+    agent_definition = definition.model_copy(update={"extras": extras, "skills": skills})
+    return CommandAgent(_string_list(argv, _COMMAND), definition=agent_definition, environment=_string_list(environment, _ENVIRONMENT))
 
 
-def _words(value: object, key: str) -> tuple[str, ...]:
+def _string_list(value: object, key: str) -> tuple[str, ...]:
     """The words under `key`.
 
     Raises:
@@ -79,7 +79,7 @@ def _words(value: object, key: str) -> tuple[str, ...]:
     return tuple(items)
 
 
-def _is_ours(finding: Finding) -> bool:
+def _is_command_key(finding: Finding) -> bool:
     """Whether it says that a key of ours has no effect, for here it has."""
     return finding.rule == "load/unknown-key" and finding.path.rpartition("/")[2] in {_COMMAND, _ENVIRONMENT}
 

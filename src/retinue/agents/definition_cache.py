@@ -12,11 +12,11 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from retinue.agents.load import Loaded, Prompted
+from retinue.agents.load import LoadedAgents, InstructionsAgent
 from retinue.contract.definition import CallSite, Definition
 from retinue.contract.finding import Finding
 from retinue.contract.model import Model
-from retinue.tools.kept import code_state, read_kept, write_kept
+from retinue.tools.kept import code_fingerprint, read_cache_file, write_cache_file
 
 __all__ = ["DefinitionCache"]
 
@@ -43,11 +43,11 @@ class DefinitionCache:
     def __init__(self, folder: Path | None, root: Path) -> None:
         project = blake2b(os.fsencode(root), digest_size=16).hexdigest()
         self._path = None if folder is None else folder / f"project-definitions-{project}"
-        self._state = b"" if folder is None else code_state(*_SOURCES)
+        self._state = b"" if folder is None else code_fingerprint(*_SOURCES)
         self._entries = self._read()
         self._used: dict[str, _Entry] = {}
 
-    def load(self, load: Callable[[], Loaded], *key: object, data: bytes) -> Loaded:
+    def load(self, load: Callable[[], LoadedAgents], *key: object, data: bytes) -> LoadedAgents:
         """What `load` makes of `data`, or made of it before.
 
         Agents of other kinds than those that are instructions are made anew each time.
@@ -63,9 +63,9 @@ class DefinitionCache:
         entry = self._entries.get(name)
         if entry is not None:
             self._used[name] = entry
-            return Loaded(tuple(map(Prompted, entry.definitions)), entry.findings, entry.calls)
+            return LoadedAgents(tuple(map(InstructionsAgent, entry.definitions)), entry.findings, entry.calls)
         loaded = load()
-        if all(type(agent) is Prompted for agent in loaded.agents):
+        if all(type(agent) is InstructionsAgent for agent in loaded.agents):
             definitions = tuple(agent.definition for agent in loaded.agents)
             self._used[name] = _Entry(definitions=definitions, findings=loaded.findings, calls=loaded.calls)
         return loaded
@@ -79,12 +79,12 @@ class DefinitionCache:
         except PydanticSerializationError:  # a text that is no Unicode: such a project is read anew each time
             return
         if len(body) <= _MOST_BYTES:
-            write_kept(self._path, [self._state, b"\n", body])
+            write_cache_file(self._path, [self._state, b"\n", body])
 
     def _read(self) -> dict[str, _Entry]:
         if self._path is None:
             return {}
-        head, _, body = read_kept(self._path, most_bytes=2 * _MOST_BYTES).partition(b"\n")
+        head, _, body = read_cache_file(self._path, max_bytes=2 * _MOST_BYTES).partition(b"\n")
         if head != self._state:
             return {}
         try:

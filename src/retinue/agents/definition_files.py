@@ -14,10 +14,10 @@ from retinue.agents.code_files import AGENTS_FOLDER
 from retinue.agents.configured import with_commands
 from retinue.agents.definition_cache import DefinitionCache
 from retinue.agents.importing import import_file
-from retinue.agents.load import Loaded, Prompted
+from retinue.agents.load import LoadedAgents, InstructionsAgent
 from retinue.agents.load.document import read_bytes
 from retinue.agents.load.kinds import ENDINGS, Kind, kind_of, load
-from retinue.agents.places import LEADS_OUT, Place, Problem, files_beside, lies_inside, shown
+from retinue.agents.places import LEADS_OUT, DefinitionFolder, Problem, files_beside, is_inside, display_path
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry, Skipped
 from retinue.contract.definition import Definition
@@ -36,7 +36,7 @@ _NOT_TRUSTED: Final = "It names code to run, and this folder is not trusted."
 
 def register_files(
     registry: Registry,
-    found: Iterable[tuple[Place, Path, Problem | None]],
+    files: Iterable[tuple[DefinitionFolder, Path, Problem | None]],
     *,
     root: Path,
     trusted: bool,
@@ -57,22 +57,22 @@ def register_files(
         loops: See there.
         cache_dir: See there.
     """
-    think = None
+    with_models = None
     if models is not None and models.configured:
-        think = partial(_thinking, models=models, toolbox=toolbox, loops=loops)
+        with_models = partial(_with_models, models=models, toolbox=toolbox, loops=loops)
     cache = DefinitionCache(cache_dir, root)
-    for place, path, problem in found:
-        file = shown(path, root)
+    for place, path, problem in files:
+        file = display_path(path, root)
         if problem:
-            loaded = _problem(problem, file)
+            loaded = _problem_load(problem, file)
         else:
             loaded = _load(path, file=file, root=root, trusted=trusted, place=place, cache=cache)
-        loaded = think(loaded, file=file) if think else loaded
+        loaded = with_models(loaded, file=file) if with_models else loaded
         _register(registry, loaded, file=file, contests=not place.skills)
     cache.save()
 
 
-def load_file(path: Path, *, file: str | None = None, kind: Kind | None = None) -> Loaded:
+def load_file(path: Path, *, file: str | None = None, kind: Kind | None = None) -> LoadedAgents:
     """Read one definition file that is data, of whatever kind its name and content say. What is wrong becomes findings.
 
     Args:
@@ -85,14 +85,14 @@ def load_file(path: Path, *, file: str | None = None, kind: Kind | None = None) 
 
 def _load_data(
     path: Path, *, file: str, cache: DefinitionCache, kind: Kind | None = None, operations: bool = False
-) -> Loaded:
+) -> LoadedAgents:
     """What a definition file says, with the operations that its instructions list as skills if that is asked for."""
     if kind is None and path.suffix.lower() not in ENDINGS:
-        return _failed(
+        return _failed_load(
             "unknown-kind", f"Files that end with {path.suffix!r} are not definitions.", file, "Use .json or .md."
         )
 
-    def read() -> Loaded:
+    def read() -> LoadedAgents:
         loaded = load(data, file=file, kind=kind or kind_of(file, data) or "json", files=beside)
         return _with_operations(loaded) if operations else loaded
 
@@ -101,53 +101,53 @@ def _load_data(
         beside = files_beside(path) if (kind or kind_of(file)) == "skill" else ()
         return cache.load(read, file, beside, operations, data=data)
     except RetinueError as error:
-        return _failed(error.code.replace("_", "-"), error.message, file, error.hint, line=error.detail.get("line"))
+        return _failed_load(error.code.replace("_", "-"), error.message, file, error.hint, line=error.detail.get("line"))
 
 
-def _load(path: Path, *, file: str, root: Path, trusted: bool, place: Place, cache: DefinitionCache) -> Loaded:
-    if path.is_symlink() and not lies_inside(path, root):  # its folder was seen to lie inside
-        return _problem(LEADS_OUT, file)
+def _load(path: Path, *, file: str, root: Path, trusted: bool, place: DefinitionFolder, cache: DefinitionCache) -> LoadedAgents:
+    if path.is_symlink() and not is_inside(path, root):  # its folder was seen to lie inside
+        return _problem_load(LEADS_OUT, file)
     if path.suffix.lower() != ".py":
         loaded = _load_data(path, file=file, cache=cache, operations=not place.skills)
         return with_commands(loaded, file=file, trusted=trusted)
     if not trusted:
         fix = "Review it, then run `retinue trust` in the folder."
-        return _failed("not-trusted", _NOT_TRUSTED, file, fix, severity="warning")
+        return _failed_load("not-trusted", _NOT_TRUSTED, file, fix, severity="warning")
     return _load_python(path, file=file, trusted=root / AGENTS_FOLDER)
 
 
-def _with_operations(loaded: Loaded) -> Loaded:
+def _with_operations(loaded: LoadedAgents) -> LoadedAgents:
     """`loaded`, its prompted agents with the operations that their instructions list."""
     from retinue.agents.load.operations import with_operations  # noqa: PLC0415 - files that changed need it, no others
 
     agents = (
-        Prompted(with_operations(each.definition)) if isinstance(each, Prompted) else each for each in loaded.agents
+        InstructionsAgent(with_operations(each.definition)) if isinstance(each, InstructionsAgent) else each for each in loaded.agents
     )
     return replace(loaded, agents=tuple(agents))
 
 
-def _thinking(
-    loaded: Loaded, *, file: str, models: "Models", toolbox: "Toolbox | None", loops: "Loops | None"
-) -> Loaded:
+def _with_models(
+    loaded: LoadedAgents, *, file: str, models: "Models", toolbox: "Toolbox | None", loops: "Loops | None"
+) -> LoadedAgents:
     """`loaded`, with an agent that a model moves in place of each that is instructions only."""
-    if not any(isinstance(agent, Prompted) for agent in loaded.agents):
+    if not any(isinstance(agent, InstructionsAgent) for agent in loaded.agents):
         return loaded
     from retinue.agents.prompted import EMPTY, PromptedAgent, findings_about  # noqa: PLC0415 - as most projects have none
-    from retinue.agents.prompted.loop import OWN  # noqa: PLC0415 - likewise
+    from retinue.agents.prompted.loop import BUILTIN_LOOP  # noqa: PLC0415 - likewise
 
     tools = EMPTY if toolbox is None else toolbox
     agents, findings = list[Agent](), list(loaded.findings)
     for agent in loaded.agents:
-        if isinstance(agent, Prompted):
+        if isinstance(agent, InstructionsAgent):
             findings += findings_about(agent.definition, tools, file=file)
-            loop = OWN if loops is None else loops(agent.definition.name)
+            loop = BUILTIN_LOOP if loops is None else loops(agent.definition.name)
             agents.append(PromptedAgent(agent.definition, models=models, toolbox=tools, loop=loop))
         else:
             agents.append(agent)
     return replace(loaded, agents=tuple(agents), findings=tuple(findings))
 
 
-def _load_python(path: Path, *, file: str, trusted: Path) -> Loaded:
+def _load_python(path: Path, *, file: str, trusted: Path) -> LoadedAgents:
     try:
         module = import_file(path, trusted=trusted)
         agents = tuple(_agents_in(vars(module)))
@@ -155,24 +155,24 @@ def _load_python(path: Path, *, file: str, trusted: Path) -> Loaded:
             from retinue.agents.module import module_agent  # noqa: PLC0415 - most Python agents say what they are
 
             agents = (module_agent(module, file=file),)
-        wrong = [agent for agent in agents if not isinstance(agent.definition, Definition)]  # pyright: ignore[reportUnnecessaryIsInstance] - somebody else's code
+        invalid = [agent for agent in agents if not isinstance(agent.definition, Definition)]  # pyright: ignore[reportUnnecessaryIsInstance] - somebody else's code
     except RetinueError as error:
-        return _failed("bad-module", error.message, file, error.hint, line=error.detail.get("line"))
+        return _failed_load("bad-module", error.message, file, error.hint, line=error.detail.get("line"))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the project's own code speaks of itself here
         message = f"An agent in it cannot say what it is: `{type(error).__name__}`: {error}."
-        return _failed("bad-module", message, file, "Fix its `definition`.")
-    if wrong or not agents:
-        message = "The `definition` of an agent in it is none." if wrong else "There is no agent in it."
-        return _failed("no-agent", message, file, "Put `@agent` on a function or class.", severity="warning")
-    return Loaded(agents=agents)
+        return _failed_load("bad-module", message, file, "Fix its `definition`.")
+    if invalid or not agents:
+        message = "The `definition` of an agent in it is none." if invalid else "There is no agent in it."
+        return _failed_load("no-agent", message, file, "Put `@agent` on a function or class.", severity="warning")
+    return LoadedAgents(agents=agents)
 
 
 def _agents_in(values: Mapping[str, object]) -> Iterator[Agent]:
     """The agents among the names of a module, each once."""
-    seen: set[int] = set()
+    seen_ids: set[int] = set()
     for value in values.values():
-        if id(value) not in seen and _is_agent(value):
-            seen.add(id(value))
+        if id(value) not in seen_ids and _is_agent(value):
+            seen_ids.add(id(value))
             yield value  # pyright: ignore[reportReturnType] - seen to have the port's two members
 
 
@@ -186,7 +186,7 @@ def _is_agent(value: object) -> bool:
 # Registering
 
 
-def _register(registry: Registry, loaded: Loaded, *, file: str, contests: bool) -> None:
+def _register(registry: Registry, loaded: LoadedAgents, *, file: str, contests: bool) -> None:
     """Add what a file holds. A skill whose name is taken gives way; of two agents, neither has it."""
     passed_over = [each for each in loaded.findings if each.severity == "error" or each.rule.startswith("discovery/")]
     registry.findings += loaded.findings
@@ -197,7 +197,7 @@ def _register(registry: Registry, loaded: Loaded, *, file: str, contests: bool) 
             finding = _finding("name-taken", error.message, file, error.hint, line=_line(agent.definition))
             registry.findings += (finding,)
             if contests:
-                registry.contest(agent.definition, error)
+                registry.mark_ambiguous(agent.definition, error)
             passed_over.append(finding)
     registry.skipped += tuple(
         Skipped(path=file, reason=error.message, line=error.line, hint=error.fix) for error in passed_over
@@ -208,15 +208,15 @@ def _line(definition: Definition) -> int | None:
     return definition.source.line if definition.source else None
 
 
-def _problem(problem: Problem, file: str) -> Loaded:
+def _problem_load(problem: Problem, file: str) -> LoadedAgents:
     severity: Severity = "warning" if problem.harmless else "error"
-    return _failed(problem.rule, problem.message, file, problem.fix, severity=severity)
+    return _failed_load(problem.rule, problem.message, file, problem.fix, severity=severity)
 
 
-def _failed(
+def _failed_load(
     rule: str, message: str, file: str, fix: str, *, line: int | None = None, severity: Severity = "error"
-) -> Loaded:
-    return Loaded(findings=(_finding(rule, message, file, fix, line=line, severity=severity),))
+) -> LoadedAgents:
+    return LoadedAgents(findings=(_finding(rule, message, file, fix, line=line, severity=severity),))
 
 
 def _finding(

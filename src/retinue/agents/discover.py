@@ -53,13 +53,13 @@ def discover(
         InvalidDefinition: Two agents of the catalogue have the same name.
     """
     registry = Registry()
-    found = [(place, *found) for place in PLACES for found in files_in(root, place)]
-    if found:
+    files = [(place, *file) for place in PLACES for file in files_in(root, place)]
+    if files:
         from retinue.agents.definition_files import register_files  # noqa: PLC0415 - many folders have none
 
         register_files(
             registry,
-            found,
+            files,
             root=root,
             trusted=trusted,
             models=models,

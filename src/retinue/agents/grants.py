@@ -16,17 +16,17 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from retinue.agents.patterns import fits_path, matches, speaks_of
+from retinue.agents.patterns import path_matches, matches, rule_covers
 from retinue.contract.definition import Effect, ToolSpec
 from retinue.contract.names import fold, nearest
-from retinue.contract.text import listed
+from retinue.contract.text import natural_list
 from retinue.errors import InvalidInput
-from retinue.tools.paths import folded
+from retinue.tools.paths import fold_name
 
 if TYPE_CHECKING:
     from retinue.tools.workspace import Workspace
 
-__all__ = ["ALL", "MODES", "READ_ONLY", "Grants", "Mode", "Subject", "ToolRule", "Verdict", "VerdictWord", "mode_from"]
+__all__ = ["ALL", "MODES", "READ_ONLY", "Grants", "Mode", "PermissionSubject", "ToolRule", "PermissionVerdict", "VerdictWord", "mode_from"]
 
 VerdictWord: TypeAlias = Literal["allow", "ask", "deny"]
 
@@ -40,10 +40,10 @@ MODES: Final[tuple[Mode, ...]] = ("plan", "dont_ask", "default", "accept_edits",
 _STRICTER: Final[Mapping[VerdictWord, int]] = {"allow": 0, "ask": 1, "deny": 2}
 _EDITS: Final = frozenset({"write", "edit"})
 _WILD: Final = frozenset("*?[")
-_MOST_KNOWN: Final = 1 << 16
+_MAX_CACHED: Final = 1 << 16
 """Files of which it is remembered whether a rule hides them."""
 
-_GRANT_RIGHTS: Final = (
+_SENSITIVE_FILES: Final = (
     "**/.claude/**", "**/.codex/**", "**/.cursor/**", "**/.gemini/**", "**/.mcp.json", "**/retinue.toml",
     "**/.circleci/**", "**/.github/actions/**", "**/.github/workflows/**", "**/.gitlab-ci.yml",
     "**/.devcontainer/**", "**/.devcontainer.json", "**/.idea/**", "**/.vscode/**",
@@ -55,7 +55,7 @@ here: nobody writes those."""
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PermissionVerdict:
     """Whether a call may be made, and by what rule."""
 
     word: VerdictWord
@@ -63,7 +63,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class PermissionSubject:
     """One thing that a call is about: a path, a command line, an address.
 
     Attributes:
@@ -92,10 +92,10 @@ class Subject:
                 yield text
 
     @property
-    def grants_rights(self) -> bool:
+    def is_sensitive(self) -> bool:
         """Whether it is a file that says what others may do."""
         return bool(self.root) and any(
-            fits_path(each, _folded_path(text)) for text in (self.real, *self.spellings) for each in _GRANT_RIGHTS
+            path_matches(each, _fold_path(text)) for text in (self.real, *self.spellings) for each in _SENSITIVE_FILES
         )
 
 
@@ -114,22 +114,22 @@ class ToolRule:
     tool: str
     pattern: str = ""
 
-    def fits(self, tool: str, subject: Subject) -> bool:
+    def applies_to(self, tool: str, subject: PermissionSubject) -> bool:
         """Whether the rule speaks of a call of the tool with this name."""
         widely = self.verdict != "allow"
-        if not speaks_of(self.tool, tool, widely=widely):
+        if not rule_covers(self.tool, tool, widely=widely):
             return False
-        if not widely and subject.grants_rights and not self._names_rights():
+        if not widely and subject.is_sensitive and not self._names_sensitive_file():
             return False  # `write(**)` was not meant for the files that say what may be written
         return not self.pattern or any(
             matches(self.pattern, text, tool=tool, widely=widely) for text in subject.texts(self.pattern, widely=widely)
         )
 
-    def _names_rights(self) -> bool:
+    def _names_sensitive_file(self) -> bool:
         """Whether the pattern says by name, before any wildcard, which file or folder that grants rights is meant."""
         parts = self.pattern.split("/")
-        plain = next((at for at, part in enumerate(parts) if not _WILD.isdisjoint(part)), len(parts))
-        return any(fits_path(each, _folded_path("/".join(parts[:plain]))) for each in _GRANT_RIGHTS)
+        literal_count = next((at for at, part in enumerate(parts) if not _WILD.isdisjoint(part)), len(parts))
+        return any(path_matches(each, _fold_path("/".join(parts[:literal_count]))) for each in _SENSITIVE_FILES)
 
     def __str__(self) -> str:
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool
@@ -154,23 +154,23 @@ class Grants:
     only: tuple[tuple[str, str], ...] = ()
     mode: Mode | None = None
     above: "Grants | None" = None
-    _offered: dict[tuple[str, tuple[Effect, ...]], bool] = field(
+    _offered_cache: dict[tuple[str, tuple[Effect, ...]], bool] = field(
         default_factory=dict[tuple[str, tuple[Effect, ...]], bool], init=False, repr=False, compare=False
     )
 
     def offers(self, spec: ToolSpec) -> bool:
         """Whether the tool is there at all for this agent."""
         key = spec.name, spec.effects
-        offered = self._offered.get(key)
-        if offered is None:
-            offered = self._offered[key] = all(each._has(spec) for each in self._chain())
-        return offered
+        is_offered = self._offered_cache.get(key)
+        if is_offered is None:
+            is_offered = self._offered_cache[key] = all(each._includes(spec) for each in self._chain())
+        return is_offered
 
     def covers(self, effects: Collection[Effect]) -> bool:
         """Whether somebody with these effects may be called on this agent's behalf."""
-        return all(each._touches(effects) for each in self._chain())
+        return all(each._allows_effects(effects) for each in self._chain())
 
-    def verdict(self, spec: ToolSpec, *subjects: Subject | str) -> Verdict:
+    def verdict(self, spec: ToolSpec, *subjects: PermissionSubject | str) -> PermissionVerdict:
         """Whether a call may be made: the strictest that can be said of anything it is about.
 
         Args:
@@ -178,38 +178,38 @@ class Grants:
             subjects: What the call is about; a text is a subject by itself. A call about nothing has none.
         """
         if not self.offers(spec):
-            return Verdict("deny", f"`{spec.name}` is not among the tools of this agent")
-        abouts = [each if isinstance(each, Subject) else Subject(each) for each in subjects or ("",)]
-        worst = _strictest(verdict for about in abouts for verdict in self._verdicts(spec, about))
-        worst = worst or Verdict("allow", "no rule is against it")
+            return PermissionVerdict("deny", f"`{spec.name}` is not among the tools of this agent")
+        targets = [each if isinstance(each, PermissionSubject) else PermissionSubject(each) for each in subjects or ("",)]
+        worst = _strictest(verdict for target in targets for verdict in self._verdicts(spec, target))
+        worst = worst or PermissionVerdict("allow", "no rule is against it")
         if worst.word == "ask" and any(each.mode == "dont_ask" for each in self._chain()):
-            return Verdict("deny", f"{worst.reason}, and nobody is to be asked")
+            return PermissionVerdict("deny", f"{worst.reason}, and nobody is to be asked")
         return worst
 
-    def hides(self, path: str, *, root: PurePath | None = None) -> Verdict | None:
+    def hides(self, path: str, *, root: PurePath | None = None) -> PermissionVerdict | None:
         """The rule that keeps a file of the workspace from being read without further ado; None when none does.
 
         Args:
             path: The file, from the root.
             root: The workspace, for rules about paths of the whole machine; without it they are not asked.
         """
-        about = Subject(path, root="" if root is None else str(root))
-        return _strictest(each._forbidden("read", about) for each in self._chain())
+        subject = PermissionSubject(path, root="" if root is None else str(root))
+        return _strictest(each._prohibition("read", subject) for each in self._chain())
 
-    def fenced(self, workspace: "Workspace") -> "Workspace":
+    def restrict_workspace(self, workspace: "Workspace") -> "Workspace":
         """`workspace` without the files that a rule `hides`: whoever reads by it reads none of them."""
         rules = [str(rule) for each in self._chain() for rule in each.rules if _may_hide(rule)]
         if not rules:
             return workspace
 
-        from retinue.tools.workspace import Hiding  # noqa: PLC0415 - seldom needed
+        from retinue.tools.workspace import HidingRule  # noqa: PLC0415 - seldom needed
 
-        @lru_cache(maxsize=_MOST_KNOWN)
+        @lru_cache(maxsize=_MAX_CACHED)
         def hides(path: str) -> str:
             verdict = self.hides(path, root=workspace.root)
             return "" if verdict is None else verdict.reason
 
-        return workspace.hiding(Hiding(hides, ", ".join(sorted(set(rules)))))
+        return workspace.hiding(HidingRule(hides, ", ".join(sorted(set(rules)))))
 
     def within(self, above: "Grants | None") -> "Grants":
         """The same grants for somebody who works for the holder of `above`."""
@@ -236,8 +236,8 @@ class Grants:
     @property
     def widest_mode(self) -> Mode:
         """The mode that holds when the agent asks for none: that of the user, or what stands nearer and is narrower."""
-        said: list[Mode] = [each.mode or "default" for each in self._chain() if each.mode or each.above is None]
-        return min(said, key=MODES.index)
+        modes: list[Mode] = [each.mode or "default" for each in self._chain() if each.mode or each.above is None]
+        return min(modes, key=MODES.index)
 
     def _chain(self) -> "Iterator[Grants]":
         """These grants and all above them, the user's last."""
@@ -246,72 +246,72 @@ class Grants:
             yield each
             each = each.above
 
-    def _has(self, spec: ToolSpec) -> bool:
-        named = self.tools is None or any(fnmatchcase(spec.name, name) for name in self.tools)
-        return named and self._touches(spec.effects)
+    def _includes(self, spec: ToolSpec) -> bool:
+        is_listed = self.tools is None or any(fnmatchcase(spec.name, name) for name in self.tools)
+        return is_listed and self._allows_effects(spec.effects)
 
-    def _touches(self, effects: Collection[Effect]) -> bool:
+    def _allows_effects(self, effects: Collection[Effect]) -> bool:
         return self.effects.issuperset(effects) and not (self.mode == "plan" and "write" in effects)
 
-    def _verdicts(self, spec: ToolSpec, about: Subject) -> Iterator[Verdict | None]:
+    def _verdicts(self, spec: ToolSpec, subject: PermissionSubject) -> Iterator[PermissionVerdict | None]:
         """What these grants and all above them say of one thing that a call is about."""
         chain = tuple(self._chain())
-        if about.incidental:
-            yield from (each._forbidden(spec.name, about) for each in chain)
+        if subject.incidental:
+            yield from (each._prohibition(spec.name, subject) for each in chain)
             return
-        yield chain[-1]._first(spec, about)
-        yield from (each._narrowed(spec, about) for each in chain)
+        yield chain[-1]._base_verdict(spec, subject)
+        yield from (each._restriction(spec, subject) for each in chain)
 
-    def _first(self, spec: ToolSpec, about: Subject) -> Verdict:
+    def _base_verdict(self, spec: ToolSpec, subject: PermissionSubject) -> PermissionVerdict:
         """What the outermost grants say: their strictest rule, or without one what the mode and the effects do."""
-        ruled = self._ruled(spec.name, about)
-        if ruled is not None:
-            return ruled
+        rule_verdict = self._rule_verdict(spec.name, subject)
+        if rule_verdict is not None:
+            return rule_verdict
         if set(spec.effects) <= {"read"}:
-            return Verdict("allow", "it only reads")
-        if about.grants_rights and "write" in spec.effects:
-            return Verdict(
-                "ask", f"{about.real!r} says what others may do or run, and no rule allows that file by name"
+            return PermissionVerdict("allow", "it only reads")
+        if subject.is_sensitive and "write" in spec.effects:
+            return PermissionVerdict(
+                "ask", f"{subject.real!r} says what others may do or run, and no rule allows that file by name"
             )
         if self.mode == "bypass_permissions":
-            return Verdict("allow", "nothing is asked in the mode `bypass_permissions`")
+            return PermissionVerdict("allow", "nothing is asked in the mode `bypass_permissions`")
         if self.mode == "accept_edits" and spec.name in _EDITS:
-            return Verdict("allow", "edits are allowed in the mode `accept_edits`")
-        return Verdict("ask", f"it may {' and '.join(spec.effects)}, and no rule allows it")
+            return PermissionVerdict("allow", "edits are allowed in the mode `accept_edits`")
+        return PermissionVerdict("ask", f"it may {' and '.join(spec.effects)}, and no rule allows it")
 
-    def _narrowed(self, spec: ToolSpec, about: Subject) -> Verdict | None:
+    def _restriction(self, spec: ToolSpec, subject: PermissionSubject) -> PermissionVerdict | None:
         """What these grants have against a call that others may have allowed."""
         limits = [ToolRule("allow", name, pattern) for name, pattern in self.only if fnmatchcase(spec.name, name)]
-        if limits and not any(_within(limit, spec.name, about) for limit in limits):
-            shown = ", ".join(f"`{spec.name}({limit.pattern})`" for limit in limits)
-            return Verdict("deny", f"this agent has only {shown}")
-        ruled = self._ruled(spec.name, about)
-        if ruled is not None and ruled.word != "allow":
-            return ruled
+        if limits and not any(_within_limit(limit, spec.name, subject) for limit in limits):
+            patterns = ", ".join(f"`{spec.name}({limit.pattern})`" for limit in limits)
+            return PermissionVerdict("deny", f"this agent has only {patterns}")
+        rule_verdict = self._rule_verdict(spec.name, subject)
+        if rule_verdict is not None and rule_verdict.word != "allow":
+            return rule_verdict
         mode_asks = self.above is not None and self.mode in {"plan", "dont_ask", "default"}
-        if mode_asks and ruled is None and not set(spec.effects) <= {"read"} and not self._user_allows(spec, about):
-            return Verdict("ask", f"it may {' and '.join(spec.effects)}, and no rule allows it")
+        if mode_asks and rule_verdict is None and not set(spec.effects) <= {"read"} and not self._user_allows(spec, subject):
+            return PermissionVerdict("ask", f"it may {' and '.join(spec.effects)}, and no rule allows it")
         return None
 
-    def _user_allows(self, spec: ToolSpec, about: Subject) -> bool:
+    def _user_allows(self, spec: ToolSpec, subject: PermissionSubject) -> bool:
         """Whether a rule of the user's, and not only the mode, lets the call pass."""
         user = tuple(self._chain())[-1]
-        ruled = user._ruled(spec.name, about)
-        return ruled is not None and ruled.word == "allow"
+        rule_verdict = user._rule_verdict(spec.name, subject)
+        return rule_verdict is not None and rule_verdict.word == "allow"
 
-    def _forbidden(self, tool: str, about: Subject) -> Verdict | None:
+    def _prohibition(self, tool: str, subject: PermissionSubject) -> PermissionVerdict | None:
         """What the strictest fitting rule says that asks or denies."""
-        ruled = self._ruled(tool, about)
-        return None if ruled is None or ruled.word == "allow" else ruled
+        rule_verdict = self._rule_verdict(tool, subject)
+        return None if rule_verdict is None or rule_verdict.word == "allow" else rule_verdict
 
-    def _ruled(self, tool: str, about: Subject) -> Verdict | None:
+    def _rule_verdict(self, tool: str, subject: PermissionSubject) -> PermissionVerdict | None:
         """What the strictest fitting rule says."""
         rule = max(
-            (rule for rule in self.rules if rule.fits(tool, about)),
+            (rule for rule in self.rules if rule.applies_to(tool, subject)),
             key=lambda rule: _STRICTER[rule.verdict],
             default=None,
         )
-        return None if rule is None else Verdict(rule.verdict, f"the rule {rule.verdict} `{rule}`")
+        return None if rule is None else PermissionVerdict(rule.verdict, f"the rule {rule.verdict} `{rule}`")
 
 
 def mode_from(word: str) -> Mode:
@@ -320,34 +320,34 @@ def mode_from(word: str) -> Mode:
     Raises:
         InvalidInput: It means none.
     """
-    folded = fold(word)
-    if folded in MODES:
-        return folded
-    near = nearest(word, MODES)
-    meant = f"Did you mean `{near[0]}`? " if near else ""
+    canonical = fold(word)
+    if canonical in MODES:
+        return canonical
+    suggestions = nearest(word, MODES)
+    suggestion_text = f"Did you mean `{suggestions[0]}`? " if suggestions else ""
     raise InvalidInput(
         f"{word[:80]!r} is not a valid permission mode.",
-        hint=f"{meant}There is {listed([f'`{mode}`' for mode in MODES])}.",
-        suggestions=near or MODES,
+        hint=f"{suggestion_text}There is {natural_list([f'`{mode}`' for mode in MODES])}.",
+        suggestions=suggestions or MODES,
     )
 
 
-def _strictest(verdicts: Iterable[Verdict | None]) -> Verdict | None:
+def _strictest(verdicts: Iterable[PermissionVerdict | None]) -> PermissionVerdict | None:
     return max(filter(None, verdicts), key=lambda verdict: _STRICTER[verdict.word], default=None)
 
 
-def _within(limit: ToolRule, tool: str, about: Subject) -> bool:
-    return any(matches(limit.pattern, text, tool=tool) for text in about.texts(limit.pattern, widely=False))
+def _within_limit(limit: ToolRule, tool: str, subject: PermissionSubject) -> bool:
+    return any(matches(limit.pattern, text, tool=tool) for text in subject.texts(limit.pattern, widely=False))
 
 
-def _folded_path(path: str) -> str:
+def _fold_path(path: str) -> str:
     """`path` as the most forgiving file system would compare it."""
-    return "/".join(map(folded, path.replace("\\", "/").split("/")))
+    return "/".join(map(fold_name, path.replace("\\", "/").split("/")))
 
 
 def _may_hide(rule: ToolRule) -> bool:
     """Whether there can be a file that the rule keeps from being read."""
-    return rule.verdict != "allow" and speaks_of(rule.tool, "read", widely=True)
+    return rule.verdict != "allow" and rule_covers(rule.tool, "read", widely=True)
 
 
 ALL: Final = Grants()

@@ -43,7 +43,7 @@ def import_file(path: Path, *, search: Path | None = None, trusted: Path | None 
     """
     real = path.resolve()
     if trusted is not None:
-        _keep_to_sources(str(trusted.resolve()))
+        _restrict_to_sources(str(trusted.resolve()))
     source = read_bytes(real, max_bytes=_MAX_BYTES)
     name = _module_name(real)
     spec = importlib.util.spec_from_file_location(name, real)
@@ -53,18 +53,18 @@ def import_file(path: Path, *, search: Path | None = None, trusted: Path | None 
     before = sys.modules.get(name)
     sys.modules[name] = module
     try:
-        with _apart(search):
+        with _preserve_sys_path(search):
             # Compiled here and not by the import system, which would write a cache file into the project.
             exec(compile(source, real, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - the user trusts it
     except BaseException as error:
-        _put_back(name, before)
+        _restore_module(name, before)
         if isinstance(error, KeyboardInterrupt):
             raise
-        raise _failed(real, error) from error
+        raise _import_error(real, error) from error
     return module
 
 
-_trusted: set[str] = set()
+_trusted_folders: set[str] = set()
 """Folders, by their real paths, of which only sources are imported."""
 
 
@@ -73,36 +73,36 @@ class _SourceLoader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
-        if not _is_seen(os.path.dirname(path)):  # noqa: PTH120 - a package that is a link to elsewhere
+        if not _is_trusted(os.path.dirname(path)):  # noqa: PTH120 - a package that is a link to elsewhere
             raise ImportError(f"{path!r} is not among the files that are trusted.", name=fullname)
         return self.source_to_code(self.get_data(path), path)
 
 
-def _keep_to_sources(folder: str) -> None:
+def _restrict_to_sources(folder: str) -> None:
     if _finder not in sys.path_hooks:
         sys.path_hooks.insert(0, _finder)
-    if folder not in _trusted:
-        _trusted.add(folder)
+    if folder not in _trusted_folders:
+        _trusted_folders.add(folder)
         sys.path_importer_cache.clear()  # finders that were made for it before know other kinds of files
 
 
 def _finder(entry: str) -> FileFinder:
     """Finds modules in a trusted folder. A path hook: for every other entry of `sys.path` it raises `ImportError`."""
-    if _is_seen(entry):
+    if _is_trusted(entry):
         return FileFinder(entry, (_SourceLoader, SOURCE_SUFFIXES))
     # Links are left as they are here: what is named as a part of the folder, and leads elsewhere, is empty.
-    named, real = os.path.abspath(entry), os.path.realpath(entry)  # noqa: PTH100
-    if any(Path(path).is_relative_to(each) for path in (named, real) for each in _trusted):
+    absolute, real = os.path.abspath(entry), os.path.realpath(entry)  # noqa: PTH100
+    if any(Path(path).is_relative_to(each) for path in (absolute, real) for each in _trusted_folders):
         return FileFinder(entry)
     raise ImportError
 
 
-def _is_seen(folder: str) -> bool:
+def _is_trusted(folder: str) -> bool:
     """Whether the user was shown what is in `folder`: it lies in a trusted one, and no hidden one is between them."""
     real = Path(os.path.realpath(folder))
     return any(
         real.is_relative_to(each) and not any(part.startswith(".") for part in real.relative_to(each).parts)
-        for each in _trusted
+        for each in _trusted_folders
     )
 
 
@@ -111,7 +111,7 @@ def _module_name(path: Path) -> str:
     return f"_retinue_file_{digest}_{names.fold(path.stem)}"
 
 
-def _put_back(name: str, module: ModuleType | None) -> None:
+def _restore_module(name: str, module: ModuleType | None) -> None:
     if module is None:
         sys.modules.pop(name, None)
     else:
@@ -119,7 +119,7 @@ def _put_back(name: str, module: ModuleType | None) -> None:
 
 
 @contextlib.contextmanager
-def _apart(search: Path | None) -> Generator[None]:
+def _preserve_sys_path(search: Path | None) -> Generator[None]:
     """Keep what the file prints off stdout, and `sys.path` what it was."""
     path = sys.path[:]
     if search is not None:
@@ -131,15 +131,15 @@ def _apart(search: Path | None) -> Generator[None]:
         sys.path[:] = path
 
 
-def _failed(path: Path, error: BaseException) -> InvalidDefinition:
+def _import_error(path: Path, error: BaseException) -> InvalidDefinition:
     kind, line = type(error).__name__, _line(path, error)
     where = f" on line {line}" if line else ""
-    said = error.msg if isinstance(error, SyntaxError) else str(error)
+    reason = error.msg if isinstance(error, SyntaxError) else str(error)
     if isinstance(error, SystemExit):
-        message = f"{path.name!r} ended the program while it was imported{where}: `{kind}({said})`."
+        message = f"{path.name!r} ended the program while it was imported{where}: `{kind}({reason})`."
         hint = 'Keep such code under `if __name__ == "__main__":`.'
     else:
-        message = f"{path.name!r} cannot be imported: `{kind}`{where}: {said}"
+        message = f"{path.name!r} cannot be imported: `{kind}`{where}: {reason}"
         hint = "Run it with Python by itself to see the whole error."
         if isinstance(error, ModuleNotFoundError) and error.name:
             hint = (

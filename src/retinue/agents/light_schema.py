@@ -15,7 +15,7 @@ from retinue.contract.sanitize import printable
 __all__ = ["light_schema", "light_schema_of"]
 
 _LONGEST: Final = 200
-_KNOWN: Final[WeakKeyDictionary[Registry, tuple[int, str]]] = WeakKeyDictionary()
+_CACHE: Final[WeakKeyDictionary[Registry, tuple[int, str]]] = WeakKeyDictionary()
 
 
 def light_schema(definitions: Iterable[Definition]) -> str:
@@ -29,8 +29,8 @@ def light_schema(definitions: Iterable[Definition]) -> str:
     """
     oldest: dict[str, Definition] = {}
     for definition in definitions:
-        known = oldest.get(definition.name)
-        if known is None or definition.major < known.major:
+        current = oldest.get(definition.name)
+        if current is None or definition.major < current.major:
             oldest[definition.name] = definition
     paragraphs = [_paragraph(definition) for definition in oldest.values()]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
@@ -38,10 +38,10 @@ def light_schema(definitions: Iterable[Definition]) -> str:
 
 def light_schema_of(registry: Registry) -> str:
     """The light schema of all agents in `registry`, made once and anew when an agent has been added."""
-    known = _KNOWN.get(registry)
-    if known is None or known[0] != len(registry):
-        known = _KNOWN[registry] = (len(registry), light_schema(registry.offered()))
-    return known[1]
+    cached = _CACHE.get(registry)
+    if cached is None or cached[0] != len(registry):
+        cached = _CACHE[registry] = (len(registry), light_schema(registry.selectable()))
+    return cached[1]
 
 
 def _paragraph(definition: Definition) -> str:
@@ -50,9 +50,9 @@ def _paragraph(definition: Definition) -> str:
 
 
 def _line_of(skill: Skill) -> str:
-    said = f"- {skill.name}: {_first_sentence(skill.description)}"
-    example = next((shown for text in skill.examples if (shown := _one_line(text))), "")
-    return f'{said} EX: "{example}"' if example else said
+    line = f"- {skill.name}: {_first_sentence(skill.description)}"
+    example = next((sentence for text in skill.examples if (sentence := _one_line(text))), "")
+    return f'{line} EX: "{example}"' if example else line
 
 
 def _first_sentence(text: str) -> str:

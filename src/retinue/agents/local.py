@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeAlias, TypeVa
 from retinue.agents.boundary import Boundary
 from retinue.agents.grants import ALL, Grants
 from retinue.agents.port import Agent, Reply
-from retinue.agents.python import PythonAgent, agent as made_agent
+from retinue.agents.python import PythonAgent, agent as make_agent
 from retinue.agents.registry import Registry
 from retinue.contract.definition import Definition
-from retinue.contract.event import Answered, Asked, Body, Event
+from retinue.contract.event import QuestionAnswered, QuestionAsked, Body, Event
 from retinue.contract.finding import Finding
 from retinue.contract.plan import Plan
 from retinue.contract.result import Result
@@ -21,7 +21,7 @@ from retinue.contract.task import Answer, Budget, Question, Task
 from retinue.engine.base import REAL, Outside
 from retinue.engine.log import log_event
 from retinue.errors import AccessDenied
-from retinue.llm.purse import Purse
+from retinue.llm.purse import BudgetTracker
 
 if TYPE_CHECKING:
     from retinue.contract.task import Correction
@@ -67,9 +67,9 @@ class LocalContext:
         self.budget = budget or Budget()
         self.correction: Correction | None = None
         self.events: list[Event] = []
-        self.purse = Purse(tokens=self.budget.tokens, usd=self.budget.cost_usd)
+        self.budget_tracker = BudgetTracker(tokens=self.budget.tokens, usd=self.budget.cost_usd)
         self.grants = grants
-        self.memo: dict[str, Any] = {}
+        self.checkpoint: dict[str, Any] = {}
         self._workspace = workspace
         self._answer = answer
         self._outside = outside
@@ -92,7 +92,7 @@ class LocalContext:
         """
         if self._workspace is None:
             raise AccessDenied("This call has no workspace.", hint="Give `LocalContext` a `workspace`.")
-        return self.grants.fenced(self._workspace)
+        return self.grants.restrict_workspace(self._workspace)
 
     @property
     def light_schema(self) -> str:
@@ -127,12 +127,12 @@ class LocalContext:
 
     async def ask(self, question: Question) -> Answer | None:
         """Ask, if somebody is there. An approval that nobody gives is denied."""
-        self.emit(Asked(question))
+        self.emit(QuestionAsked(question))
         answer = None if self._answer is None else await self._answer(question)
         if answer is None and question.kind == "approval":
             answer = Answer(question_id=question.id, value=False, by="policy")
         if answer is not None:
-            self.emit(Answered(answer))
+            self.emit(QuestionAnswered(answer))
         return answer
 
     async def delegate(self, task: Task, *, grants: Grants | None = None, key: str | None = None) -> Result:  # noqa: ARG002 - the port gives them
@@ -157,9 +157,9 @@ class LocalContext:
 
         if self._pool is None:
             self._pool = Pool()
-        left_s = None if self.deadline_ns is None else max(0.0, (self.deadline_ns - self.now()) / 1e9)
+        remaining_s = None if self.deadline_ns is None else max(0.0, (self.deadline_ns - self.now()) / 1e9)
         run: Callable[..., Awaitable[T]] = self._pool.run
-        return await run(function, *args, timeout_s=left_s, **kwargs)
+        return await run(function, *args, timeout_s=remaining_s, **kwargs)
 
 
 _Untyped: TypeAlias = Reply | Plan | Result
@@ -198,7 +198,7 @@ async def call(agent: Agent | Callable[..., object], instruction: str = "", /, *
         instruction: Free words for the agent.
         parameters: What its skill takes.
     """
-    ready = cast("Agent", agent) if hasattr(type(agent), "run") else _made(agent)
+    ready = cast("Agent", agent) if hasattr(type(agent), "run") else _as_agent(agent)
     async with LocalContext() as run:
         try:
             name = ready.definition.name
@@ -213,10 +213,10 @@ _BOUNDARY: Final = Boundary(Registry())
 """Remembers what it found out about the agents that were called last."""
 
 
-def _made(function: object) -> Agent:
-    make = _remembered if isinstance(function, Hashable) else made_agent
+def _as_agent(function: object) -> Agent:
+    make = _cached_agent if isinstance(function, Hashable) else make_agent
     return cast("Agent", make(cast("Callable[..., object]", function)))
 
 
-_remembered: Final = lru_cache(maxsize=256)(made_agent)
+_cached_agent: Final = lru_cache(maxsize=256)(make_agent)
 """Reading the types of a function takes twenty times as long as calling it."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from retinue.agents.apart import apart
+from retinue.agents.apart import in_context_copy
 from retinue.agents.importing import import_file
 from retinue.agents.port import ABSENT, Reply, RunContext
 from retinue.contract import names
@@ -75,37 +75,37 @@ def module_agent(module: ModuleType, *, file: str) -> "ModuleAgent":
             f"{file!r} has no function `run_agent`.",
             hint="Define `async def run_agent(prompt, chat_history=None, memory=None, config=None)`.",
         )
-    wrong = tuple(_wrong_parameters(function))
-    if wrong:
+    problems = tuple(_parameter_problems(function))
+    if problems:
         raise InvalidDefinition(
-            f"`run_agent` of {file!r} cannot be called as spec 001 says: {'; '.join(wrong)}.",
+            f"`run_agent` of {file!r} cannot be called as spec 001 says: {'; '.join(problems)}.",
             hint="Define `async def run_agent(prompt, chat_history=None, memory=None, config=None)`.",
-            detail={"findings": list(wrong)},
+            detail={"findings": list(problems)},
         )
     return ModuleAgent(function, file=file, about=module.__doc__ or function.__doc__ or "")
 
 
-def _wrong_parameters(function: Callable[..., object]) -> tuple[str, ...]:
+def _parameter_problems(function: Callable[..., object]) -> tuple[str, ...]:
     """What keeps `function` from being called with the spec's four arguments by name."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return ("its parameters cannot be read",)
-    named = {
+    by_name = {
         name: parameter
         for name, parameter in parameters.items()
         if parameter.kind in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}
     }
     any_name = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    missing = () if any_name else tuple(f"it takes no `{name}`" for name in _PARAMETERS if name not in named)
-    owed = (
+    missing = () if any_name else tuple(f"it takes no `{name}`" for name in _PARAMETERS if name not in by_name)
+    extra = (
         f"it cannot do without `{name}`"
         for name, parameter in parameters.items()
         if name not in _PARAMETERS
         and parameter.default is parameter.empty
         and parameter.kind not in {parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL}
     )
-    return (*missing, *owed)
+    return (*missing, *extra)
 
 
 class ModuleAgent:
@@ -142,27 +142,27 @@ class ModuleAgent:
             OutputInvalid: The answer has not the shape of the spec; `detail["findings"]` lists every reason (B4, B5).
         """
         # Who lists agents calls none of them, and needs neither the boundary nor asyncio.
-        from retinue.agents.boundary.spoken import as_reply, known_of  # noqa: PLC0415 - see above
+        from retinue.agents.boundary.spoken import as_reply, parse_context  # noqa: PLC0415 - see above
         from retinue.dialects.run_agent import parse_value, render_arguments  # noqa: PLC0415 - see above
 
         arguments = render_arguments(task, correction=run.correction)
         if self._asynchronous:
-            value = await apart(self._function(**arguments))
+            value = await in_context_copy(self._function(**arguments))
         else:
             from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only synchronous functions need it
 
             value = await in_thread(self._function, **arguments)
-            value = await apart(value) if inspect.isawaitable(value) else value
-        known = known_of(self._definition, "run_agent", task)
+            value = await in_context_copy(value) if inspect.isawaitable(value) else value
+        context = parse_context(self._definition, "run_agent", task)
         try:
-            read = parse_value(value, known=known)
+            read = parse_value(value, context=context)
         except OutputInvalid as error:
             ways = tuple(dict.fromkeys((*error.suggestions, _HOW)))
             hint = error.hint if _HOW in error.hint else f"{error.hint} {_HOW}"
             raise OutputInvalid(
                 error.message, hint=hint, path=error.path, suggestions=ways, detail=error.detail
             ) from None
-        reply = as_reply(read, "run_agent", known)
+        reply = as_reply(read, "run_agent", context)
         if reply.data is ABSENT and reply.content.strip():
             reply.data = reply.content
         return reply

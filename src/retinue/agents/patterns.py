@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 from urllib.parse import urlsplit
 
-__all__ = ["TAKES_PATHS", "fits_path", "matches", "normal_path", "speaks_of"]
+__all__ = ["TAKES_PATHS", "path_matches", "matches", "normal_path", "rule_covers"]
 
 _READERS: Final = frozenset({"read", "glob", "grep", "outline"})
 _EDITORS: Final = frozenset({"write", "edit"})
@@ -27,7 +27,7 @@ _FAMILIES: Final[Mapping[str, frozenset[str]]] = {"read": _READERS, "write": _ED
 """What a rule about one tool says of others: who may not read a file may not search it either."""
 
 
-def speaks_of(rule: str, tool: str, *, widely: bool) -> bool:
+def rule_covers(rule: str, tool: str, *, widely: bool) -> bool:
     """Whether a rule about `rule` (a name or a pattern of names) is about the tool called `tool`.
 
     Args:
@@ -38,7 +38,7 @@ def speaks_of(rule: str, tool: str, *, widely: bool) -> bool:
     return fnmatchcase(tool, rule) or (widely and tool in _FAMILIES.get(rule, ()))
 
 
-def matches(pattern: str, telling: str, *, tool: str, widely: bool = False) -> bool:
+def matches(pattern: str, text: str, *, tool: str, widely: bool = False) -> bool:
     """Whether what a call is about fits the pattern of a rule.
 
     For files a pattern is a path of the workspace: `*` stops at a stroke, `**` does not, one without a stroke fits at
@@ -52,19 +52,19 @@ def matches(pattern: str, telling: str, *, tool: str, widely: bool = False) -> b
         tool: The tool's name.
         widely: Whether a text that may be a path is read as one too, as rules that ask or deny do.
     """
-    if not telling:
+    if not text:
         return False
     if tool in TAKES_PATHS:
         # `docs\a` is no file of `docs` here, so it counts as one only for rules that ask or deny.
-        return fits_path(pattern, normal_path(telling) if widely else posixpath.normpath(telling))
+        return path_matches(pattern, normal_path(text) if widely else posixpath.normpath(text))
     if pattern.startswith(_DOMAIN):
-        return _host_fits(pattern.removeprefix(_DOMAIN), telling)
+        return _host_matches(pattern.removeprefix(_DOMAIN), text)
     if pattern.endswith(_AND_MORE):
         start = pattern.removesuffix(_AND_MORE)
-        return telling == start or telling.startswith(f"{start} ")
-    if fnmatchcase(telling, pattern):
+        return text == start or text.startswith(f"{start} ")
+    if fnmatchcase(text, pattern):
         return True
-    return tool not in _NO_PATHS and (widely or pattern.startswith("//")) and fits_path(pattern, normal_path(telling))
+    return tool not in _NO_PATHS and (widely or pattern.startswith("//")) and path_matches(pattern, normal_path(text))
 
 
 def normal_path(path: str) -> str:
@@ -72,7 +72,7 @@ def normal_path(path: str) -> str:
     return posixpath.normpath(path.replace("\\", "/")) if path else "."
 
 
-def fits_path(pattern: str, path: str) -> bool:
+def path_matches(pattern: str, path: str) -> bool:
     """Whether the path, or a folder above it, fits."""
     pattern = pattern.replace("\\", "/")
     anywhere = "/" not in pattern.rstrip("/")
@@ -86,37 +86,37 @@ def fits_path(pattern: str, path: str) -> bool:
     if anywhere and parts != ["**"]:
         parts = ["**", *parts]
     there = path.split("/")
-    return (there[0] == "..") == (parts[0] == "..") and _parts_fit(parts, there)
+    return (there[0] == "..") == (parts[0] == "..") and _parts_match(parts, there)
 
 
-def _parts_fit(pattern: list[str], path: list[str]) -> bool:
+def _parts_match(pattern: list[str], path: list[str]) -> bool:
     """Whether `pattern` fits the first parts of `path`; goes once through `path`, noting where in `pattern` that is."""
-    at = _reached({0}, pattern)
+    positions = _skip_wildcards({0}, pattern)
     for part in path:
-        if len(pattern) in at:
+        if len(pattern) in positions:
             return True
-        stays = {place for place in at if pattern[place] == "**"}
-        on = {place + 1 for place in at if pattern[place] != "**" and fnmatchcase(part, pattern[place])}
-        at = _reached(stays | on, pattern)
-    return len(pattern) in at
+        stays = {place for place in positions if pattern[place] == "**"}
+        on = {place + 1 for place in positions if pattern[place] != "**" and fnmatchcase(part, pattern[place])}
+        positions = _skip_wildcards(stays | on, pattern)
+    return len(pattern) in positions
 
 
-def _reached(places: set[int], pattern: list[str]) -> set[int]:
+def _skip_wildcards(places: set[int], pattern: list[str]) -> set[int]:
     """`places`, and those behind every `**` that stands there: it may be nothing."""
-    found = set(places)
+    reachable = set(places)
     for place in places:
         following = place
         while following < len(pattern) and pattern[following] == "**":
             following += 1
-            found.add(following)
-    return found
+            reachable.add(following)
+    return reachable
 
 
-def _host_fits(domain: str, address: str) -> bool:
+def _host_matches(domain: str, address: str) -> bool:
     try:
         host = urlsplit(address).hostname or ""
     except ValueError:
         return False
-    wanted = domain.lower().removeprefix("*.").strip(".")
+    host_pattern = domain.lower().removeprefix("*.").strip(".")
     host = host.rstrip(".")
-    return bool(wanted) and (fnmatchcase(host, wanted) or host.endswith(f".{wanted}"))
+    return bool(host_pattern) and (fnmatchcase(host, host_pattern) or host.endswith(f".{host_pattern}"))

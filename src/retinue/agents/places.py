@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from retinue.agents.code_files import AGENTS_FOLDER
 from retinue.agents.load.kinds import SKILL_FILE
 
-__all__ = ["LEADS_OUT", "PLACES", "Place", "Problem", "files_beside", "files_in", "lies_inside", "shown"]
+__all__ = ["LEADS_OUT", "PLACES", "DefinitionFolder", "Problem", "files_beside", "files_in", "is_inside", "display_path"]
 
 _MAX_FILES: Final = 5_000
 _MAX_DEPTH: Final = 8
@@ -23,7 +23,7 @@ _MAX_BESIDE: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DefinitionFolder:
     """A folder where agents are looked for.
 
     Attributes:
@@ -41,13 +41,13 @@ class Place:
 
 
 PLACES: Final = (
-    Place(AGENTS_FOLDER, (".json", ".md", ".py")),
-    Place("agents", (".json",), silent=True),
-    Place(".claude/agents", (".md",), deep=True),
-    Place(".retinue/skills", (), skills=True),
-    Place("skills", (), silent=True, skills=True),
-    Place(".claude/skills", (), skills=True),
-    Place(".claude/commands", (".md",), deep=True),
+    DefinitionFolder(AGENTS_FOLDER, (".json", ".md", ".py")),
+    DefinitionFolder("agents", (".json",), silent=True),
+    DefinitionFolder(".claude/agents", (".md",), deep=True),
+    DefinitionFolder(".retinue/skills", (), skills=True),
+    DefinitionFolder("skills", (), silent=True, skills=True),
+    DefinitionFolder(".claude/skills", (), skills=True),
+    DefinitionFolder(".claude/commands", (".md",), deep=True),
 )
 """In the order in which names are taken."""
 
@@ -82,7 +82,7 @@ _NO_SKILL: Final = Problem(
 )
 
 
-def files_in(root: Path, place: Place) -> Iterator[tuple[Path, Problem | None]]:
+def files_in(root: Path, place: DefinitionFolder) -> Iterator[tuple[Path, Problem | None]]:
     """The files of one place in a stable order, each with what is already known to be wrong with it."""
     count = 0
     for path, problem in _walk(root / place.folder, place, root=root):
@@ -102,13 +102,13 @@ def files_in(root: Path, place: Place) -> Iterator[tuple[Path, Problem | None]]:
             yield path, Problem("unknown-kind", message, fix, harmless=True)
 
 
-_Found: TypeAlias = Iterator[tuple[Path, Problem | None]]
+_FileProblems: TypeAlias = Iterator[tuple[Path, Problem | None]]
 
 
-def _walk(folder: Path, place: Place, *, root: Path, depth: int = 1) -> _Found:
+def _walk(folder: Path, place: DefinitionFolder, *, root: Path, depth: int = 1) -> _FileProblems:
     """The files in `folder` and as far below as the place asks, sorted, each with what is wrong with it."""
     try:
-        if not lies_inside(folder, root):
+        if not is_inside(folder, root):
             yield folder, _FOLDER_LEADS_OUT
             return
         with os.scandir(folder) as listing:
@@ -122,7 +122,7 @@ def _walk(folder: Path, place: Place, *, root: Path, depth: int = 1) -> _Found:
     for entry in entries:
         path = Path(entry.path)
         if place.skills:
-            yield from _skill(path, entry, place)
+            yield from _skill_files(path, entry, place)
         elif not _is_folder(entry):
             yield path, None
         elif entry.is_symlink():
@@ -133,7 +133,7 @@ def _walk(folder: Path, place: Place, *, root: Path, depth: int = 1) -> _Found:
             yield path, _SHALLOW if depth == 1 else _TOO_DEEP
 
 
-def _skill(path: Path, entry: os.DirEntry[str], place: Place) -> _Found:
+def _skill_files(path: Path, entry: os.DirEntry[str], place: DefinitionFolder) -> _FileProblems:
     """What makes the folder at `path` a skill."""
     if not _is_folder(entry):
         if not place.silent:
@@ -149,27 +149,27 @@ def _skill(path: Path, entry: os.DirEntry[str], place: Place) -> _Found:
             message = f"The folder cannot be read: {error.strerror}."
             yield path, Problem("unreadable", message, "Make it readable, or move it elsewhere.")
             return
-        found = SKILL_FILE if SKILL_FILE in names else next((n for n in names if n.lower() == SKILL_FILE.lower()), None)
-        if found is not None:
-            yield path / found, None
+        skill_file = SKILL_FILE if SKILL_FILE in names else next((n for n in names if n.lower() == SKILL_FILE.lower()), None)
+        if skill_file is not None:
+            yield path / skill_file, None
         elif not place.silent and not entry.name.startswith("."):
             yield path, _NO_SKILL
 
 
 def files_beside(path: Path) -> tuple[str, ...]:
     """The files in the folder of `path` and below, but for itself, relative to the folder; the hidden ones left out."""
-    found: list[str] = []
+    paths: list[str] = []
     for where, folders, names in os.walk(path.parent):
         here = Path(where).relative_to(path.parent)
         folders[:] = sorted(each for each in folders if each[0] != "." and each != "__pycache__")
         if len(here.parts) >= _MAX_DEPTH:
             folders.clear()
-        found += (
-            shown(here / name, Path()) for name in sorted(names) if name[0] != "." and here / name != Path(path.name)
+        paths += (
+            display_path(here / name, Path()) for name in sorted(names) if name[0] != "." and here / name != Path(path.name)
         )
-        if len(found) >= _MAX_BESIDE:
+        if len(paths) >= _MAX_BESIDE:
             break
-    return tuple(found[:_MAX_BESIDE])
+    return tuple(paths[:_MAX_BESIDE])
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -179,7 +179,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def lies_inside(path: Path, root: Path) -> bool:
+def is_inside(path: Path, root: Path) -> bool:
     """Whether `path`, its links followed, is below `root`."""
     try:
         return path.resolve().is_relative_to(root.resolve())
@@ -187,7 +187,7 @@ def lies_inside(path: Path, root: Path) -> bool:
         return False
 
 
-def shown(path: Path, root: Path) -> str:
+def display_path(path: Path, root: Path) -> str:
     """The path from `root`, fit to be shown: what is not UTF-8 in it is escaped."""
     name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -19,7 +19,7 @@ from retinue.contract.task import Answer, Budget, Correction, Question, Task
 
 if TYPE_CHECKING:
     from retinue.contract.event import Body
-    from retinue.llm.purse import Purse
+    from retinue.llm.purse import BudgetTracker
     from retinue.tools.workspace import Workspace
 
 __all__ = ["ABSENT", "NAME_GUESSED", "Agent", "Reply", "RunContext"]
@@ -85,7 +85,7 @@ class RunContext(Protocol):
     budget: Budget
     correction: Correction | None
     grants: Grants
-    memo: dict[str, Any]
+    checkpoint: dict[str, Any]
 
     @property
     def workspace(self) -> "Workspace":
@@ -97,7 +97,7 @@ class RunContext(Protocol):
         ...
 
     @property
-    def purse(self) -> "Purse":
+    def budget_tracker(self) -> "BudgetTracker":
         """What the models of this run may still spend, shared by all that spend."""
         ...
 

@@ -59,8 +59,8 @@ class Registry:
 
     def __init__(self, agents: Iterable[Agent] = ()) -> None:
         self._majors: dict[str, dict[int, Agent]] = {}
-        self._claims: dict[str, _Claim] = {}
-        self._contested: dict[str, RetinueError] = {}
+        self._owners: dict[str, _NameOwner] = {}
+        self._ambiguous: dict[str, RetinueError] = {}
         self.built_in: tuple[Agent, ...] = ()
         self.hidden: frozenset[str] = frozenset()
         self.skipped: tuple[Skipped, ...] = ()
@@ -82,7 +82,7 @@ class Registry:
 
     def _add(self, agent: Agent) -> None:
         definition = agent.definition
-        self._see_no_version_in(definition)
+        self._check_no_version(definition)
         majors = self._majors.get(definition.name, {})
         present = majors.get(definition.major)
         if present is agent:
@@ -94,20 +94,20 @@ class Registry:
                 hint="Rename one, or give it another major version.",
             )
         keys = {key: name for name in _names(definition) if (key := _key(name))}
-        self._see_free(keys, definition)
+        self._check_names_free(keys, definition)
         for key in keys:
-            others = self._claims[key].majors if key in self._claims else ()
-            self._claims[key] = _Claim(definition.name, tuple(sorted({*others, definition.major})))
+            known_majors = self._owners[key].majors if key in self._owners else ()
+            self._owners[key] = _NameOwner(definition.name, tuple(sorted({*known_majors, definition.major})))
         self._majors[definition.name] = {**majors, definition.major: agent}
-        self._see_window(definition)
+        self._check_live_majors(definition)
 
     def _add_before_built_in(self, agent: Agent) -> None:
         """Add an agent that comes late, as if it had been there before the built-in ones."""
         own = [each for majors in self._majors.values() for each in majors.values() if not self.is_built_in(each)]
-        earlier = Registry([*own, agent])
-        earlier._contested = self._contested
-        earlier.add_built_in(self.built_in)
-        self._majors, self._claims, self.hidden = earlier._majors, earlier._claims, earlier.hidden
+        registry = Registry([*own, agent])
+        registry._ambiguous = self._ambiguous
+        registry.add_built_in(self.built_in)
+        self._majors, self._owners, self.hidden = registry._majors, registry._owners, registry.hidden
 
     def is_built_in(self, agent: Agent) -> bool:
         """Whether an agent came with the installation."""
@@ -123,29 +123,29 @@ class Registry:
             InvalidDefinition: Two of them have the same name.
         """
         built_in = Registry(agents)
-        taken = {*self._claims, *self._contested}
-        moved = {name: names.fold(_BUILT_IN + name) for name in built_in._majors if _key(name) in taken}
+        taken_names = {*self._owners, *self._ambiguous}
+        new_names = {name: names.fold(_BUILT_IN + name) for name in built_in._majors if _key(name) in taken_names}
         for agent in built_in.agents():
-            whole = agent.definition
-            aliases = tuple(name for name in whole.aliases if _key(name) not in taken)
-            wire_names = {dialect: name for dialect, name in whole.wire_names.items() if _key(name) not in taken}
-            if whole.name in moved:
-                aliases, wire_names = (_BUILT_IN + whole.name,), {}
-            name = moved.get(whole.name, whole.name)
-            definition = whole.model_copy(update={"name": name, "aliases": aliases, "wire_names": wire_names})
-            changed = definition != whole or (moved and whole.composes)
-            self._add(_BuiltIn(agent, definition, moved) if changed else agent)
-            for name in _names(whole):
-                self._claims.setdefault(_key(_BUILT_IN + name), _Claim(definition.name, (definition.major,)))
-        self.built_in, self.hidden = built_in.agents(), frozenset(moved.values())
+            original = agent.definition
+            aliases = tuple(name for name in original.aliases if _key(name) not in taken_names)
+            wire_names = {dialect: name for dialect, name in original.wire_names.items() if _key(name) not in taken_names}
+            if original.name in new_names:
+                aliases, wire_names = (_BUILT_IN + original.name,), {}
+            name = new_names.get(original.name, original.name)
+            definition = original.model_copy(update={"name": name, "aliases": aliases, "wire_names": wire_names})
+            changed = definition != original or (new_names and original.composes)
+            self._add(_BuiltIn(agent, definition, new_names) if changed else agent)
+            for name in _names(original):
+                self._owners.setdefault(_key(_BUILT_IN + name), _NameOwner(definition.name, (definition.major,)))
+        self.built_in, self.hidden = built_in.agents(), frozenset(new_names.values())
 
-    def contest(self, definition: Definition, error: RetinueError) -> None:
+    def mark_ambiguous(self, definition: Definition, error: RetinueError) -> None:
         """Let no agent have the names that `definition` shares with one that is there (C10).
 
         Asking for one of them raises `error`; which of the two was read first decides nothing.
         """
-        shared = (key for name in _names(definition) if (key := _key(name)) in self._claims)
-        self._contested.update(dict.fromkeys(shared, error))
+        shared = (key for name in _names(definition) if (key := _key(name)) in self._owners)
+        self._ambiguous.update(dict.fromkeys(shared, error))
 
     def get(self, name: str, *, major: int | None = None) -> Agent:
         """The agent called `name`: canonical name, alias, wire name, any spelling of them, `x_v2` or `x@2`.
@@ -154,26 +154,26 @@ class Registry:
             UnknownName: Nobody is called that, or not in that major; `suggestions` says what there is, nearest first.
             InvalidDefinition: Two agents have that name.
         """
-        claim, said = self._resolve(name)
+        claim, stated_major = self._resolve(name)
         if claim is None:
-            raise self._unknown(name)
-        if said is not None and major is not None and said != major:
-            raise UnknownName(f"{name!r} says major {said}, and major {major} is asked for.", hint="Ask for one.")
+            raise self._unknown_name(name)
+        if stated_major is not None and major is not None and stated_major != major:
+            raise UnknownName(f"{name!r} says major {stated_major}, and major {major} is asked for.", hint="Ask for one.")
         majors = self._majors[claim.agent]
-        wanted = next((each for each in (said, major) if each is not None), claim.majors[0])
-        if wanted not in majors:
-            there = tuple(f"{claim.agent}@{each}" for each in sorted(majors))
+        chosen_major = next((each for each in (stated_major, major) if each is not None), claim.majors[0])
+        if chosen_major not in majors:
+            available = tuple(f"{claim.agent}@{each}" for each in sorted(majors))
             raise UnknownName(
-                f"`{claim.agent}` has no major {wanted}.", hint=f"Available: {', '.join(there)}.", suggestions=there
+                f"`{claim.agent}` has no major {chosen_major}.", hint=f"Available: {', '.join(available)}.", suggestions=available
             )
-        return majors[wanted]
+        return majors[chosen_major]
 
     def agents(self) -> tuple[Agent, ...]:
         """Every agent, by name and then by major; none whose name belongs to two."""
         return tuple(
             majors[major]
             for name, majors in sorted(self._majors.items())
-            if _key(name) not in self._contested
+            if _key(name) not in self._ambiguous
             for major in sorted(majors)
         )
 
@@ -181,7 +181,7 @@ class Registry:
         """What every agent says of itself, by name and then by major."""
         return tuple(agent.definition for agent in self.agents())
 
-    def offered(self) -> tuple[Definition, ...]:
+    def selectable(self) -> tuple[Definition, ...]:
         """The definitions among which a goal's agents are chosen: all but the hidden ones."""
         return tuple(each for each in self.definitions() if each.name not in self.hidden)
 
@@ -196,67 +196,67 @@ class Registry:
     def __iter__(self) -> Iterator[Agent]:
         return iter(self.agents())
 
-    def _resolve(self, name: str) -> tuple["_Claim | None", int | None]:
+    def _resolve(self, name: str) -> tuple["_NameOwner | None", int | None]:
         """Who answers to `name`, and the major it says.
 
         Raises:
             InvalidDefinition: Two agents do.
         """
-        if name in self._claims:  # written as we write it: nothing to fold
-            return self._claimed(name), None
+        if name in self._owners:  # written as we write it: nothing to fold
+            return self._owner(name), None
         at = _AT_MAJOR.fullmatch(name)
         if at:
-            return self._claimed(_key(at[1])), int(at[2])
+            return self._owner(_key(at[1])), int(at[2])
         key = _key(name)
-        if key in self._claims:
-            return self._claimed(key), None
-        bare, major = split_versioned_name(key)
-        return self._claimed(bare), major
+        if key in self._owners:
+            return self._owner(key), None
+        base_name, major = split_versioned_name(key)
+        return self._owner(base_name), major
 
-    def _claimed(self, key: str) -> "_Claim | None":
-        if key in self._contested:
-            raise self._contested[key]
-        return self._claims.get(key)
+    def _owner(self, key: str) -> "_NameOwner | None":
+        if key in self._ambiguous:
+            raise self._ambiguous[key]
+        return self._owners.get(key)
 
-    def _unknown(self, name: str) -> UnknownName:
-        there = sorted(self._majors)
-        near = names.nearest(name, [*there, *sorted(self._claims)])
-        owners = (self._claims[each].agent if each in self._claims else each for each in near)
-        said = tuple(dict.fromkeys((*owners, *there)))
-        more = f" and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
-        hint = f"Available: {', '.join(said[:_SHOWN])}{more}." if said else "No agent is registered."
+    def _unknown_name(self, name: str) -> UnknownName:
+        available = sorted(self._majors)
+        matches = names.nearest(name, [*available, *sorted(self._owners)])
+        owners = (self._owners[each].agent if each in self._owners else each for each in matches)
+        suggestions = tuple(dict.fromkeys((*owners, *available)))
+        more = f" and {len(suggestions) - _SHOWN} more" if len(suggestions) > _SHOWN else ""
+        hint = f"Available: {', '.join(suggestions[:_SHOWN])}{more}." if suggestions else "No agent is registered."
         message = f"Unknown agent {name[:200]!r}."
-        left_out = sorted({each.file or "" for each in self.findings if each.rule == "discovery/not-trusted"})
-        if left_out:
-            shown = ", ".join(map(repr, left_out[:_SHOWN]))
-            message = f"{message} {shown} may define it, but this folder is not trusted to bring code."
+        untrusted = sorted({each.file or "" for each in self.findings if each.rule == "discovery/not-trusted"})
+        if untrusted:
+            files = ", ".join(map(repr, untrusted[:_SHOWN]))
+            message = f"{message} {files} may define it, but this folder is not trusted to bring code."
             hint = f"Review it, then run `retinue trust`. {hint}"
-        return UnknownName(message, hint=hint, suggestions=said[:_SHOWN])
+        return UnknownName(message, hint=hint, suggestions=suggestions[:_SHOWN])
 
-    def _see_no_version_in(self, definition: Definition) -> None:
-        bare, major = split_versioned_name(definition.name)
+    def _check_no_version(self, definition: Definition) -> None:
+        base_name, major = split_versioned_name(definition.name)
         if major is not None:
             raise InvalidDefinition(
                 f"The name `{definition.name}` carries a version.",
-                hint=f"Call it `{bare}`, with `version` {f'{major}.0'!r}; it then answers to `{definition.name}` too.",
+                hint=f"Call it `{base_name}`, with `version` {f'{major}.0'!r}; it then answers to `{definition.name}` too.",
             )
 
-    def _see_free(self, keys: dict[str, str], definition: Definition) -> None:
-        claims = {key: self._claims[key].agent for key in keys if key in self._claims}
-        taken = {key: owner for key, owner in claims.items() if owner != definition.name}
-        if not taken:
+    def _check_names_free(self, keys: dict[str, str], definition: Definition) -> None:
+        claims = {key: self._owners[key].agent for key in keys if key in self._owners}
+        conflicts = {key: owner for key, owner in claims.items() if owner != definition.name}
+        if not conflicts:
             return
-        said = "; ".join(
+        clashes = "; ".join(
             f"{keys[key]!r} is a name of `{owner}` ({_origin(next(iter(self._majors[owner].values())).definition)})"
-            for key, owner in taken.items()
+            for key, owner in conflicts.items()
         )
         raise InvalidDefinition(
-            f"`{definition.name}` ({_origin(definition)}) cannot have all its names: {said}.",
+            f"`{definition.name}` ({_origin(definition)}) cannot have all its names: {clashes}.",
             hint="Rename one of the two, or remove the alias.",
-            suggestions=tuple(taken.values()),
+            suggestions=tuple(conflicts.values()),
         )
 
-    def _see_window(self, definition: Definition) -> None:
+    def _check_live_majors(self, definition: Definition) -> None:
         live = sorted(self._majors[definition.name])
         if len(live) > LIVE_MAJORS:
             message = f"`{definition.name}` has {len(live)} live majors: {', '.join(map(str, live))}."
@@ -265,7 +265,7 @@ class Registry:
 
 
 @dataclass(frozen=True, slots=True)
-class _Claim:
+class _NameOwner:
     """Whose a name is, and which majors of that agent say so, oldest first."""
 
     agent: str
@@ -282,7 +282,7 @@ class _BuiltIn:
 
     agent: Agent
     definition: Definition
-    moved: Mapping[str, str]
+    new_names: Mapping[str, str]
 
     async def run(self, task: Task, run: RunContext, /) -> Reply:
         """Have the agent run; a plan of its own is for the agents that it came with."""
@@ -290,15 +290,15 @@ class _BuiltIn:
         if reply.plan is None:
             return reply
         nodes = tuple(
-            node.model_copy(update={"agent": self.moved.get(node.agent, node.agent)}) for node in reply.plan.nodes
+            node.model_copy(update={"agent": self.new_names.get(node.agent, node.agent)}) for node in reply.plan.nodes
         )
         return replace(reply, plan=reply.plan.model_copy(update={"nodes": nodes}))
 
 
 def _names(definition: Definition) -> tuple[str, ...]:
     """Every name of an agent, but those that only add the major to its name: any major has these."""
-    said = (*definition.aliases, *definition.wire_names.values())
-    return (definition.name, *(name for name in said if split_versioned_name(_key(name))[0] != definition.name))
+    others = (*definition.aliases, *definition.wire_names.values())
+    return (definition.name, *(name for name in others if split_versioned_name(_key(name))[0] != definition.name))
 
 
 @lru_cache(maxsize=8_192)
@@ -306,9 +306,9 @@ def _key(name: str) -> str:
     """The form in which names are compared. Folding would lose letters of other scripts and what nobody sees."""
     if name.isascii() and name.isprintable():
         return names.fold(name)
-    plain = unicodedata.normalize("NFKD", name)
-    lost = any(not each.isprintable() or not (each.isascii() or unicodedata.combining(each)) for each in plain)
-    return " ".join(plain.casefold().split()) if lost else names.fold(name)
+    normal = unicodedata.normalize("NFKD", name)
+    is_lossy = any(not each.isprintable() or not (each.isascii() or unicodedata.combining(each)) for each in normal)
+    return " ".join(normal.casefold().split()) if is_lossy else names.fold(name)
 
 
 def _origin(definition: Definition) -> str:

@@ -15,7 +15,7 @@ from retinue.agents.patterns import TAKES_PATHS, normal_path
 from retinue.contract.names import fold, nearest
 from retinue.errors import InvalidInput
 
-__all__ = ["DELEGATE", "NAMES", "OURS", "SKILL", "ToolWord", "read_word", "remarks_on_rule", "writes_by"]
+__all__ = ["DELEGATE", "NAMES", "ALIASES", "SKILL", "ToolReference", "parse_tool_reference", "rule_warnings", "write_loophole"]
 
 DELEGATE: Final = "delegate"
 """The tool that calls another agent."""
@@ -23,7 +23,7 @@ DELEGATE: Final = "delegate"
 SKILL: Final = "skill"
 """The tool that gives the instructions of a skill."""
 
-OURS: Final[Mapping[str, str]] = MappingProxyType(
+ALIASES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "Agent": DELEGATE,
         "Bash": "shell",
@@ -43,7 +43,7 @@ OURS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Our names for the tools of other programs' definitions."""
 
-_ELSEWHERE: Final = frozenset(
+_FOREIGN_TOOLS: Final = frozenset(
     {
         "AskUserQuestion", "BashOutput", "EnterPlanMode", "ExitPlanMode", "KillBash", "KillShell", "NotebookEdit",
         "NotebookRead", "SendMessage", "SlashCommand", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop",
@@ -57,14 +57,14 @@ _MCP: Final = re.compile(r"mcp__[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")
 _FOREIGN: Final = re.compile(r"mcp__|[A-Z][A-Z0-9_*]*\Z")
 """Tools of MCP servers and of a user's own domain, which nobody knows before they are there."""
 
-NAMES: Final = frozenset(OURS.values()) | {
+NAMES: Final = frozenset(ALIASES.values()) | {
     "forget", "git", "outline", "recall", "remember",
 }  # fmt: skip
 """Our own tools."""
 
 
 @dataclass(frozen=True, slots=True)
-class ToolWord:
+class ToolReference:
     """One word, read.
 
     Attributes:
@@ -75,19 +75,19 @@ class ToolWord:
 
     tool: str
     patterns: tuple[str, ...] = ()
-    elsewhere: bool = False
+    is_foreign: bool = False
 
     def missing(self, there: Iterable[str]) -> str:
         """How a sentence ends that says there is no such tool among `there`: with the nearest, or whose it is."""
-        if self.elsewhere:
+        if self.is_foreign:
             return f"the tool `{self.tool}` of another program."
-        near = nearest(self.tool, [*there, *OURS])
-        ours = list(dict.fromkeys(f"`{OURS.get(name, name)}`" for name in near))
-        meant = f" Did you mean {' or '.join(ours[:2])}?" if near else ""
-        return f"there is no tool `{self.tool}`.{meant}"
+        near = nearest(self.tool, [*there, *ALIASES])
+        ours = list(dict.fromkeys(f"`{ALIASES.get(name, name)}`" for name in near))
+        suggestion = f" Did you mean {' or '.join(ours[:2])}?" if near else ""
+        return f"there is no tool `{self.tool}`.{suggestion}"
 
 
-def read_word(word: str) -> ToolWord:
+def parse_tool_reference(word: str) -> ToolReference:
     """Read the name of a tool, with what stands in parentheses after it.
 
     Names may be ours (`web_fetch`), those of other programs (`WebFetch`), patterns (`mcp__github__*`), a whole server
@@ -96,73 +96,73 @@ def read_word(word: str) -> ToolWord:
     Raises:
         InvalidInput: It is no name of a tool.
     """
-    found = _WORD.fullmatch(word.strip())
-    if found is None:
+    match = _WORD.fullmatch(word.strip())
+    if match is None:
         raise InvalidInput(
             f"{word[:80]!r} is not a tool.", hint="Write a name, or a name with a pattern: `read`, `shell(make:*)`."
         )
-    name, said = found["name"], found["patterns"]
-    patterns = tuple(part.strip() for part in (said or "").split(",") if part.strip())
-    if said is not None and not patterns:
+    name, arguments = match["name"], match["patterns"]
+    patterns = tuple(part.strip() for part in (arguments or "").split(",") if part.strip())
+    if arguments is not None and not patterns:
         raise InvalidInput(
             f"{word[:80]!r} says no pattern between its parentheses.",
             hint=f"Write one, as in `{name}(docs/**)`, or `{name}` alone for every call.",
         )
     if "*" in patterns or "**" in patterns:
         patterns = ()
-    if name in _ELSEWHERE:
-        return ToolWord(name, patterns, elsewhere=True)
-    return ToolWord(_ours(name), patterns)
+    if name in _FOREIGN_TOOLS:
+        return ToolReference(name, patterns, is_foreign=True)
+    return ToolReference(_canonical_name(name), patterns)
 
 
-def _ours(name: str) -> str:
+def _canonical_name(name: str) -> str:
     """`name` in our words, where we have one."""
-    if name in OURS:
-        return OURS[name]
+    if name in ALIASES:
+        return ALIASES[name]
     if name.startswith("mcp__"):
         whole_server = _MCP.fullmatch(name) is not None
         return f"{name}__*" if whole_server else name
-    folded = fold(name)
-    if "*" not in name and folded in NAMES:
-        return folded
-    by_fold = {fold(other): ours for other, ours in OURS.items()}
-    return name if "*" in name else by_fold.get(folded, name)
+    canonical = fold(name)
+    if "*" not in name and canonical in NAMES:
+        return canonical
+    by_fold = {fold(other): ours for other, ours in ALIASES.items()}
+    return name if "*" in name else by_fold.get(canonical, name)
 
 
-def remarks_on_rule(word: ToolWord) -> Iterator[str]:
+def rule_warnings(word: ToolReference) -> Iterator[str]:
     """Why a rule, or a part of it, can fit no call, one sentence each.
 
     Tools of MCP servers and of a user's own domain are not known here, so nothing is said of their names.
     """
-    if word.elsewhere:
+    if word.is_foreign:
         yield f"`{word.tool}` is a tool of another program, so the rule does nothing here."
     elif not any(fnmatchcase(name, word.tool) for name in NAMES) and not _FOREIGN.match(word.tool):
         yield f"The rule does nothing: {word.missing(NAMES)}"
     for pattern in word.patterns:
-        if why := _why_never(word.tool, pattern):
-            yield f"`{word.tool}({pattern})` fits nothing: {why}."
+        if reason := _mismatch_reason(word.tool, pattern):
+            yield f"`{word.tool}({pattern})` fits nothing: {reason}."
 
 
-def _why_never(tool: str, pattern: str) -> str:
+def _mismatch_reason(tool: str, pattern: str) -> str:
     """Why no call can fit the pattern; empty when one can."""
     is_quoted = pattern[0] in "\"'" and pattern[-1] == pattern[0]
-    why = ""
+    reason = ""
     if tool in TAKES_PATHS:
         if is_quoted:
-            why = "the path would have to have these quotes in its name"
+            reason = "the path would have to have these quotes in its name"
         elif pattern.startswith(("~", "$")):
-            why = "a path begins in the workspace, or with `//` for one of the whole machine"
+            reason = "a path begins in the workspace, or with `//` for one of the whole machine"
         elif normal_path(pattern.lstrip("/")).startswith(".."):
-            why = "it leads out of the workspace"
+            reason = "it leads out of the workspace"
         elif pattern.startswith("domain:"):
-            why = "it is not a valid path"
+            reason = "it is not a valid path"
     elif tool == "shell":
         signs = set("|;&<>`") & set(pattern)
         if signs and not {"'", '"'} & set(pattern):
-            why = f"there is no shell, so {min(signs)!r} never stands outside of quotes"
+            reason = f"there is no shell, so {min(signs)!r} never stands outside of quotes"
     elif tool == "web_fetch" and not pattern.startswith(("domain:", "http", "*")):
-        why = "write `domain:` before the name of a host"
-    return why
+        reason = "write `domain:` before the name of a host"
+    return reason
 
 
 _WRITES: Final[Mapping[str, str]] = MappingProxyType(
@@ -184,7 +184,7 @@ _WRITES: Final[Mapping[str, str]] = MappingProxyType(
 """Commands that look as if they only read, and by what they write or run something."""
 
 
-def writes_by(pattern: str) -> str:
+def write_loophole(pattern: str) -> str:
     """By what a command writes that fits a rule for `shell` and looks as if it only read; empty when by nothing."""
     start = pattern.removesuffix(":*").rstrip("* ")
     if start == pattern:
@@ -192,4 +192,4 @@ def writes_by(pattern: str) -> str:
     words = start.split(" ")
     if words[0] == "git" and (words[1:] == [] or words[1].startswith("-")):
         return "every command of git"
-    return next((by for known, by in _WRITES.items() if words[: len(known.split(" "))] == known.split(" ")), "")
+    return next((by for command, by in _WRITES.items() if words[: len(command.split(" "))] == command.split(" ")), "")

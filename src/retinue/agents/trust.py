@@ -97,7 +97,7 @@ class TrustStore:
         changed = sorted(name for name in trusted.keys() | now.keys() if trusted.get(name) != now.get(name))
         if changed:
             raise NotTrusted(
-                f"{str(root)!r} was trusted, but {len(changed)} of its code files changed since: {_list(changed)}.",
+                f"{str(root)!r} was trusted, but {len(changed)} of its code files changed since: {_join_names(changed)}.",
                 hint=hint,
                 detail={"files": changed},
             )
@@ -113,14 +113,14 @@ class TrustStore:
         root = folder.resolve()
         if not root.is_dir():
             raise MissingFile(f"There is no folder {str(root)!r}.", hint="Name a folder.")
-        held = digests(root, kind=kind)
-        with self._locked() as folders:
-            folders[_key(utf8(str(root)), kind)] = held
-        return tuple(sorted(held))
+        files = digests(root, kind=kind)
+        with self._locked_folders() as folders:
+            folders[_key(utf8(str(root)), kind)] = files
+        return tuple(sorted(files))
 
     def revoke(self, folder: Path, *, kind: Kind = "project") -> bool:
         """Take back the yes to `folder`, which need not exist any more; false when there was none."""
-        with self._locked() as folders:
+        with self._locked_folders() as folders:
             return folders.pop(_key(str(folder.resolve()), kind), None) is not None
 
     def _read(self) -> dict[str, dict[str, str]]:
@@ -135,7 +135,7 @@ class TrustStore:
             data = read_bytes(self._file, max_bytes=_MAX_BYTES)
         except MissingFile:
             return {}
-        _see_it_is_ours(self._file, hint=hint)
+        _check_owner(self._file, hint=hint)
         try:
             return _folders(strict.loads(data, max_bytes=_MAX_BYTES))
         except ParseError as error:
@@ -143,7 +143,7 @@ class TrustStore:
             raise ParseError(message, hint=hint, path=error.path, detail=error.detail) from None
 
     @contextlib.contextmanager
-    def _locked(self) -> Generator[dict[str, dict[str, str]]]:
+    def _locked_folders(self) -> Generator[dict[str, dict[str, str]]]:
         """Change the store: read, yield, write, while no other process does."""
         try:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -161,7 +161,7 @@ class TrustStore:
             ) from error
 
 
-def _list(changed: list[str]) -> str:
+def _join_names(changed: list[str]) -> str:
     return ", ".join(map(repr, changed[:5])) + (" …" if len(changed) > 5 else "")
 
 
@@ -185,7 +185,7 @@ def _folders(value: strict.JsonValue) -> dict[str, dict[str, str]]:
     return {name: dict(cast("dict[str, str]", files)) for name, files in folders.items()}
 
 
-def _see_it_is_ours(file: Path, *, hint: str) -> None:
+def _check_owner(file: Path, *, hint: str) -> None:
     """Refuse a store that somebody else owns or may write."""
     if os.name != "posix":
         return

@@ -56,7 +56,7 @@ def agents(
         "SystemArchitect": {"models": models, "cache_dir": cache_dir},
     }
     return lazy_agents(
-        [partial(_load, name, given) for name, given in arguments.items()],
+        [partial(_load, name, kwargs) for name, kwargs in arguments.items()],
         cache_dir=None if cache_dir is None else Path(cache_dir),
         settings={"model": models is not None and models.configured},
     )
@@ -65,5 +65,5 @@ def agents(
 def _load(name: str, arguments: "Mapping[str, object]") -> "Agent":
     """The agent of this class, over an object made with these arguments."""
     module = import_module(f"{__name__}.{re.sub('(?<!^)(?=[A-Z])', '_', name).lower()}")
-    kind = getattr(module, name)
-    return getattr(kind, "bind", kind)(**arguments)
+    agent_class = getattr(module, name)
+    return getattr(agent_class, "bind", agent_class)(**arguments)

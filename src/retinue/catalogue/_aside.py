@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-__all__ = ["is_aside"]
+__all__ = ["is_test_or_vendored"]
 
-_ASIDE: Final = re.compile(
+_TEST_OR_VENDORED: Final = re.compile(
     r"(?:^|/)(?:tests?|__tests__|testing|specs?|examples?|bench|benchmarks?|fixtures|vendor|third_party)/"
     r"|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.\w+\Z"
     r"|\.(?:test|spec)\.[cm]?[jt]sx?\Z",
@@ -13,6 +13,6 @@ _ASIDE: Final = re.compile(
 )
 
 
-def is_aside(path: str) -> bool:
+def is_test_or_vendored(path: str) -> bool:
     """Whether a file (or, with a `/` at its end, a folder) only tests, shows or measures the product."""
-    return _ASIDE.search(path) is not None
+    return _TEST_OR_VENDORED.search(path) is not None

@@ -12,23 +12,23 @@ from retinue.agents.prompted.delegating import PARENT_MODEL
 from retinue.contract import json
 from retinue.contract.definition import Definition
 from retinue.contract.event import Decision
-from retinue.contract.finding import findings_of, in_short
+from retinue.contract.finding import findings_of, summarise_findings
 from retinue.contract.model import Model
 from retinue.contract.task import Task
 from retinue.errors import OutputInvalid, ParseError, Unavailable
 
 if TYPE_CHECKING:
-    from retinue.llm.models import Chosen, Models
-    from retinue.orchestration.thinker import Thinker
+    from retinue.llm.models import ModelChoice, Models
+    from retinue.orchestration.thinker import StructuredModel
 
-__all__ = ["model_for", "needs_model", "read_answer", "thinker_for", "without_model"]
+__all__ = ["model_for", "needs_model", "parse_answer", "structured_model_for", "no_model_error"]
 
 T = TypeVar("T", bound=Model)
 
-_HOW: Final = "set `models.default`, or pass `--model provider:model`"
+_HINT: Final = "set `models.default`, or pass `--model provider:model`"
 
 
-def model_for(task: Task, models: "Models", definition: Definition, *, must: str | None = None) -> "Chosen":
+def model_for(task: Task, models: "Models", definition: Definition, *, override: str | None = None) -> "ModelChoice":
     """The model that `definition` asks for `task`.
 
     Args:
@@ -42,7 +42,7 @@ def model_for(task: Task, models: "Models", definition: Definition, *, must: str
     """
     parent: object = task.extras.get(PARENT_MODEL)
     return models.choose(
-        model=must or task.model,
+        model=override or task.model,
         own=definition.model,
         tier=definition.tier,
         parent=parent if isinstance(parent, str) else None,
@@ -52,33 +52,33 @@ def model_for(task: Task, models: "Models", definition: Definition, *, must: str
 def needs_model(agent: Any) -> str:
     """Why the skills of `agent` that need one of its `models` are not available; empty when they are."""
     models: Models | None = agent.models
-    return "" if models is not None and models.configured else f"needs a model: {_HOW}"
+    return "" if models is not None and models.configured else f"needs a model: {_HINT}"
 
 
-def thinker_for(task: Task, models: "Models", definition: Definition, run: RunContext, *, purpose: str) -> "Thinker":
+def structured_model_for(task: Task, models: "Models", definition: Definition, run: RunContext, *, purpose: str) -> "StructuredModel":
     """Whom to ask for judgement: the model that `definition` asks for `task`, within what `run` may spend.
 
     Raises:
         RetinueError: None is configured, or nobody knows it.
     """
-    from retinue.orchestration.thinker import Thinker  # noqa: PLC0415 - most skills ask no model
+    from retinue.orchestration.thinker import StructuredModel  # noqa: PLC0415 - most skills ask no model
 
     chosen = model_for(task, models, definition)
     model = models.get(chosen.name)
     run.emit(Decision("model", f"`{chosen.name}` is asked {purpose}: {chosen.why}."))
-    return Thinker(model, run.purse, run.deadline_ns, task.thinking, run.now)
+    return StructuredModel(model, run.budget_tracker, run.deadline_ns, task.thinking, run.now)
 
 
-def without_model(skill: str | None) -> Unavailable:
+def no_model_error(skill: str | None) -> Unavailable:
     """The error for a skill that needs a model where none is configured."""
     return Unavailable(
         f"`{skill}` needs a model, and none is configured.",
-        hint=f"{_HOW[0].upper()}{_HOW[1:]}.",
+        hint=f"{_HINT[0].upper()}{_HINT[1:]}.",
         detail={"retryable": False},
     )
 
 
-def read_answer(text: str, shape: type[T]) -> T:
+def parse_answer(text: str, shape: type[T]) -> T:
     """The object that a model was asked for.
 
     Raises:
@@ -87,8 +87,8 @@ def read_answer(text: str, shape: type[T]) -> T:
     try:
         return shape.model_validate(json.repair(text)[0])
     except ParseError as error:
-        wrong = error.message
+        problem = error.message
     except ValidationError as error:
-        wrong = in_short(findings_of(error, rule="answer"))
+        problem = summarise_findings(findings_of(error, rule="answer"))
     hint = "Answer with one JSON object that fits the schema."
-    raise OutputInvalid(f"The answer of the model cannot be used: {wrong.rstrip('.')}.", hint=hint)
+    raise OutputInvalid(f"The answer of the model cannot be used: {problem.rstrip('.')}.", hint=hint)

@@ -18,7 +18,7 @@ from pydantic import VERSION, TypeAdapter, ValidationError
 from retinue.agents.port import Agent, Reply, RunContext
 from retinue.contract.definition import Definition
 from retinue.contract.task import Task
-from retinue.tools.kept import code_state, read_kept, write_kept
+from retinue.tools.kept import code_fingerprint, read_cache_file, write_cache_file
 
 if TYPE_CHECKING:
     from retinue.contract.facts import Facts
@@ -29,7 +29,7 @@ __all__ = ["LazyAgent", "lazy_agents"]
 _SOURCES: Final = ("catalogue", "contract", "agents/python")
 """The folders of the package that definitions are derived from."""
 
-_MOST_BYTES: Final = 16 * 1024 * 1024
+_MAX_BYTES: Final = 16 * 1024 * 1024
 
 
 @dataclass
@@ -42,7 +42,7 @@ class LazyAgent:
     """
 
     load: Callable[[], Agent]
-    known: Definition | None = None
+    cached_definition: Definition | None = None
 
     @cached_property
     def agent(self) -> Agent:
@@ -52,7 +52,7 @@ class LazyAgent:
     @property
     def definition(self) -> Definition:
         """What it says of itself; where its code lies is no business of users."""
-        return self.known or self.agent.definition.model_copy(update={"source": None})
+        return self.cached_definition or self.agent.definition.model_copy(update={"source": None})
 
     async def run(self, task: Task, run: RunContext, /) -> Reply:
         """As the agent does."""
@@ -77,19 +77,19 @@ def lazy_agents(
     agents = tuple(LazyAgent(load) for load in loaders)
     if cache_dir is None:
         return agents
-    path, key = cache_dir / "definitions", _key(settings)
-    known = _read(path, key)
-    if len(known) != len(agents):
-        known = tuple(agent.definition for agent in agents)
-        listed = [definition.to_json() for definition in known]
-        write_kept(path, [key, b"\n", json.dumps(listed, separators=(",", ":")).encode()])
-    for agent, definition in zip(agents, known, strict=True):
-        agent.known = definition
+    path, key = cache_dir / "definitions", _cache_key(settings)
+    definitions = _read_cache(path, key)
+    if len(definitions) != len(agents):
+        definitions = tuple(agent.definition for agent in agents)
+        data = [definition.to_json() for definition in definitions]
+        write_cache_file(path, [key, b"\n", json.dumps(data, separators=(",", ":")).encode()])
+    for agent, definition in zip(agents, definitions, strict=True):
+        agent.cached_definition = definition
     return agents
 
 
-def _read(path: Path, key: bytes) -> tuple[Definition, ...]:
-    head, _, body = read_kept(path, most_bytes=_MOST_BYTES).partition(b"\n")
+def _read_cache(path: Path, key: bytes) -> tuple[Definition, ...]:
+    head, _, body = read_cache_file(path, max_bytes=_MAX_BYTES).partition(b"\n")
     if head != key:
         return ()
     try:
@@ -98,7 +98,7 @@ def _read(path: Path, key: bytes) -> tuple[Definition, ...]:
         return ()
 
 
-def _key(settings: Mapping[str, object]) -> bytes:
+def _cache_key(settings: Mapping[str, object]) -> bytes:
     """What definitions are known by: the code that they are derived from, and what is installed."""
     parts = {**settings, "pydantic": VERSION, "duckdb": find_spec("duckdb") is not None}
-    return sha256(repr(sorted(parts.items())).encode() + code_state(*_SOURCES)).hexdigest().encode()
+    return sha256(repr(sorted(parts.items())).encode() + code_fingerprint(*_SOURCES)).hexdigest().encode()

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from hashlib import sha256
 
-from retinue.agents.grants import Subject
+from retinue.agents.grants import PermissionSubject
 from retinue.agents.port import RunContext
 from retinue.contract.definition import ToolSpec
 from retinue.contract.task import Question
 from retinue.errors import AccessDenied
 
-__all__ = ["see_allowed"]
+__all__ = ["ensure_allowed"]
 
 
-async def see_allowed(
-    run: RunContext, spec: ToolSpec, about: Sequence[Subject], what: str, *, agent: str, skill: str | None, key: str
+async def ensure_allowed(
+    run: RunContext, spec: ToolSpec, subjects: Sequence[PermissionSubject], action: str, *, agent: str, skill: str | None, key: str
 ) -> None:
     """See that a tool may be used on all that `about` names; a person is asked once for all of them.
 
@@ -29,19 +29,19 @@ async def see_allowed(
     Raises:
         AccessDenied: It may not.
     """
-    verdict = run.grants.verdict(spec, *about)
+    verdict = run.grants.verdict(spec, *subjects)
     if verdict.word == "deny":
-        raise AccessDenied(f"It may not {what}: {verdict.reason}.", hint="Ask for it without, or change the rules.")
+        raise AccessDenied(f"It may not {action}: {verdict.reason}.", hint="Ask for it without, or change the rules.")
     if verdict.word == "allow":
         return
-    facts = chr(0).join((agent, key, spec.name, *(each.real for each in about)))
+    identity = chr(0).join((agent, key, spec.name, *(each.real for each in subjects)))
     question = Question(
-        id=f"approve_{sha256(facts.encode(errors='replace')).hexdigest()[:16]}",
-        text=f"May `{agent}` {what}?",
+        id=f"approve_{sha256(identity.encode(errors='replace')).hexdigest()[:16]}",
+        text=f"May `{agent}` {action}?",
         kind="approval",
         agent=agent,
         skill=skill,
     )
     answer = await run.ask(question)
     if answer is None or answer.value is not True:
-        raise AccessDenied(f"It may not {what}: nobody approved it.", hint="Approve it, or add a rule that allows it.")
+        raise AccessDenied(f"It may not {action}: nobody approved it.", hint="Approve it, or add a rule that allows it.")

@@ -11,38 +11,38 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from retinue.catalogue._aside import is_aside
-from retinue.catalogue._remembered import Rows, content_key
+from retinue.catalogue._aside import is_test_or_vendored
+from retinue.catalogue._remembered import ContentCache, content_key
 from retinue.contract.facts import Facts
 from retinue.errors import NotInstalled, RetinueError
 from retinue.tools.search.kinds import is_test
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
-__all__ = ["OUTLINED", "TYPED", "fixture_facts", "symbol_facts"]
+__all__ = ["OUTLINE_SUFFIXES", "TYPESCRIPT_SUFFIXES", "fixture_facts", "symbol_facts"]
 
-TYPED: Final = (".ts", ".mts", ".cts", ".tsx")
-OUTLINED: Final = (".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", *TYPED, ".rs", ".go")
+TYPESCRIPT_SUFFIXES: Final = (".ts", ".mts", ".cts", ".tsx")
+OUTLINE_SUFFIXES: Final = (".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", *TYPESCRIPT_SUFFIXES, ".rs", ".go")
 """How the files end whose definitions are read."""
-_FORM: Final = 1
-_SECONDS: Final = 1.0
-_LARGEST: Final = 256 * 1024  # bytes; a larger file is made by a program
-_SYMBOLS: Final = 5_000
-_FIXTURES: Final = 2_000
+_VERSION: Final = 1
+_TIMEOUT_S: Final = 1.0
+_MAX_FILE: Final = 256 * 1024  # bytes; a larger file is made by a program
+_MAX_SYMBOLS: Final = 5_000
+_MAX_FIXTURES: Final = 2_000
 _DEFINITION: Final = re.compile(r"^( {4}|\t)?(?:(class)|(?:async )?def) +(\w+)", re.MULTILINE)
 _OPTIONS: Final = r"\((?P<options>[^()]{0,300}(?:\([^()]{0,300}\)[^()]{0,300}){0,2})\)"
 _FIXTURE: Final = re.compile(
     rf"^[ \t]*@(?:\w+\.)*fixture\b(?:{_OPTIONS})?\s*\n(?:[ \t]*@[^\n]*\n){{0,8}}[ \t]*(?:async )?def (?P<name>\w+)",
     re.MULTILINE,
 )
-_NAMED: Final = re.compile(r"\bname\s*=\s*[\"'](\w+)")
+_NAME_ARGUMENT: Final = re.compile(r"\bname\s*=\s*[\"'](\w+)")
 _TEST: Final = re.compile(r"^[ \t]*(?:async )?def test\w*\(([^)]{0,1000})\)", re.MULTILINE)
 _IMPORT: Final = re.compile(r"^[ \t]*from +[\w.]+ +import +(?:\(([^)]{0,2000})\)|([^\n]+))", re.MULTILINE)
 _PARAMETER: Final = re.compile(r"(\w+)[^,]*")
 _WORD: Final = re.compile(r"\w+")
 
 
-class _Names(NamedTuple):
+class _FileNames(NamedTuple):
     """The names in one file.
 
     Attributes:
@@ -54,82 +54,82 @@ class _Names(NamedTuple):
     tops: list[str]
     members: list[str]
     fixtures: list[str]
-    used: list[str]
+    uses: list[str]
 
 
 def symbol_facts(workspace: Workspace, cache_dir: Path | None) -> Facts:
     """The names that the code here defines: the product's before its tests', the tops of files before the rest."""
-    files, is_complete = _read(workspace, cache_dir)
+    files, is_complete = _read_names(workspace, cache_dir)
     order = [(is_beside, depth) for is_beside in (False, True) for depth in (0, 1)]
-    groups = (one[depth] for beside, depth in order for path, one in files.items() if is_aside(path) is beside)
+    groups = (one[depth] for beside, depth in order for path, one in files.items() if is_test_or_vendored(path) is beside)
     symbols = tuple(dict.fromkeys(name for names in groups for name in names))
-    return Facts(names={"symbol": symbols[:_SYMBOLS]}, is_complete=is_complete and len(symbols) < _SYMBOLS)
+    return Facts(names={"symbol": symbols[:_MAX_SYMBOLS]}, is_complete=is_complete and len(symbols) < _MAX_SYMBOLS)
 
 
 def fixture_facts(workspace: Workspace, cache_dir: Path | None) -> Facts:
     """The names of fixtures, and of what tests may use of the product; those that are used most come first."""
-    files, is_complete = _read(workspace, cache_dir)
-    uses = Counter(name for one in files.values() for name in one.used)
+    files, is_complete = _read_names(workspace, cache_dir)
+    uses = Counter(name for one in files.values() for name in one.uses)
     product = [one for path, one in files.items() if path.endswith(".py") and not is_test(path)]
     names = {
         "fixture": {name for one in files.values() for name in one.fixtures},
         "symbol": {name for one in product for name in one.tops if not name.startswith("_")},
     }
-    first = {kind: sorted(every, key=lambda name: (-uses[name], name))[:_FIXTURES] for kind, every in names.items()}
-    is_complete = is_complete and all(len(every) <= _FIXTURES for every in names.values())
+    first = {kind: sorted(every, key=lambda name: (-uses[name], name))[:_MAX_FIXTURES] for kind, every in names.items()}
+    is_complete = is_complete and all(len(every) <= _MAX_FIXTURES for every in names.values())
     return Facts(names={kind: tuple(every) for kind, every in first.items()}, is_complete=is_complete)
 
 
-def _read(workspace: Workspace, cache_dir: Path | None) -> tuple[Mapping[str, _Names], bool]:
+def _read_names(workspace: Workspace, cache_dir: Path | None) -> tuple[Mapping[str, _FileNames], bool]:
     """The names in each file of code, and whether there was time for all."""
-    end = time.monotonic() + _SECONDS
-    known = Rows(cache_dir, str(workspace.root), name="names", version=_FORM, read=lambda row: _Names(*row))
-    new: dict[str, _Names] = {}
-    used: list[str] = []
-    found: dict[str, _Names] = {}
-    entries = [entry for entry in list_files(workspace).files if entry.path.endswith(OUTLINED)]
+    end = time.monotonic() + _TIMEOUT_S
+    cache = ContentCache(cache_dir, str(workspace.root), prefix="names", version=_VERSION, decode=lambda row: _FileNames(*row))
+    new: dict[str, _FileNames] = {}
+    keys: list[str] = []
+    names_by_path: dict[str, _FileNames] = {}
+    entries = [entry for entry in list_files(workspace).files if entry.path.endswith(OUTLINE_SUFFIXES)]
     for entry in entries:
         key = content_key("names", repr((entry.path, entry.size, entry.mtime_ns)).encode())
-        names = known.get(key)
+        names = cache.get(key)
         if names is None and time.monotonic() <= end and (names := _names_in(workspace, entry.path)) is not None:
             new[key] = names
         if names is not None:
-            used.append(key)
-            found[entry.path] = names
-    known.save(new, used)
-    return found, len(found) == len(entries)
+            keys.append(key)
+            names_by_path[entry.path] = names
+    cache.save(new, keys)
+    return names_by_path, len(names_by_path) == len(entries)
 
 
-def _names_in(workspace: Workspace, path: str) -> _Names | None:
+def _names_in(workspace: Workspace, path: str) -> _FileNames | None:
     """The names in a file; none when it cannot be read, None without a grammar for it."""
     try:
         if path.endswith((".py", ".pyi")):
-            return _names_of(workspace.read_text(path, max_bytes=_LARGEST))
+            return _names_of(workspace.read_text(path, max_bytes=_MAX_FILE))
         from retinue.tools.outline import outline_of  # noqa: PLC0415 - Python needs none
 
         items = outline_of(workspace, path).items
     except NotInstalled:
         return None
     except RetinueError:
-        return _Names([], [], [], [])
-    tops, members = ([one.whole_name for one in items if one.depth == depth] for depth in (0, 1))
-    return _Names(tops, members, [], [])
+        return _FileNames([], [], [], [])
+    tops, members = ([one.qualified_name for one in items if one.depth == depth] for depth in (0, 1))
+    return _FileNames(tops, members, [], [])
 
 
-def _names_of(text: str) -> _Names:
-    found = _Names([], [], [], [])
+def _names_of(text: str) -> _FileNames:
+    names = _FileNames([], [], [], [])
     owner = ""
     for match in _DEFINITION.finditer(text):
         inside, is_class, name = match.groups()
         if not inside:
-            found.tops.append(name)
+            names.tops.append(name)
             owner = name if is_class else ""
         elif owner:
-            found.members.append(f"{owner}.{name}")
+            names.members.append(f"{owner}.{name}")
     if "fixture" in text:
         for match in _FIXTURE.finditer(text):
-            named = _NAMED.search(match["options"] or "")
-            found.fixtures.append(named[1] if named else match["name"])
-    found.used.extend(name for match in _TEST.finditer(text) for name in _PARAMETER.findall(match[1]))
-    found.used.extend({name for match in _IMPORT.finditer(text) for name in _WORD.findall(match[1] or match[2])})
-    return found
+            explicit_name = _NAME_ARGUMENT.search(match["options"] or "")
+            names.fixtures.append(explicit_name[1] if explicit_name else match["name"])
+    names.uses.extend(name for match in _TEST.finditer(text) for name in _PARAMETER.findall(match[1]))
+    names.uses.extend({name for match in _IMPORT.finditer(text) for name in _WORD.findall(match[1] or match[2])})
+    return names

@@ -11,7 +11,7 @@ from typing import Final, Literal, assert_never
 
 from retinue.contract.sanitize import printable
 
-__all__ = ["Piece", "Prose", "code", "code_span", "escape_line", "first_of", "name", "one_line", "quote", "title"]
+__all__ = ["ExternalText", "Prose", "code", "code_span", "escape_line", "first_of", "name", "one_line", "quote", "title"]
 
 _TICKS: Final = re.compile(r"`+")
 _SPECIAL: Final = re.compile(
@@ -25,17 +25,17 @@ _SPECIAL: Final = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _SPAN: Final = re.compile(r"(?<!`)`([^`]+)`(?!`)")
-_LONGEST: Final = 300
+_MAX_LINE: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ExternalText:
     """Foreign text: `code` (a path, a word), `name` (of a person), `title` (of a commit), or `quote` (of a text)."""
 
     text: str
     form: Literal["code", "name", "title", "quote"]
 
-    def plain(self) -> str:
+    def to_text(self) -> str:
         """As it stands in plain text."""
         match self.form:
             case "code":
@@ -47,7 +47,7 @@ class Piece:
             case _:
                 assert_never(self.form)
 
-    def markdown(self) -> str:
+    def to_markdown(self) -> str:
         """As it stands in Markdown. A code span needs no backslashes, so that it reads well unrendered too."""
         match self.form:
             case "code" | "title":
@@ -67,55 +67,55 @@ class Prose:
     """A sentence of ours, or a part of one, with `{}` where foreign pieces and other parts stand."""
 
     template: str
-    pieces: "tuple[Piece | Prose | str, ...]" = ()
+    pieces: "tuple[ExternalText | Prose | str, ...]" = ()
 
-    def plain(self) -> str:
+    def to_text(self) -> str:
         """The sentence as plain text."""
-        return self.template.format(*(one if isinstance(one, str) else one.plain() for one in self.pieces))
+        return self.template.format(*(one if isinstance(one, str) else one.to_text() for one in self.pieces))
 
-    def markdown(self) -> str:
+    def to_markdown(self) -> str:
         """The sentence as Markdown."""
-        return self.template.format(*(one if isinstance(one, str) else one.markdown() for one in self.pieces))
+        return self.template.format(*(one if isinstance(one, str) else one.to_markdown() for one in self.pieces))
 
 
-def code(text: str) -> Piece:
+def code(text: str) -> ExternalText:
     """A path, an identifier, a word that was asked for."""
-    return Piece(one_line(text), "code")
+    return ExternalText(one_line(text), "code")
 
 
 def first_of(
-    pieces: Iterable[Piece | Prose | str],
-    most: int | None = None,
+    pieces: Iterable[ExternalText | Prose | str],
+    limit: int | None = None,
     *,
     more: str = " and {:,} more",
     separator: str = ", ",
 ) -> Prose:
     """The first of some, and how many more there are."""
-    several = tuple(pieces)
-    first = several[:most]
-    left = len(several) - len(first)
-    return Prose(separator.join(["{}"] * len(first)) + (more.format(left) if left else ""), first)
+    items = tuple(pieces)
+    first = items[:limit]
+    remaining = len(items) - len(first)
+    return Prose(separator.join(["{}"] * len(first)) + (more.format(remaining) if remaining else ""), first)
 
 
-def name(text: str) -> Piece:
+def name(text: str) -> ExternalText:
     """A person's name."""
-    return Piece(one_line(text) or "(no name)", "name")
+    return ExternalText(one_line(text) or "(no name)", "name")
 
 
-def title(text: str) -> Piece:
+def title(text: str) -> ExternalText:
     """The subject of a commit."""
-    return Piece(one_line(text) or "(no subject)", "title")
+    return ExternalText(one_line(text) or "(no subject)", "title")
 
 
-def quote(text: str, *, longest: int = _LONGEST) -> Piece:
+def quote(text: str, *, limit: int = _MAX_LINE) -> ExternalText:
     """A sentence out of a file."""
-    return Piece(one_line(text, longest=longest), "quote")
+    return ExternalText(one_line(text, limit=limit), "quote")
 
 
-def one_line(text: str, *, longest: int = _LONGEST) -> str:
+def one_line(text: str, *, limit: int = _MAX_LINE) -> str:
     """`text` printable, on one line, cut with an ellipsis."""
     line = " ".join(printable(text).split())
-    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
 
 def escape_line(text: str) -> str:
@@ -124,7 +124,7 @@ def escape_line(text: str) -> str:
     `sanitize.escape_markdown` is for any text at any place; here there is one line, so nothing that needs a line of
     its own (a list, a table, a setext heading) can come about behind its first character.
     """
-    return _SPECIAL.sub(lambda found: f"{found[0][:-1]}\\{found[0][-1]}", text)
+    return _SPECIAL.sub(lambda match: f"{match[0][:-1]}\\{match[0][-1]}", text)
 
 
 def code_span(text: str) -> str:

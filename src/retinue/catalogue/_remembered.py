@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 from zlib import crc32
 
-from retinue.tools.kept import read_kept, write_kept
+from retinue.tools.kept import read_cache_file, write_cache_file
 
-__all__ = ["Rows", "content_key"]
+__all__ = ["ContentCache", "content_key"]
 
 T = TypeVar("T")
 
-_MOST_BYTES: Final = 128 * 1024 * 1024
+_MAX_BYTES: Final = 128 * 1024 * 1024
 _KEY: Final = 64
 _START: Final = _KEY + 10
 
@@ -28,7 +28,7 @@ def content_key(kind: str, data: bytes) -> str:
     return sha256(kind.encode() + b"\0" + data).hexdigest()
 
 
-class Rows(Generic[T]):
+class ContentCache(Generic[T]):
     """What earlier runs left of one tree. Nothing is parsed before it is asked for.
 
     Args:
@@ -45,16 +45,16 @@ class Rows(Generic[T]):
         folder: Path | None,
         root: str,
         *,
-        name: str,
+        prefix: str,
         version: int,
-        read: Callable[[Any], T],
-        write: Callable[[T], object] | None = None,
+        decode: Callable[[Any], T],
+        encode: Callable[[T], object] | None = None,
     ) -> None:
-        tree = blake2b(os.fsencode(root), digest_size=16).hexdigest()
-        self.path = None if folder is None else folder / f"{name}-{tree}"
-        self._head = f"retinue-{name}-{version}\n".encode()
-        self._read = read
-        self._write = write
+        tree_digest = blake2b(os.fsencode(root), digest_size=16).hexdigest()
+        self.path = None if folder is None else folder / f"{prefix}-{tree_digest}"
+        self._head = f"retinue-{prefix}-{version}\n".encode()
+        self._decode = decode
+        self._encode = encode
         self._lines = self._load()
 
     def get(self, key: str) -> T | None:
@@ -66,11 +66,11 @@ class Rows(Generic[T]):
             body = line[_START:]
             if int(line[_KEY + 1 : _START - 1], 16) != crc32(body):
                 return None
-            return self._read(json.loads(body))
+            return self._decode(json.loads(body))
         except (ValueError, TypeError, RecursionError):
             return None
 
-    def save(self, new: Mapping[str, T], used: Iterable[str] | None = None) -> str:
+    def save(self, new: Mapping[str, T], kept_keys: Iterable[str] | None = None) -> str:
         """Keep what is `new` and what was `used`, up to a bound in bytes; gives the reason when that is not possible.
 
         Args:
@@ -79,17 +79,17 @@ class Rows(Generic[T]):
         """
         if self.path is None:
             return ""
-        wanted = dict.fromkeys(self._lines if used is None else used)
-        if not new and len(wanted) == len(self._lines):
+        keys = dict.fromkeys(self._lines if kept_keys is None else kept_keys)
+        if not new and len(keys) == len(self._lines):
             return ""
-        lines = {key: self._lines[key] for key in wanted if key in self._lines}
+        lines = {key: self._lines[key] for key in keys if key in self._lines}
         lines |= {key: self._line(key, entry) for key, entry in new.items()}
-        return write_kept(self.path, self._bounded(lines))
+        return write_cache_file(self.path, self._bounded(lines))
 
     def _load(self) -> dict[str, bytes]:
         if self.path is None:
             return {}
-        head, _, body = read_kept(self.path, most_bytes=_MOST_BYTES).partition(b"\n")
+        head, _, body = read_cache_file(self.path, max_bytes=_MAX_BYTES).partition(b"\n")
         if head + b"\n" != self._head:
             return {}
         return {line[:_KEY].decode("ascii", "replace"): line for line in body.split(b"\n") if len(line) > _START}
@@ -97,14 +97,14 @@ class Rows(Generic[T]):
     def _bounded(self, lines: Mapping[str, bytes]) -> Iterator[bytes]:
         """The head and as many lines as may be kept."""
         yield self._head
-        left = _MOST_BYTES - len(self._head)
+        remaining = _MAX_BYTES - len(self._head)
         for line in lines.values():
-            left -= len(line) + 1
-            if left < 0:
+            remaining -= len(line) + 1
+            if remaining < 0:
                 return
             yield line + b"\n"
 
     def _line(self, key: str, entry: T) -> bytes:
-        form = entry if self._write is None else self._write(entry)
-        body = json.dumps(form, separators=(",", ":")).encode("ascii")
+        data = entry if self._encode is None else self._encode(entry)
+        body = json.dumps(data, separators=(",", ":")).encode("ascii")
         return b"%b %08x %b" % (key.encode("ascii"), crc32(body), body)

@@ -11,21 +11,21 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from retinue.agents.port import Reply
-from retinue.catalogue._prose import Piece, Prose, code, first_of, one_line, quote
+from retinue.catalogue._prose import ExternalText, Prose, code, first_of, one_line, quote
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.result import Outcome, Warned, WarningType
 from retinue.contract.sanitize import printable
-from retinue.contract.table import Cell, Chart, Column, Series, Table
+from retinue.contract.table import Cell, Chart, TableColumn, Series, Table
 from retinue.contract.task import Question
 from retinue.errors import FaultCode
 
-__all__ = ["Report", "ReportData", "SourcedStatement", "Statement", "plural"]
+__all__ = ["SkillReport", "ReportData", "SourcedStatement", "Statement", "plural"]
 
-_SHOWN_ROWS: Final = 20
-_SUBJECTS: Final = 50
-_GAPS: Final = 5
-_NAME: Final = 200
+_MAX_ROWS: Final = 20
+_MAX_SUBJECTS: Final = 50
+_MAX_GAPS: Final = 5
+_MAX_NAME: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +43,18 @@ class Statement:
     confidence: float | None = None
     block: str = ""
 
-    def plain(self) -> str:
+    def to_text(self) -> str:
         """As it stands in plain text, with its source."""
-        return f"{self.prose.plain()} ({self.source})" if self.source else self.prose.plain()
+        return f"{self.prose.to_text()} ({self.source})" if self.source else self.prose.to_text()
 
-    def markdown(self) -> str:
+    def to_markdown(self) -> str:
         """As it stands in Markdown, with its source and its block."""
-        source = f" ({code(self.source).markdown()})" if self.source else ""
-        return self.prose.markdown() + source + (f"\n\n{self.block}" if self.block else "")
+        source = f" ({code(self.source).to_markdown()})" if self.source else ""
+        return self.prose.to_markdown() + source + (f"\n\n{self.block}" if self.block else "")
 
     def to_json(self) -> JsonMapping:
         """As a finding of the result object."""
-        finding = {"topic": self.topic, "content": self.prose.plain(), "source": self.source}
+        finding = {"topic": self.topic, "content": self.prose.to_text(), "source": self.source}
         return finding if self.confidence is None else {**finding, "confidence": self.confidence}
 
 
@@ -73,13 +73,13 @@ class ReportData(Model):
     answer: str
     findings: tuple[SourcedStatement, ...]
     notes: tuple[str, ...] = ()
-    subjects: Annotated[tuple[str, ...], Field(max_length=_SUBJECTS)] = ()
+    subjects: Annotated[tuple[str, ...], Field(max_length=_MAX_SUBJECTS)] = ()
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()
 
 
 @dataclass(slots=True)
-class Report:
+class SkillReport:
     """What one skill has found out.
 
     Attributes:
@@ -105,11 +105,11 @@ class Report:
     unanswered: Fault | None = None
     appendix: str = ""
 
-    def say(
+    def add(
         self,
         topic: str,
         template: str,
-        *pieces: Piece | Prose | str,
+        *pieces: ExternalText | Prose | str,
         source: str = "",
         confidence: float | None = None,
         block: str = "",
@@ -118,7 +118,7 @@ class Report:
         prose = Prose(template, pieces)
         self.statements.append(Statement(one_line(topic), prose, source or self.source, confidence, block))
 
-    def note(self, template: str, *pieces: Piece | Prose | str) -> None:
+    def note(self, template: str, *pieces: ExternalText | Prose | str) -> None:
         """Add what bounds the answer, or how the request was read; each once."""
         note = Prose(template, pieces)
         if note not in self.notes:
@@ -136,14 +136,14 @@ class Report:
             code=code, message=message, hint=hint, suggestions=tuple(suggestions[:5]), retryable=False
         )
 
-    def table(
+    def add_table(
         self,
         title: str,
         columns: Sequence[str],
         rows: Sequence[Sequence[Cell]],
         *,
         note: str = "",
-        limit: int = _SHOWN_ROWS,
+        limit: int = _MAX_ROWS,
         total: int | None = None,
         kinds: Mapping[str, Any] = MappingProxyType({}),
         units: Mapping[str, str | None] = MappingProxyType({}),
@@ -170,8 +170,8 @@ class Report:
             Table(
                 title=one_line(title),
                 columns=tuple(
-                    Column(
-                        name=one_line(name, longest=_NAME) or "(no name)",
+                    TableColumn(
+                        name=one_line(name, limit=_MAX_NAME) or "(no name)",
                         kind=kinds.get(name) or _kind(name, values),
                         unit=units.get(name),
                     )
@@ -185,7 +185,7 @@ class Report:
             )
         )
 
-    def chart(
+    def add_chart(
         self,
         title: str,
         labels: Sequence[Cell],
@@ -196,23 +196,23 @@ class Report:
         unit: str | None = None,
     ) -> None:
         """Add one series over labels; without a name of its own it has that of the chart."""
-        names = ("no value" if label is None else one_line(str(label), longest=_NAME) for label in labels)
+        names = ("no value" if label is None else one_line(str(label), limit=_MAX_NAME) for label in labels)
         numbers = tuple(value if isinstance(value, int | float) else None for value in values)
-        drawn = Series(name=one_line(series or title), values=numbers)
-        self.charts.append(Chart(title=one_line(title), kind=kind, labels=tuple(names), series=(drawn,), unit=unit))
+        data = Series(name=one_line(series or title), values=numbers)
+        self.charts.append(Chart(title=one_line(title), kind=kind, labels=tuple(names), series=(data,), unit=unit))
 
-    def append_sql(self, statement: str, *, longest: int) -> None:
+    def append_sql(self, statement: str, *, limit: int) -> None:
         """State SQL below the answer; a long one stands in the data only, as does one that would end its own fence."""
-        shown = printable(statement)
-        if shown and len(shown) <= longest and "```" not in shown:
-            self.appendix = f"```sql\n{shown}\n```"
+        text = printable(statement)
+        if text and len(text) <= limit and "```" not in text:
+            self.appendix = f"```sql\n{text}\n```"
 
-    def about(self, names: Sequence[Cell]) -> None:
+    def add_subjects(self, names: Sequence[Cell]) -> None:
         """Name what the rows are about; each once."""
-        named = (one_line(str(name)) for name in names if name is not None)
-        self.subjects = list(dict.fromkeys([*self.subjects, *filter(None, named)]))[:_SUBJECTS]
+        lines = (one_line(str(name)) for name in names if name is not None)
+        self.subjects = list(dict.fromkeys([*self.subjects, *filter(None, lines)]))[:_MAX_SUBJECTS]
 
-    def tell_gaps(self, skipped: Sequence[tuple[str, int, str]], left: Sequence[str], *, near: str = "") -> None:
+    def warn_of_gaps(self, skipped: Sequence[tuple[str, int, str]], unread: Sequence[str], *, near: str = "") -> None:
         """Warn of files that were not read.
 
         Args:
@@ -220,11 +220,11 @@ class Report:
             left: Those that there was no time for.
             near: What was asked about: of what lies there is told first.
         """
-        if left:
-            named = first_of([*map(one_line, left)], _GAPS).plain()
+        if unread:
+            names = first_of([*map(one_line, unread)], _MAX_GAPS).to_text()
             self.warn(
                 "missing_data",
-                f"Time was up before {plural(len(left), 'file')} had been read: {named}.",
+                f"Time was up before {plural(len(unread), 'file')} had been read: {names}.",
                 impact="What these files hold or use is not counted.",
                 recovery="Allow more time, or ask again: what was read is remembered.",
             )
@@ -233,9 +233,9 @@ class Report:
         ranked = sorted(skipped, key=lambda one: not f"{one[0]}/".startswith(f"{near}/"))
         places = [f"{path}:{line}" if line else path for path, line, _ in ranked]
         reasons = [reason.rstrip(".") for _, _, reason in ranked]
-        for place, reason in zip(places[:_GAPS], reasons, strict=False):
+        for place, reason in zip(places[:_MAX_GAPS], reasons, strict=False):
             self.note("{} was not read: {}.", code(place), quote(reason))
-        more = f" {len(skipped) - _GAPS:,} are not listed." if len(skipped) > _GAPS else ""
+        more = f" {len(skipped) - _MAX_GAPS:,} are not listed." if len(skipped) > _MAX_GAPS else ""
         files = plural(len(skipped), "file")
         self.warn(
             "degraded_analysis",
@@ -250,13 +250,13 @@ class Report:
         Args:
             more: Further fields of the reply; they take the place of its own.
         """
-        answer = "\n".join(one.plain() for one in self.statements)
+        answer = "\n".join(one.to_text() for one in self.statements)
         question = " ".join(one.text for one in self.questions)
         data: JsonMapping = {
             **self.figures,
             "answer": answer or question or (self.unanswered.message if self.unanswered else ""),
             "findings": [one.to_json() for one in self.statements if one.source],
-            "notes": [note.plain() for note in self.notes],
+            "notes": [note.to_text() for note in self.notes],
             "tables": [table.to_json() for table in self.tables],
             "charts": [chart.to_json() for chart in self.charts],
             "subjects": self.subjects,
@@ -279,12 +279,12 @@ class Report:
         return "rejected" if self.unanswered else "partial" if self.warnings else "success"
 
     def _markdown(self) -> str:
-        lines = [one.markdown() for one in self.statements]
+        lines = [one.to_markdown() for one in self.statements]
         blocks = lines[:1]
         if lines[1:]:
             blocks.append("\n".join(f"- {line}" for line in lines[1:]))
         if self.notes:
-            blocks.append(" ".join(note.markdown() for note in self.notes))
+            blocks.append(" ".join(note.to_markdown() for note in self.notes))
         if self.appendix and self.statements:
             blocks.append(self.appendix)
         return "\n\n".join(blocks)

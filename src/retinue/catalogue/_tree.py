@@ -10,9 +10,9 @@ from typing import Final, Generic, TypeAlias, TypeVar
 
 from retinue.agents.port import RunContext
 from retinue.catalogue._prose import quote
-from retinue.catalogue._remembered import Rows, content_key
-from retinue.catalogue._report import Report
-from retinue.catalogue._watch import Watch
+from retinue.catalogue._remembered import ContentCache, content_key
+from retinue.catalogue._report import SkillReport
+from retinue.catalogue._watch import RunDeadline
 from retinue.contract.event import Progress
 from retinue.engine.blocking import in_thread
 from retinue.errors import AccessDenied, DeadlineExceeded, InternalError, RetinueError, Unavailable
@@ -26,12 +26,12 @@ T = TypeVar("T")
 Extract: TypeAlias = Callable[[Sequence[tuple[str, bytes, str]]], list[T]]
 """Makes one value of each file, given as path, content and tag. It raises for no content, and is importable by name."""
 
-_LARGEST: Final = 2 * 1024 * 1024
+_MAX_FILE: Final = 2 * 1024 * 1024
 _BATCH_BYTES: Final = 512 * 1024
 _BATCH_FILES: Final = 100
 _ALONE_BYTES: Final = 300_000
 """Less than this is read in this process: starting another would take longer."""
-_AT_ONCE: Final = 4
+_MAX_CONCURRENT: Final = 4
 
 
 @dataclass(slots=True)
@@ -49,14 +49,14 @@ class TreeReading(Generic[T]):
 
     files: dict[str, T] = field(default_factory=dict[str, T])
     skipped: list[tuple[str, int, str]] = field(default_factory=list[tuple[str, int, str]])
-    left: list[str] = field(default_factory=list[str])
+    unread: list[str] = field(default_factory=list[str])
     notes: list[str] = field(default_factory=list[str])
     parsed: int = 0
     remembered: int = 0
 
-    def tell_gaps(self, report: Report, *, near: str = "") -> None:
+    def report_gaps(self, report: SkillReport, *, near: str = "") -> None:
         """Tell which files were not read, those `near` a place first, and what else bounds the answer."""
-        report.tell_gaps(self.skipped, self.left, near=near)
+        report.warn_of_gaps(self.skipped, self.unread, near=near)
         for note in self.notes:
             report.note("{}", quote(note))
 
@@ -67,8 +67,8 @@ async def read_tree(
     extract: Extract[T],
     *,
     is_wanted: Callable[[str], bool],
-    known: Rows[T],
-    watch: Watch,
+    cache: ContentCache[T],
+    deadline: RunDeadline,
     tag: Callable[[str], str] = lambda _: "",
     is_whole: bool = True,
 ) -> TreeReading[T]:
@@ -84,7 +84,7 @@ async def read_tree(
         tag: What else decides, beside content and suffix, what is extracted of the file at a path.
         is_whole: Whether every file of the tree that `known` is about is wanted; else what it holds of others stays.
     """
-    return await _TreeReader(run, workspace, extract, is_wanted, known, watch, tag, is_whole).read()
+    return await _TreeReader(run, workspace, extract, is_wanted, cache, deadline, tag, is_whole).read()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ class _TreeReader(Generic[T]):
     workspace: Workspace
     extract: Extract[T]
     is_wanted: Callable[[str], bool]
-    known: Rows[T]
-    watch: Watch
+    cache: ContentCache[T]
+    deadline: RunDeadline
     tag: Callable[[str], str]
     is_whole: bool
     reading: TreeReading[T] = field(default_factory=TreeReading[T])
@@ -119,22 +119,22 @@ class _TreeReader(Generic[T]):
         entries = await in_thread(self._list)
         self.waiting = {entry.path for entry in entries}
         self.in_process = sum(entry.size for entry in entries) <= _ALONE_BYTES
-        turn = asyncio.Semaphore(_AT_ONCE)
+        semaphore = asyncio.Semaphore(_MAX_CONCURRENT)
         failure: RetinueError | None = None
         try:
-            async with asyncio.timeout(self.watch.left_s()), asyncio.TaskGroup() as group:
+            async with asyncio.timeout(self.deadline.remaining_s()), asyncio.TaskGroup() as group:
                 async for batch in self._batches(entries):
-                    await turn.acquire()
+                    await semaphore.acquire()
                     task = group.create_task(self._extract_batch(batch, total=len(entries)))
-                    task.add_done_callback(lambda _: turn.release())
+                    task.add_done_callback(lambda _: semaphore.release())
         except* (DeadlineExceeded, TimeoutError):
-            reading.left = sorted(self.waiting)
+            reading.unread = sorted(self.waiting)
         except* RetinueError as errors:
             failure = _first(errors)
         if failure is not None:
             raise failure  # inside the group it would be wrapped again
-        used = self.keys.values() if self.is_whole and not reading.left else None
-        note = await in_thread(self.known.save, self.new, used)
+        used = self.keys.values() if self.is_whole and not reading.unread else None
+        note = await in_thread(self.cache.save, self.new, used)
         reading.notes += [note] if note else []
         reading.files = dict(sorted(reading.files.items()))
         return reading
@@ -144,19 +144,19 @@ class _TreeReader(Generic[T]):
         reading = self.reading
         reading.skipped += [(one.path, 0, one.reason) for one in listing.skipped if self.is_wanted(one.path)]
         reading.notes += [listing.note] if listing.note else []
-        wanted = [entry for entry in listing.files if not entry.is_link and self.is_wanted(entry.path)]
-        large = [entry for entry in wanted if entry.size > _LARGEST]
+        entries = [entry for entry in listing.files if not entry.is_link and self.is_wanted(entry.path)]
+        large = [entry for entry in entries if entry.size > _MAX_FILE]
         reading.skipped += [
-            (entry.path, 0, f"it holds {entry.size:,} bytes, more than {_LARGEST:,}") for entry in large
+            (entry.path, 0, f"it holds {entry.size:,} bytes, more than {_MAX_FILE:,}") for entry in large
         ]
-        return [entry for entry in wanted if entry.size <= _LARGEST]
+        return [entry for entry in entries if entry.size <= _MAX_FILE]
 
     async def _batches(self, entries: Sequence[FileEntry]) -> AsyncIterator[list[_File]]:
         """What is not known yet, some files at a time; what is known is taken over on the way."""
         batch: list[_File] = []
         size = 0
         for start in range(0, len(entries), _BATCH_FILES):
-            self.watch.check()
+            self.deadline.check()
             for file in await in_thread(self._unknown, entries[start : start + _BATCH_FILES]):
                 batch.append(file)
                 size += len(file.data)
@@ -170,7 +170,7 @@ class _TreeReader(Generic[T]):
         unknown: list[_File] = []
         for entry in entries:
             try:
-                data = self.workspace.read_bytes(entry.path, max_bytes=_LARGEST)
+                data = self.workspace.read_bytes(entry.path, max_bytes=_MAX_FILE)
             except RetinueError as error:  # it vanished, grew, or may not be read
                 self.reading.skipped.append((entry.path, 0, error.message))
                 self.waiting.discard(entry.path)
@@ -178,7 +178,7 @@ class _TreeReader(Generic[T]):
             tag = self.tag(entry.path)
             key = content_key(f"{entry.path.rpartition('.')[2]} {tag}", data)
             self.keys[entry.path] = key
-            value = self.new.get(key) or self.known.get(key)
+            value = self.new.get(key) or self.cache.get(key)
             if value is None:
                 unknown.append(_File(entry.path, tag, key, data))
                 continue
@@ -188,7 +188,7 @@ class _TreeReader(Generic[T]):
         return unknown
 
     async def _extract_batch(self, batch: Sequence[_File], *, total: int) -> None:
-        self.watch.check()
+        self.deadline.check()
         values = await self._values_of(batch)
         for file, value in zip(batch, values, strict=True):
             if value is not None:
@@ -211,7 +211,7 @@ class _TreeReader(Generic[T]):
             return [await self._extract_alone(file) for file in files]
 
     async def _extract_alone(self, file: tuple[str, bytes, str]) -> T | None:
-        self.watch.check()
+        self.deadline.check()
         try:
             return (await self.run.offload(self.extract, [file]))[0]
         except InternalError as error:
@@ -221,7 +221,7 @@ class _TreeReader(Generic[T]):
     def _extract_here(self, files: Sequence[tuple[str, bytes, str]]) -> list[T | None]:
         values: list[T | None] = []
         for file in files:
-            self.watch.check()
+            self.deadline.check()
             values += self.extract([file])
         return values
 

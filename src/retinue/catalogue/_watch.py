@@ -10,17 +10,17 @@ from typing import Final, ParamSpec, TypeVar
 from retinue.agents.port import RunContext
 from retinue.errors import Canceled, DeadlineExceeded
 
-__all__ = ["Watch", "in_watched_thread"]
+__all__ = ["RunDeadline", "in_cancellable_thread"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _SECOND: Final = 1_000_000_000
-_SHARE: Final = 0.1
-_MOST_NS: Final = 2 * _SECOND
+_RESERVE_SHARE: Final = 0.1
+_MAX_RESERVE_NS: Final = 2 * _SECOND
 
 
-class Watch:
+class RunDeadline:
     """Says when to stop.
 
     Args:
@@ -32,17 +32,17 @@ class Watch:
         self._now = run.now
         self._stopped = False
         now = run.now()
-        ends = [] if seconds is None else [now + int(seconds * _SECOND)]
+        bounds = [] if seconds is None else [now + int(seconds * _SECOND)]
         if run.deadline_ns is not None:
-            kept_back = min(int(max(run.deadline_ns - now, 0) * _SHARE), _MOST_NS)
-            ends.append(run.deadline_ns - kept_back)
-        self._end = min(ends, default=None)
+            reserve = min(int(max(run.deadline_ns - now, 0) * _RESERVE_SHARE), _MAX_RESERVE_NS)
+            bounds.append(run.deadline_ns - reserve)
+        self._end = min(bounds, default=None)
 
     def stop(self) -> None:
         """Nobody waits any more: end at the next check."""
         self._stopped = True
 
-    def left_s(self) -> float | None:
+    def remaining_s(self) -> float | None:
         """Seconds left, none below 0; None when nothing bounds them."""
         return None if self._end is None else max(self._end - self._now(), 0) / _SECOND
 
@@ -59,11 +59,11 @@ class Watch:
             raise DeadlineExceeded("Time was up.", hint="Allow more time, or ask for less.", detail={"bound": "agent"})
 
 
-async def in_watched_thread(watch: Watch, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+async def in_cancellable_thread(deadline: RunDeadline, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Run `function`, which checks `watch`, in a thread; when the caller is cancelled the thread soon ends too."""
     from retinue.engine.blocking import in_thread  # noqa: PLC0415 - asyncio is not needed to list agents
 
     try:
         return await in_thread(function, *args, **kwargs)
     finally:
-        watch.stop()
+        deadline.stop()

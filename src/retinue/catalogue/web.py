@@ -29,7 +29,7 @@ class Web:
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     client: "WebClient | None" = None
 
-    def opened(self, *, clock: Callable[[], int]) -> "tuple[str, WebSearch, WebFetch]":
+    def open_tools(self, *, clock: Callable[[], int]) -> "tuple[str, WebSearch, WebFetch]":
         """The name of the service, and the two tools.
 
         Args:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _EXAMPLES = 5
-_THINKS = {
+_MODEL_USE = {
     "can": "asks a model where one is configured",
     "must": "asks a model",
     "by_others": "answers with a plan, whose agents ask a model where one is configured",
@@ -32,26 +32,26 @@ _THINKS = {
 @workspace_option
 def command(*, name: str | None, light: bool, as_json: bool, workspace: Path | None) -> None:
     """List the available agents; with NAME, show one in full."""
-    from retinue.cli.output import echo, echo_json, wrapped
+    from retinue.cli.output import echo, echo_json, wrap
     from retinue.cli.project import open_project
 
     project = open_project(workspace)
     registry = project.registry
     if light:
-        _light(registry, name, as_json=as_json)
+        _print_light_schema(registry, name, as_json=as_json)
     elif name is not None:
         definition = registry.get(name).definition
         if as_json:
             echo_json(definition.to_json())
         else:
-            echo("\n".join(map(wrapped, _page(definition, project))))
+            echo("\n".join(map(wrap, _agent_lines(definition, project))))
     elif as_json:
         _list_json(project)
     else:
         _list(project)
 
 
-def _light(registry: "Registry", name: str | None, *, as_json: bool) -> None:
+def _print_light_schema(registry: "Registry", name: str | None, *, as_json: bool) -> None:
     from retinue.agents.light_schema import light_schema
     from retinue.cli.output import echo, echo_json
 
@@ -82,7 +82,7 @@ def _list_json(project: "Project") -> None:
 
 def _list(project: "Project") -> None:
     """Every agent with its skills, one a line, then what was passed over."""
-    from retinue.cli.output import cut_to_screen, echo, findings_text, safe, tell
+    from retinue.cli.output import cut_to_screen, echo, findings_text, safe, echo_err
 
     definitions = project.registry.definitions()
     width = max((len(skill.name) for each in definitions for skill in each.skills), default=0)
@@ -92,15 +92,15 @@ def _list(project: "Project") -> None:
             about = f"unavailable: {skill.unavailable}" if skill.unavailable else _first_sentence(skill.description)
             line = cut_to_screen(f"  {safe(skill.name):<{width}}  {safe(about)}")
             echo(click.style(line, dim=True) if skill.unavailable else line)
-        if added := _with_a_model(definition, project):
+        if added := _model_skills(definition, project):
             echo(click.style(cut_to_screen(f"  with a model it thinks: {', '.join(added)}"), dim=True))
     if definitions and (project.registry.skipped or project.registry.findings):
-        tell("")
+        echo_err("")
     for skipped in project.registry.skipped:
-        tell(_passed_over(skipped))
-    warned = _worth_saying(project.registry)
+        echo_err(_skipped_line(skipped))
+    warned = _warnings_of(project.registry)
     if warned:
-        tell(findings_text(warned))
+        echo_err(findings_text(warned))
 
 
 def _title(definition: "Definition", project: "Project") -> str:
@@ -111,7 +111,7 @@ def _title(definition: "Definition", project: "Project") -> str:
     return f"{click.style(name, bold=True)} {click.style(' · '.join(filter(None, facts)), dim=True)}"
 
 
-def _with_a_model(definition: "Definition", project: "Project") -> list[str]:
+def _model_skills(definition: "Definition", project: "Project") -> list[str]:
     """The skills that can be called as it is and for which a model would be asked; none when one is configured."""
     if project.models.configured:
         return []
@@ -134,7 +134,7 @@ def _first_sentence(text: str) -> str:
     return text.partition(". ")[0].removesuffix(".")
 
 
-def _passed_over(skipped: "Skipped") -> str:
+def _skipped_line(skipped: "Skipped") -> str:
     from retinue.cli.output import safe
 
     place = f"{safe(skipped.path)}{f':{skipped.line}' if skipped.line else ''}"
@@ -142,21 +142,21 @@ def _passed_over(skipped: "Skipped") -> str:
     return f"{click.style('skipped', fg='yellow', bold=True)} {place}: {safe(skipped.reason)}{hint}"
 
 
-def _worth_saying(registry: "Registry") -> "list[Finding]":
+def _warnings_of(registry: "Registry") -> "list[Finding]":
     """The warnings about agents that are there; why a file was passed over has been said."""
-    said = {(each.path, each.reason) for each in registry.skipped}
-    return [each for each in registry.findings if each.severity == "warning" and (each.file, each.message) not in said]
+    pairs = {(each.path, each.reason) for each in registry.skipped}
+    return [each for each in registry.findings if each.severity == "warning" and (each.file, each.message) not in pairs]
 
 
 # One agent, whole.
 
 
-def _page(definition: "Definition", project: "Project") -> "Iterator[str]":
-    from retinue.cli.output import plain, safe
+def _agent_lines(definition: "Definition", project: "Project") -> "Iterator[str]":
+    from retinue.cli.output import safe_lines, safe
     from retinue.contract.names import fold
 
     yield _title(definition, project)
-    yield plain(definition.description)
+    yield safe_lines(definition.description)
     facts = {
         "aliases": ", ".join(definition.aliases),
         "category": definition.category or "",
@@ -170,21 +170,21 @@ def _page(definition: "Definition", project: "Project") -> "Iterator[str]":
     yield from (f"{name}: {safe(value)}" for name, value in facts.items() if value)
     for skill in definition.skills:
         yield ""
-        yield from _skill(skill)
+        yield from _skill_lines(skill)
 
 
-def _skill(skill: "Skill") -> "Iterator[str]":
-    from retinue.cli.output import plain, safe
+def _skill_lines(skill: "Skill") -> "Iterator[str]":
+    from retinue.cli.output import safe_lines, safe
 
-    yield f"{click.style(safe(skill.name), fg='cyan', bold=True)}  {plain(skill.description)}"
+    yield f"{click.style(safe(skill.name), fg='cyan', bold=True)}  {safe_lines(skill.description)}"
     if skill.unavailable:
         yield f"  {click.style('unavailable', fg='yellow')}: {safe(skill.unavailable)}"
     if skill.thinks != "never":
-        yield f"  {_THINKS[skill.thinks]}"
+        yield f"  {_MODEL_USE[skill.thinks]}"
     # Instructions without effects of their own touch what their tools do.
     if skill.effects or (skill.effects is None and skill.thinks != "must"):
-        unsaid = " (it does not say what it touches)" if skill.effects is None else ""
-        yield f"  may {', '.join(skill.possible_effects)}{unsaid}"
+        undeclared = " (it does not say what it touches)" if skill.effects is None else ""
+        yield f"  may {', '.join(skill.possible_effects)}{undeclared}"
     yield from _fields("takes", skill.input_schema, skill.defaults)
     yield from _fields("gives", skill.output_schema or {}, {})
     if skill.examples:
@@ -200,8 +200,8 @@ def _fields(title: str, schema: dict[str, Any], defaults: dict[str, Any]) -> "It
     required = cast("list[object]", schema.get("required") or [])
     if members:
         yield f"  {title}"
-    for name, said in members.items():
-        facts = _mapping(said)
+    for name, member in members.items():
+        facts = _mapping(member)
         notes = [
             _kind(facts),
             "required" if name in required and name not in defaults else "",
@@ -215,8 +215,8 @@ def _kind(facts: dict[str, Any]) -> str:
     """What may stand there: the words to choose from, else the type."""
     words = facts.get("enum") or _mapping(facts.get("items")).get("enum")
     if isinstance(words, list):
-        listed = " | ".join(str(word) for word in cast("list[object]", words))
-        return f"list of {listed}" if facts.get("type") == "array" else listed
+        choices = " | ".join(str(word) for word in cast("list[object]", words))
+        return f"list of {choices}" if facts.get("type") == "array" else choices
     kind: object = facts.get("type", "any")
     return " | ".join(str(each) for each in cast("list[object]", kind)) if isinstance(kind, list) else str(kind)
 

@@ -20,7 +20,7 @@ from retinue.cli.colour import colour
 from retinue.cli.exits import Exit, for_code
 from retinue.errors import InternalError, InvalidDefinition, RetinueError
 
-__all__ = ["VERBS", "cli", "run", "tell_error"]
+__all__ = ["VERBS", "cli", "run", "report_error"]
 
 VERBS: Final = {
     "run": "Answer a goal with the available agents, with sources.",
@@ -47,12 +47,12 @@ VERBS: Final = {
 """Each verb is the module of its name in this folder, `-` as `_`, which defines a click command `command`."""
 
 
-class _Verbs(click.Group):
+class _VerbGroup(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
         except BrokenPipeError:  # click would call that a failure
-            _nobody_listens()
+            _silence_streams()
             return Exit.OK
         except KeyboardInterrupt:  # click would print an empty line, also where only JSON belongs
             raise click.Abort from None
@@ -74,12 +74,12 @@ class _Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in VERBS and not args[0].startswith("-"):
             near = difflib.get_close_matches(args[0], VERBS, n=1)
-            meant = f" Did you mean `{near[0]}`?" if near else ' To run a goal, use `retinue run "…"`.'
-            raise click.UsageError(f"No such command {args[0]!r}.{meant}", ctx)
+            suggestion = f" Did you mean `{near[0]}`?" if near else ' To run a goal, use `retinue run "…"`.'
+            raise click.UsageError(f"No such command {args[0]!r}.{suggestion}", ctx)
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=_VerbGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(retinue.__version__, "--version", "-V", prog_name="retinue", message="%(prog)s %(version)s")
 def cli() -> None:
     """Agent contracts, made executable.
@@ -97,17 +97,17 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
         facts = {"code": "canceled", "message": "Interrupted.", "hint": "Run the command again."}
-        code = _tell(facts, Exit.INTERRUPTED, machine=machine)
+        code = _report(facts, Exit.INTERRUPTED, machine=machine)
     except BrokenPipeError:
-        _nobody_listens()
+        _silence_streams()
         code = Exit.OK
     except OSError as error:
         if error.errno != errno.ENOSPC:
             code = _explain(error, machine=machine)
         else:
-            _nobody_listens()
+            _silence_streams()
             facts = {"code": "unavailable", "message": f"Cannot write the answer: {error.strerror}."}
-            code = _tell(
+            code = _report(
                 {**facts, "hint": "Free some disk space, or write it elsewhere."}, Exit.FAILED, machine=machine
             )
     except Exception as error:  # noqa: BLE001 - whatever it is, a person gets a sentence and not a traceback
@@ -133,19 +133,19 @@ def _explain(error: Exception, *, machine: bool) -> Exit:
             return Exit.USAGE
         case click.ClickException():
             facts = {"code": "invalid_input", "message": error.format_message(), "hint": _usage_hint(error)}
-            return _tell(facts, Exit.USAGE, machine=machine)
+            return _report(facts, Exit.USAGE, machine=machine)
         case RetinueError():
-            return _tell(_facts(error), _exit_for(error), machine=machine)
+            return _report(_facts(error), _exit_for(error), machine=machine)
         case _:
-            return _tell(_facts(_our_mistake(error)), Exit.FAILED, machine=machine)
+            return _report(_facts(_internal_error(error)), Exit.FAILED, machine=machine)
 
 
-def tell_error(error: RetinueError, code: Exit, *, machine: bool) -> Exit:
+def report_error(error: RetinueError, code: Exit, *, machine: bool) -> Exit:
     """Say what went wrong, for a verb that knows better than its fault code how that ends. Gives `code` back."""
-    return _tell(_facts(error), code, machine=machine)
+    return _report(_facts(error), code, machine=machine)
 
 
-def _nobody_listens() -> None:
+def _silence_streams() -> None:
     """Nothing takes our output any more. Python would complain once more when it closes the stream."""
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -166,7 +166,7 @@ def _exit_for(error: RetinueError) -> Exit:
     return Exit.INVALID if isinstance(error, InvalidDefinition) else for_code(error.code)
 
 
-def _our_mistake(error: Exception) -> RetinueError:
+def _internal_error(error: Exception) -> RetinueError:
     if isinstance(error, OSError) and error.filename is not None:
         return InternalError(f"{error.strerror}: {str(error.filename)!r}.", hint="See `retinue doctor`.")
     if os.environ.get("RETINUE_DEBUG"):
@@ -182,16 +182,16 @@ def _facts(error: RetinueError) -> dict[str, object]:
     return {name: value for name, value in facts.items() if value}
 
 
-def _tell(facts: Mapping[str, object], code: Exit, *, machine: bool) -> Exit:
+def _report(facts: Mapping[str, object], code: Exit, *, machine: bool) -> Exit:
     """Say what went wrong and what to do next: to a person, or to a program as one line of JSON."""
     try:
-        _told(facts, machine=machine)
+        _print_error(facts, machine=machine)
     except OSError:  # nobody can be told; the exit code still says it
-        _nobody_listens()
+        _silence_streams()
     return code
 
 
-def _told(facts: Mapping[str, object], *, machine: bool) -> None:
+def _print_error(facts: Mapping[str, object], *, machine: bool) -> None:
     if machine:
         import json
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from retinue.cli.active import MODULE_VARIABLE, active_path, with_module
-from retinue.cli.exits import for_asked
-from retinue.cli.message import Refused
+from retinue.cli.exits import for_agent_result
+from retinue.cli.message import RefusedMessage
 from retinue.cli.options import (
     Bounds,
     agent_words,
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from retinue.agents.boundary.untyped import Decoding
     from retinue.agents.port import Agent
-    from retinue.cli.choosing import Choosing
+    from retinue.cli.choosing import OptionChooser
     from retinue.cli.dialect_request import DialectRequest
     from retinue.cli.project import Project
-    from retinue.cli.session import Begin, Begun, Settled
+    from retinue.cli.session import StartRun, StartedRun, Invocation
     from retinue.contract.definition import Skill
     from retinue.contract.finding import Level
     from retinue.contract.task import Budget
@@ -108,12 +108,12 @@ def command(
       retinue ask --command "./my-agent --json" --dialect markdown_json "what is missing?"
       retinue ask --in tool_use < handoff.json
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
-    from retinue.cli.answer import asked_result, present_asked
-    from retinue.cli.choosing import Choosing, compared
+    from retinue.cli.answer import agent_result, show_agent_result
+    from retinue.cli.choosing import OptionChooser, with_actuals
     from retinue.cli.dialect_request import read_request, write_answer
-    from retinue.cli.failed import tell_failed
-    from retinue.cli.project import budget_of, open_project, tell_notes
-    from retinue.cli.session import conduct
+    from retinue.cli.failed import report_failure
+    from retinue.cli.project import budget_of, open_project, report_notes
+    from retinue.cli.session import run_session
     from retinue.cli.typed import parameters_of
 
     if model and choice:
@@ -121,43 +121,43 @@ def command(
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     if (incoming or outgoing) and (form.machine or form.document):
         raise click.UsageError("--in and --out write the answer as a message. Leave out --json, --jsonl and --format.")
-    said, given = parameters_of(pairs, document)
-    program = _Program(line, dialect, name, environment)
+    untyped, typed = parameters_of(pairs, document)
+    program = _ProgramOptions(line, dialect, name, environment)
     project = open_project(workspace, model=model, runner=runner, level=level)
-    tell_notes(project, quiet=form.quiet, as_json=form.machine)
+    report_notes(project, quiet=form.quiet, as_json=form.machine)
     if incoming:
         strictness = project.settings.get("run.level", project.level)
         request = read_request(project, words, incoming, level=strictness, is_program=line is not None)
-        if isinstance(request, Refused):
-            return request.tell(machine=False)
-        asked = _asked_by_message(project, request, program, workspace)
-        said, given = {**request.untyped, **said}, {**request.parameters, **given}
+        if isinstance(request, RefusedMessage):
+            return request.report(machine=False)
+        agent_request = _request_from_message(project, request, program, workspace)
+        untyped, typed = {**request.untyped, **untyped}, {**request.parameters, **typed}
     else:
-        asked = _asked(project, words, program, workspace)
-    project = asked.project
-    decoded, decodings = _decoded(said, asked.agent.definition.skill(asked.skill))
+        agent_request = _request_from_words(project, words, program, workspace)
+    project = agent_request.project
+    decoded, decodings = _decode(untyped, agent_request.agent.definition.skill(agent_request.skill))
     budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens, max_nodes))
-    begin = _begin(
-        asked,
-        parameters={**decoded, **given},
-        settled=replace(asked.settled, model=model or "", runner=runner or "", level=level or ""),
-        choosing=Choosing(project, project.settings.get("run.choose", choice), silent=form.quiet or form.machine),
+    start = _make_start(
+        agent_request,
+        parameters={**decoded, **typed},
+        invocation=replace(agent_request.invocation, model=model or "", runner=runner or "", level=level or ""),
+        chooser=OptionChooser(project, project.settings.get("run.choose", choice), silent=form.quiet or form.machine),
         budget=budget,
     )
     recorded = project.settings.get("run.journal") and not no_journal
-    ended = compared(conduct(project, form, begin, recorded=recorded, timeout_s=budget.timeout_s))
-    notes = {"decoded": [each.to_json() for each in decodings], "option": ended.result.extras.get("option")}
+    session = with_actuals(run_session(project, form, start, recorded=recorded, timeout_s=budget.timeout_s))
+    notes = {"decoded": [each.to_json() for each in decodings], "option": session.result.extras.get("option")}
     if outgoing or incoming:
-        result = asked_result(ended)
-        return write_answer(result, outgoing or incoming or "", output=output, quiet=quiet, code=for_asked(result))
-    code = present_asked(ended, form, extras={name: said for name, said in notes.items() if said})
+        result = agent_result(session)
+        return write_answer(result, outgoing or incoming or "", output=output, quiet=quiet, code=for_agent_result(result))
+    code = show_agent_result(session, form, extras={name: value for name, value in notes.items() if value})
     if not (form.quiet or form.machine):
-        tell_failed(ended, code)
+        report_failure(session, code)
     return code
 
 
 @dataclass(frozen=True, slots=True)
-class _Program:
+class _ProgramOptions:
     """What was said of the program to ask, if one is."""
 
     line: str | None
@@ -165,32 +165,32 @@ class _Program:
     name: str | None
     environment: tuple[str, ...]
 
-    def see_it_is_there(self) -> None:
+    def check_command_given(self) -> None:
         """Find out whether a program is named where something is said of it.
 
         Raises:
             UsageError: There is none.
         """
-        said = {"--dialect": self.dialect, "--as": self.name, "--env": self.environment}
-        idle = [option for option, value in said.items() if value]
-        if self.line is None and idle:
-            raise click.UsageError(f"{', '.join(idle)} can only be used with --command.")
+        values = {"--dialect": self.dialect, "--as": self.name, "--env": self.environment}
+        unused = [option for option, value in values.items() if value]
+        if self.line is None and unused:
+            raise click.UsageError(f"{', '.join(unused)} can only be used with --command.")
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _AgentRequest:
     """Who is asked for what, among whom, and what must hold when the run is resumed."""
 
     project: "Project"
     agent: "Agent"
     skill: str
     instruction: str
-    settled: "Settled"
+    invocation: "Invocation"
     target: str | None = None
     context: str = ""
 
 
-def _asked(project: "Project", words: "Sequence[str]", program: _Program, folder: Path | None) -> _Asked:
+def _request_from_words(project: "Project", words: "Sequence[str]", program: _ProgramOptions, cwd: Path | None) -> _AgentRequest:
     """What the words of a command ask.
 
     Raises:
@@ -199,30 +199,30 @@ def _asked(project: "Project", words: "Sequence[str]", program: _Program, folder
         Unavailable: The skill cannot be called here.
         InvalidInput: The program is none.
     """
-    from retinue.cli.session import Settled
+    from retinue.cli.session import Invocation
 
-    program.see_it_is_there()
+    program.check_command_given()
     if program.line is not None:
         skill = words[0] if len(words) > 1 and not _is_text(words[0]) else None
-        return _asked_program(project, program, skill, _single(words[1:] if skill else words), folder)
-    agent, rest, module = _named(project, words)
-    skill, instruction = _requested(project, agent, rest)
-    return _Asked(project, agent, skill.name, instruction, Settled("ask", str(project.root), module=module))
+        return _program_request(project, program, skill, _single_text(words[1:] if skill else words), cwd)
+    agent, rest, module = _find_agent(project, words)
+    skill, instruction = _find_skill(project, agent, rest)
+    return _AgentRequest(project, agent, skill.name, instruction, Invocation("ask", str(project.root), module=module))
 
 
-def _asked_by_message(project: "Project", request: "DialectRequest", program: _Program, folder: Path | None) -> _Asked:
+def _request_from_message(project: "Project", request: "DialectRequest", program: _ProgramOptions, cwd: Path | None) -> _AgentRequest:
     """What a message asks.
 
     Raises: as `_asked`.
     """
-    from retinue.cli.session import Settled
+    from retinue.cli.session import Invocation
     from retinue.contract.names import fold
     from retinue.errors import InvalidInput
 
-    program.see_it_is_there()
+    program.check_command_given()
     if program.line is not None:
-        asked = _asked_program(project, program, request.skill or None, request.instruction, folder)
-        return replace(asked, target=request.target, context=request.context)
+        agent_request = _program_request(project, program, request.skill or None, request.instruction, cwd)
+        return replace(agent_request, target=request.target, context=request.context)
     module = "" if request.agent else active_path() or ""
     if not (request.agent or module):
         raise InvalidInput(
@@ -234,36 +234,36 @@ def _asked_by_message(project: "Project", request: "DialectRequest", program: _P
         project, name = with_module(project, module)
     agent = project.registry.get(name)
     # An operation that it does not have is refused by its contract, in the dialect of the request.
-    skill = fold(request.skill) if request.skill else _skill_for(project, agent, request.instruction).name
-    settled = Settled("ask", str(project.root), module=module)
-    return _Asked(project, agent, skill, request.instruction, settled, request.target, request.context)
+    skill = fold(request.skill) if request.skill else _choose_skill(project, agent, request.instruction).name
+    invocation = Invocation("ask", str(project.root), module=module)
+    return _AgentRequest(project, agent, skill, request.instruction, invocation, request.target, request.context)
 
 
-def _asked_program(
-    project: "Project", program: _Program, skill: str | None, instruction: str, folder: Path | None
-) -> _Asked:
+def _program_request(
+    project: "Project", program: _ProgramOptions, skill: str | None, instruction: str, cwd: Path | None
+) -> _AgentRequest:
     """What is asked of a program.
 
     Raises:
         InvalidInput: It is none.
     """
-    from retinue.cli.commanded import said_of_command, with_command
-    from retinue.cli.session import Settled
+    from retinue.cli.commanded import command_spec, with_command
+    from retinue.cli.session import Invocation
 
-    said = said_of_command(
+    spec = command_spec(
         program.line or "",
         name=program.name,
         skill=skill,
         dialect=program.dialect,
         environment=program.environment,
-        folder=folder,
+        folder=cwd,
     )
-    project, agent = with_command(project, said)
-    settled = Settled("ask", str(project.root), command=said)
-    return _Asked(project, agent, agent.definition.skills[0].name, instruction, settled)
+    project, agent = with_command(project, spec)
+    invocation = Invocation("ask", str(project.root), command=spec)
+    return _AgentRequest(project, agent, agent.definition.skills[0].name, instruction, invocation)
 
 
-def _named(project: "Project", words: "Sequence[str]") -> "tuple[Agent, Sequence[str], str]":
+def _find_agent(project: "Project", words: "Sequence[str]") -> "tuple[Agent, Sequence[str], str]":
     """Who is asked, the words that are left, and the module it comes from.
 
     Raises: as `_asked`.
@@ -283,11 +283,11 @@ def _named(project: "Project", words: "Sequence[str]") -> "tuple[Agent, Sequence
         project, name = with_module(project, path)
         return project.registry.get(name), words, path
     if unknown is not None:
-        raise _passed_over(project, words[0]) or unknown
+        raise _skipped_error(project, words[0]) or unknown
     raise click.UsageError(f"No agent given. Name one (see `retinue agents`), or set {MODULE_VARIABLE} to a module.")
 
 
-def _passed_over(project: "Project", name: str) -> "UnknownName | None":
+def _skipped_error(project: "Project", name: str) -> "UnknownName | None":
     """Why there is no agent of that name, when a file that is called so was passed over."""
     from retinue.contract.names import fold
     from retinue.errors import UnknownName
@@ -307,7 +307,7 @@ def _is_text(word: str) -> bool:
     return word == "-" or not word.strip() or len(word.split()) > 1
 
 
-def _requested(project: "Project", agent: "Agent", words: "Sequence[str]") -> "tuple[Skill, str]":
+def _find_skill(project: "Project", agent: "Agent", words: "Sequence[str]") -> "tuple[Skill, str]":
     """Which skill is asked, and the instruction.
 
     Raises: as `_asked`.
@@ -317,14 +317,14 @@ def _requested(project: "Project", agent: "Agent", words: "Sequence[str]") -> "t
     definition = agent.definition
     if words and not _is_text(words[0]):
         if definition.skill(fold(words[0])) or len(words) > 1:
-            return _skill_called(agent, words[0]), _single(words[1:])
+            return _skill_by_name(agent, words[0]), _single_text(words[1:])
         if nearest(words[0], [skill.name for skill in definition.skills]):
-            _skill_called(agent, words[0])
-    instruction = _single(words)
-    return _skill_for(project, agent, instruction), instruction
+            _skill_by_name(agent, words[0])
+    instruction = _single_text(words)
+    return _choose_skill(project, agent, instruction), instruction
 
 
-def _skill_called(agent: "Agent", name: str) -> "Skill":
+def _skill_by_name(agent: "Agent", name: str) -> "Skill":
     """The skill of that name.
 
     Raises:
@@ -349,7 +349,7 @@ def _skill_called(agent: "Agent", name: str) -> "Skill":
     return skill
 
 
-def _skill_for(project: "Project", agent: "Agent", instruction: str) -> "Skill":
+def _choose_skill(project: "Project", agent: "Agent", instruction: str) -> "Skill":
     """The skill that is meant when none is named, or the one that the instruction speaks of.
 
     Raises: as `_skill_called`.
@@ -358,24 +358,24 @@ def _skill_for(project: "Project", agent: "Agent", instruction: str) -> "Skill":
 
     definition = agent.definition
     if definition.default_skill is not None:
-        return _skill_called(agent, definition.default_skill.name)
+        return _skill_by_name(agent, definition.default_skill.name)
     names = [skill.name for skill in definition.skills]
     message, reason = f"`{definition.name}` has {len(names)} skills, so name one.", ""
     if instruction.strip():
-        from retinue.orchestration.reader.parameters import surroundings
+        from retinue.orchestration.reader.parameters import reader_environment
         from retinue.orchestration.reader.planner import read_words
 
         today = date.today()  # noqa: DTZ011 - the user's own day
-        around = surroundings(project.registry, project.workspace, today, grants=project.grants)
-        read = read_words(definition, instruction, around, likeness=project.likeness)
+        environment = reader_environment(project.registry, project.workspace, today, grants=project.grants)
+        read = read_words(definition, instruction, environment, likeness=project.likeness)
         if read.chosen is not None:
-            return _skill_called(agent, read.chosen.skill)
+            return _skill_by_name(agent, read.chosen.skill)
         message = f"`{definition.name}` has {len(names)} skills, and none fits {instruction.strip()[:80]!r}."
         reason = f"{read.reason} "
     raise UnknownName(message, hint=f"{reason}Name one of {', '.join(names)}.", suggestions=tuple(names))
 
 
-def _single(words: "Sequence[str]") -> str:
+def _single_text(words: "Sequence[str]") -> str:
     """The instruction, when nothing but it is left.
 
     Raises:
@@ -388,43 +388,43 @@ def _single(words: "Sequence[str]") -> str:
     return words_of(words)
 
 
-def _decoded(said: dict[str, Any], skill: "Skill | None") -> "tuple[dict[str, Any], tuple[Decoding, ...]]":
+def _decode(untyped: dict[str, Any], skill: "Skill | None") -> "tuple[dict[str, Any], tuple[Decoding, ...]]":
     """Parameters that came as text, as what the skill's schema asks for (C44)."""
-    from retinue.agents.boundary.untyped import decode
+    from retinue.agents.boundary.untyped import decode_parameters
 
-    return decode(said, skill.input_schema) if said and skill else (said, ())
+    return decode_parameters(untyped, skill.input_schema) if untyped and skill else (untyped, ())
 
 
-def _begin(
-    asked: _Asked,
+def _make_start(
+    agent_request: _AgentRequest,
     *,
     parameters: dict[str, Any],
-    settled: "Settled",
-    choosing: "Choosing",
+    invocation: "Invocation",
+    chooser: "OptionChooser",
     budget: "Budget",
-) -> "Begin":
-    from retinue.cli.session import Begun
+) -> "StartRun":
+    from retinue.cli.session import StartedRun
 
-    definition, skill = asked.agent.definition, asked.skill
+    definition, skill = agent_request.agent.definition, agent_request.skill
     agent = f"{definition.name}@{definition.major}"
 
-    async def begin(orchestrator: "Orchestrator", engine: "InProcessEngine") -> "Begun":
+    async def start(orchestrator: "Orchestrator", engine: "InProcessEngine") -> "StartedRun":
         del engine
         plan = orchestrator.task_plan(
-            agent, skill, instruction=asked.instruction, target=asked.target, parameters=parameters
+            agent, skill, instruction=agent_request.instruction, target=agent_request.target, parameters=parameters
         )
-        if settled.model:  # whoever asks one agent means its model, and not that of agents that name none
-            nodes = tuple(node.model_copy(update={"model": settled.model}) for node in plan.nodes)
+        if invocation.model:  # whoever asks one agent means its model, and not that of agents that name none
+            nodes = tuple(node.model_copy(update={"model": invocation.model}) for node in plan.nodes)
             plan = plan.model_copy(update={"nodes": nodes})
         elif orchestrator.models is not None and orchestrator.models.configured:
-            from retinue.orchestration.allotment import allotted, usual
+            from retinue.orchestration.allotment import allocate_models, default_allocator
 
-            plan = allotted(plan, {definition.name: definition}, usual(orchestrator.models))
-            plan = await choosing.way_of(plan)
+            plan = allocate_models(plan, {definition.name: definition}, default_allocator(orchestrator.models))
+            plan = await chooser.with_option(plan)
         # What a request is about goes to its agent as the goal, and the history says what was asked.
-        goal = "\n".join(filter(None, [plan.goal, asked.context])) or f"{definition.name}.{skill}"
+        goal = "\n".join(filter(None, [plan.goal, agent_request.context])) or f"{definition.name}.{skill}"
         plan = plan.model_copy(update={"goal": goal})
-        plan = settled.noted_in(plan)
-        return Begun(await orchestrator.start(plan, budget=budget), plan)
+        plan = invocation.record_in(plan)
+        return StartedRun(await orchestrator.start(plan, budget=budget), plan)
 
-    return begin
+    return start

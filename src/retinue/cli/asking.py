@@ -7,19 +7,19 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self
 
-from retinue.cli.output import duration
+from retinue.cli.output import format_duration
 
 if TYPE_CHECKING:
-    from retinue.conformance.port import Exchange, Probe
+    from retinue.conformance.port import ProbeExchange, Probe
 
-__all__ = ["Asking"]
+__all__ = ["CheckProgress"]
 
 _TICK_S: Final = 1.0
-_BEGINNING: Final = "\r\x1b[2K"
+_CLEAR_LINE: Final = "\r\x1b[2K"
 """Clears the line the cursor is on."""
 
 
-class Asking:
+class CheckProgress:
     """Counts the requests that came back, and says so every second: one that hangs is seen to.
 
     Used inside an event loop.
@@ -29,42 +29,42 @@ class Asking:
     """
 
     def __init__(self, *, tick_s: float = _TICK_S) -> None:
-        self._looked_at = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._is_watched = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._tick_s = tick_s
         self._timer: asyncio.TimerHandle | None = None
         self._began_ns = time.monotonic_ns()
-        self._said = False
+        self._has_written = False
         self._count = 0
         self._latest = ""
 
     def __enter__(self) -> Self:
-        if self._looked_at:
-            self._wind()
+        if self._is_watched:
+            self._schedule()
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        if self._said:
-            _put(_BEGINNING)
+        if self._has_written:
+            _write(_CLEAR_LINE)
 
-    def told(self, probe: "Probe", exchange: "Exchange") -> None:
+    def on_exchange(self, probe: "Probe", exchange: "ProbeExchange") -> None:
         """Another request has come back."""
         self._count += 1
-        self._latest = f", the latest `{probe.name}` after {duration(exchange.duration_ns)}"
+        self._latest = f", the latest `{probe.name}` after {format_duration(exchange.duration_ns)}"
 
-    def _wind(self) -> None:
+    def _schedule(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(self._tick_s, self._tick)
 
     def _tick(self) -> None:
-        self._said = True
-        took = duration(time.monotonic_ns() - self._began_ns)
+        self._has_written = True
+        took = format_duration(time.monotonic_ns() - self._began_ns)
         answers = "1 request has" if self._count == 1 else f"{self._count} requests have"
-        _put(f"{_BEGINNING}{took}: {answers} come back{self._latest}")
-        self._wind()
+        _write(f"{_CLEAR_LINE}{took}: {answers} come back{self._latest}")
+        self._schedule()
 
 
-def _put(text: str) -> None:
+def _write(text: str) -> None:
     with suppress(OSError):  # nobody looks any more
         sys.stderr.write(text)
         sys.stderr.flush()

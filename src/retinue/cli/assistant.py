@@ -20,7 +20,7 @@ from retinue.cli.options import json_option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retinue.catalogue.personal_assistant.facade import Case, Verdict
+    from retinue.catalogue.personal_assistant.facade import FacadeCase, Verdict
 
 __all__ = ["command"]
 
@@ -42,13 +42,13 @@ def _domains(*, as_json: bool) -> None:
     """List the built-in domains as the router sees them."""
     from retinue.agents.extensions import light_schema
     from retinue.catalogue.personal_assistant import shipped_domains
-    from retinue.cli.output import echo, echo_json, plain
+    from retinue.cli.output import echo, echo_json, safe_lines
 
-    found = shipped_domains()
+    domains = shipped_domains()
     if as_json:
-        echo_json([{"name": each.name, "tools": [tool.spec.to_json() for tool in each.tools]} for each in found])
+        echo_json([{"name": each.name, "tools": [tool.spec.to_json() for tool in each.tools]} for each in domains])
         return
-    echo(plain(light_schema(found)))
+    echo(safe_lines(light_schema(domains)))
 
 
 @command.command("test")
@@ -66,32 +66,32 @@ def _test(*, cases: Path | None, keep_going: bool, limit_s: float, as_json: bool
     process that fails, unless --keep-going is given. Exits 8 when a prompt failed.
     """
     from retinue.catalogue.personal_assistant.facade import read_cases, shipped_cases
-    from retinue.cli.output import echo_json, tell
+    from retinue.cli.output import echo_json, echo_err
 
-    listed = shipped_cases() if cases is None else read_cases(cases)
-    done: list[_Tried] = []
-    for number, case in enumerate(listed, start=1):
-        tell(f"[{number}/{len(listed)}] {case.prompt}")
-        done.append(_try(case, limit_s=limit_s))
-        if done[-1].problem and not keep_going:
+    case_list = shipped_cases() if cases is None else read_cases(cases)
+    results: list[_CaseResult] = []
+    for number, case in enumerate(case_list, start=1):
+        echo_err(f"[{number}/{len(case_list)}] {case.prompt}")
+        results.append(_run_case(case, limit_s=limit_s))
+        if results[-1].problem and not keep_going:
             break
     if as_json:
-        echo_json({"cases": [tried.to_json() for tried in done], "left_out": len(listed) - len(done)})
+        echo_json({"cases": [result.to_json() for result in results], "left_out": len(case_list) - len(results)})
     else:
-        _show(done, left_out=len(listed) - len(done))
-    if any(tried.verdict == "fail" for tried in done) or len(done) < len(listed):
+        _show(results, left_out=len(case_list) - len(results))
+    if any(result.verdict == "fail" for result in results) or len(results) < len(case_list):
         sys.exit(Exit.NONCONFORMING)
 
 
 @dataclass(frozen=True, slots=True)
-class _Tried:
+class _CaseResult:
     """One prompt and what it led to.
 
     Attributes:
         problem: Why its process gave no answer; empty when it gave one.
     """
 
-    case: "Case"
+    case: "FacadeCase"
     called: "tuple[str, ...]" = ()
     verdict: "Verdict" = "fail"
     problem: str = ""
@@ -102,7 +102,7 @@ class _Tried:
         return {**facts, "verdict": self.verdict, **({"problem": self.problem} if self.problem else {})}
 
 
-def _try(case: "Case", *, limit_s: float) -> _Tried:
+def _run_case(case: "FacadeCase", *, limit_s: float) -> _CaseResult:
     """Ask one prompt in a process of its own, with nothing remembered from before."""
     from retinue.catalogue.personal_assistant.facade import judge
 
@@ -111,7 +111,7 @@ def _try(case: "Case", *, limit_s: float) -> _Tried:
     with tempfile.TemporaryDirectory(prefix="retinue-facade-") as folder:
         try:
             # S603: our own program, by an argument vector.
-            ended = subprocess.run(  # noqa: S603
+            process = subprocess.run(  # noqa: S603
                 command_line,
                 env={**os.environ, "RETINUE_STATE_DIR": folder},
                 stdin=subprocess.DEVNULL,
@@ -121,33 +121,33 @@ def _try(case: "Case", *, limit_s: float) -> _Tried:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return _Tried(case, problem=f"It took more than {limit_s:g} s.")
+            return _CaseResult(case, problem=f"It took more than {limit_s:g} s.")
     try:
-        answer = cast("dict[str, Any]", json.loads(ended.stdout))
+        answer = cast("dict[str, Any]", json.loads(process.stdout))
     except ValueError:
-        return _Tried(case, problem=f"It exited with {ended.returncode}: {ended.stderr.strip()[-300:]}")
+        return _CaseResult(case, problem=f"It exited with {process.returncode}: {process.stderr.strip()[-300:]}")
     called = tuple(str(trace.get("tool")) for trace in cast("list[dict[str, Any]]", answer.get("traces") or []))
-    answered = called or ended.returncode in {Exit.OK, Exit.QUESTION}  # to ask back is an answer, too
-    problem = "" if answered else f"It exited with {ended.returncode}."
-    return _Tried(case, called, judge(case.tool, called), problem)
+    answered = called or process.returncode in {Exit.OK, Exit.QUESTION}  # to ask back is an answer, too
+    problem = "" if answered else f"It exited with {process.returncode}."
+    return _CaseResult(case, called, judge(case.tool, called), problem)
 
 
-def _show(done: "Sequence[_Tried]", *, left_out: int) -> None:
+def _show(results: "Sequence[_CaseResult]", *, left_out: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from retinue.cli.output import console, plain, tell
+    from retinue.cli.output import console, safe_lines, echo_err
 
     table = Table(box=None, pad_edge=False)
     for title in ("verdict", "prompt", "expected", "called"):
         table.add_column(title, overflow="fold")
     colours = {"pass": "green", "partial": "yellow", "fail": "red"}
-    for tried in done:
-        called = tried.problem or ", ".join(tried.called) or "nothing"
-        verdict = Text(tried.verdict, style=colours[tried.verdict])
-        table.add_row(verdict, plain(tried.case.prompt), plain(tried.case.tool), plain(called))
+    for result in results:
+        called = result.problem or ", ".join(result.called) or "nothing"
+        verdict = Text(result.verdict, style=colours[result.verdict])
+        table.add_row(verdict, safe_lines(result.case.prompt), safe_lines(result.case.tool), safe_lines(called))
     console().print(table)
-    counts = {word: sum(tried.verdict == word for tried in done) for word in colours}
-    tell(
+    counts = {word: sum(result.verdict == word for result in results) for word in colours}
+    echo_err(
         ", ".join(f"{count} {word}" for word, count in counts.items()) + (f", {left_out} left out" if left_out else "")
     )

@@ -56,13 +56,13 @@ def write_baseline(path: Path, findings: "Iterable[Finding]") -> None:
     deliver(json.dumps({"findings": entries}, indent=1, ensure_ascii=False) + "\n", path)
 
 
-def new_findings(findings: "Iterable[Finding]", known: Counter[tuple[str, ...]]) -> "list[Finding]":
+def new_findings(findings: "Iterable[Finding]", baseline: Counter[tuple[str, ...]]) -> "list[Finding]":
     """Those findings that the baseline does not accept."""
-    left = known.copy()
+    remaining = baseline.copy()
     new: list[Finding] = []
     for finding in findings:
-        if left[_key(finding)] > 0:
-            left[_key(finding)] -= 1
+        if remaining[_key(finding)] > 0:
+            remaining[_key(finding)] -= 1
         else:
             new.append(finding)
     return new

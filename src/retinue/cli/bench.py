@@ -10,7 +10,7 @@ from retinue.cli.options import Bounds, bound_options, json_option, workspace_op
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from retinue.cli.trials import Wanted
+    from retinue.cli.trials import Comparison
     from retinue.orchestration.comparing_agents import Contender, Spread, TaskSet, Trial
 
 __all__ = ["command"]
@@ -60,62 +60,62 @@ def _agents(
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue.cli.drawn import check_plot, write_plot
     from retinue.cli.exits import Exit
-    from retinue.cli.output import echo, echo_json, tell
-    from retinue.cli.project import budget_of, open_project, tell_notes
-    from retinue.cli.trials import Wanted, task_set_in, tried
+    from retinue.cli.output import echo, echo_json, echo_err
+    from retinue.cli.project import budget_of, open_project, report_notes
+    from retinue.cli.trials import Comparison, task_set_in, run_trials
     from retinue.orchestration.comparing_agents import contenders
-    from retinue.orchestration.present.comparison_charts import charts_of
+    from retinue.orchestration.present.comparison_charts import comparison_charts
 
     if plot is not None:
         check_plot(plot)
-    asked = task_set_in(tasks)
-    named = _listed(models)
-    project = open_project(workspace, model=named[0] if named else None, named=named)
-    tell_notes(project, as_json=as_json)
-    wanted = Wanted(asked, named, _listed(agents), repeat, judge or "")
+    task_set = task_set_in(tasks)
+    model_names = _split_names(models)
+    project = open_project(workspace, model=model_names[0] if model_names else None, extra_models=model_names)
+    report_notes(project, as_json=as_json)
+    comparison = Comparison(task_set, model_names, _split_names(agents), repeat, judge or "")
     budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens, max_nodes))
-    trials, stopped = tried(project, wanted, budget, tell=None if as_json else _tell)
-    found = contenders(trials)
+    trials, stop_reason = run_trials(project, comparison, budget, on_trial=None if as_json else _report_trial)
+    results = contenders(trials)
     if as_json:
-        echo_json(_facts(wanted, found, trials, stopped))
+        echo_json(_facts(comparison, results, trials, stop_reason))
     else:
-        for line in _table(found, asked):
+        for line in _table(results, task_set):
             echo(line)
-        if stopped:
-            tell(f"Stopped after {len(trials)} of {wanted.count} trials: {stopped}")
-    if plot is not None and found:
-        title = asked.title or "Agents and models compared"
-        subtitle = f"{len(asked.tasks)} tasks, each tried {repeat} times"
-        write_plot(plot, title, charts_of(found), subtitle=subtitle)
-    if stopped:
+        if stop_reason:
+            echo_err(f"Stopped after {len(trials)} of {comparison.count} trials: {stop_reason}")
+    if plot is not None and results:
+        title = task_set.title or "Agents and models compared"
+        subtitle = f"{len(task_set.tasks)} tasks, each tried {repeat} times"
+        write_plot(plot, title, comparison_charts(results), subtitle=subtitle)
+    if stop_reason:
         return Exit.LIMIT
-    return Exit.OK if any(each.success for each in found) else Exit.FAILED
+    return Exit.OK if any(each.success for each in results) else Exit.FAILED
 
 
-def _listed(said: str | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(word.strip() for word in (said or "").split(",") if word.strip()))
+def _split_names(text: str | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word.strip() for word in (text or "").split(",") if word.strip()))
 
 
-def _tell(trial: "Trial") -> None:
-    from retinue.cli.output import safe, tell
+def _report_trial(trial: "Trial") -> None:
+    from retinue.cli.output import safe, echo_err
 
     quality = trial.score.quality
     how = trial.fault or trial.outcome or "no outcome"
     good = "" if quality is None else f", quality {quality:.0%}"
     model = f" · {trial.model}" if trial.model else ""
-    tell(safe(f"{trial.task} · {trial.agent}{model} #{trial.number}: {how}{good}"))
+    echo_err(safe(f"{trial.task} · {trial.agent}{model} #{trial.number}: {how}{good}"))
     for note in trial.score.notes[:3]:
-        tell(f"   {safe(note)[:300]}")
+        echo_err(f"   {safe(note)[:300]}")
 
 
-def _facts(wanted: "Wanted", found: "Sequence[Contender]", trials: "Sequence[Trial]", stopped: str) -> dict[str, Any]:
+def _facts(comparison: "Comparison", contenders: "Sequence[Contender]", trials: "Sequence[Trial]", stop_reason: str) -> dict[str, Any]:
     facts: dict[str, Any] = {
-        "title": wanted.tasks.title or None,
-        "repeat": wanted.repeat,
-        "judge": wanted.judge or None,
-        "contenders": [each.to_json() for each in found],
+        "title": comparison.tasks.title or None,
+        "repeat": comparison.repeat,
+        "judge": comparison.judge or None,
+        "contenders": [each.to_json() for each in contenders],
         "trials": [each.to_json() for each in trials],
-        "stopped": stopped or None,
+        "stopped": stop_reason or None,
     }
     return {name: value for name, value in facts.items() if value is not None}
 
@@ -123,19 +123,19 @@ def _facts(wanted: "Wanted", found: "Sequence[Contender]", trials: "Sequence[Tri
 # For people.
 
 
-def _table(found: "Sequence[Contender]", tasks: "TaskSet") -> "Iterator[str]":
+def _table(contenders: "Sequence[Contender]", tasks: "TaskSet") -> "Iterator[str]":
     from retinue.cli.output import cut_to_screen, safe
 
-    names = max((len(safe(each.name)) for each in found), default=5)
+    names = max((len(safe(each.name)) for each in contenders), default=5)
     heads = f"{'trials':>6}  {'success':>7}  {'quality':>16}  {'cost':>25}  {'time':>22}"
     yield click.style(cut_to_screen(f"{'':<{names}}  {heads}"), bold=True)
-    for each in found:
+    for each in contenders:
         cells = (
             f"{each.trials:>6,}",
             f"{each.success:>7.0%}",
-            f"{_spread(each.quality, '{:.0%}'):>16}",
-            f"{_spread(each.usd, '${:.4f}'):>25}",
-            f"{_spread(each.seconds, '{:.2f} s'):>22}",
+            f"{_spread_text(each.quality, '{:.0%}'):>16}",
+            f"{_spread_text(each.usd, '${:.4f}'):>25}",
+            f"{_spread_text(each.seconds, '{:.2f} s'):>22}",
         )
         yield cut_to_screen(f"{safe(each.name):<{names}}  {'  '.join(cells)}")
     if len(tasks.tasks) > 1:
@@ -143,11 +143,11 @@ def _table(found: "Sequence[Contender]", tasks: "TaskSet") -> "Iterator[str]":
         yield click.style("quality by task", bold=True)
         width = max(len(safe(task.name)) for task in tasks.tasks)
         for task in tasks.tasks:
-            cells = [f"{_spread(each.by_task.get(task.name), '{:.0%}')} {safe(each.name)}" for each in found]
+            cells = [f"{_spread_text(each.by_task.get(task.name), '{:.0%}')} {safe(each.name)}" for each in contenders]
             yield f"  {safe(task.name):<{width}}  {'; '.join(cells)}"
 
 
-def _spread(spread: "Spread | None", form: str) -> str:
+def _spread_text(spread: "Spread | None", form: str) -> str:
     """The middle, and in parentheses the least and the most where they differ."""
     if spread is None:
         return "-"

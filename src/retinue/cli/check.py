@@ -12,9 +12,9 @@ from retinue.cli.options import Duration, json_option
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from retinue.conformance.order import Order
-    from retinue.conformance.port import Report, Verdict
-    from retinue.conformance.report import Told
+    from retinue.conformance.order import CheckRequest
+    from retinue.conformance.port import CheckReport, RequirementVerdict
+    from retinue.conformance.report import RequirementViolation
 
 __all__ = ["command"]
 
@@ -24,12 +24,12 @@ _DIALECTS: Final = ("tool_use", "run_agent", "task_signal", "markdown_json", "ag
 _ENDINGS: Final[dict[str, _Kind]] = {
     ".txt": "text", ".json": "json", ".xml": "junit", ".html": "html", ".htm": "html",
 }  # fmt: skip
-_NAMED: Final = (
+_REQUEST_FIELDS: Final = (
     "agent", "definition", "dialect", "environment", "instruction", "operation", "partial_target", "target",
     "timeout_s",
 )  # fmt: skip
 """Options that go into the order as they are."""
-_HOW_ASKED: Final = (
+_REQUEST_HINT: Final = (
     "If these requests were not valid for it, say how to ask: --agent, --operation, --target, --definition."
 )
 _LOOKS: Final = {"passed": "green", "failed": "red", "warned": "yellow"}
@@ -75,7 +75,7 @@ _LOOKS: Final = {"passed": "green", "failed": "red", "warned": "yellow"}
 @click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report to this file.")
 @click.option("--strict", is_flag=True, help="Treat a failed SHOULD as an error.")
 @json_option
-def command(**said: Any) -> int:
+def command(**options: Any) -> int:
     """Test each SUBJECT against the requirements of its dialect.
 
     SUBJECT is `agent.py` or `package.module` with a `run_agent`, `agent.py:answer` for a function from text to text (or
@@ -90,43 +90,43 @@ def command(**said: Any) -> int:
     Exits 8 when a MUST requirement fails.
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue.cli.delivery import check_output, deliver
-    from retinue.cli.output import tell
+    from retinue.cli.output import echo_err
 
-    output: Path | None = said["output"]
-    kind = _kind(said["kind"], output, as_json=said["as_json"])
+    output: Path | None = options["output"]
+    kind = _kind(options["kind"], output, as_json=options["as_json"])
     if output is not None:
         check_output(output)
-    if kind == "html" and len(said["subjects"]) > 1:
+    if kind == "html" and len(options["subjects"]) > 1:
         raise click.UsageError("An HTML report shows one SUBJECT. Name only one, or use another --format.")
-    reports: list[Report] = []
+    reports: list[CheckReport] = []
     try:
-        reports.extend(_judged(subject, said) for subject in said["subjects"])
+        reports.extend(_judge(subject, options) for subject in options["subjects"])
     finally:  # the reports on those before one that cannot be judged are not lost
         if reports:
-            text = _written(reports, kind)
+            text = _report_text(reports, kind)
             if output is None:
                 click.echo(text, nl=False, color=colour())
             else:
                 deliver(click.unstyle(text), output)
-    broken = [_is_broken(report, strict=said["strict"]) for report in reports]
-    for report, is_broken in zip(reports, broken, strict=True):
-        _tell_ending(report, output, failed=is_broken, named=len(reports) > 1)
-    failed = any(broken)
-    if failed and not (said["agent"] and said["operation"]) and said["definition"] is None:
-        tell(f"{click.style(' next', bold=True)}: {_HOW_ASKED}")
+    failures = [_has_failed(report, strict=options["strict"]) for report in reports]
+    for report, has_failed in zip(reports, failures, strict=True):
+        _report_ending(report, output, failed=has_failed, with_subject=len(reports) > 1)
+    failed = any(failures)
+    if failed and not (options["agent"] and options["operation"]) and options["definition"] is None:
+        echo_err(f"{click.style(' next', bold=True)}: {_REQUEST_HINT}")
     return Exit.NONCONFORMING if failed else Exit.OK
 
 
-def _kind(said: str | None, output: Path | None, *, as_json: bool) -> _Kind:
+def _kind(format_name: str | None, output: Path | None, *, as_json: bool) -> _Kind:
     """In which format the report is written.
 
     Raises:
         UsageError: Two are asked for, or nothing says which.
     """
-    if as_json and said not in {None, "json"}:
-        raise click.UsageError(f"--json and --format {said} are two formats. Use only one.")
-    if said is not None or as_json:
-        return cast("_Kind", said or "json")
+    if as_json and format_name not in {None, "json"}:
+        raise click.UsageError(f"--json and --format {format_name} are two formats. Use only one.")
+    if format_name is not None or as_json:
+        return cast("_Kind", format_name or "json")
     if output is None:
         return "text"
     kind = _ENDINGS.get(output.suffix.lower())
@@ -140,71 +140,71 @@ def _kind(said: str | None, output: Path | None, *, as_json: bool) -> _Kind:
 # The judgement.
 
 
-def _is_broken(report: "Report", *, strict: bool) -> bool:
+def _has_failed(report: "CheckReport", *, strict: bool) -> bool:
     return not report.passed or (strict and any(each.outcome != "passed" for each in report.verdicts))
 
 
-def _judged(subject: str, said: dict[str, Any]) -> "Report":
+def _judge(subject: str, options: dict[str, Any]) -> "CheckReport":
     """The report on `subject`, asked as the options say.
 
     Raises:
         RetinueError: There is no such subject, or nothing says how it is to be judged.
     """
     from retinue.cli import watchdog
-    from retinue.cli.asking import Asking
+    from retinue.cli.asking import CheckProgress
     from retinue.conformance.order import prepare
 
-    async def conduct(order: "Order") -> "Report":
-        with Asking() as progress:
-            ready = await prepare(order)
+    async def run_check(request: "CheckRequest") -> "CheckReport":
+        with CheckProgress() as progress:
+            check = await prepare(request)
             try:
-                return await ready.judged(told=progress.told)
+                return await check.judge(on_exchange=progress.on_exchange)
             finally:
-                ready.close()
+                check.close()
 
-    return watchdog.run(conduct(_order(subject, said)))
+    return watchdog.run(run_check(_check_request(subject, options)))
 
 
-def _order(subject: str, said: dict[str, Any]) -> "Order":
+def _check_request(subject: str, options: dict[str, Any]) -> "CheckRequest":
     from retinue.cli.typed import parameters_of
-    from retinue.conformance.order import Order
+    from retinue.conformance.order import CheckRequest
 
-    words, given = parameters_of(said["pairs"], said["document"])
-    named = {name: said[name] for name in _NAMED if said[name] is not None}
-    if subject.lower().endswith(".md") and not said["is_command"]:
-        named |= _thinking(said["model"])
-    return Order(words=subject, is_command=said["is_command"], parameters={**words, **given}, **named)
+    untyped, typed = parameters_of(options["pairs"], options["document"])
+    fields = {name: options[name] for name in _REQUEST_FIELDS if options[name] is not None}
+    if subject.lower().endswith(".md") and not options["is_command"]:
+        fields |= _model_fields(options["model"])
+    return CheckRequest(words=subject, is_command=options["is_command"], parameters={**untyped, **typed}, **fields)
 
 
-def _thinking(model: str | None) -> dict[str, Any]:
+def _model_fields(model: str | None) -> dict[str, Any]:
     """The models of a Markdown agent, and what they may spend: as the settings bound a run."""
     from retinue.cli.options import Bounds
     from retinue.cli.project import budget_of, open_project
-    from retinue.llm.purse import Purse
+    from retinue.llm.purse import BudgetTracker
 
     project = open_project(None, model=model)
     budget = budget_of(project.settings, Bounds())
-    purse = Purse(tokens=budget.tokens, usd=budget.cost_usd)
-    return {"models": project.models if project.models.configured else None, "purse": purse}
+    budget_tracker = BudgetTracker(tokens=budget.tokens, usd=budget.cost_usd)
+    return {"models": project.models if project.models.configured else None, "purse": budget_tracker}
 
 
 # The report.
 
 
-def _written(reports: "Sequence[Report]", kind: _Kind) -> str:
+def _report_text(reports: "Sequence[CheckReport]", kind: _Kind) -> str:
     from retinue.cli.output import json_text
     from retinue.conformance.report import as_html, as_junit
 
     writers: dict[_Kind, Callable[[], str]] = {
-        "text": lambda: "\n\n".join("\n".join(_page(report)) for report in reports) + "\n",
+        "text": lambda: "\n\n".join("\n".join(_report_lines(report)) for report in reports) + "\n",
         "json": lambda: json_text(_document(reports)) + "\n",
         "junit": lambda: as_junit(*reports),
-        "html": lambda: as_html(reports[0], made=_today()),
+        "html": lambda: as_html(reports[0], created=_today()),
     }
     return writers[kind]()
 
 
-def _document(reports: "Sequence[Report]") -> dict[str, Any]:
+def _document(reports: "Sequence[CheckReport]") -> dict[str, Any]:
     """The report, or all of them in one document."""
     from retinue.conformance.report import as_json
 
@@ -218,31 +218,31 @@ def _today() -> str:
     return datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def _page(report: "Report") -> "Iterator[str]":
+def _report_lines(report: "CheckReport") -> "Iterator[str]":
     """The report as a person reads it on a terminal."""
     from retinue.cli.output import safe
-    from retinue.conformance.report import followers, told
+    from retinue.conformance.report import repeated_ids, violations_in
 
     yield f"{click.style(safe(report.subject), bold=True)} by {report.dialect}, requirements {report.version}"
     yield from (click.style(f"{name}: {safe(value)}", dim=True) for name, value in report.facts.items())
-    broken = told(report)
-    following = followers(broken)
-    known: set[str] = set()
-    for each in broken:
-        if _id(each.verdict) in following:
+    violations = violations_in(report)
+    repeated = repeated_ids(violations)
+    shown_probes: set[str] = set()
+    for each in violations:
+        if _id(each.verdict) in repeated:
             continue
         yield ""
-        yield from _broken(each, known)
-        known.update(exchange.probe.name for exchange in each.exchanges)
-    yield from _listed("for the same reasons", [each.verdict for each in broken if _id(each.verdict) in following])
-    yield from _listed("", [each for each in report.verdicts if each.outcome == "passed"])
+        yield from _violation_lines(each, shown_probes)
+        shown_probes.update(exchange.probe.name for exchange in each.exchanges)
+    yield from _name_lines("for the same reasons", [each.verdict for each in violations if _id(each.verdict) in repeated])
+    yield from _name_lines("", [each for each in report.verdicts if each.outcome == "passed"])
 
 
-def _id(verdict: "Verdict") -> str:
+def _id(verdict: "RequirementVerdict") -> str:
     return verdict.requirement.id
 
 
-def _listed(why: str, verdicts: "Sequence[Verdict]") -> "Iterator[str]":
+def _name_lines(why: str, verdicts: "Sequence[RequirementVerdict]") -> "Iterator[str]":
     """The names of requirements that there is nothing more to say of, one line for each outcome."""
     for outcome, look in _LOOKS.items():
         names = [_id(each).partition("/")[2] for each in verdicts if each.outcome == outcome]
@@ -251,21 +251,21 @@ def _listed(why: str, verdicts: "Sequence[Verdict]") -> "Iterator[str]":
             yield f"{click.style(outcome, fg=look, bold=True)} {f'{why}: ' if why else ''}{', '.join(names)}"
 
 
-def _broken(broken: "Told", known: set[str]) -> "Iterator[str]":
-    outcome, required = broken.verdict.outcome, broken.verdict.requirement
-    yield f"{click.style(outcome, fg=_LOOKS[outcome], bold=True)} {click.style(required.id, bold=True)}"
-    yield from (f"  {line}" for line in broken.lines(known=known))
+def _violation_lines(violation: "RequirementViolation", shown_probes: set[str]) -> "Iterator[str]":
+    outcome, requirement = violation.verdict.outcome, violation.verdict.requirement
+    yield f"{click.style(outcome, fg=_LOOKS[outcome], bold=True)} {click.style(requirement.id, bold=True)}"
+    yield from (f"  {line}" for line in violation.lines(shown_probes=shown_probes))
 
 
-def _tell_ending(report: "Report", output: Path | None, *, failed: bool, named: bool) -> None:
-    from retinue.cli.output import safe, tell
+def _report_ending(report: "CheckReport", output: Path | None, *, failed: bool, with_subject: bool) -> None:
+    from retinue.cli.output import safe, echo_err
     from retinue.conformance.report import counts
 
     number = counts(report)
     head = click.style("failed" if failed else "conforms", fg="red" if failed else "green", bold=True)
-    said = f"{number['passed']} passed, {number['failed']} failed, {number['warned']} warned"
+    text = f"{number['passed']} passed, {number['failed']} failed, {number['warned']} warned"
     mistakes = sum(bool(each.mistake) for each in report.verdicts)
     if mistakes:
-        said += f"; {mistakes} could not be checked because of a bug in Retinue: please report it"
-    head = f"{safe(report.subject)} {head}" if named else head
-    tell(f"{head}: {said}{f'; written to {output}' if output else ''}")
+        text += f"; {mistakes} could not be checked because of a bug in Retinue: please report it"
+    head = f"{safe(report.subject)} {head}" if with_subject else head
+    echo_err(f"{head}: {text}{f'; written to {output}' if output else ''}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
-from retinue.cli.output import safe, tell
+from retinue.cli.output import safe, echo_err
 from retinue.contract.task import Question
 from retinue.errors import RetinueError
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retinue.cli.project import Project
-    from retinue.cli.session import Ended
+    from retinue.cli.session import FinishedSession
     from retinue.contract.model import JsonMapping
     from retinue.contract.plan import Plan
     from retinue.contract.task import Budget
-    from retinue.llm.estimate import Estimate, Past, PriceOf, Range
+    from retinue.llm.estimate import Estimate, PastCall, PriceOf, Range
     from retinue.llm.models import Models
-    from retinue.orchestration.options import By, Menu, Option, Surroundings
+    from retinue.orchestration.options import By, Menu, Option, ModelCatalogue
     from retinue.orchestration.orchestrator import Orchestrator
 
-__all__ = ["Choosing", "beside", "compared", "surroundings"]
+__all__ = ["OptionChooser", "comparison_line", "with_actuals", "model_catalogue"]
 
 _NEWEST: Final = 500
 """Runs of the history that an estimate looks back on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choosing:
+class OptionChooser:
     """How the way is chosen.
 
     Attributes:
@@ -49,26 +49,26 @@ class Choosing:
     word: str
     silent: bool = False
 
-    async def planned(self, goal: str, orchestrator: "Orchestrator", budget: "Budget") -> "Plan":
+    async def make_plan(self, goal: str, orchestrator: "Orchestrator", budget: "Budget") -> "Plan":
         """The plan for `goal`, made by the rules or by a model, as the settings say.
 
         Raises:
             InvalidInput: The goal is empty, too long, or holds control characters.
             RetinueError: A model is insisted on, and none can be asked.
         """
-        from retinue.cli.plans import reads_goals
+        from retinue.cli.plans import planner_model
 
         by = self.project.settings.get("run.planner")
         if by == "rules" or (by == "auto" and not self.project.models.configured):
             return orchestrator.plan(goal)
-        from retinue.cli.questions import Person
-        from retinue.cli.screen import somebody_is_there
+        from retinue.cli.questions import TerminalAnswerer
+        from retinue.cli.screen import is_interactive
 
-        ask = None if self.silent or not somebody_is_there() else Person(nullcontext)
-        reader = replace(orchestrator, model=reads_goals(self.project))
+        ask = None if self.silent or not is_interactive() else TerminalAnswerer(nullcontext)
+        reader = replace(orchestrator, model=planner_model(self.project))
         return await reader.plan_goal(goal, budget=budget, by=by, ask=ask)
 
-    async def way_of(self, plan: "Plan") -> "Plan":
+    async def with_option(self, plan: "Plan") -> "Plan":
         """`plan`, done the way that is chosen; as it is where nobody in it asks a model.
 
         Raises:
@@ -77,21 +77,21 @@ class Choosing:
         if not self.project.models.configured:
             return plan
         from retinue.orchestration.goals import by_name
-        from retinue.orchestration.options import chosen, menu_of
+        from retinue.orchestration.options import with_option, menu_of
 
         definitions = by_name(self.project.registry.definitions())
-        asked = [node for node in plan.nodes if node.agent in definitions]
-        thinking = {node.agent for node in asked if definitions[node.agent].thinks(node.skill)}
+        nodes = [node for node in plan.nodes if node.agent in definitions]
+        thinking = {node.agent for node in nodes if definitions[node.agent].uses_model(node.skill)}
         if not thinking:
             return plan
-        menu = menu_of(plan, definitions, surroundings(self.project, thinking))
-        option, by = await self._chosen(menu)
+        menu = menu_of(plan, definitions, model_catalogue(self.project, thinking))
+        option, by = await self._pick(menu)
         if not self.silent and by != "person":
             _notify(menu, option, by)
-        return chosen(plan, option, by=by)
+        return with_option(plan, option, by=by)
 
-    async def _chosen(self, menu: "Menu") -> "tuple[Option, By]":
-        from retinue.cli.screen import somebody_is_there
+    async def _pick(self, menu: "Menu") -> "tuple[Option, By]":
+        from retinue.cli.screen import is_interactive
 
         if self.word != "ask":
             return menu.pick(self.word), "flag"
@@ -99,33 +99,33 @@ class Choosing:
             return menu.recommended, "routine"
         if len(menu.options) == 1:
             return menu.recommended, "only"
-        if self.silent or not somebody_is_there():
+        if self.silent or not is_interactive():
             return menu.recommended, "nobody"
-        return await _asked(menu), "person"
+        return await _ask_user(menu), "person"
 
 
-def compared(ended: "Ended") -> "Ended":
+def with_actuals(session: "FinishedSession") -> "FinishedSession":
     """`ended`, its result saying what was expected of the chosen way and what it took."""
-    if "option" not in ended.plan.extras:  # most runs ask no model, and need none of what follows
-        return ended
+    if "option" not in session.plan.extras:  # most runs ask no model, and need none of what follows
+        return session
     from retinue.orchestration.options import actuals
 
-    said = actuals(ended.plan, ended.result)
-    if said is None:
-        return ended
-    return replace(ended, result=ended.result.model_copy(update={"extras": {**ended.result.extras, "option": said}}))
+    comparison = actuals(session.plan, session.result)
+    if comparison is None:
+        return session
+    return replace(session, result=session.result.model_copy(update={"extras": {**session.result.extras, "option": comparison}}))
 
 
-def surroundings(project: "Project", agents: set[str]) -> "Surroundings":
+def model_catalogue(project: "Project", agents: set[str]) -> "ModelCatalogue":
     """What is known around a plan: models, prices, and what calls of `agents` took in the past."""
-    from retinue.orchestration.options import Surroundings
+    from retinue.orchestration.options import ModelCatalogue
 
     models = project.models
-    past = _past(agents)
-    return Surroundings(
+    past = _past_calls(agents)
+    return ModelCatalogue(
         model_of=lambda word: _model(models, word),
         price_of=lambda name: _price(models, name),
-        max_output=lambda name: _most(models, name),
+        max_output=lambda name: _max_output(models, name),
         past_of=lambda agent, skill: past.get((agent, skill), ()),
         default=models.default,
         tiers=models.tiers,
@@ -134,7 +134,7 @@ def surroundings(project: "Project", agents: set[str]) -> "Surroundings":
 
 def _model(models: "Models", word: str) -> str | None:
     try:
-        return models.choose(model=word, whose="user").name
+        return models.choose(model=word, source="user").name
     except RetinueError:
         return None
 
@@ -154,23 +154,23 @@ def _price(models: "Models", name: str) -> "PriceOf":
     return price_of
 
 
-def _most(models: "Models", name: str) -> int | None:
+def _max_output(models: "Models", name: str) -> int | None:
     """The longest answer of a model: its own bound, else all that a conversation with it can hold."""
-    from retinue.llm.listed import listed
+    from retinue.llm.listed import model_listing
 
     try:
-        return models.get(name).max_output or listed(name).window
+        return models.get(name).max_output or model_listing(name).window
     except RetinueError:  # it cannot be asked; that is told when it is asked
         return None
 
 
-def _past(agents: set[str]) -> "dict[tuple[str, str], Sequence[Past]]":
+def _past_calls(agents: set[str]) -> "dict[tuple[str, str], Sequence[PastCall]]":
     """Earlier calls of these agents, by agent and skill; none when the history cannot be read."""
     from retinue.cli import places
     from retinue.engine.journal import Journal
-    from retinue.llm.estimate import Past
+    from retinue.llm.estimate import PastCall
 
-    found: dict[tuple[str, str], list[Past]] = defaultdict(list)
+    history: dict[tuple[str, str], list[PastCall]] = defaultdict(list)
     try:
         with Journal(places.journal_file()) as journal:
             calls = journal.facts(newest=_NEWEST).calls
@@ -180,31 +180,31 @@ def _past(agents: set[str]) -> "dict[tuple[str, str], Sequence[Past]]":
         if call.agent in agents and call.outcome in {"success", "partial"} and len(call.used) == 1:
             used = call.used[0]
             seconds = None if call.duration_ns is None else call.duration_ns / 1e9
-            found[call.agent, call.skill].append(Past(used.model, used.tokens_in, used.tokens_out, seconds))
-    return dict(found)
+            history[call.agent, call.skill].append(PastCall(used.model, used.tokens_in, used.tokens_out, seconds))
+    return dict(history)
 
 
 # For people.
 
 
-async def _asked(menu: "Menu") -> "Option":
-    from retinue.cli.questions import Person
+async def _ask_user(menu: "Menu") -> "Option":
+    from retinue.cli.questions import TerminalAnswerer
 
-    tell(f"{click.style('How should it be done?', bold=True)} {safe(menu.why)}")
+    echo_err(f"{click.style('How should it be done?', bold=True)} {safe(menu.why)}")
     for option in menu.options:
-        for line in _shown(option):
-            tell(line)
+        for line in _option_lines(option):
+            echo_err(line)
     letters = tuple(option.letter for option in menu.options)
     text = f'which of them? Press Enter for {menu.recommended.letter}; set `run.choose = "auto"` to always take it.'
     question = Question(id="option", text=text, kind="choice", options=(*letters, "decide for me"))
-    answer = await Person(nullcontext)(question)
+    answer = await TerminalAnswerer(nullcontext)(question)
     return menu.pick(str(answer.value)) if answer else menu.recommended
 
 
-def _shown(option: "Option") -> Iterator[str]:
+def _option_lines(option: "Option") -> Iterator[str]:
     mark = click.style(" (recommended)", fg="green") if option.recommended else ""
-    named = ", ".join(option.models) or "each agent its own"
-    yield f"  {click.style(option.letter, bold=True)}) {safe(option.title)}: {safe(named)}{mark}"
+    models = ", ".join(option.models) or "each agent its own"
+    yield f"  {click.style(option.letter, bold=True)}) {safe(option.title)}: {safe(models)}{mark}"
     yield f"     {'; '.join(_figures(option.estimate)) or 'No estimate available.'}"
     for reason in option.reasons:
         yield f"     - {safe(reason)}"
@@ -217,7 +217,7 @@ def _notify(menu: "Menu", option: "Option", by: "By") -> None:
         "nobody": f"no terminal to choose in. {menu.why}",
     }.get(by, f"routine. {menu.why}")
     figures = "; ".join(_figures(option.estimate))
-    tell(f"option {option.letter}, {safe(option.title)}: {safe(why)}{f' Expected: {figures}' if figures else ''}")
+    echo_err(f"option {option.letter}, {safe(option.title)}: {safe(why)}{f' Expected: {figures}' if figures else ''}")
 
 
 def _figures(expected: "Estimate") -> Iterator[str]:
@@ -230,8 +230,8 @@ def _figures(expected: "Estimate") -> Iterator[str]:
         yield f"{_range(expected.seconds, '{:.1f}')} s"
 
 
-def _range(found: "Range", form: str) -> str:
-    low, high = form.format(found.low), form.format(found.high)
+def _range(bounds: "Range", form: str) -> str:
+    low, high = form.format(bounds.low), form.format(bounds.high)
     return low if low == high else f"{low}-{high}"
 
 
@@ -242,16 +242,16 @@ _UNITS: Final = {
 }
 
 
-def beside(compared: "JsonMapping") -> str:
+def comparison_line(comparison: "JsonMapping") -> str:
     """One line: what was expected of the chosen way, and what it took."""
-    figures = cast("dict[str, dict[str, Any]]", compared["figures"])
-    told: list[str] = []
+    figures = cast("dict[str, dict[str, Any]]", comparison["figures"])
+    parts: list[str] = []
     for name, figure in figures.items():
         bounds, actual = figure.get("estimate"), figure.get("actual")
-        whole, bare = _UNITS[name]
+        whole, number = _UNITS[name]
         if bounds is None:
             continue
-        low, high = (bare.format(bound) for bound in bounds)
+        low, high = (number.format(bound) for bound in bounds)
         took = "not measured" if actual is None else whole.format(actual)
-        told.append(f"{took} (expected {low if low == high else f'{low}-{high}'})")
-    return f"option {safe(compared['option'])}: {'; '.join(told)}" if told else ""
+        parts.append(f"{took} (expected {low if low == high else f'{low}-{high}'})")
+    return f"option {safe(comparison['option'])}: {'; '.join(parts)}" if parts else ""

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from retinue.cli.project import Project
     from retinue.contract.model import DialectName, JsonMapping
 
-__all__ = ["said_of_command", "with_command"]
+__all__ = ["command_spec", "with_command"]
 
 
-def said_of_command(
+def command_spec(
     line: str,
     *,
     name: str | None,
@@ -58,7 +58,7 @@ def said_of_command(
     return {key: value for key, value in facts.items() if value}
 
 
-def with_command(project: "Project", said: "JsonMapping") -> "tuple[Project, Agent]":
+def with_command(project: "Project", spec: "JsonMapping") -> "tuple[Project, Agent]":
     """`project` with the agent behind a command line in place of its own, and that agent.
 
     Raises:
@@ -68,12 +68,12 @@ def with_command(project: "Project", said: "JsonMapping") -> "tuple[Project, Age
     from retinue.agents.wrapped import CommandAgent
 
     agent = CommandAgent(
-        _texts(said, "argv"),
-        name=_text(said, "name"),
-        skill=_text(said, "skill"),
-        dialect=cast("DialectName | None", _text(said, "dialect")),
-        environment=_texts(said, "environment"),
-        cwd=_text(said, "cwd"),
+        _texts(spec, "argv"),
+        name=_text(spec, "name"),
+        skill=_text(spec, "skill"),
+        dialect=cast("DialectName | None", _text(spec, "dialect")),
+        environment=_texts(spec, "environment"),
+        cwd=_text(spec, "cwd"),
     )
     return replace(project, registry=Registry([agent])), agent
 
@@ -81,15 +81,15 @@ def with_command(project: "Project", said: "JsonMapping") -> "tuple[Project, Age
 _DAMAGED: Final = "The saved command is damaged."
 
 
-def _text(said: "JsonMapping", name: str) -> str | None:
-    value: object = said.get(name)
+def _text(spec: "JsonMapping", name: str) -> str | None:
+    value: object = spec.get(name)
     if value is not None and not isinstance(value, str):
         raise InvalidInput(_DAMAGED, hint="Run it again.")
     return value
 
 
-def _texts(said: "JsonMapping", name: str) -> tuple[str, ...]:
-    value: object = said.get(name, [])
+def _texts(spec: "JsonMapping", name: str) -> tuple[str, ...]:
+    value: object = spec.get(name, [])
     items = cast("list[object]", value) if isinstance(value, list) else [None]
     if not all(isinstance(item, str) for item in items):
         raise InvalidInput(_DAMAGED, hint="Run it again.")

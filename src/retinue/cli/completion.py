@@ -15,7 +15,7 @@ def command(shell: str) -> None:
     """
     from retinue.cli.app import cli
 
-    made = get_completion_class(shell)
-    if made is None:  # pragma: no cover - the choice above lists what click has
+    completion_class = get_completion_class(shell)
+    if completion_class is None:  # pragma: no cover - the choice above lists what click has
         raise click.UsageError(f"No completion for {shell!r}.")
-    click.echo(made(cli, {}, "retinue", "_RETINUE_COMPLETE").source())
+    click.echo(completion_class(cli, {}, "retinue", "_RETINUE_COMPLETE").source())

@@ -28,28 +28,28 @@ def command(context: click.Context) -> None:
 def _show(*, origin: bool, as_json: bool, workspace: Path | None) -> None:
     """Show every setting and its value."""
     from retinue.cli import places
-    from retinue.cli.output import echo, echo_json, findings_text, safe, tell
+    from retinue.cli.output import echo, echo_json, findings_text, safe, echo_err
     from retinue.cli.project import find_root
-    from retinue.cli.settings import KEYS, load, rules_at_odds
+    from retinue.cli.settings import KEYS, load, permission_findings
 
     settings = load(find_root(workspace))
-    found = [*settings.findings, *rules_at_odds(settings)]
-    shown = {name: "***" if KEYS[name].secret else setting.value for name, setting in settings.values.items()}
+    problems = [*settings.findings, *permission_findings(settings)]
+    display = {name: "***" if KEYS[name].secret else setting.value for name, setting in settings.values.items()}
     if as_json:
         values = {
             name: {"value": value, "origin": settings.values[name].origin}
-            for name, value in shown.items()
+            for name, value in display.items()
             if value is not None
         }
-        findings = [finding.to_json() for finding in found]
+        findings = [finding.to_json() for finding in problems]
         echo_json({"settings": values, "user_file": str(places.user_config_file()), "findings": findings})
         return
-    width = max(map(len, shown))
-    for name, value in shown.items():
+    width = max(map(len, display))
+    for name, value in display.items():
         note = settings.values[name].origin if origin else KEYS[name].about
         echo(f"{name:<{width}} = {_as_text(value):<10}{click.style(f'  # {safe(note)}', dim=True)}")
-    if found:
-        tell(findings_text(found))
+    if problems:
+        echo_err(findings_text(problems))
 
 
 def _as_text(value: object) -> str:

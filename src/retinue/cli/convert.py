@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from retinue.cli.exits import Exit
-from retinue.cli.message import Asked, Message, Refused, dialect_names, dialect_option, message_options
+from retinue.cli.message import MessageOptions, Message, RefusedMessage, dialect_names, dialect_option, message_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retinue.contract.finding import Loss
-    from retinue.dialects.port import Dialect, Kind, Rendered
+    from retinue.dialects.port import Dialect, Kind, RenderedMessage
     from retinue.errors import InvalidInput
 
-__all__ = ["command", "tell_losses"]
+__all__ = ["command", "report_losses"]
 
 
 @click.command("convert")
@@ -33,7 +33,7 @@ __all__ = ["command", "tell_losses"]
     help="Write the message to this file instead of stdout.",
 )
 @message_options
-def command(*, asked: Asked, target: str, form: str | None, strict: bool, output: Path | None, as_json: bool) -> int:
+def command(*, options: MessageOptions, target: str, form: str | None, strict: bool, output: Path | None, as_json: bool) -> int:
     """Convert the message in FILE (or on stdin) to another dialect.
 
     The message goes to stdout. The detected dialect, any problems, and every field that the other dialect cannot
@@ -43,7 +43,7 @@ def command(*, asked: Asked, target: str, form: str | None, strict: bool, output
       retinue convert answer.json --to task_signal
       retinue convert --from markdown_json --to tool_use --strict --json < request.md
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
-    from retinue.cli.app import tell_error
+    from retinue.cli.app import report_error
     from retinue.cli.delivery import check_output
     from retinue.cli.message import dialect_of, read_message
     from retinue.dialects.messages import render
@@ -52,18 +52,18 @@ def command(*, asked: Asked, target: str, form: str | None, strict: bool, output
     writer = dialect_of(target)
     if output is not None:
         check_output(output)
-    message = read_message(replace(asked, option="--from"))
-    if isinstance(message, Refused):
-        return message.tell(machine=as_json)
+    message = read_message(replace(options, option="--from"))
+    if isinstance(message, RefusedMessage):
+        return message.report(machine=as_json)
     _check_form(writer, message.kind, form)
     try:
         rendered = render(writer, message.kind, message.parsed.value, form=form, correction=message.parsed.correction)
     except InvalidInput as error:
-        return tell_error(error, Exit.INVALID, machine=as_json)
+        return report_error(error, Exit.INVALID, machine=as_json)
     if strict and rendered.losses:
         if not as_json:
-            tell_losses(rendered.losses)
-        return tell_error(_lossy(rendered, writer), Exit.INVALID, machine=as_json)
+            report_losses(rendered.losses)
+        return report_error(_loss_error(rendered, writer), Exit.INVALID, machine=as_json)
     _deliver(message, rendered, writer, output, as_json=as_json)
     return Exit.OK
 
@@ -75,41 +75,41 @@ def _check_form(writer: "Dialect", kind: "Kind", form: str | None) -> None:
         InvalidInput: The dialect has no such messages, or no such form of them.
     """
     from retinue.contract.names import nearest
-    from retinue.dialects.messages import forms, writable
+    from retinue.dialects.messages import forms, writable_kinds
     from retinue.errors import InvalidInput
 
-    kinds = writable(writer)
+    kinds = writable_kinds(writer)
     if kind not in kinds:
         hint = f"It writes: {', '.join(kinds)}."
         raise InvalidInput(f"`{writer.NAME}` writes no {kind} messages.", hint=hint, suggestions=kinds)
-    there = forms(writer, kind)
-    if form is not None and form not in there:
-        near = nearest(form, there)
+    available = forms(writer, kind)
+    if form is not None and form not in available:
+        near = nearest(form, available)
         hint = (
-            f"{f'Did you mean `{near[0]}`? ' if near else ''}It writes a {kind} as: {', '.join(there) or 'one form'}."
+            f"{f'Did you mean `{near[0]}`? ' if near else ''}It writes a {kind} as: {', '.join(available) or 'one form'}."
         )
-        raise InvalidInput(f"`{writer.NAME}` has no form {form[:100]!r}.", hint=hint, path="--form", suggestions=there)
+        raise InvalidInput(f"`{writer.NAME}` has no form {form[:100]!r}.", hint=hint, path="--form", suggestions=available)
 
 
-def _lossy(rendered: "Rendered", writer: "Dialect") -> "InvalidInput":
+def _loss_error(rendered: "RenderedMessage", writer: "Dialect") -> "InvalidInput":
     """That something would be lost, as an error."""
-    from retinue.cli.output import counted
+    from retinue.cli.output import plural
     from retinue.errors import InvalidInput
 
     return InvalidInput(
-        f"`{writer.NAME}` cannot express {counted(len(rendered.losses), 'field')} of it, so nothing was written.",
+        f"`{writer.NAME}` cannot express {plural(len(rendered.losses), 'field')} of it, so nothing was written.",
         hint="Leave out `--strict` to convert without them, or choose another dialect or form.",
         path=rendered.losses[0].field,
         detail={"losses": [loss.to_json() for loss in rendered.losses]},
     )
 
 
-def _deliver(message: Message, rendered: "Rendered", writer: "Dialect", output: Path | None, *, as_json: bool) -> None:
+def _deliver(message: Message, rendered: "RenderedMessage", writer: "Dialect", output: Path | None, *, as_json: bool) -> None:
     """The message where it was asked for, and what there is to say about it."""
     from retinue.cli.delivery import deliver
-    from retinue.cli.message import tell_reading
-    from retinue.cli.output import echo_json, plain
-    from retinue.cli.placed import tell_findings
+    from retinue.cli.message import report_reading
+    from retinue.cli.output import echo_json, safe_lines
+    from retinue.cli.placed import report_findings
 
     text = rendered.text if rendered.text.endswith("\n") else f"{rendered.text}\n"
     if as_json:
@@ -123,21 +123,21 @@ def _deliver(message: Message, rendered: "Rendered", writer: "Dialect", output: 
             "findings": [finding.to_json() for finding in message.findings],
         })  # fmt: skip
         return
-    tell_reading(message)
-    tell_findings(message.findings)
+    report_reading(message)
+    report_findings(message.findings)
     # A program gets the message to the letter; at a terminal nothing of it may move the cursor.
-    deliver(plain(text) if output is None and sys.stdout.isatty() else text, output)
-    tell_losses(rendered.losses)
+    deliver(safe_lines(text) if output is None and sys.stdout.isatty() else text, output)
+    report_losses(rendered.losses)
 
 
-def tell_losses(losses: "Sequence[Loss]") -> None:
+def report_losses(losses: "Sequence[Loss]") -> None:
     """Every field that is not said, a line each reason."""
-    from retinue.cli.output import safe, tell
+    from retinue.cli.output import safe, echo_err
 
     by_reason: dict[str, list[str]] = {}
     for loss in losses:
         by_reason.setdefault(loss.why, []).append(safe(loss.field))
     for why, fields in by_reason.items():
-        tell(f"{click.style('lost', fg='yellow', bold=True)}: {', '.join(fields)} ({safe(why)})")
+        echo_err(f"{click.style('lost', fg='yellow', bold=True)}: {', '.join(fields)} ({safe(why)})")
     if not losses:
-        tell(f"{click.style('whole', fg='green', bold=True)}: nothing lost")
+        echo_err(f"{click.style('whole', fg='green', bold=True)}: nothing lost")

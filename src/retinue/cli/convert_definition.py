@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import click
 
-from retinue.cli.converted import NONE, Converted, tell_person, tell_program
+from retinue.cli.converted import NONE, Conversion, report_text, report_json
 from retinue.cli.exits import Exit
 from retinue.cli.options import json_option
 
@@ -35,12 +35,12 @@ class _Name(click.ParamType[str]):
         """The name that was meant."""
         from retinue.contract import names
 
-        folded = names.fold(str(value)).removesuffix("_md")
-        if folded not in self._names:
+        canonical = names.fold(str(value)).removesuffix("_md")
+        if canonical not in self._names:
             near = names.nearest(str(value), self._names, limit=1)
-            meant = f" Did you mean {near[0]!r}?" if near else ""
-            self.fail(f"{str(value)[:80]!r} is none of {', '.join(self._names)}.{meant}", param, ctx)
-        return folded
+            suggestion = f" Did you mean {near[0]!r}?" if near else ""
+            self.fail(f"{str(value)[:80]!r} is none of {', '.join(self._names)}.{suggestion}", param, ctx)
+        return canonical
 
 
 @click.command("convert-definition")
@@ -79,29 +79,29 @@ def command(
       retinue convert-definition .claude/agents --to skill --output skills/
       retinue convert-definition skills/pdf/SKILL.md --to a2a --url https://example.org/pdf > pdf.agent-card.json
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
-    from retinue.cli.output import counted
-    from retinue.cli.waiting import waiting
+    from retinue.cli.output import plural
+    from retinue.cli.waiting import status_line
 
     form = form or _form_of(output)
     files = {file: path for path in reversed(paths) for file in _files(path)}
-    with waiting(f"converting {counted(len(files), 'file')}"):
-        converted, findings = _convert(files, form, kind=kind, url=url)
-    if len(converted) > 1 and output is None and not as_json:
-        raise click.UsageError(f"{len(converted):,} definitions were found. Name a folder for them with --output.")
-    converted = _placed(converted, output, keep_folders=keep_folders)
+    with status_line(f"converting {plural(len(files), 'file')}"):
+        conversions, findings = _convert(files, form, kind=kind, url=url)
+    if len(conversions) > 1 and output is None and not as_json:
+        raise click.UsageError(f"{len(conversions):,} definitions were found. Name a folder for them with --output.")
+    conversions = _with_targets(conversions, output, keep_folders=keep_folders)
     if not files:
-        findings.append(_nothing(paths))
-    lost = any(each.written.losses for each in converted)
+        findings.append(_nothing_found(paths))
+    has_losses = any(each.output.losses for each in conversions)
     failed = any(finding.severity == "error" for finding in findings)
-    refused = strict and lost
+    refused = strict and has_losses
     if not refused:
-        with waiting(f"writing {counted(len(converted), 'file')}"):
-            _write(converted, force=force)
+        with status_line(f"writing {plural(len(conversions), 'file')}"):
+            _write(conversions, force=force)
     if as_json:
-        tell_program(converted, findings, form=form, refused=refused)
+        report_json(conversions, findings, form=form, refused=refused)
     else:
-        tell_person(converted, findings, refused=refused)
-    return Exit.INVALID if failed or refused or not converted else Exit.OK
+        report_text(conversions, findings, refused=refused)
+    return Exit.INVALID if failed or refused or not conversions else Exit.OK
 
 
 def _form_of(output: str | None) -> "Format":
@@ -125,17 +125,17 @@ def _files(path: Path) -> tuple[Path, ...]:
         MissingFile: There is nothing.
         InvalidInput: The folder holds too many.
     """
-    from retinue.agents.load.gather import gather
+    from retinue.agents.load.gather import find_definition_files
     from retinue.errors import MissingFile
 
     if path.is_dir():
-        return gather(path)
+        return find_definition_files(path)
     if not path.exists():
         raise MissingFile(f"No such file: {str(path)!r}.", hint="Name a definition, or a folder of them.")
     return (path,)
 
 
-def _nothing(paths: Sequence[Path]) -> "Finding":
+def _nothing_found(paths: Sequence[Path]) -> "Finding":
     from retinue.agents.load.kinds import ENDINGS
     from retinue.contract.finding import Finding
 
@@ -148,7 +148,7 @@ def _nothing(paths: Sequence[Path]) -> "Finding":
 
 def _convert(
     files: Mapping[Path, Path], form: "Format", *, kind: "Kind | None", url: str | None
-) -> tuple[list[Converted], list["Finding"]]:
+) -> tuple[list[Conversion], list["Finding"]]:
     """Read and write every definition; what is wrong with one does not keep the others from it.
 
     Args:
@@ -162,7 +162,7 @@ def _convert(
     from retinue.contract.finding import Finding
     from retinue.errors import RetinueError
 
-    converted: list[Converted] = []
+    conversions: list[Conversion] = []
     findings: list[Finding] = []
     for file, path in sorted(files.items()):
         folder = file.parent.relative_to(path) if file != path else Path()
@@ -171,18 +171,18 @@ def _convert(
         for agent in loaded.agents:
             definition = agent.definition
             try:
-                written = write(definition, form, url=url)
-                beside = _beside(definition)
-                converted.append(Converted(str(file), folder, definition.name, written, beside=beside))
+                output = write(definition, form, url=url)
+                sibling_files = _sibling_files(definition)
+                conversions.append(Conversion(str(file), folder, definition.name, output, sibling_files=sibling_files))
             except RetinueError as error:
                 line = definition.source.line if definition.source else None
                 findings.append(
                     Finding(rule="convert/cannot", message=error.message, file=str(file), line=line, fix=error.hint)
                 )
-    return converted, findings
+    return conversions, findings
 
 
-def _beside(definition: "Definition") -> tuple[str, ...]:
+def _sibling_files(definition: "Definition") -> tuple[str, ...]:
     """The files beside a skill; those that a command refers to are no part of it."""
     from retinue.agents.load.command import COMMAND
     from retinue.agents.load.skill import FILES
@@ -196,21 +196,21 @@ def _beside(definition: "Definition") -> tuple[str, ...]:
 # Writing.
 
 
-def _placed(converted: list[Converted], output: str | None, *, keep_folders: bool) -> list[Converted]:
+def _with_targets(conversions: list[Conversion], output: str | None, *, keep_folders: bool) -> list[Conversion]:
     """The definitions, each with the file it goes into."""
     if output is None:
-        return converted
+        return conversions
     folder = Path(output)
-    if len(converted) > 1 or output.endswith(("/", "\\")) or folder.is_dir():
-        places = [each.folder if keep_folders else Path() for each in converted]
+    if len(conversions) > 1 or output.endswith(("/", "\\")) or folder.is_dir():
+        places = [each.folder if keep_folders else Path() for each in conversions]
         return [
-            replace(each, target=folder / place / each.written.file)
-            for each, place in zip(converted, places, strict=True)
+            replace(each, target=folder / place / each.output.file)
+            for each, place in zip(conversions, places, strict=True)
         ]
-    return [replace(each, target=folder) for each in converted]
+    return [replace(each, target=folder) for each in conversions]
 
 
-def _write(converted: Sequence[Converted], *, force: bool) -> None:
+def _write(conversions: Sequence[Conversion], *, force: bool) -> None:
     """Write all files, or none when one of them is in the way.
 
     Raises:
@@ -220,37 +220,37 @@ def _write(converted: Sequence[Converted], *, force: bool) -> None:
     from retinue.cli.delivery import check_output, deliver
     from retinue.errors import AccessDenied
 
-    targets = [(each.target, each) for each in converted if each.target is not None]
-    _see_free(targets, force=force)
+    targets = [(each.target, each) for each in conversions if each.target is not None]
+    _check_targets_free(targets, force=force)
     for target, _ in targets:
         _make_folder(target.parent)
         check_output(target)
     for count, (target, each) in enumerate(targets):
         try:
-            deliver(each.written.text, target)
+            deliver(each.output.text, target)
         except AccessDenied as error:
             message = f"{error.message} {count:,} of {len(targets):,} files were written."
             hint = "Free some disk space, or choose another place with `--output`; `--force` overwrites existing files."
             raise AccessDenied(message, hint=hint, path=str(target)) from None
 
 
-def _see_free(targets: Sequence[tuple[Path, Converted]], *, force: bool) -> None:
+def _check_targets_free(targets: Sequence[tuple[Path, Conversion]], *, force: bool) -> None:
     from retinue.errors import InvalidInput
 
-    taken: dict[Path, Converted] = {}
-    twice = [(target, each) for target, each in targets if taken.setdefault(target, each) is not each]
+    by_target: dict[Path, Conversion] = {}
+    twice = [(target, each) for target, each in targets if by_target.setdefault(target, each) is not each]
     if twice:
         target, each = twice[0]
         more = f" {len(twice) - 1:,} more collide as well." if len(twice) > 1 else ""
         raise InvalidInput(
-            f"{each.source!r} and {taken[target].source!r} would both be written to {str(target)!r}.{more}",
+            f"{each.source!r} and {by_target[target].source!r} would both be written to {str(target)!r}.{more}",
             hint="Add `--keep-folders`, rename one of the two agents, or convert them one by one.",
             detail={"files": [each.source for _, each in twice]},
         )
-    there = [repr(str(target)) for target in taken if target.exists() or target.is_symlink()]
-    if there and not force:
-        more = f" and {len(there) - 3} more" if len(there) > 3 else ""
-        message = f"{', '.join(there[:3])}{more} would be replaced."
+    existing = [repr(str(target)) for target in by_target if target.exists() or target.is_symlink()]
+    if existing and not force:
+        more = f" and {len(existing) - 3} more" if len(existing) > 3 else ""
+        message = f"{', '.join(existing[:3])}{more} would be replaced."
         raise InvalidInput(message, hint="Add `--force` to overwrite, or choose another place with `--output`.")
 
 

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Final
 import click
 
 if TYPE_CHECKING:
-    from retinue.agents.write import Written
+    from retinue.agents.write import WrittenDefinition
     from retinue.contract.finding import Finding
 
-__all__ = ["NONE", "Converted", "tell_person", "tell_program"]
+__all__ = ["NONE", "Conversion", "report_text", "report_json"]
 
 NONE: Final = "load/none"
 """The rule that is broken where there is no file at all."""
-_MOST_SAID: Final = 8
+_MAX_FIELDS: Final = 8
 """Losses of one definition that a person is told."""
-_MOST_TOLD: Final = 12
+_MAX_LISTED: Final = 12
 """Definitions that a person is told of one by one."""
 
 
 @dataclass(frozen=True)
-class Converted:
+class Conversion:
     """One definition on its way.
 
     Attributes:
@@ -37,12 +37,12 @@ class Converted:
     source: str
     folder: Path
     name: str
-    written: "Written"
+    output: "WrittenDefinition"
     target: Path | None = None
-    beside: tuple[str, ...] = ()
+    sibling_files: tuple[str, ...] = ()
 
 
-def tell_program(converted: Sequence[Converted], findings: Sequence["Finding"], *, form: str, refused: bool) -> None:
+def report_json(conversions: Sequence[Conversion], findings: Sequence["Finding"], *, form: str, refused: bool) -> None:
     """Everything as one document on stdout."""
     from retinue.cli.output import echo_json
 
@@ -53,76 +53,76 @@ def tell_program(converted: Sequence[Converted], findings: Sequence["Finding"], 
                 {
                     "name": each.name,
                     "source": each.source,
-                    **({"file": str(each.target)} if each.target and not refused else {"text": each.written.text}),
-                    "losses": [loss.to_json() for loss in each.written.losses],
-                    **({"not_copied": list(each.beside)} if each.beside else {}),
+                    **({"file": str(each.target)} if each.target and not refused else {"text": each.output.text}),
+                    "losses": [loss.to_json() for loss in each.output.losses],
+                    **({"not_copied": list(each.sibling_files)} if each.sibling_files else {}),
                 }
-                for each in converted
+                for each in conversions
             ],
             "findings": [finding.to_json() for finding in findings],
         }
     )
 
 
-def tell_person(converted: Sequence[Converted], findings: Sequence["Finding"], *, refused: bool) -> None:
+def report_text(conversions: Sequence[Conversion], findings: Sequence["Finding"], *, refused: bool) -> None:
     """A single text on stdout; on stderr what was wrong, what is lost, and what it came to."""
     from retinue.cli.delivery import deliver
-    from retinue.cli.output import counted, findings_text, tell
+    from retinue.cli.output import plural, findings_text, echo_err
 
     worth = [finding for finding in findings if finding.severity != "info"]
     if worth:
-        tell(findings_text(worth))
-    if len(converted) == 1 and converted[0].target is None and not refused:
-        deliver(converted[0].written.text, None)
-    for line in _each(converted, refused=refused) if len(converted) <= _MOST_TOLD else _together(converted):
-        tell(line)
-    lost = [each for each in converted if each.written.losses]
+        echo_err(findings_text(worth))
+    if len(conversions) == 1 and conversions[0].target is None and not refused:
+        deliver(conversions[0].output.text, None)
+    for line in _conversion_lines(conversions, refused=refused) if len(conversions) <= _MAX_LISTED else _summary_lines(conversions):
+        echo_err(line)
+    lossy = [each for each in conversions if each.output.losses]
     errors = [finding for finding in findings if finding.severity == "error"]
     failed = len({finding.file for finding in errors if finding.rule != NONE})
-    head = "refused" if refused else "failed" if errors or not converted else "done"
-    said = [f"{counted(len(converted), 'definition')}{' not' if refused else ''} converted"]
-    said += [f"{len(lost):,} with losses"] if lost else []
-    said += [f"{counted(failed, 'file')} could not be"] if failed else []
-    tell(f"{click.style(head, fg='green' if head == 'done' else 'red', bold=True)}: {', '.join(said)}")
+    head = "refused" if refused else "failed" if errors or not conversions else "done"
+    parts = [f"{plural(len(conversions), 'definition')}{' not' if refused else ''} converted"]
+    parts += [f"{len(lossy):,} with losses"] if lossy else []
+    parts += [f"{plural(failed, 'file')} could not be"] if failed else []
+    echo_err(f"{click.style(head, fg='green' if head == 'done' else 'red', bold=True)}: {', '.join(parts)}")
 
 
-def _each(converted: Sequence[Converted], *, refused: bool) -> Iterator[str]:
+def _conversion_lines(conversions: Sequence[Conversion], *, refused: bool) -> Iterator[str]:
     """What became of each definition."""
-    from retinue.cli.output import counted, path_text, safe
+    from retinue.cli.output import plural, path_text, safe
 
-    for each in converted:
-        written = each.target is not None and not refused
-        if written:
+    for each in conversions:
+        has_file = each.target is not None and not refused
+        if has_file:
             yield f"{path_text(each.source)} {click.style('→', dim=True)} {path_text(each.target)}"
         by_reason: dict[str, list[str]] = {}
-        for loss in each.written.losses:
+        for loss in each.output.losses:
             by_reason.setdefault(loss.why, []).append(safe(loss.field))
         for why, fields in by_reason.items():
-            yield f"  {_head('lost')} {safe(each.name)}: {_some(fields)} ({safe(why)})"
-        if written and each.beside:
-            yield f"  {_head('left')} {safe(each.name)}: {counted(len(each.beside), 'file')} beside it, not copied"
+            yield f"  {_head('lost')} {safe(each.name)}: {_first_few(fields)} ({safe(why)})"
+        if has_file and each.sibling_files:
+            yield f"  {_head('left')} {safe(each.name)}: {plural(len(each.sibling_files), 'file')} beside it, not copied"
 
 
-def _together(converted: Sequence[Converted]) -> Iterator[str]:
+def _summary_lines(conversions: Sequence[Conversion]) -> Iterator[str]:
     """What many definitions lose, and what stays behind, a line each reason."""
-    from retinue.cli.output import counted, safe
+    from retinue.cli.output import plural, safe
 
     by_reason: dict[str, Counter[str]] = {}
-    for each in converted:
-        for loss in each.written.losses:
+    for each in conversions:
+        for loss in each.output.losses:
             by_reason.setdefault(loss.why, Counter())[loss.field] += 1
     for why, fields in by_reason.items():
-        told = [f"{safe(field)} in {count:,}" for field, count in fields.most_common()]
-        yield f"{_head('lost')} {_some(told)} ({safe(why)})"
-    skills = [len(each.beside) for each in converted if each.beside]
+        counts = [f"{safe(field)} in {count:,}" for field, count in fields.most_common()]
+        yield f"{_head('lost')} {_first_few(counts)} ({safe(why)})"
+    skills = [len(each.sibling_files) for each in conversions if each.sibling_files]
     if skills:
-        yield f"{_head('left')} {counted(sum(skills), 'file')} beside {counted(len(skills), 'skill')}, not copied"
+        yield f"{_head('left')} {plural(sum(skills), 'file')} beside {plural(len(skills), 'skill')}, not copied"
 
 
 def _head(word: str) -> str:
     return click.style(word, fg="yellow", bold=True)
 
 
-def _some(words: Sequence[str]) -> str:
-    more = f" and {len(words) - _MOST_SAID:,} more" if len(words) > _MOST_SAID else ""
-    return f"{', '.join(words[:_MOST_SAID])}{more}"
+def _first_few(words: Sequence[str]) -> str:
+    more = f" and {len(words) - _MAX_FIELDS:,} more" if len(words) > _MAX_FIELDS else ""
+    return f"{', '.join(words[:_MAX_FIELDS])}{more}"

@@ -25,7 +25,7 @@ def check_output(output: Path) -> None:
     if output.is_dir():
         raise AccessDenied(f"{str(output)!r} is a folder.", hint="Name a file in it.", path=str(output))
     if not os.access(output if output.exists() else folder, os.W_OK):
-        raise _refused(output, "permission denied")
+        raise _write_error(output, "permission denied")
 
 
 def deliver(text: str, output: Path | None) -> None:
@@ -52,7 +52,7 @@ def deliver_bytes(data: bytes, output: Path) -> None:
         else:
             _replace(Path(os.path.realpath(output)), data)
     except OSError as error:
-        raise _refused(output, error.strerror or type(error).__name__) from None
+        raise _write_error(output, error.strerror or type(error).__name__) from None
 
 
 def _replace(output: Path, data: bytes) -> None:
@@ -76,7 +76,7 @@ def _umask() -> int:
     return mask
 
 
-def _refused(output: Path, why: str) -> RetinueError:
+def _write_error(output: Path, why: str) -> RetinueError:
     return AccessDenied(
         f"Cannot write {str(output)!r}: {why}.",
         hint="Choose another file with `--output`, or leave it out to write to stdout.",

@@ -17,7 +17,7 @@ from retinue.cli.exits import Exit
 from retinue.contract.names import fold
 
 if TYPE_CHECKING:
-    from retinue.cli.message import Refused
+    from retinue.cli.message import RefusedMessage
     from retinue.cli.project import Project
     from retinue.contract.finding import Level
     from retinue.contract.result import Result
@@ -51,7 +51,7 @@ class DialectRequest:
 
 def read_request(
     project: "Project", words: Sequence[str], dialect: str, *, level: "Level", is_program: bool
-) -> "DialectRequest | Refused":
+) -> "DialectRequest | RefusedMessage":
     """Read the request in the last of `words`, or on stdin.
 
     Args:
@@ -65,22 +65,22 @@ def read_request(
         UsageError: There is no message.
         InvalidInput: The message is for another agent than the command names.
     """
-    from retinue.cli.message import Refused, dialect_of
-    from retinue.cli.placed import findings_in, placed, tell_findings
+    from retinue.cli.message import RefusedMessage, dialect_of
+    from retinue.cli.placed import findings_in, locate_findings, report_findings
     from retinue.cli.typed import words_of
-    from retinue.dialects.port import UNNAMED, Known
+    from retinue.dialects.port import DEFAULT_AGENT, ParseContext
     from retinue.errors import InvalidInput, RetinueError
 
     names = list(takewhile(_NAME.fullmatch, words[: 1 if is_program else 2]))
     message = words_of(words[len(names) :] or ("-",))
     agent = None if is_program or not names else project.registry.get(names[0]).definition
-    known = Known(task_id="ask", agent=agent.name if agent else UNNAMED)
+    parse_context = ParseContext(task_id="ask", agent=agent.name if agent else DEFAULT_AGENT)
     try:
-        parsed = dialect_of(dialect).parse_task(message, known=known, level=level)
+        parsed = dialect_of(dialect).parse_task(message, context=parse_context, level=level)
     except RetinueError as error:
-        return Refused(error, placed(findings_in(error), message.encode(), "-"))
+        return RefusedMessage(error, locate_findings(findings_in(error), message.encode(), "-"))
     task = parsed.value
-    tell_findings(placed(parsed.findings, message.encode(), "-"))
+    report_findings(locate_findings(parsed.findings, message.encode(), "-"))
     if agent is not None and fold(task.agent) not in {fold(name) for name in (agent.name, *agent.aliases, names[0])}:
         raise InvalidInput(
             f"The message is for {task.agent!r}, and the command names {names[0]!r}.",
@@ -89,7 +89,7 @@ def read_request(
     if is_program:
         called, skills = "", names
     else:
-        called, skills = "" if task.agent == UNNAMED else task.agent, names[1:]
+        called, skills = "" if task.agent == DEFAULT_AGENT else task.agent, names[1:]
     typed, untyped = ({}, task.parameters) if task.untyped else (task.parameters, {})
     skill = skills[0] if skills else task.skill or ""
     about = task.context
@@ -107,14 +107,14 @@ def read_request(
 
 def write_answer(result: "Result", dialect: str, *, output: Path | None, quiet: bool, code: Exit) -> Exit:
     """Write `result` in a dialect to stdout or into a file, and its losses to stderr; gives `code` back."""
-    from retinue.cli.convert import tell_losses
+    from retinue.cli.convert import report_losses
     from retinue.cli.delivery import deliver
     from retinue.cli.message import dialect_of
-    from retinue.cli.output import plain
+    from retinue.cli.output import safe_lines
 
     rendered = dialect_of(dialect).render_result(result)
     text = rendered.text if rendered.text.endswith("\n") else f"{rendered.text}\n"
-    deliver(plain(text) if output is None and sys.stdout.isatty() else text, output)
+    deliver(safe_lines(text) if output is None and sys.stdout.isatty() else text, output)
     if rendered.losses and not quiet:
-        tell_losses(rendered.losses)
+        report_losses(rendered.losses)
     return code

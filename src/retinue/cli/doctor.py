@@ -42,7 +42,7 @@ _MARKS: Final = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "broken": (
 
 
 @dataclass(frozen=True, slots=True)
-class _Check:
+class _DoctorCheck:
     name: str
     state: _State
     what: str
@@ -63,18 +63,18 @@ def command(*, as_json: bool, workspace: Path | None) -> int:
     from retinue.cli.exits import Exit
     from retinue.cli.output import echo, echo_json
 
-    checks = [*_programs(), *_folders(), *_history(), *_here(workspace), *_providers(workspace), *_extras()]
-    broken = any(check.state == "broken" for check in checks)
+    checks = [*_programs(), *_folders(), *_history(), *_workspace(workspace), *_providers(workspace), *_extras()]
+    is_broken = any(check.state == "broken" for check in checks)
     if as_json:
-        echo_json({"version": retinue.__version__, "ok": not broken, "checks": [check.to_json() for check in checks]})
+        echo_json({"version": retinue.__version__, "ok": not is_broken, "checks": [check.to_json() for check in checks]})
     else:
         echo(f"retinue {retinue.__version__} on {platform.system()}")
         for check in checks:
             echo(_line(check))
-    return Exit.FAILED if broken else Exit.OK
+    return Exit.FAILED if is_broken else Exit.OK
 
 
-def _line(check: _Check) -> str:
+def _line(check: _DoctorCheck) -> str:
     from retinue.cli.output import safe
 
     mark, colour = _MARKS[check.state]
@@ -82,34 +82,34 @@ def _line(check: _Check) -> str:
     return f"  {click.style(mark, fg=colour)} {check.name:<10} {safe(check.what)}{hint}"
 
 
-def _programs() -> Iterator[_Check]:
-    yield _Check("python", "ok", f"{platform.python_version()}, {sys.executable}")
+def _programs() -> Iterator[_DoctorCheck]:
+    yield _DoctorCheck("python", "ok", f"{platform.python_version()}, {sys.executable}")
     git = shutil.which("git")
-    yield _Check("git", "ok", git) if git else _Check("git", "broken", "not found", "Install git.")
+    yield _DoctorCheck("git", "ok", git) if git else _DoctorCheck("git", "broken", "not found", "Install git.")
     ripgrep = shutil.which("rg")
     slow = "not found: searching works, but slower"
-    yield _Check("ripgrep", "ok", ripgrep) if ripgrep else _Check("ripgrep", "missing", slow, "Install ripgrep.")
+    yield _DoctorCheck("ripgrep", "ok", ripgrep) if ripgrep else _DoctorCheck("ripgrep", "missing", slow, "Install ripgrep.")
 
 
-def _folders() -> Iterator[_Check]:
+def _folders() -> Iterator[_DoctorCheck]:
     from retinue.agents.trust import TrustStore
     from retinue.cli import places
-    from retinue.cli.output import counted
+    from retinue.cli.output import plural
 
     moved = {"state": "RETINUE_STATE_DIR", "cache": "RETINUE_CACHE_DIR"}
     for name, place in (("state", places.state_dir()), ("cache", places.cache_dir())):
-        there = next(each for each in (place, *place.parents) if each.exists())
-        fits = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+        existing = next(each for each in (place, *place.parents) if each.exists())
+        fits = existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
         hint = "" if fits else f"Make it writable, or choose another with {moved[name]}."
-        yield _Check(name, "ok" if fits else "broken", str(place), hint)
+        yield _DoctorCheck(name, "ok" if fits else "broken", str(place), hint)
     store = TrustStore(places.state_dir())
     if (problem := store.problem) is not None:
-        yield _Check("trust", "broken", problem.message, problem.hint)
+        yield _DoctorCheck("trust", "broken", problem.message, problem.hint)
     else:
-        yield _Check("trust", "ok", f"{counted(len(store.folders()), 'folder')} trusted")
+        yield _DoctorCheck("trust", "ok", f"{plural(len(store.folders()), 'folder')} trusted")
 
 
-def _history() -> Iterator[_Check]:
+def _history() -> Iterator[_DoctorCheck]:
     from retinue.cli import places
     from retinue.engine.journal import Journal
     from retinue.errors import RetinueError
@@ -119,31 +119,31 @@ def _history() -> Iterator[_Check]:
         with Journal(file) as journal:
             newest = journal.list(1)
     except RetinueError as error:
-        yield _Check("history", "broken", error.message, error.hint or f"Move {str(file)!r} away.")
+        yield _DoctorCheck("history", "broken", error.message, error.hint or f"Move {str(file)!r} away.")
         return
     size = f", {file.stat().st_size / 1e6:.1f} MB" if file.exists() else ""
-    yield _Check("history", "ok", f"readable{size}" if newest else "no runs yet")
+    yield _DoctorCheck("history", "ok", f"readable{size}" if newest else "no runs yet")
 
 
-def _here(workspace: Path | None) -> Iterator[_Check]:
-    from retinue.cli.output import counted
+def _workspace(workspace: Path | None) -> Iterator[_DoctorCheck]:
+    from retinue.cli.output import plural
     from retinue.cli.project import open_project
-    from retinue.cli.settings import rules_at_odds
+    from retinue.cli.settings import permission_findings
 
     project = open_project(workspace)
-    yield _Check("workspace", "ok", f"{project.root}{', trusted' if project.trusted else ''}")
+    yield _DoctorCheck("workspace", "ok", f"{project.root}{', trusted' if project.trusted else ''}")
     yield _repository(project.root)
     count, skipped = len(project.registry), len({each.path for each in project.registry.skipped})
-    passed = f", {counted(skipped, 'file')} skipped" if skipped else ""
-    yield _Check("agents", "ok", f"{count} available{passed}", "See `retinue agents`." if skipped else "")
+    passed = f", {plural(skipped, 'file')} skipped" if skipped else ""
+    yield _DoctorCheck("agents", "ok", f"{count} available{passed}", "See `retinue agents`." if skipped else "")
     for finding in project.settings.findings:
-        yield _Check("settings", "broken", f"{finding.file}: {finding.message}", finding.fix)
-    for finding in rules_at_odds(project.settings):
+        yield _DoctorCheck("settings", "broken", f"{finding.file}: {finding.message}", finding.fix)
+    for finding in permission_findings(project.settings):
         state = "missing" if finding.rule == "permissions/can-write" else "broken"
-        yield _Check("permissions", state, f"{finding.file}: {finding.message}", finding.fix)
+        yield _DoctorCheck("permissions", state, f"{finding.file}: {finding.message}", finding.fix)
 
 
-def _providers(workspace: Path | None) -> Iterator[_Check]:
+def _providers(workspace: Path | None) -> Iterator[_DoctorCheck]:
     """The providers that the settings name, and those whose key is in the environment; never a key itself."""
     from retinue.cli.project import find_root
     from retinue.cli.providers import models_of, provider_of, state_of
@@ -152,28 +152,28 @@ def _providers(workspace: Path | None) -> Iterator[_Check]:
     from retinue.llm.known import KEYS
 
     models = models_of(load(find_root(workspace)))
-    named = [provider_of(name) for name in (models.default, *models.tiers.values())] if models.configured else []
+    named_providers = [provider_of(name) for name in (models.default, *models.tiers.values())] if models.configured else []
     # Some providers are listed under several names, with the same key; the plainest comes first.
     by_key = {key: provider for provider, keys in reversed([*KEYS.items()]) for key in keys}
     there = [provider for key, provider in sorted(by_key.items()) if os.environ.get(key)]
     if not models.configured:
-        yield _Check("models", "missing", "no model configured", "Set `models.default`; see `retinue models`.")
+        yield _DoctorCheck("models", "missing", "no model configured", "Set `models.default`; see `retinue models`.")
     elif models.default:
         try:
-            models.see(models.default)
+            models.check(models.default)
         except RetinueError as error:
-            yield _Check("models", "broken", f"`models.default`: {error.message}", error.hint)
-    for provider in dict.fromkeys(name for name in (*named, *there) if name):
+            yield _DoctorCheck("models", "broken", f"`models.default`: {error.message}", error.hint)
+    for provider in dict.fromkeys(name for name in (*named_providers, *there) if name):
         state = state_of(provider, models)
         where = f" at {state.base_url}" if state.base_url else ""
         if state.ready:
             key = f", {state.variable} is set" if state.variable and os.environ.get(state.variable) else ""
-            yield _Check(provider, "ok", f"available{where}{key}")
+            yield _DoctorCheck(provider, "ok", f"available{where}{key}")
         else:
-            yield _Check(provider, "missing", f"not available{where}: {state.lacks}")
+            yield _DoctorCheck(provider, "missing", f"not available{where}: {state.lacks}")
 
 
-def _repository(root: Path) -> _Check:
+def _repository(root: Path) -> _DoctorCheck:
     """What git says of the folder. That it is none, or an odd one, is no fault of the installation."""
     from retinue.errors import RetinueError
     from retinue.tools.git import Git
@@ -183,20 +183,20 @@ def _repository(root: Path) -> _Check:
         head = git.head()
         kinds = [name for name, holds in (("bare", git.is_bare()), ("shallow", git.is_shallow())) if holds]
     except RetinueError as error:
-        return _Check("repository", "missing", error.message, error.hint)
+        return _DoctorCheck("repository", "missing", error.message, error.hint)
     if head.sha is None:
-        return _Check("repository", "missing", "no commits yet", "Make a commit first; the history is empty.")
+        return _DoctorCheck("repository", "missing", "no commits yet", "Make a commit first; the history is empty.")
     place = head.branch or "detached"
     hint = "Counts cover only the local part; `git fetch --unshallow` gets the rest." if "shallow" in kinds else ""
-    return _Check("repository", "ok", ", ".join([f"{place} at {head.sha[:10]}", *kinds]), hint)
+    return _DoctorCheck("repository", "ok", ", ".join([f"{place} at {head.sha[:10]}", *kinds]), hint)
 
 
-def _extras() -> Iterator[_Check]:
+def _extras() -> Iterator[_DoctorCheck]:
     for extra, package in EXTRAS.items():
         if _is_there(package):
-            yield _Check(extra, "ok", "installed")
+            yield _DoctorCheck(extra, "ok", "installed")
         else:
-            yield _Check(extra, "missing", f"unavailable: install retinue[{extra}]")
+            yield _DoctorCheck(extra, "missing", f"unavailable: install retinue[{extra}]")
 
 
 def _is_there(package: str) -> bool:

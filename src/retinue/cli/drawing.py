@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from retinue.cli.output import console, plain, safe
-from retinue.contract.table import Cell, Chart, Column, Table
+from retinue.cli.output import console, safe_lines, safe
+from retinue.contract.table import Cell, Chart, TableColumn, Table
 from retinue.orchestration.present.blocks import Block, Sources
-from retinue.orchestration.present.markdown import as_markdown, unshown
-from retinue.orchestration.present.numbers import exact, grouped, head_of, is_counted
+from retinue.orchestration.present.markdown import blocks_to_markdown, omission_note
+from retinue.orchestration.present.numbers import format_exact, format_grouped, column_heading, is_quantity
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -36,10 +36,10 @@ def draw_blocks(blocks: Sequence[Block], *, root: Path | None = None) -> None:
         root: The workspace: sources that are files in it become links.
     """
     screen = console()
-    for place, drawn in enumerate(_drawn(blocks, screen, root)):
+    for place, renderable in enumerate(_renderables(blocks, screen, root)):
         if place:
             screen.print()
-        screen.print(drawn)
+        screen.print(renderable)
 
 
 def target_of(source: str, root: Path) -> str:
@@ -47,22 +47,22 @@ def target_of(source: str, root: Path) -> str:
     path, _, line = source.rpartition(":")
     name = path if path and line.isdigit() else source
     try:
-        found = (root / name).resolve()
-        inside = found.is_relative_to(root.resolve()) and found.is_file()
+        file = (root / name).resolve()
+        inside = file.is_relative_to(root.resolve()) and file.is_file()
     except (OSError, ValueError, RuntimeError):  # no such name can exist
         return ""
-    return found.as_uri() if inside else ""
+    return file.as_uri() if inside else ""
 
 
-def _drawn(blocks: Iterable[Block], screen: "Console", root: Path | None) -> "Iterator[RenderableType]":
+def _renderables(blocks: Iterable[Block], screen: "Console", root: Path | None) -> "Iterator[RenderableType]":
     """Each block as something to print; what is words is put together, since Markdown spaces itself."""
     words: list[Block] = []
     for block in blocks:
-        if not isinstance(block, Table | Chart | Sources) or (isinstance(block, Sources) and block.repeated):
+        if not isinstance(block, Table | Chart | Sources) or (isinstance(block, Sources) and block.is_repeated):
             words.append(block)
             continue
         if words:
-            yield _words(words)
+            yield _prose(words)
             words = []
         match block:
             case Table():
@@ -72,14 +72,14 @@ def _drawn(blocks: Iterable[Block], screen: "Console", root: Path | None) -> "It
             case Sources():
                 yield _sources(block, root)
     if words:
-        yield _words(words)
+        yield _prose(words)
 
 
-def _words(blocks: Sequence[Block]) -> "RenderableType":
+def _prose(blocks: Sequence[Block]) -> "RenderableType":
     from rich.markdown import Markdown
 
     # Addresses are shown beside their words, not hidden behind them.
-    return Markdown(plain(as_markdown(blocks)), hyperlinks=False, code_theme="ansi_dark")
+    return Markdown(safe_lines(blocks_to_markdown(blocks)), hyperlinks=False, code_theme="ansi_dark")
 
 
 # Tables.
@@ -92,39 +92,39 @@ def _table(table: Table, screen: "Console") -> "Iterator[RenderableType]":
 
     rows = table.rows[:_ROWS]
     texts = [[_text(cell, column) for cell, column in zip(row, table.columns, strict=True)] for row in rows]
-    shown = _fitting(table.columns, texts, screen.width)
+    column_count = _count_fitting_columns(table.columns, texts, screen.width)
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", safe_box=True)
     if table.title.strip():
         grid.title, grid.title_justify, grid.title_style = Text(safe(table.title)), "left", "bold"
-    for column in table.columns[:shown]:
+    for column in table.columns[:column_count]:
         number = column.kind == "number"
-        head = Text(safe(head_of(column)))
+        head = Text(safe(column_heading(column)))
         grid.add_column(head, justify="right" if number else "left", no_wrap=number, overflow="fold")
     for row in texts:
         styles = ("cyan" if column.kind == "source" else "" for column in table.columns)
-        grid.add_row(*(Text(text, style=style) for text, style in zip(row[:shown], styles, strict=False)))
+        grid.add_row(*(Text(text, style=style) for text, style in zip(row[:column_count], styles, strict=False)))
     yield grid
-    more = unshown(table, rows=len(rows), columns=shown)
-    if hidden := table.columns[shown:]:
-        names = ", ".join(safe(column.name) for column in hidden[:_SOURCES])
-        more += f" ({names}{' …' if len(hidden) > _SOURCES else ''})"
-    said = [f"… {more}." if more else "", safe(table.note)]
-    if any(said):
-        yield Text(" ".join(filter(None, said)), style="dim")
+    more = omission_note(table, rows=len(rows), columns=column_count)
+    if hidden_columns := table.columns[column_count:]:
+        names = ", ".join(safe(column.name) for column in hidden_columns[:_SOURCES])
+        more += f" ({names}{' …' if len(hidden_columns) > _SOURCES else ''})"
+    notes = [f"… {more}." if more else "", safe(table.note)]
+    if any(notes):
+        yield Text(" ".join(filter(None, notes)), style="dim")
 
 
-def _text(cell: Cell, column: Column) -> str:
-    text = safe(grouped(cell) if is_counted(column) else exact(cell))
+def _text(cell: Cell, column: TableColumn) -> str:
+    text = safe(format_grouped(cell) if is_quantity(column) else format_exact(cell))
     return text if len(text) <= _CELL else f"{text[:_CELL]}…"
 
 
-def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> int:
+def _count_fitting_columns(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], width: int) -> int:
     """How many of the columns the screen has room for; one at least."""
     from rich.cells import cell_len
 
     used = 0
     for place, column in enumerate(columns):
-        widest = max([cell_len(safe(head_of(column))), *(cell_len(row[place]) for row in rows)])
+        widest = max([cell_len(safe(column_heading(column))), *(cell_len(row[place]) for row in rows)])
         used += (widest if column.kind in {"number", "time"} else min(widest, _NARROWEST)) + (_BETWEEN if place else 0)
         if used > width and place:
             return place
@@ -143,8 +143,8 @@ def _chart(chart: Chart, screen: "Console") -> "Text":
     text = Text(no_wrap=True, overflow="ellipsis")
     if chart.title.strip():
         text.append(safe(chart.title), style="bold")
-    drawn = chart_text(chart, width=screen.width - 1, in_ascii=in_ascii)
-    text.append("\n" if text else "").append(drawn).highlight_regex(_MARKS, "cyan")
+    bars = chart_text(chart, width=screen.width - 1, is_ascii=in_ascii)
+    text.append("\n" if text else "").append(bars).highlight_regex(_MARKS, "cyan")
     return text
 
 

@@ -34,8 +34,8 @@ def write_plot(file: Path, title: str, charts: "Sequence[Chart]", *, subtitle: s
         AccessDenied: The file cannot be written.
     """
     from retinue.cli.delivery import deliver_bytes
-    from retinue.cli.output import safe, tell
+    from retinue.cli.output import safe, echo_err
     from retinue.orchestration.present.html.chart import charts_file
 
     deliver_bytes(charts_file(title, charts, subtitle=subtitle).encode(), file)
-    tell(f"drawn into {safe(file)}")
+    echo_err(f"drawn into {safe(file)}")

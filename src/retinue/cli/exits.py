@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from retinue.contract.result import Result
     from retinue.errors import FaultCode
 
-__all__ = ["Exit", "for_asked", "for_code", "for_result"]
+__all__ = ["Exit", "for_agent_result", "for_code", "for_result"]
 
 
 class Exit(IntEnum):
@@ -49,7 +49,7 @@ def for_result(result: "Result", *, fail_on: Literal["failure", "partial"] = "fa
 
     A limit that was hit shows even when part of the answer is there; so does a question that nobody answered.
     """
-    early = _early(result)
+    early = _early_exit(result)
     if early is not None:
         return early
     if result.outcome == "success" or (result.outcome == "partial" and fail_on != "partial"):
@@ -57,12 +57,12 @@ def for_result(result: "Result", *, fail_on: Literal["failure", "partial"] = "fa
     return Exit.FAILED
 
 
-def for_asked(result: "Result") -> Exit:
+def for_agent_result(result: "Result") -> Exit:
     """The exit code for what one agent that was asked came to.
 
     What never reached it, because the request did not fit its skill, is the caller's mistake and not its error.
     """
-    early = _early(result)
+    early = _early_exit(result)
     if early is not None:
         return early
     if result.useful:
@@ -75,7 +75,7 @@ def for_asked(result: "Result") -> Exit:
     return Exit.AGENT_ERROR
 
 
-def _early(result: "Result") -> Exit | None:
+def _early_exit(result: "Result") -> Exit | None:
     """Why it ended before its time, if it did."""
     if result.outcome == "canceled":
         return Exit.INTERRUPTED
@@ -89,5 +89,5 @@ def _failures(result: "Result") -> set[str]:
     """The fault codes of the branches of a run that brought nothing."""
     data: object = result.data
     failures: object = cast("dict[str, Any]", data).get("failures") if isinstance(data, dict) else None
-    listed = cast("list[object]", failures) if isinstance(failures, list) else []
-    return {str(cast("dict[str, Any]", each).get("code")) for each in listed if isinstance(each, dict)}
+    entries = cast("list[object]", failures) if isinstance(failures, list) else []
+    return {str(cast("dict[str, Any]", each).get("code")) for each in entries if isinstance(each, dict)}

@@ -8,7 +8,7 @@ from retinue.cli.exits import Exit
 from retinue.cli.options import json_option
 
 if TYPE_CHECKING:
-    from retinue.contract.lint import Rule
+    from retinue.contract.lint import LintRule
 
 __all__ = ["command"]
 
@@ -31,29 +31,29 @@ def command(*, name: str | None, as_json: bool) -> int:
         if as_json:
             echo_json([asdict(each) for each in RULES.values()])
         else:
-            echo(_listed())
+            echo(_rule_list())
         return Exit.OK
-    known = _rule(name)
+    rule = _rule(name)
     if as_json:
-        echo_json(asdict(known))
+        echo_json(asdict(rule))
     else:
-        echo(_told(known))
+        echo(_rule_text(rule))
     return Exit.OK
 
 
-def _rule(name: str) -> "Rule":
+def _rule(name: str) -> "LintRule":
     """The rule called `name`, or that stands for it.
 
     Raises:
         UnknownName: There is none; the nearest are suggested.
     """
-    from retinue.contract.lint import RULES, rule
+    from retinue.contract.lint import RULES, find_rule
     from retinue.contract.names import nearest
     from retinue.errors import UnknownName
 
-    known = rule(name.strip())
-    if known is not None:
-        return known
+    match = find_rule(name.strip())
+    if match is not None:
+        return match
     # People know the last word of a rule better than its family.
     word = name.strip().rpartition("/")[2]
     same = [each for each in RULES if word and each.rpartition("/")[2] == word]
@@ -62,7 +62,7 @@ def _rule(name: str) -> "Rule":
     raise UnknownName(f"No such rule: {name[:80]!r}.", hint=hint, suggestions=near)
 
 
-def _listed() -> str:
+def _rule_list() -> str:
     """All rules, one a line, by family."""
     from retinue.contract.lint import RULES
 
@@ -77,15 +77,15 @@ def _listed() -> str:
     return "\n".join(lines)
 
 
-def _told(known: "Rule") -> str:
+def _rule_text(rule: "LintRule") -> str:
     """One rule in full."""
-    parts = [f"{click.style(known.id, bold=True)}  {_severity(known).rstrip()}", known.title, known.why]
-    for head, example in (("wrong", known.wrong), ("right", known.right)):
+    parts = [f"{click.style(rule.id, bold=True)}  {_severity(rule).rstrip()}", rule.title, rule.why]
+    for head, example in (("wrong", rule.wrong), ("right", rule.right)):
         if example:
             parts.append("\n".join([f"{head}:", *(f"    {line}" for line in example.split("\n"))]))
     return "\n\n".join(parts)
 
 
-def _severity(known: "Rule") -> str:
+def _severity(rule: "LintRule") -> str:
     colours = {"error": "red", "warning": "yellow", "info": "blue"}
-    return click.style(f"{known.severity:<7}", fg=colours[known.severity])
+    return click.style(f"{rule.severity:<7}", fg=colours[rule.severity])

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
-from retinue.orchestration.decisions import Decided
+from retinue.orchestration.decisions import RecordedDecision
 from retinue.orchestration.explain import explain
 from retinue.orchestration.present.explained import explanation_blocks
-from retinue.orchestration.present.markdown import as_markdown
+from retinue.orchestration.present.markdown import blocks_to_markdown
 
 if TYPE_CHECKING:
     from retinue.contract.event import Event
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
     from retinue.contract.plan import Plan
     from retinue.contract.result import Result
 
-__all__ = ["decided_in", "explained"]
+__all__ = ["decisions_in", "with_explanation"]
 
 
-def explained(result: "Result", plan: "Plan", decisions: Iterable[Decided]) -> "Result":
+def with_explanation(result: "Result", plan: "Plan", decisions: Iterable[RecordedDecision]) -> "Result":
     """`result` with why `plan` is as it is, and what was decided on the way."""
     explanation = explain(plan, decisions, confidence=result.confidence)
     facts = cast("JsonMapping", result.data) if isinstance(result.data, dict) else {}
     if "tokens" in facts:
         explanation["tokens"] = facts["tokens"]
-    text = "\n\n".join(filter(None, (result.content.strip(), as_markdown(explanation_blocks(explanation)))))
+    text = "\n\n".join(filter(None, (result.content.strip(), blocks_to_markdown(explanation_blocks(explanation)))))
     return result.model_copy(update={"content": text, "data": {**facts, "explanation": explanation}})
 
 
-def decided_in(events: "Iterable[Event]") -> list[Decided]:
+def decisions_in(events: "Iterable[Event]") -> list[RecordedDecision]:
     """The decisions among the recorded events of one run."""
     from retinue.contract.event import Decision
     from retinue.orchestration.order import RESERVED
 
     return [
-        Decided.of(event.node.partition(RESERVED)[0], event.body)
+        RecordedDecision.of(event.node.partition(RESERVED)[0], event.body)
         for event in events
         if isinstance(event.body, Decision)
     ]

@@ -12,9 +12,9 @@ from retinue.cli.options import json_option
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from retinue.agents.lint import Linted
+    from retinue.agents.lint import LintReport
     from retinue.contract.finding import Finding
-    from retinue.contract.lint import Earlier
+    from retinue.contract.lint import EarlierDefinition
 
 __all__ = ["command"]
 
@@ -52,7 +52,7 @@ def command(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     against: str | None,
-    mends: bool,
+    fix: bool,
     baseline: Path | None,
     update_baseline: bool,
     kind: str | None,
@@ -70,46 +70,46 @@ def command(
       retinue lint .claude --against origin/main --output lint.sarif
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue import catalogue
-    from retinue.agents.lint import gather, lint_tree, mend
+    from retinue.agents.lint import collect_files, lint_tree, apply_fixes
     from retinue.cli.baseline import new_findings, read_baseline, write_baseline
     from retinue.cli.delivery import check_output, deliver
-    from retinue.cli.output import counted
-    from retinue.cli.waiting import waiting
+    from retinue.cli.output import plural
+    from retinue.cli.waiting import status_line
 
     form = _form(kind, output, as_json=as_json)
-    _see_that_rules_exist(select, "--select")
-    _see_that_rules_exist(ignore, "--ignore")
+    _check_rules_exist(select, "--select")
+    _check_rules_exist(ignore, "--ignore")
     if update_baseline and baseline is None:
         raise click.UsageError("--update-baseline needs --baseline FILE.")
     for file in (output, baseline if update_baseline else None):
         if file is not None:
             check_output(file)
-    with waiting("looking for definitions"):
-        files = gather(paths)
-        earlier = _earlier(paths, against) if against else ()
+    with status_line("looking for definitions"):
+        files = collect_files(paths)
+        earlier = _earlier_definitions(paths, against) if against else ()
     ready_made = [agent.definition for agent in catalogue.agents()]
     ignored = (*ignore, *_ignored_here())
-    with waiting(f"checking {counted(len(files), 'file')}"):
+    with status_line(f"checking {plural(len(files), 'file')}"):
         linted = lint_tree(files, earlier=earlier, catalogue=ready_made)
-        mended = mend(each for each in linted.findings if mends and _wanted(each.rule, select, ignored))
-        if mended:
-            linted = lint_tree(gather(paths), earlier=earlier, catalogue=ready_made)
-    findings = [each for each in linted.findings if _wanted(each.rule, select, ignored)]
+        fixes = apply_fixes(each for each in linted.findings if fix and _is_selected(each.rule, select, ignored))
+        if fixes:
+            linted = lint_tree(collect_files(paths), earlier=earlier, catalogue=ready_made)
+    findings = [each for each in linted.findings if _is_selected(each.rule, select, ignored)]
     if not linted.names:
-        findings.append(_nothing(paths))
+        findings.append(_nothing_found(paths))
     if baseline is not None and update_baseline:
         write_baseline(baseline, findings)
-    known = len(findings)
+    baseline_count = len(findings)
     if baseline is not None:
         findings = new_findings(findings, read_baseline(baseline))
-    known -= len(findings)
+    baseline_count -= len(findings)
     failed = any(each.severity == "error" or (strict and each.severity == "warning") for each in findings)
     # A person reads what is wrong; what is merely worth knowing waits until it is asked for.
-    told = findings if form != "text" or output or notes or select else [f for f in findings if f.severity != "info"]
-    report = _report(told, linted, form, strict=strict)
+    visible_findings = findings if form != "text" or output or notes or select else [f for f in findings if f.severity != "info"]
+    report = _report(visible_findings, linted, form, strict=strict)
     deliver(click.unstyle(report) if output and form == "text" else report, output)
     if form != "json" or output:
-        _sum_up(findings, linted, failed=failed, notes_wait=len(told) < len(findings), known=known, mended=len(mended))
+        _report_totals(findings, linted, failed=failed, has_hidden_notes=len(visible_findings) < len(findings), baseline_count=baseline_count, fix_count=len(fixes))
     return Exit.INVALID if failed else Exit.OK
 
 
@@ -126,15 +126,15 @@ def _form(kind: str | None, output: Path | None, *, as_json: bool) -> _Format:
 # Which rules.
 
 
-def _see_that_rules_exist(prefixes: "Iterable[str]", option: str) -> None:
-    from retinue.contract.lint import RULES, rule
+def _check_rules_exist(prefixes: "Iterable[str]", option: str) -> None:
+    from retinue.contract.lint import RULES, find_rule
     from retinue.contract.names import nearest
 
     for prefix in prefixes:
-        if not prefix or (rule(prefix) is None and not any(known.startswith(prefix) for known in RULES)):
+        if not prefix or (find_rule(prefix) is None and not any(rule_id.startswith(prefix) for rule_id in RULES)):
             near = nearest(prefix, RULES, limit=1)
-            meant = f" Did you mean `{near[0]}`?" if near else " `retinue explain` lists them."
-            raise click.UsageError(f"{option}: no such rule {prefix[:80]!r}.{meant}")
+            suggestion = f" Did you mean `{near[0]}`?" if near else " `retinue explain` lists them."
+            raise click.UsageError(f"{option}: no such rule {prefix[:80]!r}.{suggestion}")
 
 
 def _ignored_here() -> tuple[str, ...]:
@@ -145,33 +145,33 @@ def _ignored_here() -> tuple[str, ...]:
     return cast("tuple[str, ...]", load(find_root(None)).get("lint.ignore"))
 
 
-def _wanted(rule: str, select: tuple[str, ...], ignore: tuple[str, ...]) -> bool:
+def _is_selected(rule: str, select: tuple[str, ...], ignore: tuple[str, ...]) -> bool:
     return (not select or rule.startswith(select)) and not (ignore and rule.startswith(ignore))
 
 
 # What was before.
 
 
-def _earlier(paths: "Sequence[Path]", against: str) -> "Sequence[Earlier]":
-    from retinue.agents.lint import at_revision, in_folder
+def _earlier_definitions(paths: "Sequence[Path]", against: str) -> "Sequence[EarlierDefinition]":
+    from retinue.agents.lint import definitions_at_revision, definitions_in_folder
     from retinue.errors import MissingFile
 
     folder = Path(against)
     if not folder.is_dir():
         try:
-            return at_revision(paths, against)
+            return definitions_at_revision(paths, against)
         except MissingFile:
             message = f"{against[:200]!r} is neither a folder nor a git revision: this is not a git repository."
             raise MissingFile(message, hint="Name the folder with the earlier definitions.") from None
     if len(paths) != 1 or not paths[0].is_dir():
         raise click.UsageError("--against FOLDER compares two folders: name one folder as PATH.")
-    return in_folder(paths[0], folder)
+    return definitions_in_folder(paths[0], folder)
 
 
 # What is said.
 
 
-def _report(findings: "Sequence[Finding]", linted: "Linted", form: _Format, *, strict: bool) -> str:
+def _report(findings: "Sequence[Finding]", linted: "LintReport", form: _Format, *, strict: bool) -> str:
     """The report as the text that goes out."""
     from retinue.cli.output import findings_text, json_text
 
@@ -180,42 +180,42 @@ def _report(findings: "Sequence[Finding]", linted: "Linted", form: _Format, *, s
             return json_text({"files": len(linted.names), "findings": [each.to_json() for each in findings]}) + "\n"
         case "junit":
             from retinue.cli.lint_cases import cases_of
-            from retinue.contract.report import junit
+            from retinue.contract.report import render_junit
 
-            return junit("retinue lint", cases_of(findings, linted.names, strict=strict))
+            return render_junit("retinue lint", cases_of(findings, linted.names, strict=strict))
         case "sarif":
             import retinue
-            from retinue.contract.report import sarif
+            from retinue.contract.report import render_sarif
 
-            return sarif(findings, version=retinue.__version__)
+            return render_sarif(findings, version=retinue.__version__)
         case "text":
             return findings_text(findings) + "\n" if findings else ""
 
 
-def _nothing(paths: "Sequence[Path]") -> "Finding":
+def _nothing_found(paths: "Sequence[Path]") -> "Finding":
     """The warning that no file was checked: a check of nothing must not look like a pass."""
     from retinue.agents.lint import ENDINGS
-    from retinue.contract.lint.rules import found
-    from retinue.contract.text import listed
+    from retinue.contract.lint.rules import make_finding
+    from retinue.contract.text import natural_list
 
-    places = listed([repr(str(path)) for path in paths], last="or")
-    fix = f"Name other paths. Definitions end with {listed(ENDINGS, last='or')}."
-    return found("load/nothing", "", f"No definition found in {places}.", fix, file=str(paths[0]), line=1, column=1)
+    places = natural_list([repr(str(path)) for path in paths], last="or")
+    fix = f"Name other paths. Definitions end with {natural_list(ENDINGS, last='or')}."
+    return make_finding("load/nothing", "", f"No definition found in {places}.", fix, file=str(paths[0]), line=1, column=1)
 
 
-def _sum_up(
-    findings: "Sequence[Finding]", linted: "Linted", *, failed: bool, notes_wait: bool, known: int, mended: int
+def _report_totals(
+    findings: "Sequence[Finding]", linted: "LintReport", *, failed: bool, has_hidden_notes: bool, baseline_count: int, fix_count: int
 ) -> None:
     """Say in a line what it came to."""
-    from retinue.cli.output import counted, tell
+    from retinue.cli.output import plural, echo_err
 
     word = "failed" if failed else "clean" if linted.names else "nothing checked"
     head = click.style(word, fg="red" if failed else "green" if linted.names else "yellow", bold=True)
     number = Counter(finding.severity for finding in findings)
-    counts = [counted(len(linted.names), "file"), counted(number["error"], "error")]
-    counts.append(counted(number["warning"], "warning"))
+    counts = [plural(len(linted.names), "file"), plural(number["error"], "error")]
+    counts.append(plural(number["warning"], "warning"))
     if number["info"]:
-        counts.append(f"{counted(number['info'], 'note')}{' (--notes lists them)' if notes_wait else ''}")
-    counts += [f"{known} in the baseline"] if known else []
-    counts += [f"{mended} fixed"] if mended else []
-    tell(f"{head}: {', '.join(counts)}")
+        counts.append(f"{plural(number['info'], 'note')}{' (--notes lists them)' if has_hidden_notes else ''}")
+    counts += [f"{baseline_count} in the baseline"] if baseline_count else []
+    counts += [f"{fix_count} fixed"] if fix_count else []
+    echo_err(f"{head}: {', '.join(counts)}")

@@ -3,21 +3,21 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from retinue.contract.finding import Finding
-from retinue.contract.report import Case
+from retinue.contract.report import ReportCase
 
 __all__ = ["cases_of"]
 
 
-def cases_of(findings: Sequence[Finding], names: Iterable[str], *, strict: bool) -> Iterator[Case]:
+def cases_of(findings: Sequence[Finding], names: Iterable[str], *, strict: bool) -> Iterator[ReportCase]:
     """One case for each finding that fails, and one for each file without any; other findings are told beside it."""
     failing = {"error", "warning"} if strict else {"error"}
     by_file: dict[str, list[Finding]] = {name: [] for name in names}
     for finding in findings:
         by_file.setdefault(finding.file or "", []).append(finding)
-    for name, found in by_file.items():
-        wrong = [finding for finding in found if finding.severity in failing]
+    for name, file_findings in by_file.items():
+        wrong = [finding for finding in file_findings if finding.severity in failing]
         for finding in wrong:
-            yield Case(
+            yield ReportCase(
                 name=f"{finding.rule} at {finding.line or 1}:{finding.column or 1} {finding.path}".rstrip(),
                 group=name,
                 file=name,
@@ -26,7 +26,7 @@ def cases_of(findings: Sequence[Finding], names: Iterable[str], *, strict: bool)
                 detail=_sentence(finding),
             )
         if not wrong:
-            yield Case(name="lint", group=name, file=name, detail="\n".join(map(_sentence, found)))
+            yield ReportCase(name="lint", group=name, file=name, detail="\n".join(map(_sentence, file_findings)))
 
 
 def _sentence(finding: Finding) -> str:

@@ -11,7 +11,7 @@ from retinue.cli.options import json_option, workspace_option
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from retinue.tools.memory.entry import Entry
+    from retinue.tools.memory.entry import MemoryEntry
     from retinue.tools.memory.store import Memory
 
 __all__ = ["command"]
@@ -48,8 +48,8 @@ def command(context: click.Context) -> None:
 @json_option
 def _list(*, scope: str, limit: int, workspace: Path | None, as_json: bool) -> None:
     """List memories, the newest first."""
-    with _opened(scope, workspace) as memory:
-        _show(memory.list(limit=limit), as_json=as_json, nothing="No memories.")
+    with _open_memory(scope, workspace) as memory:
+        _show(memory.list(limit=limit), as_json=as_json, empty_message="No memories.")
 
 
 @command.command("search")
@@ -62,9 +62,9 @@ def _list(*, scope: str, limit: int, workspace: Path | None, as_json: bool) -> N
 @json_option
 def _search(*, words: tuple[str, ...], scope: str, limit: int, workspace: Path | None, as_json: bool) -> None:
     """Search memories for WORDS, best match first."""
-    with _opened(scope, workspace) as memory:
-        found = [hit.entry for hit in memory.search(" ".join(words), limit=limit)]
-    _show(found, as_json=as_json, nothing="No memories match.")
+    with _open_memory(scope, workspace) as memory:
+        matches = [hit.entry for hit in memory.search(" ".join(words), limit=limit)]
+    _show(matches, as_json=as_json, empty_message="No memories match.")
 
 
 @command.command("forget")
@@ -74,21 +74,21 @@ def _search(*, words: tuple[str, ...], scope: str, limit: int, workspace: Path |
 @json_option
 def _forget(*, names: tuple[str, ...], scope: str, workspace: Path | None, as_json: bool) -> None:
     """Delete memories for good: their text is overwritten in the file."""
-    from retinue.cli.output import echo_json, safe, tell
+    from retinue.cli.output import echo_json, safe, echo_err
     from retinue.errors import UnknownName
 
-    gone: list[Entry] = []
+    deleted_entries: list[MemoryEntry] = []
     unknown: list[UnknownName] = []
-    with _opened(scope, workspace) as memory:
+    with _open_memory(scope, workspace) as memory:
         for name in dict.fromkeys(names):
             try:
-                gone.append(memory.forget(name))
+                deleted_entries.append(memory.forget(name))
             except UnknownName as error:
                 unknown.append(error)
-    if as_json and (gone or not unknown):
-        echo_json([entry.to_json() for entry in gone])
-    for entry in () if as_json else gone:
-        tell(f"Deleted {entry.id}: {safe(entry.text)[:80]}")
+    if as_json and (deleted_entries or not unknown):
+        echo_json([entry.to_json() for entry in deleted_entries])
+    for entry in () if as_json else deleted_entries:
+        echo_err(f"Deleted {entry.id}: {safe(entry.text)[:80]}")
     if unknown:
         raise UnknownName(" ".join(error.message for error in unknown), hint=unknown[0].hint)
 
@@ -99,16 +99,16 @@ def _forget(*, names: tuple[str, ...], scope: str, workspace: Path | None, as_js
 @json_option
 def _set_aside(*, scope: str, workspace: Path | None, as_json: bool) -> None:
     """Move an unreadable memory file out of the way and start a new one. Nothing is deleted."""
-    from retinue.cli.output import echo_json, path_text, tell
+    from retinue.cli.output import echo_json, path_text, echo_err
 
-    with _opened(scope, workspace) as memory:
-        now = memory.set_aside()
+    with _open_memory(scope, workspace) as memory:
+        new_path = memory.set_aside()
     if as_json:
-        echo_json({"scope": scope} | ({"moved_to": str(now)} if now else {}))
-    tell("There is no memory file to set aside." if now is None else f"Moved to {path_text(now)}")
+        echo_json({"scope": scope} | ({"moved_to": str(new_path)} if new_path else {}))
+    echo_err("There is no memory file to set aside." if new_path is None else f"Moved to {path_text(new_path)}")
 
 
-def _opened(scope: str, workspace: Path | None) -> "Memory":
+def _open_memory(scope: str, workspace: Path | None) -> "Memory":
     from retinue.cli import places
     from retinue.cli.project import find_root
     from retinue.tools.memory.store import Memory
@@ -118,20 +118,20 @@ def _opened(scope: str, workspace: Path | None) -> "Memory":
     return Memory(places.state_dir(), "project", project=find_root(workspace))
 
 
-def _show(entries: "Iterable[Entry]", *, as_json: bool, nothing: str) -> None:
+def _show(entries: "Iterable[MemoryEntry]", *, as_json: bool, empty_message: str) -> None:
     """Print memories: as data, or for a person, whom nothing in them may fool."""
-    from retinue.cli.output import echo, echo_json, plain, safe, tell
+    from retinue.cli.output import echo, echo_json, safe_lines, safe, echo_err
 
-    listed = list(entries)
+    all_entries = list(entries)
     if as_json:
-        echo_json([entry.to_json() for entry in listed])
+        echo_json([entry.to_json() for entry in all_entries])
         return
-    for entry in listed:
+    for entry in all_entries:
         facts = [time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.at_ns / 1e9)), f"by {safe(entry.source.by)}"]
         facts += [f"run {safe(entry.source.run)}"] if entry.source.run else []
         facts += [safe(entry.source.origin)] if entry.source.origin else []
         echo(f"{click.style(entry.id, bold=True)}  {click.style(', '.join(facts), dim=True)}")
-        for line in plain(entry.text).splitlines():
+        for line in safe_lines(entry.text).splitlines():
             echo(f"  {line}")
-    if not listed:
-        tell(nothing)
+    if not all_entries:
+        echo_err(empty_message)

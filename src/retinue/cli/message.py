@@ -13,27 +13,27 @@ import click
 
 from retinue.cli.exits import Exit
 from retinue.cli.options import json_option
-from retinue.cli.placed import findings_in, placed, tell_findings
+from retinue.cli.placed import findings_in, locate_findings, report_findings
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from retinue.contract.finding import Finding, Level
-    from retinue.dialects.messages import Noun
-    from retinue.dialects.port import Dialect, Kind, Known, Parsed, Sign
+    from retinue.dialects.messages import MessageValue
+    from retinue.dialects.port import Dialect, Kind, ParseContext, Parsed, Detection
     from retinue.errors import RetinueError
 
 __all__ = [
     "DIALECT_WORDS",
-    "Asked",
+    "MessageOptions",
     "Message",
-    "Refused",
+    "RefusedMessage",
     "dialect_names",
     "dialect_of",
     "dialect_option",
     "message_options",
     "read_message",
-    "tell_reading",
+    "report_reading",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -70,9 +70,9 @@ def message_options(command: Callable[..., Any]) -> Callable[..., Any]:
     levels = "How strictly to validate. [default: standard]"
 
     @wraps(command)
-    def gathered(**said: Any) -> Any:
-        asked = {each.name: said.pop(each.name) for each in fields(Asked) if each.name in said}
-        return command(asked=Asked(**asked), **said)
+    def wrapper(**arguments: Any) -> Any:
+        values = {each.name: arguments.pop(each.name) for each in fields(MessageOptions) if each.name in arguments}
+        return command(asked=MessageOptions(**values), **arguments)
 
     for option in (
         json_option,
@@ -83,8 +83,8 @@ def message_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--kind", type=click.Choice(_KINDS), help=kinds),
         click.argument("file", default="-", metavar="[FILE]"),
     ):
-        gathered = option(gathered)
-    return gathered
+        wrapper = option(wrapper)
+    return wrapper
 
 
 def dialect_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
@@ -106,12 +106,12 @@ def dialect_of(name: str) -> "Dialect":
     from retinue.contract.names import fold
     from retinue.dialects import DIALECTS, dialect
 
-    folded = fold(name)
-    return dialect(folded if folded in DIALECTS else name)
+    canonical = fold(name)
+    return dialect(canonical if canonical in DIALECTS else name)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MessageOptions:
     """What was said on the command line about the message.
 
     Attributes:
@@ -143,9 +143,9 @@ class Message:
 
     dialect: "Dialect | None"
     kind: "Kind"
-    parsed: "Parsed[Noun]"
-    sign: "Sign | None"
-    others: "tuple[Sign, ...]"
+    parsed: "Parsed[MessageValue]"
+    detection: "Detection | None"
+    others: "tuple[Detection, ...]"
     findings: "tuple[Finding, ...]"
 
     @property
@@ -156,30 +156,30 @@ class Message:
     def to_json(self) -> dict[str, Any]:
         """As what it was read, without what it says."""
         facts: dict[str, Any] = {"dialect": self.name, "kind": self.kind, "form": self.parsed.form}
-        if self.sign is not None:
-            facts |= {"certainty": self.sign.certainty, "why": self.sign.why}
+        if self.detection is not None:
+            facts |= {"certainty": self.detection.certainty, "why": self.detection.why}
         return facts
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedMessage:
     """A message that was refused, with everything there is to say about it."""
 
     error: "RetinueError"
     findings: "tuple[Finding, ...]"
 
-    def tell(self, *, machine: bool) -> Exit:
+    def report(self, *, machine: bool) -> Exit:
         """Say so, and give the exit code."""
-        from retinue.cli.app import tell_error
+        from retinue.cli.app import report_error
 
         if not machine:
-            tell_findings(self.findings)
+            report_findings(self.findings)
             if len(self.findings) == 1:  # which has said all that the error says, and where
                 return Exit.INVALID
-        return tell_error(self.error, Exit.INVALID, machine=machine)
+        return report_error(self.error, Exit.INVALID, machine=machine)
 
 
-def read_message(asked: Asked) -> Message | Refused:
+def read_message(options: MessageOptions) -> Message | RefusedMessage:
     """The message that is meant, read as what it was said to be, else as what it looks like.
 
     Raises:
@@ -191,54 +191,54 @@ def read_message(asked: Asked) -> Message | Refused:
     """
     from retinue.errors import RetinueError
 
-    reader = None if asked.dialect is None else _reader(asked.dialect, asked.kind)
-    known = _known(asked)
-    data = _bytes_of(asked.file)
-    if reader is None and asked.kind in {None, "result"} and (own := _own_result(data)) is not None:
-        return own
-    signs = _signs(data, reader, asked.kind)
+    reader = None if options.dialect is None else _reader(options.dialect, options.kind)
+    parse_context = _parse_context(options)
+    data = _bytes_of(options.file)
+    if reader is None and options.kind in {None, "result"} and (own_result := _own_result(data)) is not None:
+        return own_result
+    detections = _detections(data, reader, options.kind)
     try:
-        _see_it_is_not_too_large(data)
-        if signs:
-            return _read_as(signs, data, asked, known)
+        _check_size(data)
+        if detections:
+            return _read_as(detections, data, options, parse_context)
         if reader is None:
-            raise _unknown(data, asked)
-        return _read_unseen(reader, data, asked, known)
+            raise _unreadable(data, options)
+        return _read_undetected(reader, data, options, parse_context)
     except RetinueError as error:
-        findings = placed(findings_in(error), data, asked.file)
+        findings = locate_findings(findings_in(error), data, options.file)
         error.detail["findings"] = [finding.to_json() for finding in findings]
-        return Refused(error, findings)
+        return RefusedMessage(error, findings)
 
 
 def _reader(name: str, kind: "Kind | None") -> "Dialect":
     """The dialect that is to read messages of `kind`."""
-    from retinue.dialects.messages import readable
+    from retinue.dialects.messages import readable_kinds
     from retinue.errors import InvalidInput
 
     reader = dialect_of(name)
-    kinds = readable(reader)
+    kinds = readable_kinds(reader)
     if kind is not None and kind not in kinds:
         hint = f"It reads: {', '.join(kinds)}."
         raise InvalidInput(f"`{reader.NAME}` has no {kind} messages.", hint=hint, suggestions=kinds)
     return reader
 
 
-def _known(asked: Asked) -> "Known":
+def _parse_context(options: MessageOptions) -> "ParseContext":
     """What the command line says that the message need not say."""
     from retinue.contract.names import canonical_name
-    from retinue.dialects.port import Known
+    from retinue.dialects.port import ParseContext
     from retinue.errors import InvalidInput
 
-    known = Known(task_id=asked.task_id)
-    for option, name in (("agent", asked.agent), ("skill", asked.skill)):
+    context = ParseContext(task_id=options.task_id)
+    for option, name in (("agent", options.agent), ("skill", options.skill)):
         if name is None:
             continue
-        folded = canonical_name(name)
-        if not folded or folded[0].isdigit() or len(folded) > _LONGEST_NAME:
+        canonical = canonical_name(name)
+        if not canonical or canonical[0].isdigit() or len(canonical) > _LONGEST_NAME:
             hint = "Use letters, digits and underscores, as in `git_state_analyzer`."
             raise InvalidInput(f"Invalid {option} name {name[:100]!r}.", hint=hint, path=f"--{option}")
-        known = replace(known, agent=folded) if option == "agent" else replace(known, skill=folded)
-    return known
+        context = replace(context, agent=canonical) if option == "agent" else replace(context, skill=canonical)
+    return context
 
 
 def _own_result(data: bytes) -> Message | None:
@@ -258,42 +258,42 @@ def _own_result(data: bytes) -> Message | None:
     return Message(None, "result", Parsed(result, "result", ()), None, (), ())
 
 
-def _signs(data: bytes, reader: "Dialect | None", kind: "Kind | None") -> "tuple[Sign, ...]":
-    from retinue.dialects.detect import detect, weigh
+def _detections(data: bytes, reader: "Dialect | None", kind: "Kind | None") -> "tuple[Detection, ...]":
+    from retinue.dialects.detect import detect, rank
 
-    signs = detect(data) if reader is None else weigh(data, [reader])
-    return tuple(sign for sign in signs if kind in (None, sign.kind))
+    detections = detect(data) if reader is None else rank(data, [reader])
+    return tuple(detection for detection in detections if kind in (None, detection.kind))
 
 
-def _read_as(signs: "Sequence[Sign]", data: bytes, asked: Asked, known: "Known") -> Message:
+def _read_as(detections: "Sequence[Detection]", data: bytes, options: MessageOptions, context: "ParseContext") -> Message:
     """The message as what it most looks like."""
     from retinue.dialects import dialect
     from retinue.dialects.messages import parse
 
-    sign, *others = signs
-    reader = dialect(sign.dialect)
-    parsed = parse(reader, sign.kind, data, known=known, level=asked.level)
-    return Message(reader, sign.kind, parsed, sign, tuple(others), placed(parsed.findings, data, asked.file))
+    detection, *others = detections
+    reader = dialect(detection.dialect)
+    parsed = parse(reader, detection.kind, data, context=context, level=options.level)
+    return Message(reader, detection.kind, parsed, detection, tuple(others), locate_findings(parsed.findings, data, options.file))
 
 
-def _read_unseen(reader: "Dialect", data: bytes, asked: Asked, known: "Known") -> Message:
+def _read_undetected(reader: "Dialect", data: bytes, options: MessageOptions, context: "ParseContext") -> Message:
     """A message in which its dialect sees nothing: as what it was said to be, else as an answer or a request."""
     from retinue.dialects.messages import parse
     from retinue.errors import RetinueError
 
-    kinds: tuple[Kind, ...] = ("result", "task") if asked.kind is None else (asked.kind,)
+    kinds: tuple[Kind, ...] = ("result", "task") if options.kind is None else (options.kind,)
     errors: list[RetinueError] = []
     for kind in kinds:
         try:
-            parsed = parse(reader, kind, data, known=known, level=asked.level)
+            parsed = parse(reader, kind, data, context=context, level=options.level)
         except RetinueError as error:
             errors.append(error)
         else:
-            return Message(reader, kind, parsed, None, (), placed(parsed.findings, data, asked.file))
+            return Message(reader, kind, parsed, None, (), locate_findings(parsed.findings, data, options.file))
     raise errors[0]
 
 
-def _unknown(data: bytes, asked: Asked) -> "RetinueError":
+def _unreadable(data: bytes, options: MessageOptions) -> "RetinueError":
     """Why nothing can be made of the message: it is empty, no text, breaks off or breaks JSON, or speaks no dialect."""
     from retinue.contract import json
     from retinue.errors import InvalidInput, ParseError
@@ -306,10 +306,10 @@ def _unknown(data: bytes, asked: Asked) -> "RetinueError":
     except ParseError as error:
         if error.detail.get("reason") == "encoding" or data.lstrip()[:1] in {b"{", b"["}:
             return error
-    kind = "" if asked.kind is None else f" as {_NAMES[asked.kind]}"
+    kind = "" if options.kind is None else f" as {_NAMES[options.kind]}"
     return InvalidInput(
         f"Cannot read the message{kind}: its dialect could not be detected.",
-        hint=f"Name the dialect with `{asked.option}`: {DIALECT_WORDS}.",
+        hint=f"Name the dialect with `{options.option}`: {DIALECT_WORDS}.",
     )
 
 
@@ -324,7 +324,7 @@ def _bytes_of(file: str) -> bytes:
     return bytes_in(file, hint="Name the file with the message.")
 
 
-def _see_it_is_not_too_large(data: bytes) -> None:
+def _check_size(data: bytes) -> None:
     from retinue.contract.json import MAX_BYTES
     from retinue.errors import ParseError
 
@@ -334,20 +334,20 @@ def _see_it_is_not_too_large(data: bytes) -> None:
         raise ParseError(f"The message is larger than {MAX_BYTES:,} bytes.", hint=hint, detail=detail)
 
 
-def tell_reading(message: Message) -> None:
+def report_reading(message: Message) -> None:
     """Say as what a message was read, how sure that is, and what it could be too."""
-    from retinue.cli.output import safe, tell
+    from retinue.cli.output import safe, echo_err
 
-    sign = message.sign
-    sure = (
-        f"; {sign.certainty}: {safe(sign.why)}"
-        if sign is not None
+    detection = message.detection
+    certainty = (
+        f"; {detection.certainty}: {safe(detection.why)}"
+        if detection is not None
         else ""
         if message.dialect is None
         else ", as you said"
     )
     head = click.style(message.name, bold=True)
-    tell(f"{head}: {_NAMES[message.kind]} in the form `{safe(message.parsed.form)}`{sure}")
-    if sign is not None and sign.certainty != "certain":
+    echo_err(f"{head}: {_NAMES[message.kind]} in the form `{safe(message.parsed.form)}`{certainty}")
+    if detection is not None and detection.certainty != "certain":
         for other in message.others[:_MOST_OTHERS]:
-            tell(f"  or {other.dialect}: {_NAMES[other.kind]}; {other.certainty}: {safe(other.why)}")
+            echo_err(f"  or {other.dialect}: {_NAMES[other.kind]}; {other.certainty}: {safe(other.why)}")

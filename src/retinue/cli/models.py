@@ -10,7 +10,7 @@ from retinue.cli.options import json_option, workspace_option
 
 if TYPE_CHECKING:
     from retinue.cli.providers import ProviderState
-    from retinue.llm.listed import Listed
+    from retinue.llm.listed import ModelListing
     from retinue.llm.models import Models
 
 __all__ = ["command"]
@@ -29,20 +29,20 @@ def command(context: click.Context, *, as_json: bool, workspace: Path | None) ->
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     if context.invoked_subcommand is not None:
         return
-    from retinue.cli.output import echo, echo_json, tell
+    from retinue.cli.output import echo, echo_json, echo_err
     from retinue.cli.project import find_root
     from retinue.cli.providers import models_of
     from retinue.cli.settings import load
-    from retinue.llm.listed import listed
+    from retinue.llm.listed import model_listing
 
     models = models_of(load(find_root(workspace)))
     rows = [
         (
             use,
-            listed(name, own=models.prices.get(name), address=models.address(name)),
+            model_listing(name, own=models.prices.get(name), address=models.address(name)),
             _state(name, models),
         )
-        for use, name in _named(models)
+        for use, name in _models_in_use(models)
     ]
     if as_json:
         echo_json(
@@ -56,27 +56,27 @@ def command(context: click.Context, *, as_json: bool, workspace: Path | None) ->
     for line in _table(rows):
         echo(line)
     if not models.configured:
-        tell("No model is configured. Set RETINUE_MODELS_DEFAULT=small, or `models.default` in a settings file.")
+        echo_err("No model is configured. Set RETINUE_MODELS_DEFAULT=small, or `models.default` in a settings file.")
 
 
-def _named(models: "Models") -> list[tuple[str, str]]:
+def _models_in_use(models: "Models") -> list[tuple[str, str]]:
     """Every model that the settings name, with what it is for; the default first when it is no tier."""
     from retinue.contract.definition import read_tier
 
-    named = [(str(tier), name) for tier, name in models.tiers.items()]
+    uses = [(str(tier), name) for tier, name in models.tiers.items()]
     default = models.default
     tier = read_tier(default) if default else None
     if tier is not None:
-        return [(f"{use} (default)" if use == tier else use, name) for use, name in named]
-    return [("default", _full(models, default)), *named] if default else named
+        return [(f"{use} (default)" if use == tier else use, name) for use, name in uses]
+    return [("default", _full_name(models, default)), *uses] if default else uses
 
 
-def _full(models: "Models", name: str) -> str:
+def _full_name(models: "Models", name: str) -> str:
     """The name with its provider; as it is when nobody knows whose it is."""
     from retinue.errors import RetinueError
 
     try:
-        return models.choose(model=name, whose="user").name
+        return models.choose(model=name, source="user").name
     except RetinueError:
         return name
 
@@ -88,13 +88,13 @@ def _state(name: str, models: "Models") -> "ProviderState":
 
     state = state_of(provider_of(name), models)
     try:
-        models.see(name)
+        models.check(name)
     except RetinueError as error:
         return replace(state, wrong=error.message)
     return state
 
 
-def _facts(use: str, model: "Listed", state: "ProviderState") -> dict[str, Any]:
+def _facts(use: str, model: "ModelListing", state: "ProviderState") -> dict[str, Any]:
     facts: dict[str, Any] = {
         "use": use,
         "model": model.name,
@@ -113,7 +113,7 @@ def _facts(use: str, model: "Listed", state: "ProviderState") -> dict[str, Any]:
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def _table(rows: "list[tuple[str, Listed, ProviderState]]") -> list[str]:
+def _table(rows: "list[tuple[str, ModelListing, ProviderState]]") -> list[str]:
     from retinue.cli.output import cut_to_screen, safe
 
     uses = max(len(use) for use, _, _ in rows)
@@ -131,8 +131,8 @@ def _table(rows: "list[tuple[str, Listed, ProviderState]]") -> list[str]:
         lines.append(
             cut_to_screen(f"{use:<{uses}}  {safe(model.name):<{names}}  {price:>22}  {window:>9}  {safe(ready)}")
         )
-    seen = {f"{model.price_id.partition(' ')[0]}, seen {model.price_date}" for _, model, _ in rows if model.price_id}
-    return [*lines, *(click.style(f"prices: {safe(each)}", dim=True) for each in sorted(seen))]
+    price_dates = {f"{model.price_id.partition(' ')[0]}, seen {model.price_date}" for _, model, _ in rows if model.price_id}
+    return [*lines, *(click.style(f"prices: {safe(each)}", dim=True) for each in sorted(price_dates))]
 
 
 @command.command("price")
@@ -144,7 +144,7 @@ def _table(rows: "list[tuple[str, Listed, ProviderState]]") -> list[str]:
 def _price(*, model: str, tokens_in: int, tokens_out: int, as_json: bool, workspace: Path | None) -> int:
     """Show the price of a call to MODEL: `provider:model`, or a tier. Exits 1 when the price is unknown."""
     from retinue.cli.exits import Exit
-    from retinue.cli.output import echo, echo_json, safe, tell
+    from retinue.cli.output import echo, echo_json, safe, echo_err
     from retinue.cli.project import find_root
     from retinue.cli.providers import models_of
     from retinue.cli.settings import load
@@ -154,7 +154,7 @@ def _price(*, model: str, tokens_in: int, tokens_out: int, as_json: bool, worksp
 
     models = models_of(load(find_root(workspace)))
     tier = read_tier(model)
-    name = (models.tiers.get(tier) or models.default or DEFAULT_TIERS[tier]) if tier else _full(models, model)
+    name = (models.tiers.get(tier) or models.default or DEFAULT_TIERS[tier]) if tier else _full_name(models, model)
     cost = price(
         name, tokens_in=tokens_in, tokens_out=tokens_out, own=models.prices.get(name), address=models.address(name)
     )
@@ -163,7 +163,7 @@ def _price(*, model: str, tokens_in: int, tokens_out: int, as_json: bool, worksp
         echo_json(facts | ({"cost": cost.to_json()} if cost else {}))
     elif cost is not None:
         echo(f"${cost.usd:.6g} for {tokens_in:,} tokens in and {tokens_out:,} out: {safe(name)}")
-        tell(f"price: {safe(cost.price_id)}, seen {cost.price_date}")
+        echo_err(f"price: {safe(cost.price_id)}, seen {cost.price_date}")
     if cost is None and not as_json:
-        tell(f"The price of {safe(name)} is unknown. Set it in the settings: `models.prices`.")
+        echo_err(f"The price of {safe(name)} is unknown. Set it in the settings: `models.prices`.")
     return Exit.OK if cost is not None else Exit.FAILED

@@ -4,81 +4,81 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, assert_never, cast
 
-from retinue.cli.wording import said_here
+from retinue.cli.wording import reword_result
 from retinue.contract.event import (
-    Answered,
-    Asked,
+    QuestionAnswered,
+    QuestionAsked,
     Body,
     Checkpoint,
     Decision,
-    Delegated,
+    DelegationFinished,
     Event,
-    Finished,
+    NodeFinished,
     Message,
     Progress,
-    Retried,
-    Started,
+    AttemptRetried,
+    NodeStarted,
     TextDelta,
-    ToolCall,
-    UsageNoted,
+    ToolCallEvent,
+    UsageReported,
 )
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result
 from retinue.engine.ids import CHILD
 from retinue.orchestration.order import RESERVED
 
-__all__ = ["Node", "Nodes", "State", "progress", "told"]
+__all__ = ["RunNode", "RunNodes", "State", "progress_text", "event_text"]
 
 
-def told(body: Body) -> str:  # noqa: C901, PLR0912 - one case for each kind of event
+def event_text(body: Body) -> str:  # noqa: C901, PLR0912 - one case for each kind of event
     """The facts of `body`, foreign words as they are."""
     match body:
-        case Started(agent, skill, instruction):
+        case NodeStarted(agent, skill, instruction):
             text = ": ".join(filter(None, (".".join(filter(None, (agent, skill))), instruction)))
         case Progress():
-            text = progress(body)
+            text = progress_text(body)
         case Checkpoint(phase, status):
             text = f"{phase} {status}"
         case Decision(move, reason):
             text = f"{move}: {reason}"
         case Message(text) | TextDelta(text):
             pass
-        case ToolCall(tool, _, failed, about):
+        case ToolCallEvent(tool, _, failed, about):
             text = f"{tool}{f' {about}' if about else ''}{' failed' if failed else ''}"
-        case UsageNoted(usage):
+        case UsageReported(usage):
             text = usage.to_json_text()
-        case Retried(code, message):
+        case AttemptRetried(code, message):
             text = f"{code}: {message}"
-        case Asked(question):
+        case QuestionAsked(question):
             text = question.text
-        case Answered(answer):
+        case QuestionAnswered(answer):
             text = f"{answer.value} (by the {answer.by})"
-        case Delegated(result):
-            text = f"{result.agent}: {_ended(result)}"
-        case Finished(result):
-            text = _ended(result)
+        case DelegationFinished(result):
+            text = f"{result.agent}: {_outcome_text(result)}"
+        case NodeFinished(result):
+            text = _outcome_text(result)
         case never:  # pyright: ignore[reportUnnecessaryComparison] - that it never matches is what is asserted
             assert_never(never)
     return text
 
 
-def progress(body: Progress) -> str:
+def progress_text(body: Progress) -> str:
     """How far a phase is: `reading 3/10`."""
     count = None if body.done is None else f"{body.done:,}{'' if body.total is None else f'/{body.total:,}'}"
     return " ".join(dict.fromkeys(filter(None, (body.phase, body.status, count))))
 
 
-def _ended(result: "Result") -> str:
+def _outcome_text(result: "Result") -> str:
     return f"{result.outcome or result.lifecycle}{f': {result.fault.message}' if result.fault else ''}"
 
 
 State: TypeAlias = Literal["waiting", "working", "asking", "success", "partial", "error", "canceled"]
 
-_ENDED: Final = frozenset({"success", "partial", "error", "canceled"})
+_FINAL_STATES: Final = frozenset({"success", "partial", "error", "canceled"})
 
 
 @dataclass(slots=True)
-class Node:
+class RunNode:
     """One delegation as a person follows it.
 
     Attributes:
@@ -96,16 +96,16 @@ class Node:
     started_ns: int | None = None
     ended_ns: int | None = None
     note: str = ""
-    kept: bool = False
-    children: "list[Node]" = field(default_factory=list["Node"])
+    is_reused: bool = False
+    children: "list[RunNode]" = field(default_factory=list["RunNode"])
 
     @property
-    def ended(self) -> bool:
+    def is_over(self) -> bool:
         """It has come to something, good or bad."""
-        return self.state in _ENDED
+        return self.state in _FINAL_STATES
 
 
-class Nodes:
+class RunNodes:
     """The delegations of one run and of its child runs.
 
     Attributes:
@@ -113,65 +113,65 @@ class Nodes:
         warnings: What the engine has to say about the run as a whole.
     """
 
-    def __init__(self, run: str, plan: Plan, *, kept: Iterable[str] = ()) -> None:
-        self.top = [_of(node) for node in plan.nodes]
+    def __init__(self, run: str, plan: Plan, *, reused_ids: Iterable[str] = ()) -> None:
+        self.top = [_from_delegation(node) for node in plan.nodes]
         self.warnings: list[str] = []
-        self._named = {run: _by_id(self.top)}
+        self._nodes_by_run = {run: _by_id(self.top)}
         self._questions: set[tuple[str, str]] = set()
-        names = {_base(name) for name in kept}
+        names = {_base_id(name) for name in reused_ids}
         for node in self.top:
             if node.id in names:
-                node.kept, node.state = True, "success"
+                node.is_reused, node.state = True, "success"
 
-    def __iter__(self) -> Iterator[tuple[int, Node]]:
+    def __iter__(self) -> Iterator[tuple[int, RunNode]]:
         """Every node with its depth, each before its children."""
         return _walk(self.top, 0)
 
-    def take(self, event: Event) -> Node | None:
+    def apply(self, event: Event) -> RunNode | None:
         """Note what `event` says; gives the node it speaks of, if it changed."""
         node = self._find(event.run, event.node)
         if node is None:
             if isinstance(event.body, Message) and event.body.level == "warning" and not event.node:
                 self.warnings.append(event.body.text)
             return None
-        return node if self._told(node, event) else None
+        return node if self._update(node, event) else None
 
     def close(self) -> None:
         """The run has ended: what never came to an end was stopped."""
         for _, node in self:
-            if not node.ended and node.state != "asking":
+            if not node.is_over and node.state != "asking":
                 node.state = "canceled"
 
-    def _told(self, node: Node, event: Event) -> bool:
+    def _update(self, node: RunNode, event: Event) -> bool:
         match event.body:
-            case Started(agent, skill, instruction):
+            case NodeStarted(agent, skill, instruction):
                 node.agent, node.skill = agent or node.agent, skill or node.skill
                 node.title = node.title or instruction
-                node.state, node.note, node.ended_ns, node.kept = "working", "", None, False
+                node.state, node.note, node.ended_ns, node.is_reused = "working", "", None, False
                 node.started_ns = node.started_ns or event.at_ns
             case Progress() as body:
-                node.note = progress(body)
-            case Retried(code):
+                node.note = progress_text(body)
+            case AttemptRetried(code):
                 node.note = f"retrying after {code}"
-            case Asked(question):
+            case QuestionAsked(question):
                 self._questions.add((event.run, event.node))
                 node.state, node.note = "asking", question.text
-            case Answered():
+            case QuestionAnswered():
                 node.state, node.note = "working", ""
             case Decision(move, reason) if move in {"skip", "stop"}:
                 node.state, node.note = "canceled", reason
-            case Finished(result):
+            case NodeFinished(result):
                 if (event.run, event.node) in self._questions:
                     return False  # only an answer
-                self._ended(node, result, event.at_ns)
+                self._finish(node, result, event.at_ns)
             case _:
                 return False
         return True
 
-    def _ended(self, node: Node, result: Result, at_ns: int) -> None:
+    def _finish(self, node: RunNode, result: Result, at_ns: int) -> None:
         if result.lifecycle == "working":
             plan: object = result.extras.get("plan")
-            node.children = [_read(each) for each in _listed(plan)]
+            node.children = [_node_from_json(each) for each in _plan_nodes(plan)]
             return
         node.ended_ns = at_ns
         if result.lifecycle == "input_required":
@@ -183,47 +183,47 @@ class Nodes:
                 node.state = outcome
             case _:
                 node.state = "error"
-        fault = None if result.useful else said_here(result).fault
+        fault = None if result.useful else reword_result(result).fault
         node.note = fault.message if fault else ""
 
-    def _find(self, run: str, name: str) -> Node | None:
+    def _find(self, run: str, name: str) -> RunNode | None:
         """The node that `name` belongs to: itself, a further step, a question or a child run of it."""
-        return self._among(run).get(_base(name)) if name else None
+        return self._nodes_of(run).get(_base_id(name)) if name else None
 
-    def _among(self, run: str) -> dict[str, Node]:
+    def _nodes_of(self, run: str) -> dict[str, RunNode]:
         """The nodes of a run by their ids, put in order once: a plan may have a hundred thousand."""
-        if run not in self._named:
+        if run not in self._nodes_by_run:
             parent_run, _, parent = run.rpartition(CHILD)
             above = self._find(parent_run, parent) if parent_run else None
             if above is None or not above.children:
                 return {}
-            self._named[run] = _by_id(above.children)
-        return self._named[run]
+            self._nodes_by_run[run] = _by_id(above.children)
+        return self._nodes_by_run[run]
 
 
-def _by_id(nodes: list[Node]) -> dict[str, Node]:
+def _by_id(nodes: list[RunNode]) -> dict[str, RunNode]:
     return {node.id: node for node in nodes}
 
 
-def _walk(nodes: list[Node], depth: int) -> Iterator[tuple[int, Node]]:
+def _walk(nodes: list[RunNode], depth: int) -> Iterator[tuple[int, RunNode]]:
     for node in nodes:
         yield depth, node
         yield from _walk(node.children, depth + 1)
 
 
-def _base(name: str) -> str:
+def _base_id(name: str) -> str:
     return name.partition(RESERVED)[0]
 
 
-def _of(node: Delegation) -> Node:
-    return Node(node.id, node.agent, node.skill or "", node.instruction)
+def _from_delegation(node: Delegation) -> RunNode:
+    return RunNode(node.id, node.agent, node.skill or "", node.instruction)
 
 
-def _listed(plan: object) -> list[dict[str, Any]]:
+def _plan_nodes(plan: object) -> list[dict[str, Any]]:
     nodes: object = cast("dict[str, Any]", plan).get("nodes") if isinstance(plan, dict) else None
     return [each for each in cast("list[Any]", nodes) if isinstance(each, dict)] if isinstance(nodes, list) else []
 
 
-def _read(node: dict[str, Any]) -> Node:
-    said = {name: str(node.get(name) or "") for name in ("id", "agent", "skill", "instruction")}
-    return Node(said["id"], said["agent"], said["skill"], said["instruction"])
+def _node_from_json(node: dict[str, Any]) -> RunNode:
+    texts = {name: str(node.get(name) or "") for name in ("id", "agent", "skill", "instruction")}
+    return RunNode(texts["id"], texts["agent"], texts["skill"], texts["instruction"])

@@ -67,8 +67,8 @@ class Duration(click.ParamType[float]):
         """The time in seconds."""
         if isinstance(value, float):
             return value
-        found = _DURATION.fullmatch(str(value).strip())
-        seconds = float(found[1]) * _SECONDS[found[2]] if found else 0.0
+        match = _DURATION.fullmatch(str(value).strip())
+        seconds = float(match[1]) * _SECONDS[match[2]] if match else 0.0
         if not 0 < seconds < math.inf:
             self.fail(f"{str(value)[:40]!r} is not a duration. Use seconds, or 500ms, 90s, 5m, 2h.", param, ctx)
         return seconds
@@ -170,9 +170,9 @@ def form_of(
 
 def document_options(command: F) -> F:
     """Add `--format` and `--output`."""
-    written = "Write the answer to this file; its extension sets the format unless --format is given."
+    output_help = "Write the answer to this file; its extension sets the format unless --format is given."
     for option in (
-        click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help=written),
+        click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help=output_help),
         click.option(
             "--format", "kind", type=click.Choice(["md", "html", "json"]), help="Output format: Markdown, HTML or JSON."
         ),

@@ -6,7 +6,7 @@ from typing import Final, cast
 
 import click
 
-from retinue.cli.output import json_line, plain, safe
+from retinue.cli.output import json_line, safe_lines, safe
 
 __all__ = ["outline"]
 
@@ -35,21 +35,21 @@ def _members(members: Mapping[str, object]) -> Iterator[str]:
         name = click.style(f"{safe(key)}:", bold=True)
         if _is_nested(value):
             yield name
-            yield from _indented(_block(value))
+            yield from _indent(_block(value))
         else:
             first, *more = _scalar(value)
             yield f"{name} {first}"
-            yield from _indented(more)
+            yield from _indent(more)
 
 
 def _items(items: Sequence[object]) -> Iterator[str]:
     for item in items:
         first, *more = _block(item)
         yield f"- {first}"
-        yield from _indented(more)
+        yield from _indent(more)
 
 
-def _indented(lines: Iterator[str] | list[str]) -> Iterator[str]:
+def _indent(lines: Iterator[str] | list[str]) -> Iterator[str]:
     return (f"{_INDENT}{line}" for line in lines)
 
 
@@ -63,8 +63,8 @@ def _scalar(value: object) -> Iterator[str]:
         yield json_line(value)
     elif "\n" in value.strip("\n"):
         yield "|"
-        yield from plain(value).split("\n")
+        yield from safe_lines(value).split("\n")
     elif _NOT_WORDS.match(value):
         yield json_line(value)
     else:
-        yield plain(value)
+        yield safe_lines(value)

@@ -18,7 +18,7 @@ import click
 
 from retinue.cli.colour import colour
 from retinue.contract.sanitize import printable
-from retinue.orchestration.present.numbers import duration
+from retinue.orchestration.present.numbers import format_duration
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "console",
-    "counted",
+    "plural",
     "cut_to_screen",
-    "duration",
+    "format_duration",
     "echo",
     "echo_json",
     "findings_text",
     "json_line",
     "json_text",
     "path_text",
-    "plain",
+    "safe_lines",
     "safe",
-    "stdout_set_aside",
-    "tell",
-    "tell_warning",
-    "wrapped",
+    "reserve_stdout",
+    "echo_err",
+    "report_warning",
+    "wrap",
 ]
 
 _COLOURS: Final = {"error": "red", "warning": "yellow", "info": "blue"}
@@ -60,7 +60,7 @@ _WIDEST: Final = 110
 """Longer lines of text are hard to read, however wide the terminal."""
 
 
-def plain(text: object) -> str:
+def safe_lines(text: object) -> str:
     """Foreign text, lines kept, that can be printed."""
     return printable(str(text))
 
@@ -72,8 +72,8 @@ def safe(text: object) -> str:
 
 def path_text(path: object) -> str:
     """The path of a file on one line; with escapes, as Python writes them, where it holds what cannot be printed."""
-    said = str(path)
-    return said if safe(said) == said else repr(said)[1:-1]
+    text = str(path)
+    return text if safe(text) == text else repr(text)[1:-1]
 
 
 def echo(text: str) -> None:
@@ -81,27 +81,27 @@ def echo(text: str) -> None:
     click.echo(text, color=colour())
 
 
-def tell(text: str) -> None:
+def echo_err(text: str) -> None:
     """Say something to the person, on stderr."""
-    lines = [wrapped(line, stream=sys.stderr) for line in text.split("\n")]
+    lines = [wrap(line, stream=sys.stderr) for line in text.split("\n")]
     click.echo("\n".join(lines), err=True, color=colour())
 
 
-def tell_warning(warning: "Warned") -> None:
+def report_warning(warning: "Warned") -> None:
     """Say what makes a result less than whole, and what to do about it."""
-    said = safe(warning.message)
+    message = safe(warning.message)
     if warning.impact:
-        stop = "" if said.endswith((".", "!", "?", "…")) else "."
-        said = f"{said}{stop} {safe(warning.impact)}"
-    tell(f"{click.style('warning', fg='yellow', bold=True)}: {said}")
+        stop = "" if message.endswith((".", "!", "?", "…")) else "."
+        message = f"{message}{stop} {safe(warning.impact)}"
+    echo_err(f"{click.style('warning', fg='yellow', bold=True)}: {message}")
     if warning.recovery:
-        tell(f"   {click.style('next', bold=True)}: {safe(warning.recovery)}")
+        echo_err(f"   {click.style('next', bold=True)}: {safe(warning.recovery)}")
 
 
 # Words for numbers.
 
 
-def counted(number: int, what: str) -> str:
+def plural(number: int, what: str) -> str:
     """`1 file`, `2,000 files`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
@@ -116,15 +116,15 @@ def echo_json(value: object) -> None:
 
 def json_text(value: object) -> str:
     """`value` as a JSON document of several lines."""
-    return _visible(json.dumps(value, ensure_ascii=not _has_every_character(), indent=2))
+    return _visible(json.dumps(value, ensure_ascii=not _is_utf8(), indent=2))
 
 
 def json_line(value: object) -> str:
     """`value` as JSON on one line."""
-    return _visible(json.dumps(value, ensure_ascii=not _has_every_character()))
+    return _visible(json.dumps(value, ensure_ascii=not _is_utf8()))
 
 
-def _has_every_character() -> bool:
+def _is_utf8() -> bool:
     """Whether stdout can take any text as it is; JSON has its own way of escaping."""
     return (sys.stdout.encoding or "").lower().startswith("utf")
 
@@ -138,7 +138,7 @@ _HIDDEN: Final = re.compile(
 
 def _visible(text: str) -> str:
     r"""JSON text that says the same with every hidden character as `\u202e`."""
-    return _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return _HIDDEN.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 # Where it goes.
@@ -149,9 +149,9 @@ def console(*, stderr: bool = False) -> "Console":
     from rich.console import Console
     from rich.theme import Theme
 
-    made = Console(stderr=stderr, highlight=False, emoji=False, markup=False, theme=Theme(_STYLES))
-    made.width = min(made.width, _WIDEST)
-    return made
+    rich_console = Console(stderr=stderr, highlight=False, emoji=False, markup=False, theme=Theme(_STYLES))
+    rich_console.width = min(rich_console.width, _WIDEST)
+    return rich_console
 
 
 def cut_to_screen(line: str) -> str:
@@ -160,7 +160,7 @@ def cut_to_screen(line: str) -> str:
     return line if not sys.stdout.isatty() or len(line) <= width else f"{line[: width - 1]}…"
 
 
-def wrapped(line: str, *, stream: IO[str] | None = None) -> str:
+def wrap(line: str, *, stream: IO[str] | None = None) -> str:
     """`line`, colours and all, broken between words where the terminal ends; as it is when a program reads it.
 
     Args:
@@ -183,7 +183,7 @@ def wrapped(line: str, *, stream: IO[str] | None = None) -> str:
 
 
 @contextlib.contextmanager
-def stdout_set_aside() -> Generator[IO[str]]:
+def reserve_stdout() -> Generator[IO[str]]:
     """Give stdout to the command alone: whatever agents or their programs print meanwhile goes to stderr.
 
     Yields what to write data to.
@@ -192,13 +192,13 @@ def stdout_set_aside() -> Generator[IO[str]]:
     ours.flush()
     try:
         descriptor = ours.fileno()
-        kept = os.dup(descriptor)
+        duplicate = os.dup(descriptor)
     except (OSError, ValueError):  # not a real file: a test, or an embedding
         with contextlib.redirect_stdout(sys.stderr):
             yield ours
         return
-    os.set_inheritable(kept, False)
-    with os.fdopen(kept, "w", encoding=ours.encoding, errors="backslashreplace", newline="\n") as data:
+    os.set_inheritable(duplicate, False)
+    with os.fdopen(duplicate, "w", encoding=ours.encoding, errors="backslashreplace", newline="\n") as data:
         os.dup2(2, descriptor)
         try:
             with contextlib.redirect_stdout(sys.stderr):
@@ -207,7 +207,7 @@ def stdout_set_aside() -> Generator[IO[str]]:
         finally:
             with contextlib.suppress(OSError):
                 ours.flush()
-            os.dup2(kept, descriptor)
+            os.dup2(duplicate, descriptor)
 
 
 # Findings.
@@ -228,7 +228,7 @@ def _finding(finding: "Finding") -> str:
 
 def _pointer(path: str) -> str:
     """A JSON Pointer, without its middle where it is too long to be read."""
-    said = safe(path)
+    text = safe(path)
     return (
-        said if len(said) <= _LONGEST_POINTER else f"{said[: _LONGEST_POINTER // 2]}…{said[-_LONGEST_POINTER // 4 :]}"
+        text if len(text) <= _LONGEST_POINTER else f"{text[: _LONGEST_POINTER // 2]}…{text[-_LONGEST_POINTER // 4 :]}"
     )

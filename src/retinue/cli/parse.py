@@ -6,7 +6,7 @@ from typing import cast
 import click
 
 from retinue.cli.exits import Exit
-from retinue.cli.message import Asked, Refused, dialect_option, message_options
+from retinue.cli.message import MessageOptions, RefusedMessage, dialect_option, message_options
 
 __all__ = ["command"]
 
@@ -14,7 +14,7 @@ __all__ = ["command"]
 @click.command("parse")
 @dialect_option("--dialect", "-d")
 @message_options
-def command(*, asked: Asked, as_json: bool) -> int:
+def command(*, options: MessageOptions, as_json: bool) -> int:
     """Read the message in FILE (or on stdin) in any of the five dialects, and show what it means.
 
     The content goes to stdout, in the contract's own form; the detected dialect and any problems go to stderr. Exits 6
@@ -24,30 +24,30 @@ def command(*, asked: Asked, as_json: bool) -> int:
       my-agent "count the tests" | retinue parse
       retinue parse answer.json --dialect markdown_json --level strict --json
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
-    from retinue.cli.message import read_message, tell_reading
+    from retinue.cli.message import read_message, report_reading
     from retinue.cli.outline import outline
     from retinue.cli.output import echo, echo_json
-    from retinue.cli.placed import tell_findings
+    from retinue.cli.placed import report_findings
     from retinue.dialects.messages import to_json
 
-    message = read_message(asked)
-    if isinstance(message, Refused):
-        return message.tell(machine=as_json)
+    message = read_message(options)
+    if isinstance(message, RefusedMessage):
+        return message.report(machine=as_json)
     parsed = message.parsed
     again = {} if parsed.correction is None else {"correction": parsed.correction.to_json()}
     if as_json:
         findings = [finding.to_json() for finding in message.findings]
         echo_json({**message.to_json(), "noun": to_json(parsed.value), **again, "findings": findings})
     else:
-        tell_reading(message)
-        echo(outline(_said(to_json(parsed.value, whole=False))))
+        report_reading(message)
+        echo(outline(_without_empty_ids(to_json(parsed.value, whole=False))))
         if again:
             echo(outline(again))
-        tell_findings(message.findings)
+        report_findings(message.findings)
     return Exit.OK
 
 
-def _said(noun: object) -> object:
+def _without_empty_ids(noun: object) -> object:
     """What the message says of itself: an id that it does not have is no fact about it."""
     if not isinstance(noun, Mapping):
         return noun

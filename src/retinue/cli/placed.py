@@ -8,35 +8,35 @@ if TYPE_CHECKING:
     from retinue.contract.finding import Finding
     from retinue.errors import RetinueError
 
-__all__ = ["findings_in", "placed", "tell_findings"]
+__all__ = ["findings_in", "locate_findings", "report_findings"]
 
 
 def findings_in(error: "RetinueError") -> "tuple[Finding, ...]":
     """All that an error says, the error itself when that is all."""
     from retinue.contract.finding import Finding
 
-    told: list[dict[str, Any]] = error.detail.get("findings") or []
-    if told:
-        return tuple(Finding(**each) for each in told)
+    entries: list[dict[str, Any]] = error.detail.get("findings") or []
+    if entries:
+        return tuple(Finding(**each) for each in entries)
     line, column = error.detail.get("line"), error.detail.get("column")
     rule = f"message/{error.detail.get('reason') or error.code}"
-    said = Finding(rule=rule, message=error.message, path=error.path, line=line, column=column, fix=error.hint)
-    return (said,)
+    finding = Finding(rule=rule, message=error.message, path=error.path, line=line, column=column, fix=error.hint)
+    return (finding,)
 
 
-def placed(findings: "Iterable[Finding]", data: bytes, file: str) -> "tuple[Finding, ...]":
+def locate_findings(findings: "Iterable[Finding]", data: bytes, file: str) -> "tuple[Finding, ...]":
     """`findings` with the file, and with line and column where a JSON Pointer leads to one."""
-    from retinue.contract.json import places
+    from retinue.contract.json import source_map
 
-    found = tuple(findings)
+    all_findings = tuple(findings)
     text = data.decode("utf-8", "replace").removeprefix("\ufeff")
-    where = places(text) if any(each.line is None and each.path for each in found) else {}
+    where = source_map(text) if any(each.line is None and each.path for each in all_findings) else {}
     if not text.lstrip().startswith(("{", "[")):
         where.pop("", None)  # what stands around the JSON is part of the message
-    return tuple(_at(each, where, "stdin" if file == "-" else file) for each in found)
+    return tuple(_with_place(each, where, "stdin" if file == "-" else file) for each in all_findings)
 
 
-def _at(finding: "Finding", where: dict[str, tuple[int, int]], file: str) -> "Finding":
+def _with_place(finding: "Finding", where: dict[str, tuple[int, int]], file: str) -> "Finding":
     path = finding.path
     while path and path not in where:
         path = path.rpartition("/")[0]
@@ -44,9 +44,9 @@ def _at(finding: "Finding", where: dict[str, tuple[int, int]], file: str) -> "Fi
     return finding.model_copy(update={"file": file, "line": line, "column": column})
 
 
-def tell_findings(findings: "Sequence[Finding]") -> None:
+def report_findings(findings: "Sequence[Finding]") -> None:
     """Say what is wrong with a message, one finding a paragraph."""
-    from retinue.cli.output import findings_text, tell
+    from retinue.cli.output import findings_text, echo_err
 
     if findings:
-        tell(findings_text(findings))
+        echo_err(findings_text(findings))

@@ -43,5 +43,5 @@ def user_config_file() -> Path:
 
 
 def _place(variable: str, default: Path) -> Path:
-    said = os.environ.get(variable)
-    return Path(said).expanduser().absolute() if said else default
+    value = os.environ.get(variable)
+    return Path(value).expanduser().absolute() if value else default

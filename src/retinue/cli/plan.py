@@ -70,10 +70,10 @@ def command(
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue.cli.active import with_active
     from retinue.cli.delivery import check_output, deliver
-    from retinue.cli.output import echo, echo_json, json_text, safe, tell
+    from retinue.cli.output import echo, echo_json, json_text, safe, echo_err
     from retinue.cli.plan_tree import plan_text
-    from retinue.cli.plans import plan_of, tell_planning, with_planner
-    from retinue.cli.project import open_project, tell_notes
+    from retinue.cli.plans import plan_of, report_planning, with_planner
+    from retinue.cli.project import open_project, report_notes
     from retinue.cli.typed import words_of
 
     text = words_of(goal)
@@ -82,29 +82,29 @@ def command(
     project, _ = with_active(with_planner(open_project(workspace, model=model), planner), quiet=as_json)
     chosen = agents or project.settings.get("run.agents")
     project = project.with_only(chosen) if chosen else project
-    tell_notes(project, as_json=as_json)
+    report_notes(project, as_json=as_json)
     plan = plan_of(text, project, level=project.settings.get("run.context", context))
     if not as_json:
-        tell_planning(plan)
+        report_planning(plan)
     if output is not None:
         deliver(f"{json_text(plan.to_json())}\n", output)
     facts = _facts_of(plan, project)
     if as_json:
-        by_skill = {name: _clipped(one).to_json() for name, one in facts.items()}
+        by_skill = {name: _clip(one).to_json() for name, one in facts.items()}
         extras = {**plan.extras, "facts": by_skill} if by_skill else plan.extras
         echo_json(plan.model_copy(update={"extras": extras}).to_json())
     else:
         echo("\n".join([plan_text(plan), *_facts_lines(facts)]))
     if output is not None and not as_json:
-        tell(f"written to {safe(output)}. Edit it, and run it with `retinue run --plan {safe(output)}`")
+        echo_err(f"written to {safe(output)}. Edit it, and run it with `retinue run --plan {safe(output)}`")
     return Exit.OK if plan.nodes else Exit.FAILED
 
 
 def _facts_of(plan: "Plan", project: "Project") -> "dict[str, Facts]":
     """What there is for each skill that would be asked; for those that came nearest when none would be."""
-    from retinue.orchestration.reader.parameters import surroundings
+    from retinue.orchestration.reader.parameters import reader_environment
 
-    read = surroundings(project.registry, project.workspace, grants=project.grants).facts
+    read = reader_environment(project.registry, project.workspace, grants=project.grants).facts
     nearest = [] if plan.nodes else [near for dropped in plan.dropped for near in dropped.nearest]
     skills = [(one.agent, one.skill) for one in (*plan.nodes, *nearest)]
     everything = {f"{agent}.{skill}": read(agent, skill) for agent, skill in dict.fromkeys(skills) if read and skill}
@@ -113,8 +113,8 @@ def _facts_of(plan: "Plan", project: "Project") -> "dict[str, Facts]":
 
 def _facts_lines(facts: "dict[str, Facts]") -> Iterator[str]:
     """Each group of facts once, below the skills that have it in common."""
-    from retinue.cli.output import counted, safe
-    from retinue.contract.text import cut
+    from retinue.cli.output import plural, safe
+    from retinue.contract.text import truncate
     from retinue.orchestration.reader.prompt import describe_facts
 
     owners: dict[str, list[str]] = {}
@@ -125,12 +125,12 @@ def _facts_lines(facts: "dict[str, Facts]") -> Iterator[str]:
         lines = text.split("\n")
         for line in lines[:_LINES]:
             indent = " " * (3 + len(line) - len(line.lstrip()))
-            yield indent + cut(safe(line), _WIDTH)
+            yield indent + truncate(safe(line), _WIDTH)
         if len(lines) > _LINES:
-            yield f"   and {counted(len(lines) - _LINES, 'more line')}: see them with --json"
+            yield f"   and {plural(len(lines) - _LINES, 'more line')}: see them with --json"
 
 
-def _clipped(facts: "Facts") -> "Facts":
+def _clip(facts: "Facts") -> "Facts":
     tables = [
         table.model_copy(
             update={

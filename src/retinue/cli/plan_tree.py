@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from retinue.cli.output import counted, safe
+from retinue.cli.output import plural, safe
 from retinue.contract.json import dumps
-from retinue.contract.plan import order
-from retinue.orchestration.present.explained import how_bound
+from retinue.contract.plan import topological_order
+from retinue.orchestration.present.explained import binding_origin
 
 if TYPE_CHECKING:
     from retinue.contract.plan import Candidate, Delegation, Dropped, Plan
@@ -37,7 +37,7 @@ def _lines(plan: "Plan") -> Iterator[str]:
         for line in _node(node):
             yield indent + line
     if len(plan.nodes) > _MOST:
-        yield f"and {counted(len(plan.nodes) - _MOST, 'more delegation')}: see them with --json"
+        yield f"and {plural(len(plan.nodes) - _MOST, 'more delegation')}: see them with --json"
     if not plan.nodes:
         yield "No agent would be asked."
     if plan.join != "all" and plan.nodes:
@@ -51,14 +51,14 @@ def _depths(plan: "Plan") -> dict[str, int]:
     """How many nodes stand above each one in the tree."""
     needs = {node.id: node.needs for node in plan.nodes}
     depths: dict[str, int] = {}
-    for name in order(plan.nodes):
+    for name in topological_order(plan.nodes):
         depths[name] = max((depths[need] + 1 for need in needs[name]), default=0)
     return depths
 
 
 def _reading_order(plan: "Plan") -> list[str]:
     """Each node, and then those that wait for it and for nothing later."""
-    place = {name: position for position, name in enumerate(order(plan.nodes))}
+    place = {name: position for position, name in enumerate(topological_order(plan.nodes))}
     below: dict[str, list[str]] = {}
     tops: list[str] = []
     for node in plan.nodes:
@@ -66,12 +66,12 @@ def _reading_order(plan: "Plan") -> list[str]:
             below.setdefault(max(node.needs, key=place.__getitem__), []).append(node.id)
         else:
             tops.append(node.id)
-    found: list[str] = []
+    ids: list[str] = []
     pending = tops[::-1]
     while pending:
-        found.append(name := pending.pop())
+        ids.append(name := pending.pop())
         pending += below.get(name, [])[::-1]
-    return found
+    return ids
 
 
 def _node(node: "Delegation") -> Iterator[str]:
@@ -83,9 +83,9 @@ def _node(node: "Delegation") -> Iterator[str]:
 
 def _rows(node: "Delegation") -> Iterator[tuple[str, str]]:
     if node.instruction:
-        yield "asked", _cut(node.instruction)
+        yield "asked", _shorten(node.instruction)
     if node.chosen is not None:
-        because = f": it {_cut(node.chosen.reason)}" if node.chosen.reason else ""
+        because = f": it {_shorten(node.chosen.reason)}" if node.chosen.reason else ""
         yield "because", f"fits to {node.chosen.share:.2f}{because}"
     bound = {one.parameter: one for one in node.bindings}
     defaults: list[str] = []
@@ -94,37 +94,37 @@ def _rows(node: "Delegation") -> Iterator[tuple[str, str]]:
         if binding is not None and binding.how == "default":
             defaults += [f"{name} {dumps(value)}"] if value not in ("", [], {}) else []
             continue
-        origin = "given" if binding is None else how_bound(binding.how, binding.words, clause=node.instruction)
-        yield _cut(name), f"{_cut(dumps(value))}  {click.style(safe(origin), dim=True)}"
+        origin = "given" if binding is None else binding_origin(binding.how, binding.words, clause=node.instruction)
+        yield _shorten(name), f"{_shorten(dumps(value))}  {click.style(safe(origin), dim=True)}"
     if defaults:
-        yield "defaults", _cut(", ".join(defaults))
+        yield "defaults", _shorten(", ".join(defaults))
     for question in node.questions:
-        yield "to ask", _cut(question.text)
+        yield "to ask", _shorten(question.text)
     for expected in node.expects:
-        yield "leaves", _cut(expected.path)
+        yield "leaves", _shorten(expected.path)
     if node.alternatives:
-        yield "else", ", ".join(map(_named, node.alternatives))
+        yield "else", ", ".join(map(_candidate_text, node.alternatives))
 
 
 def _waits(node: "Delegation") -> str:
     if not node.needs:
         return " (optional)" if node.optional else ""
-    handed = [f"{need} ({node.context.get(need, 'summary')})" for need in dict.fromkeys(node.needs)]
-    shown = ", ".join(handed[:10]) + (f" and {len(handed) - 10} more" if len(handed) > 10 else "")
-    joined = "" if node.join == "all" else f", {node.join} of them"
-    return f", after {shown}{joined}{' (optional)' if node.optional else ''}"
+    contexts = [f"{need} ({node.context.get(need, 'summary')})" for need in dict.fromkeys(node.needs)]
+    text = ", ".join(contexts[:10]) + (f" and {len(contexts) - 10} more" if len(contexts) > 10 else "")
+    join_text = "" if node.join == "all" else f", {node.join} of them"
+    return f", after {text}{join_text}{' (optional)' if node.optional else ''}"
 
 
 def _dropped(dropped: "Dropped") -> Iterator[str]:
-    yield f"{click.style('left out', fg='yellow', bold=True)} {_cut(dropped.clause)}"
-    yield _row("because", _cut(dropped.reason))
+    yield f"{click.style('left out', fg='yellow', bold=True)} {_shorten(dropped.clause)}"
+    yield _row("because", _shorten(dropped.reason))
     if dropped.nearest:
-        yield _row("nearest", ", ".join(map(_named, dropped.nearest)))
+        yield _row("nearest", ", ".join(map(_candidate_text, dropped.nearest)))
     for example in dropped.examples[:_EXAMPLES]:
-        yield _row("try", _cut(example))
+        yield _row("try", _shorten(example))
 
 
-def _named(candidate: "Candidate") -> str:
+def _candidate_text(candidate: "Candidate") -> str:
     return f"{candidate.agent}.{candidate.skill} ({candidate.share:.2f})"
 
 
@@ -136,6 +136,6 @@ def _head(title: str) -> str:
     return click.style(title, dim=True)
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     line = safe(text)
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

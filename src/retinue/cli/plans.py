@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from retinue.orchestration.orchestrator import Orchestrator
 
 __all__ = [
-    "handing_on",
-    "plan_in",
+    "with_context_level",
+    "load_plan",
     "plan_of",
-    "reads_goals",
-    "tell_planning",
-    "thinking_as_set",
-    "thinks_along",
+    "planner_model",
+    "report_planning",
+    "apply_planner_setting",
+    "run_model",
     "with_planner",
 ]
 
@@ -50,18 +50,18 @@ def plan_of(goal: str, project: "Project", *, level: "ContextLevel | None" = Non
         project.workspace,
         likeness=project.likeness,
         models=models,
-        model=reads_goals(project),
+        model=planner_model(project),
         grants=project.grants,
     )
     by = project.settings.get("run.planner")
     if by == "rules" or (by == "auto" and models is None):
-        return handing_on(orchestrator.plan(goal), level)
+        return with_context_level(orchestrator.plan(goal), level)
 
     budget = budget_of(project.settings, Bounds())
-    return handing_on(watchdog.run(orchestrator.plan_goal(goal, budget=budget, by=by)), level)
+    return with_context_level(watchdog.run(orchestrator.plan_goal(goal, budget=budget, by=by)), level)
 
 
-def handing_on(plan: "Plan", level: "ContextLevel | None") -> "Plan":
+def with_context_level(plan: "Plan", level: "ContextLevel | None") -> "Plan":
     """`plan` with `level` on all its edges; as it is when there is none."""
     if level is None:
         return plan
@@ -69,7 +69,7 @@ def handing_on(plan: "Plan", level: "ContextLevel | None") -> "Plan":
     return plan.model_copy(update={"nodes": tuple(nodes)})
 
 
-def plan_in(source: str, project: "Project", budget: "Budget", *, quiet: bool) -> "Plan":
+def load_plan(source: str, project: "Project", budget: "Budget", *, quiet: bool) -> "Plan":
     """The plan in the file `source` (`-` is stdin), found to be one that the agents of a folder can walk.
 
     All that is wrong with it is told before anything starts.
@@ -97,12 +97,12 @@ def plan_in(source: str, project: "Project", budget: "Budget", *, quiet: bool) -
         # Text that cannot be read is no plan either, and ends the same way.
         _refuse(_findings_in(error), source, quiet=quiet)
     if not plan.nodes and not plan.dropped:
-        _refuse([_nothing_in_it()], source, quiet=quiet)
-    found = findings(plan, project.registry.definitions())
-    if any(finding.severity == "error" for finding in found):
-        _refuse(found, source, quiet=quiet)
-    if found and not quiet:
-        _tell(found, source)
+        _refuse([_empty_plan()], source, quiet=quiet)
+    problems = findings(plan, project.registry.definitions())
+    if any(finding.severity == "error" for finding in problems):
+        _refuse(problems, source, quiet=quiet)
+    if problems and not quiet:
+        _report_findings(problems, source)
     if len(plan.nodes) > budget.nodes:
         raise BudgetExceeded(
             f"The plan has {len(plan.nodes):,} delegations; the limit is {budget.nodes:,}.",
@@ -113,7 +113,7 @@ def plan_in(source: str, project: "Project", budget: "Budget", *, quiet: bool) -
     return plan
 
 
-def _nothing_in_it() -> "Finding":
+def _empty_plan() -> "Finding":
     from retinue.contract.finding import Finding
 
     fix = "Add one with an `id`, an `agent` and an `instruction`."
@@ -123,35 +123,35 @@ def _nothing_in_it() -> "Finding":
 def _findings_in(error: RetinueError) -> "list[Finding]":
     from retinue.contract.finding import Finding
 
-    told: list[dict[str, Any]] = error.detail.get("findings") or []
+    entries: list[dict[str, Any]] = error.detail.get("findings") or []
     line, column = error.detail.get("line"), error.detail.get("column")
     alone = Finding(rule="plan/json", message=error.message, path=error.path, fix=error.hint, line=line, column=column)
-    return [Finding(**each) for each in told] or [alone]
+    return [Finding(**each) for each in entries] or [alone]
 
 
 def _refuse(findings: "list[Finding]", source: str, *, quiet: bool) -> NoReturn:
     """Say all that is wrong, and end with the exit code for what breaks its contract."""
     errors = [finding for finding in findings if finding.severity == "error"]
     if not quiet:
-        _tell(findings, source)
-    shown = errors[0] if errors else findings[0]
+        _report_findings(findings, source)
+    first = errors[0] if errors else findings[0]
     more = f" And {len(errors) - 1} more." if len(errors) > 1 else ""
     raise InvalidDefinition(
-        f"Invalid plan: {shown.message}{more}",
-        hint=(shown.fix if quiet and shown.fix else "Fix each place, and run it again."),
-        path=shown.path,
+        f"Invalid plan: {first.message}{more}",
+        hint=(first.fix if quiet and first.fix else "Fix each place, and run it again."),
+        path=first.path,
         detail={"findings": [finding.to_json() for finding in findings]},
     )
 
 
-def _tell(findings: "list[Finding]", source: str) -> None:
-    from retinue.cli.output import findings_text, tell
+def _report_findings(findings: "list[Finding]", source: str) -> None:
+    from retinue.cli.output import findings_text, echo_err
 
     file = "stdin" if source == "-" else source
-    tell(findings_text(finding.model_copy(update={"file": file}) for finding in findings))
+    echo_err(findings_text(finding.model_copy(update={"file": file}) for finding in findings))
 
 
-_KEY: Final = "run.planner"
+_PLANNER_KEY: Final = "run.planner"
 
 
 def with_planner(project: "Project", word: str | None) -> "Project":
@@ -161,31 +161,31 @@ def with_planner(project: "Project", word: str | None) -> "Project":
     if word is None:
         return project
     settings = project.settings
-    values = {**settings.values, _KEY: Setting(word, "--planner")}
+    values = {**settings.values, _PLANNER_KEY: Setting(word, "--planner")}
     return replace(project, settings=Settings(values, settings.findings))
 
 
-def thinking_as_set(project: "Project", orchestrator: "Orchestrator") -> "Orchestrator":
+def apply_planner_setting(project: "Project", orchestrator: "Orchestrator") -> "Orchestrator":
     """`orchestrator`, without a model that thinks along where the rules are to decide alone."""
-    return replace(orchestrator, models=None) if project.settings.get(_KEY) == "rules" else orchestrator
+    return replace(orchestrator, models=None) if project.settings.get(_PLANNER_KEY) == "rules" else orchestrator
 
 
-def thinks_along(project: "Project") -> str | None:
+def run_model(project: "Project") -> str | None:
     """The model that thinks along in a run: the default, or where only tiers are set the medium one (A16)."""
     return "medium" if project.models.configured and not project.models.default else None
 
 
-def reads_goals(project: "Project") -> str | None:
+def planner_model(project: "Project") -> str | None:
     """The model that turns goals into plans: the default, or where only tiers are set the small one."""
     return "small" if project.models.configured and not project.models.default else None
 
 
-def tell_planning(plan: "Plan") -> None:
+def report_planning(plan: "Plan") -> None:
     """Say on stderr when a model was asked for a plan and the rules made it."""
-    from retinue.cli.output import safe, tell
-    from retinue.cli.wording import worded
+    from retinue.cli.output import safe, echo_err
+    from retinue.cli.wording import reword
     from retinue.orchestration.planning import planning_of
 
     planning = planning_of(plan)
     if planning is not None and planning.fell_back:
-        tell(safe(worded(planning.reason)))
+        echo_err(safe(reword(planning.reason)))

@@ -14,9 +14,9 @@ from retinue.agents.registry import Registry
 from retinue.agents.trust import TrustStore
 from retinue.catalogue.web import Web
 from retinue.cli import places
-from retinue.cli.output import counted, findings_text, tell
+from retinue.cli.output import plural, findings_text, echo_err
 from retinue.cli.providers import models_of
-from retinue.cli.settings import Settings, grants_of, load, loops_of, rules_at_odds
+from retinue.cli.settings import Settings, grants_of, load, loops_of, permission_findings
 from retinue.contract.credentials import keep_secret
 from retinue.contract.task import Budget
 from retinue.errors import InvalidInput, MissingFile, RetinueError
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from retinue.agents.port import Agent
     from retinue.agents.prompted.loop import Loops
     from retinue.agents.prompted.toolbox import Toolbox
-    from retinue.agents.remote.mcp_servers import Servers
+    from retinue.agents.remote.mcp_servers import McpServers
     from retinue.cli.options import Bounds
     from retinue.contract.finding import Level
     from retinue.engine.base import Workflow
     from retinue.engine.offload import Pool
     from retinue.orchestration.reader.embedding import SentenceEmbedder
 
-__all__ = ["Project", "budget_of", "find_root", "open_project", "tell_notes"]
+__all__ = ["Project", "budget_of", "find_root", "open_project", "report_notes"]
 
 _MCP_FILE: Final = ".mcp.json"
 """Looked for here, so that whoever has none loads nothing."""
@@ -115,7 +115,7 @@ class Project:
         return Workspace(self.root, write=(".",) if "write" in self.grants.effects else ())
 
     @asynccontextmanager
-    async def tools_opened(self) -> "AsyncGenerator[Project]":
+    async def open_tools(self) -> "AsyncGenerator[Project]":
         """This folder with the tools of its MCP servers.
 
         Afterwards no program that a tool started goes on, and no connection of a model is open, however it ended.
@@ -157,11 +157,11 @@ def find_root(folder: Path | None) -> Path:
         if folder.exists():
             raise InvalidInput(f"{str(folder)!r} is not a folder.", hint="Name a folder with `--workspace`.")
         raise MissingFile(f"No such folder: {str(folder)!r}.", hint="Name a folder with `--workspace`.")
-    here = _here()
+    here = _current_folder()
     return next((place for place in (here, *here.parents) if (place / ".git").exists()), here)
 
 
-def _here() -> Path:
+def _current_folder() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError:
@@ -174,7 +174,7 @@ def open_project(
     folder: Path | None,
     *,
     model: str | None = None,
-    named: Sequence[str] = (),
+    extra_models: Sequence[str] = (),
     runner: str | None = None,
     level: "Level | None" = None,
 ) -> Project:
@@ -196,12 +196,12 @@ def open_project(
     settings = load(root)
     trust = TrustStore(places.state_dir())
     trusted = trust.is_trusted(root)
-    models = models_of(settings, default=model, named=named)
+    models = models_of(settings, default=model, extra_models=extra_models)
     models.trusts_definitions = trusted
     keep_secret(*settings.get("models.key_variable").values())
     if model:
-        models.see(model)
-        models.see_key(model)
+        models.check(model)
+        models.check_key(model)
     index = places.index_dir() if settings.get("index.cache") else None
     web = Web(settings.get("search.provider") or None, environment=os.environ)
     ready_made = catalogue.agents(
@@ -235,7 +235,7 @@ def _embedder(model: str, cache_dir: Path | None) -> "SentenceEmbedder | None":
     return SentenceEmbedder(model, cache_dir=cache_dir)
 
 
-def _mcp_servers(project: Project) -> "Servers | None":
+def _mcp_servers(project: Project) -> "McpServers | None":
     """The MCP servers of the user and of the folder; None when nobody named any.
 
     A file that cannot be used is told, and does not keep agents from working.
@@ -243,27 +243,27 @@ def _mcp_servers(project: Project) -> "Servers | None":
     own: str = project.settings.get("mcp.file")
     if not own and not (project.root / _MCP_FILE).is_file():
         return None
-    from retinue.agents.remote.mcp_servers import Servers, project_servers, read_servers
+    from retinue.agents.remote.mcp_servers import McpServers, project_servers, read_servers
 
-    found: list[Servers] = []
+    server_sets: list[McpServers] = []
     for read in (
-        partial(read_servers, Path(own).expanduser(), cwd=project.root) if own else Servers,
+        partial(read_servers, Path(own).expanduser(), cwd=project.root) if own else McpServers,
         partial(project_servers, project.root, trust=TrustStore(places.state_dir())),
     ):
         try:
-            found.append(read())
+            server_sets.append(read())
         except RetinueError as error:
-            tell(f"MCP servers are not used: {error.message} {error.hint}")
-    servers = {server.name: server for each in found for server in each.servers}
-    absent = {name: why for each in found for name, why in each.absent.items()}
-    return Servers(tuple(servers.values()), absent) if servers or absent else None
+            echo_err(f"MCP servers are not used: {error.message} {error.hint}")
+    servers = {server.name: server for each in server_sets for server in each.servers}
+    absent = {name: why for each in server_sets for name, why in each.absent.items()}
+    return McpServers(tuple(servers.values()), absent) if servers or absent else None
 
 
 def _with_tools(project: Project, earlier: "Toolbox", wider: "Toolbox") -> Project:
     """The same folder, its agents found anew: what tools there are is settled when they are."""
     for name, why in wider.absent.items():
         if name.startswith("mcp__") and name not in earlier.absent:
-            tell(f"`{name}` is not available: {why}")
+            echo_err(f"`{name}` is not available: {why}")
     registry = discover(
         project.root,
         trusted=project.trusted,
@@ -310,7 +310,7 @@ def budget_of(settings: Settings, bounds: "Bounds") -> Budget:
     return budget if bounds.nodes is None else budget.model_copy(update={"nodes": bounds.nodes})
 
 
-def tell_notes(project: Project, *, quiet: bool = False, as_json: bool = False) -> None:
+def report_notes(project: Project, *, quiet: bool = False, as_json: bool = False) -> None:
     """Say what of the folder was passed over: settings that do not hold, names of two agents, files without an agent.
 
     Raises:
@@ -320,7 +320,7 @@ def tell_notes(project: Project, *, quiet: bool = False, as_json: bool = False) 
     if quiet:
         return
     twice = [each for each in project.registry.findings if each.rule == "discovery/name-taken"]
-    if notes := [*project.settings.findings, *rules_at_odds(project.settings), *twice]:
-        tell(findings_text(notes))
+    if notes := [*project.settings.findings, *permission_findings(project.settings), *twice]:
+        echo_err(findings_text(notes))
     if not as_json and (files := len({each.path for each in project.registry.skipped})):
-        tell(f"{counted(files, 'file')} of this project skipped: see `retinue agents`.")
+        echo_err(f"{plural(files, 'file')} of this project skipped: see `retinue agents`.")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ProviderState", "models_of", "provider_of", "state_of"]
 
 
-def models_of(settings: "Settings", *, default: str | None = None, named: Iterable[str] = ()) -> Models:
+def models_of(settings: "Settings", *, default: str | None = None, extra_models: Iterable[str] = ()) -> Models:
     """The models at hand, as `settings` say. Where they name none, none is asked that nobody names.
 
     Args:
@@ -28,7 +28,7 @@ def models_of(settings: "Settings", *, default: str | None = None, named: Iterab
         default: The model or tier of whoever names none, instead of what is set.
         named: Further models that the user names, so that tasks may.
     """
-    said = {tier: name for tier in DEFAULT_TIERS if (name := settings.get(f"models.{tier}"))}
+    tiers = {tier: name for tier in DEFAULT_TIERS if (name := settings.get(f"models.{tier}"))}
     addresses, variables = _table(settings, "models.base_url"), _table(settings, "models.key_variable")
     providers = {
         name: ProviderSettings(base_url=addresses.get(name, ""), key_variable=variables.get(name, ""))
@@ -37,11 +37,11 @@ def models_of(settings: "Settings", *, default: str | None = None, named: Iterab
     prices = {name: _price(text) for name, text in _table(settings, "models.prices").items()}
     return Models(
         # The very same mapping tells that nobody configured the tiers.
-        tiers=cast("Mapping[Tier, str]", said) or DEFAULT_TIERS,
+        tiers=cast("Mapping[Tier, str]", tiers) or DEFAULT_TIERS,
         default=settings.get("models.default", default),
         providers=providers,
         prices=prices,
-        allowed=(*settings.get("models.allow"), *named),
+        allowed=(*settings.get("models.allow"), *extra_models),
         record=settings.get("models.record"),
     )
 
@@ -123,15 +123,15 @@ def state_of(provider: str, models: Models) -> ProviderState:
     settings = models.providers.get(provider, ProviderSettings())
     environment = os.environ if models.environment is None else models.environment
     own = KEYS.get(provider) or OPTIONAL_KEYS.get(provider, ())
-    named = (settings.key_variable,) if settings.key_variable else own
-    found = next((variable for variable in named if environment.get(variable)), "")
+    candidates = (settings.key_variable,) if settings.key_variable else own
+    set_variable = next((variable for variable in candidates if environment.get(variable)), "")
     keyless = not settings.key_variable and (provider not in KEYS or bool(settings.base_url))
     return ProviderState(
         name=provider,
         installed=provider in _ALONE or _is_installed(_PACKAGES.get(provider, "openai"), provider),
         extra=EXTRAS.get(provider, "retinue[llm]"),
-        variable=found or (named[0] if named else ""),
-        key=bool(found) or keyless,
+        variable=set_variable or (candidates[0] if candidates else ""),
+        key=bool(set_variable) or keyless,
         base_url=address_of(provider, settings, environment),
     )
 

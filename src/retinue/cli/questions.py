@@ -12,41 +12,41 @@ from typing import Final
 
 import click
 
-from retinue.agents.boundary.untyped import decode
-from retinue.cli.output import plain, safe, tell
+from retinue.agents.boundary.untyped import decode_parameters
+from retinue.cli.output import safe_lines, safe, echo_err
 from retinue.contract import schema
 from retinue.contract.task import Answer, Question
 from retinue.errors import RetinueError
 
-__all__ = ["Person"]
+__all__ = ["TerminalAnswerer"]
 
 _TRIES: Final = 3
 _LONGEST: Final = 65_536
 _YES: Final = frozenset({"y", "yes"})
 
 
-class Person:
+class TerminalAnswerer:
     """Somebody at the terminal, asked one question after the other.
 
     Args:
         aside: Makes room on the screen while a question is open.
     """
 
-    def __init__(self, aside: Callable[[], AbstractContextManager[None]]) -> None:
-        self._aside = aside
+    def __init__(self, pause_screen: Callable[[], AbstractContextManager[None]]) -> None:
+        self._pause_screen = pause_screen
         self._turn = asyncio.Lock()
 
     async def __call__(self, question: Question) -> Answer | None:
         """Ask; None when nothing was typed: nobody knows."""
         async with self._turn:
-            with self._aside():
+            with self._pause_screen():
                 return await self._ask(question)
 
     async def _ask(self, question: Question) -> Answer | None:
         asker = f"{question.agent} asks" if question.agent else "a question"
-        tell(f"{click.style(safe(asker), fg='yellow', bold=True)}: {plain(question.text)}")
+        echo_err(f"{click.style(safe(asker), fg='yellow', bold=True)}: {safe_lines(question.text)}")
         for number, option in enumerate(question.options, 1):
-            tell(f"  {number}. {safe(option)}")
+            echo_err(f"  {number}. {safe(option)}")
         for _ in range(_TRIES):
             line = await _line(_prompt(question))
             if not line:
@@ -54,7 +54,7 @@ class Person:
             try:
                 return Answer(question_id=question.id, value=_value(question, line))
             except ValueError as error:
-                tell(str(error))
+                echo_err(str(error))
         return None
 
 
@@ -76,23 +76,23 @@ def _value(question: Question, line: str) -> object:
         return line.lower() in _YES
     if question.options and line.isdecimal() and 1 <= int(line) <= len(question.options):
         return question.options[int(line) - 1]
-    meant = next((option for option in question.options if option.lower() == line.lower()), line)
-    if question.kind == "choice" and question.options and meant not in question.options:
+    choice = next((option for option in question.options if option.lower() == line.lower()), line)
+    if question.kind == "choice" and question.options and choice not in question.options:
         raise ValueError(f"Invalid choice. Enter 1 to {len(question.options)}.")
-    if meant in question.options:
-        return meant
-    return line if question.answer_schema is None else _typed(line, question.answer_schema)
+    if choice in question.options:
+        return choice
+    return line if question.answer_schema is None else _decode_line(line, question.answer_schema)
 
 
-def _typed(line: str, wanted: dict[str, object]) -> object:
+def _decode_line(line: str, answer_schema: dict[str, object]) -> object:
     """`line` as the JSON value that a schema asks for.
 
     Raises:
         ValueError: It does not say one.
     """
-    members, _ = decode({"answer": line}, {"properties": {"answer": wanted}})
+    members, _ = decode_parameters({"answer": line}, {"properties": {"answer": answer_schema}})
     try:
-        findings = schema.compile(wanted).findings(members["answer"])
+        findings = schema.compile(answer_schema).findings(members["answer"])
     except RetinueError:
         return members["answer"]  # its author's mistake; the boundary says more of it
     if findings:
@@ -111,10 +111,10 @@ async def _line(prompt: str) -> str:
         await ready
         typed = os.read(descriptor, _LONGEST)
     except asyncio.CancelledError:
-        tell("")  # the cursor still stands behind the question
+        echo_err("")  # the cursor still stands behind the question
         raise
     finally:
         loop.remove_reader(descriptor)
     if not typed.endswith(b"\n"):
-        tell("")
+        echo_err("")
     return typed.decode(sys.stdin.encoding or "utf-8", "replace").strip()

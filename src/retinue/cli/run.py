@@ -22,9 +22,9 @@ from retinue.cli.options import (
 
 if TYPE_CHECKING:
     from retinue.cli.answer import FailOn
-    from retinue.cli.choosing import Choosing
+    from retinue.cli.choosing import OptionChooser
     from retinue.cli.project import Project
-    from retinue.cli.session import Begin, Begun, Ended, Settled
+    from retinue.cli.session import StartRun, StartedRun, FinishedSession, Invocation
     from retinue.contract.finding import Level
     from retinue.contract.plan import Plan
     from retinue.contract.task import Budget, ContextLevel
@@ -89,22 +89,22 @@ def command(
       retinue run --plan edited.json --explain
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue.cli.active import with_active
-    from retinue.cli.answer import present
-    from retinue.cli.choosing import Choosing, compared
+    from retinue.cli.answer import show_goal_result
+    from retinue.cli.choosing import OptionChooser, with_actuals
     from retinue.cli.plans import with_planner
-    from retinue.cli.project import budget_of, open_project, tell_notes
-    from retinue.cli.session import Settled, conduct
+    from retinue.cli.project import budget_of, open_project, report_notes
+    from retinue.cli.session import Invocation, run_session
     from retinue.cli.typed import words_of
 
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     text = words_of(goal) if goal else None
-    _see_what_is_asked(goal, source)
+    _check_goal_given(goal, source)
     opened = with_planner(open_project(workspace, model=model, runner=runner, level=level), planner)
     project, module = with_active(opened, quiet=form.quiet or form.machine)
     chosen = agents or project.settings.get("run.agents")
     project = project.with_only(chosen) if chosen else project
-    tell_notes(project, quiet=form.quiet, as_json=form.machine)
-    settled = Settled(
+    report_notes(project, quiet=form.quiet, as_json=form.machine)
+    invocation = Invocation(
         "run",
         str(project.root),
         agents=tuple(chosen),
@@ -114,17 +114,17 @@ def command(
         level=level or "",
     )
     budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens, max_nodes))
-    plan = _read(source, text, project, budget, context, quiet=form.machine) if source is not None else None
-    handed_on: ContextLevel = project.settings.get("run.context", context)
+    plan = _read_plan(source, text, project, budget, context, quiet=form.machine) if source is not None else None
+    context_level: ContextLevel = project.settings.get("run.context", context)
     recorded = project.settings.get("run.journal") and not no_journal
-    choosing = Choosing(project, project.settings.get("run.choose", choice), silent=form.quiet or form.machine)
-    begin = _begin(text or "", plan, settled, choosing, level=handed_on, budget=budget)
-    ended = compared(conduct(project, form, begin, recorded=recorded, timeout_s=budget.timeout_s))
-    ended = _explained(ended) if explain else ended
-    return present(ended, form, fail_on=project.settings.get("run.fail_on", fail_on))
+    chooser = OptionChooser(project, project.settings.get("run.choose", choice), silent=form.quiet or form.machine)
+    start = _make_start(text or "", plan, invocation, chooser, level=context_level, budget=budget)
+    session = with_actuals(run_session(project, form, start, recorded=recorded, timeout_s=budget.timeout_s))
+    session = _with_explanation(session) if explain else session
+    return show_goal_result(session, form, fail_on=project.settings.get("run.fail_on", fail_on))
 
 
-def _see_what_is_asked(goal: tuple[str, ...], source: str | None) -> None:
+def _check_goal_given(goal: tuple[str, ...], source: str | None) -> None:
     """Find out whether a goal, or a plan, is there.
 
     Raises:
@@ -136,46 +136,46 @@ def _see_what_is_asked(goal: tuple[str, ...], source: str | None) -> None:
         raise click.UsageError("The goal and the plan cannot both be read from stdin.")
 
 
-def _read(
+def _read_plan(
     source: str, goal: str | None, project: "Project", budget: "Budget", level: "ContextLevel | None", *, quiet: bool
 ) -> "Plan":
     """The plan in a file, with the goal and the level of context that were said beside it."""
-    from retinue.cli.plans import handing_on, plan_in
+    from retinue.cli.plans import with_context_level, load_plan
     from retinue.orchestration.planning import without_planning
     from retinue.orchestration.reader.planner import check_goal
 
-    read = without_planning(plan_in(source, project, budget, quiet=quiet), only_usage=True)  # it was paid then
-    plan = handing_on(read, level)
+    read = without_planning(load_plan(source, project, budget, quiet=quiet), only_usage=True)  # it was paid then
+    plan = with_context_level(read, level)
     return plan if goal is None else plan.model_copy(update={"goal": check_goal(goal)})
 
 
-def _explained(ended: "Ended") -> "Ended":
+def _with_explanation(session: "FinishedSession") -> "FinishedSession":
     from dataclasses import replace
 
-    from retinue.cli.explained import explained
+    from retinue.cli.explained import with_explanation
 
-    return replace(ended, result=explained(ended.result, ended.plan, ended.decisions))
+    return replace(session, result=with_explanation(session.result, session.plan, session.decisions))
 
 
-def _begin(
+def _make_start(
     goal: str,
     plan: "Plan | None",
-    settled: "Settled",
-    choosing: "Choosing",
+    invocation: "Invocation",
+    chooser: "OptionChooser",
     *,
     level: "ContextLevel",
     budget: "Budget",
-) -> "Begin":
-    from retinue.cli.plans import handing_on, tell_planning, thinking_as_set
-    from retinue.cli.session import Begun
+) -> "StartRun":
+    from retinue.cli.plans import with_context_level, report_planning, apply_planner_setting
+    from retinue.cli.session import StartedRun
 
-    async def begin(orchestrator: "Orchestrator", engine: "InProcessEngine") -> "Begun":
+    async def start(orchestrator: "Orchestrator", engine: "InProcessEngine") -> "StartedRun":
         del engine
-        orchestrator = thinking_as_set(choosing.project, orchestrator)
-        made = plan or handing_on(await choosing.planned(goal, orchestrator, budget), level)
-        if not choosing.silent:
-            tell_planning(made)
-        made = settled.noted_in(await choosing.way_of(made))
-        return Begun(await orchestrator.start(made, budget=budget), made)
+        orchestrator = apply_planner_setting(chooser.project, orchestrator)
+        final_plan = plan or with_context_level(await chooser.make_plan(goal, orchestrator, budget), level)
+        if not chooser.silent:
+            report_planning(final_plan)
+        final_plan = invocation.record_in(await chooser.with_option(final_plan))
+        return StartedRun(await orchestrator.start(final_plan, budget=budget), final_plan)
 
-    return begin
+    return start

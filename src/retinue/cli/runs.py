@@ -11,7 +11,7 @@ from retinue.cli.options import document_options, form_of, form_options, json_op
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retinue.cli.session import Settled
+    from retinue.cli.session import Invocation
     from retinue.contract.event import Event
     from retinue.contract.plan import Plan
     from retinue.contract.result import Result
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from retinue.engine.journal import Journal
     from retinue.engine.statistics import Rating, Verdict
 
-__all__ = ["command", "found_run"]
+__all__ = ["command", "find_run"]
 
 _DAY_NS = 86_400 * 10**9
 _MOST_DAYS = 100_000
-_LISTED = 20
+_DEFAULT_LIMIT = 20
 _LONGEST_COMMENT = 2_000
 
 
@@ -35,7 +35,7 @@ def command(context: click.Context) -> None:
     RUN is an id, or the start or end of one.
     """
     if context.invoked_subcommand is None:
-        context.invoke(_list, limit=_LISTED, as_json=False)
+        context.invoke(_list, limit=_DEFAULT_LIMIT, as_json=False)
 
 
 @command.command("list")
@@ -45,16 +45,16 @@ def command(context: click.Context) -> None:
 @json_option
 def _list(*, limit: int, as_json: bool) -> None:
     """List runs, the newest first."""
-    from retinue.cli.output import echo_json, tell
+    from retinue.cli.output import echo_json, echo_err
 
     with _journal() as journal:
         records = journal.list(limit)
     if as_json:
         echo_json([_facts(record) for record in records])
     elif records:
-        _table(records)
+        _print_table(records)
     else:
-        tell('No runs yet. Start one with: retinue run "…"')
+        echo_err('No runs yet. Start one with: retinue run "…"')
 
 
 @command.command("show")
@@ -67,50 +67,50 @@ def _show(
     *, run: str | None, with_events: bool, explain: bool, as_json: bool, kind: str | None, output: Path | None
 ) -> None:
     """Show RUN and its result; the newest by default."""
-    from retinue.cli.answer import as_document, draw, hand_over, summary, tell_warnings
-    from retinue.cli.output import json_text, safe, tell
+    from retinue.cli.answer import as_document, draw, write_document, summary_line, report_warnings
+    from retinue.cli.output import json_text, safe, echo_err
 
     form = form_of(as_json=as_json, kind=kind, output=output)
     with _journal() as journal:
-        record = journal.get(found_run(journal, run))
+        record = journal.get(find_run(journal, run))
         result = journal.result(record.run)
         events = journal.events(record.run, limit=-1) if with_events else ()
         rating = journal.rating(record.run)
-        settled = _settled(journal, record.run) if result else None
-        result = _explained(journal, record.run, result) if result and explain else result
+        invocation = _invocation(journal, record.run) if result else None
+        result = _with_explanation(journal, record.run, result) if result and explain else result
     if form.as_json:
         facts = _facts(record) | ({"result": result.to_json()} if result else {})
         facts |= {"events": [event.to_json() for event in events]} if with_events else {}
-        facts |= {"rating": _rated(rating)} if rating else {}
-        hand_over(json_text(facts), form)
+        facts |= {"rating": _rating_facts(rating)} if rating else {}
+        write_document(json_text(facts), form)
         return
     if form.document is not None and result is not None:
-        hand_over(as_document(result, form, run=record.run), form)
+        write_document(as_document(result, form, run=record.run), form)
         return
-    _head(record)
+    _report_head(record)
     for event in events:
-        _event(event, record.started_ns)
+        _print_event(event, record.started_ns)
     if result is None:
-        _unfinished(record)
+        _report_unfinished(record)
         return
     if result.content.strip():
-        draw(result, root=Path(settled.workspace) if settled and settled.workspace else None)
-    tell(summary(result))
+        draw(result, root=Path(invocation.workspace) if invocation and invocation.workspace else None)
+    echo_err(summary_line(result))
     if rating is not None:
         comment = f": {safe(rating.comment)}" if rating.comment else ""
-        tell(f"rated {rating.verdict} on {_when(rating.at_ns)}{comment}")
-    tell_warnings(result)
+        echo_err(f"rated {rating.verdict} on {_when(rating.at_ns)}{comment}")
+    report_warnings(result)
 
 
-def _rated(rating: "Rating") -> dict[str, Any]:
+def _rating_facts(rating: "Rating") -> dict[str, Any]:
     facts = {"verdict": rating.verdict, "comment": rating.comment, "at_ns": rating.at_ns}
     return {name: value for name, value in facts.items() if value}
 
 
-def _explained(journal: "Journal", run: str, result: "Result") -> "Result":
-    from retinue.cli.explained import decided_in, explained
+def _with_explanation(journal: "Journal", run: str, result: "Result") -> "Result":
+    from retinue.cli.explained import decisions_in, with_explanation
 
-    return explained(result, _plan(journal, run), decided_in(journal.events(run, limit=-1)))
+    return with_explanation(result, _plan(journal, run), decisions_in(journal.events(run, limit=-1)))
 
 
 @command.command("resume")
@@ -135,36 +135,36 @@ def _resume(
     first.
     """
     from retinue.cli.active import with_module
-    from retinue.cli.answer import present, present_asked
-    from retinue.cli.failed import tell_failed
-    from retinue.cli.project import open_project, tell_notes
-    from retinue.cli.session import Settled, conduct, resuming
+    from retinue.cli.answer import show_goal_result, show_agent_result
+    from retinue.cli.failed import report_failure
+    from retinue.cli.project import open_project, report_notes
+    from retinue.cli.session import Invocation, run_session, resume
 
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     with _journal() as journal:
-        name = found_run(journal, run)
-        settled = _settled(journal, name)
-    folder = Path(settled.workspace) if settled and settled.workspace else None
-    said = settled or Settled("run", "")
-    level = said.level if said.level in ("strict", "standard", "lenient") else None
-    project = open_project(workspace or folder, model=said.model or None, runner=said.runner or None, level=level)
-    tell_notes(project, quiet=form.quiet, as_json=form.machine)
-    if settled and settled.module:
-        project, _ = with_module(project, settled.module)
-    if settled and settled.agents:
-        project = project.with_only(settled.agents)
-    if settled and settled.command:
+        name = find_run(journal, run)
+        invocation = _invocation(journal, name)
+    folder = Path(invocation.workspace) if invocation and invocation.workspace else None
+    options = invocation or Invocation("run", "")
+    level = options.level if options.level in ("strict", "standard", "lenient") else None
+    project = open_project(workspace or folder, model=options.model or None, runner=options.runner or None, level=level)
+    report_notes(project, quiet=form.quiet, as_json=form.machine)
+    if invocation and invocation.module:
+        project, _ = with_module(project, invocation.module)
+    if invocation and invocation.agents:
+        project = project.with_only(invocation.agents)
+    if invocation and invocation.command:
         from retinue.cli.commanded import with_command
 
-        project, _ = with_command(project, settled.command)
-    ended = conduct(project, form, resuming(name, accept_changes=accept_changes), recorded=True)
-    asked = settled is not None and settled.verb == "ask"
-    if asked:
-        code = present_asked(ended, form)
+        project, _ = with_command(project, invocation.command)
+    session = run_session(project, form, resume(name, accept_changes=accept_changes), recorded=True)
+    is_ask = invocation is not None and invocation.verb == "ask"
+    if is_ask:
+        code = show_agent_result(session, form)
         if not (form.quiet or form.machine):
-            tell_failed(ended, code)
+            report_failure(session, code)
         return code
-    return present(ended, form, fail_on=project.settings.get("run.fail_on"))
+    return show_goal_result(session, form, fail_on=project.settings.get("run.fail_on"))
 
 
 @command.command("rate")
@@ -176,7 +176,7 @@ def _rate(*, run: str, verdict: "Verdict", comment: str) -> None:
 
     `retinue stats` counts ratings for every agent that took part.
     """
-    from retinue.cli.output import tell
+    from retinue.cli.output import echo_err
     from retinue.engine.statistics import Rating
     from retinue.errors import InvalidInput
 
@@ -184,11 +184,11 @@ def _rate(*, run: str, verdict: "Verdict", comment: str) -> None:
         message = f"The comment has {len(comment):,} characters; the limit is {_LONGEST_COMMENT:,}."
         raise InvalidInput(message, hint="Make it shorter.", path="/comment")
     with _journal() as journal:
-        name = found_run(journal, run)
+        name = find_run(journal, run)
         if journal.get(name).ended_ns is None:
             raise InvalidInput(f"Run `{name}` has no answer yet.", hint="Rate it when it has finished.")
         journal.rate(name, Rating(verdict, _writable(comment), time.time_ns()))
-    tell(f"Rated run {name} as {verdict}.")
+    echo_err(f"Rated run {name} as {verdict}.")
 
 
 def _writable(comment: str) -> str:
@@ -203,7 +203,7 @@ def _writable(comment: str) -> str:
 )
 def _prune(*, keep: int | None, days: float | None) -> None:
     """Delete runs from the history, except those still running."""
-    from retinue.cli.output import counted, tell
+    from retinue.cli.output import plural, echo_err
 
     if keep is None and days is None:
         raise click.UsageError("Give --keep N, --older-than DAYS, or both.")
@@ -211,8 +211,8 @@ def _prune(*, keep: int | None, days: float | None) -> None:
         raise click.UsageError(f"{days:g} is not a number of days. The maximum is {_MOST_DAYS:,}.")
     limit_ns = None if days is None else time.time_ns() - int(days * _DAY_NS)
     with _journal() as journal:
-        gone = journal.prune(older_than_ns=limit_ns, keep=keep)
-    tell(f"{counted(gone, 'run')} deleted.")
+        deleted_count = journal.prune(older_than_ns=limit_ns, keep=keep)
+    echo_err(f"{plural(deleted_count, 'run')} deleted.")
 
 
 def _journal() -> "Journal":
@@ -222,7 +222,7 @@ def _journal() -> "Journal":
     return Journal(places.journal_file())
 
 
-def found_run(journal: "Journal", run: str | None) -> str:
+def find_run(journal: "Journal", run: str | None) -> str:
     """The id of the run that is meant.
 
     Raises:
@@ -237,21 +237,21 @@ def found_run(journal: "Journal", run: str | None) -> str:
         if not newest:
             raise UnknownName("No runs yet.", hint='Start one with: retinue run "…"')
         return newest[0].run
-    found = journal.find(run) if run else ()
-    if run in found:
+    matches = journal.find(run) if run else ()
+    if run in matches:
         return run
-    if len(found) > 1:
-        listed = ", ".join(map(safe, found[:5])) + (" …" if len(found) > 5 else "")
-        hint = f"Give more of the id: {listed}."
-        raise InvalidInput(f"{len(found)} runs match {run[:80]!r}.", hint=hint, suggestions=found[:5])
-    return found[0] if found else journal.get(run).run
+    if len(matches) > 1:
+        ids = ", ".join(map(safe, matches[:5])) + (" …" if len(matches) > 5 else "")
+        hint = f"Give more of the id: {ids}."
+        raise InvalidInput(f"{len(matches)} runs match {run[:80]!r}.", hint=hint, suggestions=matches[:5])
+    return matches[0] if matches else journal.get(run).run
 
 
-def _settled(journal: "Journal", run: str) -> "Settled | None":
-    from retinue.cli.session import settled_in
+def _invocation(journal: "Journal", run: str) -> "Invocation | None":
+    from retinue.cli.session import invocation_in
 
     plan = _plan(journal, run)
-    return settled_in(plan) if plan else None
+    return invocation_in(plan) if plan else None
 
 
 def _plan(journal: "Journal", run: str) -> "Plan":
@@ -294,58 +294,58 @@ def _facts(record: "RunRecord") -> dict[str, Any]:
 
 def _state(record: "RunRecord") -> tuple[str, str]:
     """How far a run is, in words, and the colour of it."""
-    from retinue.cli.answer import ending
+    from retinue.cli.answer import ending_text
 
     if record.damage:
         return "damaged", "red"
     if record.stalled:
         return "stalled", "yellow"
-    return ("working", "cyan") if record.lifecycle == "working" else ending(record.outcome)
+    return ("working", "cyan") if record.lifecycle == "working" else ending_text(record.outcome)
 
 
 def _when(at_ns: int) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at_ns / 1e9))
 
 
-def _took(record: "RunRecord") -> str:
-    from retinue.cli.output import duration
+def _duration_text(record: "RunRecord") -> str:
+    from retinue.cli.output import format_duration
 
-    return "" if record.ended_ns is None else duration(max(0, record.ended_ns - record.started_ns))
+    return "" if record.ended_ns is None else format_duration(max(0, record.ended_ns - record.started_ns))
 
 
-def _table(records: "Sequence[RunRecord]") -> None:
+def _print_table(records: "Sequence[RunRecord]") -> None:
     from retinue.cli.output import cut_to_screen, echo, safe
 
     for record in records:
         word, style = _state(record)
         head = f"{safe(record.run)}  {_when(record.started_ns)}  "
         about = safe(record.damage or record.label)
-        tail = f"{word:<19}  {_took(record):>8}  {about}"
+        tail = f"{word:<19}  {_duration_text(record):>8}  {about}"
         line = cut_to_screen(head + tail)
         echo(line.replace(word, click.style(word, fg=style), 1) if line.startswith(head + word) else line)
 
 
-def _head(record: "RunRecord") -> None:
-    from retinue.cli.output import safe, tell
+def _report_head(record: "RunRecord") -> None:
+    from retinue.cli.output import safe, echo_err
 
     word, style = _state(record)
-    tell(click.style(safe(record.label), bold=True))
-    tell(click.style(f"{_when(record.started_ns)}, run {safe(record.run)}: ", dim=True) + click.style(word, fg=style))
+    echo_err(click.style(safe(record.label), bold=True))
+    echo_err(click.style(f"{_when(record.started_ns)}, run {safe(record.run)}: ", dim=True) + click.style(word, fg=style))
 
 
-def _unfinished(record: "RunRecord") -> None:
-    from retinue.cli.output import counted, tell
+def _report_unfinished(record: "RunRecord") -> None:
+    from retinue.cli.output import plural, echo_err
 
-    kept = f"{counted(len(record.finished_steps), 'result')} kept"
+    saved = f"{plural(len(record.finished_steps), 'result')} kept"
     if record.stalled:
-        tell(f"Its process has ended; {kept}. Continue with: retinue runs resume {record.run}")
+        echo_err(f"Its process has ended; {saved}. Continue with: retinue runs resume {record.run}")
     else:
-        tell(f"It is still running; {kept}.")
+        echo_err(f"It is still running; {saved}.")
 
 
-def _event(event: "Event", started_ns: int) -> None:
-    from retinue.cli.nodes import told
+def _print_event(event: "Event", started_ns: int) -> None:
+    from retinue.cli.nodes import event_text
     from retinue.cli.output import cut_to_screen, echo, safe
 
     offset = f"{(event.at_ns - started_ns) / 1e9:8.3f} s"
-    echo(cut_to_screen(f"{offset}  {safe(event.node):<6}  {event.kind:<10}  {safe(told(event.body))}"))
+    echo(cut_to_screen(f"{offset}  {safe(event.node):<6}  {event.kind:<10}  {safe(event_text(event.body))}"))

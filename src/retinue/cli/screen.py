@@ -11,9 +11,9 @@ import time
 from collections.abc import Generator
 from typing import IO, TYPE_CHECKING, Final, Protocol
 
-from retinue.cli.nodes import Node, Nodes, State
+from retinue.cli.nodes import RunNode, RunNodes, State
 from retinue.cli.options import Form
-from retinue.cli.output import console, duration, safe, tell
+from retinue.cli.output import console, format_duration, safe, echo_err
 from retinue.contract.event import Event
 
 if TYPE_CHECKING:
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
-__all__ = ["TICK_S", "Lines", "Screen", "Silence", "Tree", "picture", "screen_for", "somebody_is_there"]
+__all__ = ["TICK_S", "LineScreen", "Screen", "NullScreen", "TreeScreen", "render_tree", "screen_for", "is_interactive"]
 
 TICK_S: Final = 0.1
 """How often the picture changes while somebody works."""
 
-_KEPT_ROWS: Final = 5
+_RESERVED_ROWS: Final = 5
 """Rows of the terminal that are left to the goal and to whatever comes after."""
-_ROOMY: Final = 100
+_WIDE: Final = 100
 """Columns from which on skills are named too."""
 
 _MARKS: Final[dict[State, tuple[str, str, str]]] = {
@@ -47,19 +47,19 @@ _URGENCY: Final[dict[State, int]] = {
 }  # fmt: skip
 
 
-def picture(nodes: Nodes, goal: str, *, width: int, height: int, in_ascii: bool = False) -> "RenderableType":
+def render_tree(nodes: RunNodes, goal: str, *, width: int, height: int, in_ascii: bool = False) -> "RenderableType":
     """The tree as it is now, for a terminal of `width` columns and `height` rows."""
     from rich.table import Table
     from rich.text import Text
 
-    rows, more = _rows(nodes, max(height - _KEPT_ROWS, 3))
+    rows, more = _rows(nodes, max(height - _RESERVED_ROWS, 3))
     grid = Table.grid(padding=(0, 1), expand=True)
     grid.add_column(no_wrap=True)
     grid.add_column(no_wrap=True, justify="right", style="dim")
     grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     for depth, node in rows:
         name = _name(depth, node, in_ascii=in_ascii)
-        if node.skill and node.skill != node.agent and width >= _ROOMY:
+        if node.skill and node.skill != node.agent and width >= _WIDE:
             name.append(f".{safe(node.skill)}", style="dim")
         grid.add_row(name, _time(node), _about(node))
     if more:
@@ -71,7 +71,7 @@ def picture(nodes: Nodes, goal: str, *, width: int, height: int, in_ascii: bool 
     return whole
 
 
-def _rows(nodes: Nodes, room: int) -> tuple[list[tuple[int, Node]], int]:
+def _rows(nodes: RunNodes, room: int) -> tuple[list[tuple[int, RunNode]], int]:
     """The nodes to draw, and how many more there are: those at work first when not all have room."""
     every = list(nodes)
     if len(every) <= room:
@@ -80,7 +80,7 @@ def _rows(nodes: Nodes, room: int) -> tuple[list[tuple[int, Node]], int]:
     return [every[place] for place in sorted(chosen)], len(every) - room
 
 
-def _name(depth: int, node: Node, *, in_ascii: bool) -> "Text":
+def _name(depth: int, node: RunNode, *, in_ascii: bool) -> "Text":
     from rich.text import Text
 
     *marks, style = _MARKS[node.state]
@@ -94,21 +94,21 @@ def _name(depth: int, node: Node, *, in_ascii: bool) -> "Text":
     return text
 
 
-def _about(node: Node) -> "Text":
+def _about(node: RunNode) -> "Text":
     from rich.text import Text
 
     if node.note and node.state != "success":
         return Text(safe(node.note), style=_MARKS[node.state][2])
-    return Text(safe(node.title) + (" (kept)" if node.kept else ""), style="dim")
+    return Text(safe(node.title) + (" (kept)" if node.is_reused else ""), style="dim")
 
 
-def _time(node: Node) -> str:
+def _time(node: RunNode) -> str:
     if node.started_ns is None:
         return ""
-    return duration(max(0, (node.ended_ns or time.time_ns()) - node.started_ns))
+    return format_duration(max(0, (node.ended_ns or time.time_ns()) - node.started_ns))
 
 
-_PATIENCE_S: Final = 1.0
+_QUIET_S: Final = 1.0
 """Whoever has no terminal is not told of what is over sooner."""
 _WORDS: Final[dict[State, str]] = {
     "waiting": "waits", "working": "works", "asking": "asks", "success": "done", "partial": "partly done",
@@ -116,12 +116,12 @@ _WORDS: Final[dict[State, str]] = {
 }  # fmt: skip
 
 
-def somebody_is_there() -> bool:
+def is_interactive() -> bool:
     """Whether there is a person to ask: one who reads what we say and can type an answer."""
-    return all(stream is not None and stream.isatty() for stream in _both_ways())
+    return all(stream is not None and stream.isatty() for stream in _terminal_streams())
 
 
-def _both_ways() -> tuple[IO[str] | None, IO[str] | None]:
+def _terminal_streams() -> tuple[IO[str] | None, IO[str] | None]:
     """Where a person types and reads; None where it was closed."""
     return sys.stdin, sys.stderr
 
@@ -129,15 +129,15 @@ def _both_ways() -> tuple[IO[str] | None, IO[str] | None]:
 class Screen(Protocol):
     """Shows one run."""
 
-    def begin(self, nodes: Nodes, goal: str) -> None:
+    def begin(self, nodes: RunNodes, goal: str) -> None:
         """The run has started. From here on an event loop runs."""
         ...
 
-    def changed(self, event: Event, node: Node | None) -> None:
+    def update(self, event: Event, node: RunNode | None) -> None:
         """`event` was noted, and changed `node`."""
         ...
 
-    def aside(self) -> contextlib.AbstractContextManager[None]:
+    def pause(self) -> contextlib.AbstractContextManager[None]:
         """Make room for a question."""
         ...
 
@@ -149,23 +149,23 @@ class Screen(Protocol):
 def screen_for(form: Form) -> Screen:
     """The screen that fits the wish and the terminal."""
     if form.machine or form.quiet:
-        return Silence()
+        return NullScreen()
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        return Lines()
-    return Tree(console(stderr=True))
+        return LineScreen()
+    return TreeScreen(console(stderr=True))
 
 
-class Silence:
+class NullScreen:
     """Shows nothing."""
 
-    def begin(self, nodes: Nodes, goal: str) -> None:
+    def begin(self, nodes: RunNodes, goal: str) -> None:
         """See `Screen`."""
 
-    def changed(self, event: Event, node: Node | None) -> None:
+    def update(self, event: Event, node: RunNode | None) -> None:
         """See `Screen`."""
 
     @contextlib.contextmanager
-    def aside(self) -> Generator[None]:
+    def pause(self) -> Generator[None]:
         """See `Screen`."""
         yield
 
@@ -173,58 +173,58 @@ class Silence:
         """See `Screen`."""
 
 
-class Lines:
+class LineScreen:
     """One line for each beginning and each end, of runs that take more than a second.
 
     Args:
         patience_s: How long that second is.
     """
 
-    def __init__(self, *, patience_s: float = _PATIENCE_S) -> None:
-        self._patience_s = patience_s
-        self._nodes: Nodes | None = None
-        self._patience: asyncio.TimerHandle | None = None
-        self._speaks = False
+    def __init__(self, *, quiet_s: float = _QUIET_S) -> None:
+        self._quiet_s = quiet_s
+        self._nodes: RunNodes | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_printing = False
         self._began = 0.0
         self._last = ""
 
-    def begin(self, nodes: Nodes, goal: str) -> None:
+    def begin(self, nodes: RunNodes, goal: str) -> None:
         """Wait a second before anything is said."""
         del goal
         self._nodes, self._began = nodes, time.monotonic()
-        self._patience = asyncio.get_running_loop().call_later(self._patience_s, self._speak)
+        self._timer = asyncio.get_running_loop().call_later(self._quiet_s, self._start_printing)
 
-    def changed(self, event: Event, node: Node | None) -> None:
+    def update(self, event: Event, node: RunNode | None) -> None:
         """Say that a node began or ended, or that it asks."""
-        if self._speaks and node is not None and event.kind in {"started", "finished", "retried", "asked"}:
-            self._say(node)
+        if self._is_printing and node is not None and event.kind in {"started", "finished", "retried", "asked"}:
+            self._print_node(node)
 
     @contextlib.contextmanager
-    def aside(self) -> Generator[None]:
+    def pause(self) -> Generator[None]:
         """Lines do not mind."""
         yield
 
     def end(self) -> None:
         """Say no more."""
-        if self._patience is not None:
-            self._patience.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
 
-    def _speak(self) -> None:
-        self._speaks = True
+    def _start_printing(self) -> None:
+        self._is_printing = True
         for _, node in self._nodes or ():
             if node.state != "waiting":
-                self._say(node)
+                self._print_node(node)
 
-    def _say(self, node: Node) -> None:
+    def _print_node(self, node: RunNode) -> None:
         took_s = time.monotonic() - self._began
         about = safe(node.note if node.note and node.state != "success" else node.title)
         line = f"{node.agent} {_WORDS[node.state]}: {about[:160]}"
         if line != self._last:  # several events may say the same of a node
-            tell(f"{took_s:6.1f} s  {line}")
+            echo_err(f"{took_s:6.1f} s  {line}")
         self._last = line
 
 
-class Tree:
+class TreeScreen:
     """All delegations, redrawn in place ten times a second.
 
     Args:
@@ -233,23 +233,23 @@ class Tree:
 
     def __init__(self, console: "Console") -> None:
         self._console = console
-        self._nodes: Nodes | None = None
+        self._nodes: RunNodes | None = None
         self._goal = ""
         self._live: Live | None = None
         self._ticking: asyncio.Task[None] | None = None
         self._in_ascii = not console.encoding.lower().startswith("utf")
 
-    def begin(self, nodes: Nodes, goal: str) -> None:
+    def begin(self, nodes: RunNodes, goal: str) -> None:
         """Draw the plan, and keep drawing."""
         self._nodes, self._goal = nodes, goal
         self._show(nodes)
         self._ticking = asyncio.get_running_loop().create_task(self._tick())
 
-    def changed(self, event: Event, node: Node | None) -> None:
+    def update(self, event: Event, node: RunNode | None) -> None:
         """Nothing: the next tick shows it."""
 
     @contextlib.contextmanager
-    def aside(self) -> Generator[None]:
+    def pause(self) -> Generator[None]:
         """Take the tree away, and draw it anew below the question."""
         if self._live is not None:
             self._live.transient = True
@@ -271,13 +271,13 @@ class Tree:
             self._console.print()
             self._nodes = None
 
-    def _show(self, nodes: Nodes) -> None:
+    def _show(self, nodes: RunNodes) -> None:
         from rich.live import Live
 
         def now() -> "RenderableType":
             size = self._console.size
             width = min(size.width, self._console.width)
-            return picture(nodes, self._goal, width=width, height=size.height, in_ascii=self._in_ascii)
+            return render_tree(nodes, self._goal, width=width, height=size.height, in_ascii=self._in_ascii)
 
         self._live = Live(console=self._console, auto_refresh=False, get_renderable=now)
         self._live.start(refresh=True)

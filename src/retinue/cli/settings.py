@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from retinue.agents.grants import VerdictWord
     from retinue.agents.prompted.loop import Loop, Loops
 
-__all__ = ["KEYS", "Key", "Kind", "Setting", "Settings", "grants_of", "load", "loops_of", "rules_at_odds"]
+__all__ = ["KEYS", "Key", "Kind", "Setting", "Settings", "grants_of", "load", "loops_of", "permission_findings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +80,17 @@ def load(project: Path, *, environment: Mapping[str, str] | None = None) -> Sett
     values = {name: Setting(key.default) for name, key in KEYS.items()}
     findings: list[Finding] = []
     user, own = places.user_config_file(), sorted((os.environ if environment is None else environment).items())
-    files = [(user, dict(_flat(_read(user, findings)))), _project_file(project, findings)]
+    files = [(user, dict(_flatten(_read(user, findings)))), _project_file(project, findings)]
     yours = {_VARIABLES[variable]: text for variable, text in own if variable in _VARIABLES}
     may_spend = _MaySpend(project, (files[0][1], yours))
     for file, table in files:
         for name, value in table.items():
-            _take(values, findings, name, value, origin=str(file), may_spend=None if file == user else may_spend)
+            _apply_value(values, findings, name, value, origin=str(file), may_spend=None if file == user else may_spend)
     for variable, text in own:
         name = _VARIABLES.get(variable)
         if name:
-            _take(values, findings, name, _from_text(KEYS[name].kind, text), origin=f"${variable}")
-        elif variable.startswith(_PREFIX) and variable not in places.VARIABLES and (near := _meant(variable)):
+            _apply_value(values, findings, name, _from_text(KEYS[name].kind, text), origin=f"${variable}")
+        elif variable.startswith(_PREFIX) and variable not in places.VARIABLES and (near := _nearest_variable(variable)):
             message, fix = f"`{variable}` is not a setting", f"did you mean `{near}`?"
             findings.append(_finding("settings/unknown-key", message, f"${variable}", fix))
     return Settings(values, tuple(findings))
@@ -100,7 +100,7 @@ _PREFIX: Final = "RETINUE_"
 _VARIABLES: Final = {f"{_PREFIX}{name.upper().replace('.', '_')}": name for name in KEYS}
 
 
-def _meant(variable: str) -> str:
+def _nearest_variable(variable: str) -> str:
     """The variable that was probably meant; empty when it has nothing to do with settings."""
     near = nearest(variable.removeprefix(_PREFIX), (name.removeprefix(_PREFIX) for name in _VARIABLES), limit=1)
     return f"{_PREFIX}{near[0]}" if near else ""
@@ -110,10 +110,10 @@ def _project_file(project: Path, findings: list[Finding]) -> tuple[Path, dict[st
     """The file of a project that holds settings, and what it says."""
     own = project / "retinue.toml"
     if os.path.lexists(own):  # a link to nowhere is no reason to look elsewhere
-        return own, dict(_flat(_read(own, findings)))
+        return own, dict(_flatten(_read(own, findings)))
     shared = project / "pyproject.toml"
     section = _table(_table(_read(shared, findings).get("tool")).get("retinue"))
-    return shared, dict(_flat(section))
+    return shared, dict(_flatten(section))
 
 
 def _table(value: object) -> dict[str, Any]:
@@ -142,10 +142,10 @@ def _read(file: Path, findings: list[Finding]) -> dict[str, Any]:
     return {}
 
 
-def _flat(said: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    for name, value in said.items():
+def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for name, value in table.items():
         if isinstance(value, dict) and not prefix:
-            yield from _flat(cast("dict[str, Any]", value), f"{name}.")
+            yield from _flatten(cast("dict[str, Any]", value), f"{name}.")
         else:
             yield f"{prefix}{name}", value
 
@@ -169,7 +169,7 @@ class _MaySpend:
         return TrustStore(places.state_dir()).is_trusted(self._project)
 
 
-def _take(
+def _apply_value(
     values: dict[str, Setting],
     findings: list[Finding],
     name: str,
@@ -180,23 +180,23 @@ def _take(
 ) -> None:
     """Put one value among `values`, or say why not. With `may_spend` it comes from the file of a project."""
     key, is_project = KEYS.get(name), may_spend is not None
-    elsewhere = f"set it in {places.user_config_file()}"
+    user_fix = f"set it in {places.user_config_file()}"
     if key is None:
         near = nearest(name, KEYS)
         fix = f"did you mean `{near[0]}`?" if near else f"the keys are {', '.join(KEYS)}"
         findings.append(_finding("settings/unknown-key", f"`{name[:80]}` is not a setting", origin, fix))
     elif is_project and not key.for_projects:
-        _refuse(findings, f"a project may not set `{name}`", origin, elsewhere)
-    elif (read := _checked(key, value)) is None:
-        wanted = " or ".join(key.choices) or _WANTED[key.kind]
+        _refuse(findings, f"a project may not set `{name}`", origin, user_fix)
+    elif (read := _validate(key, value)) is None:
+        expected = " or ".join(key.choices) or _EXPECTED[key.kind]
         # A table may hold a key in the wrong place, and may be too deep to be written down.
-        shown = "what it is given" if key.kind == "table" or isinstance(value, dict | list) else repr(value)[:80]
-        findings.append(_finding("settings/wrong-value", f"`{name}` cannot be {shown}", origin, f"give {wanted}"))
-    elif is_project and key.narrows and not _within(read, values[name].value, key.choices):
-        fix = f"keep within {values[name].value!r}, which holds, or {elsewhere}"
+        value_text = "what it is given" if key.kind == "table" or isinstance(value, dict | list) else repr(value)[:80]
+        findings.append(_finding("settings/wrong-value", f"`{name}` cannot be {value_text}", origin, f"give {expected}"))
+    elif is_project and key.narrows and not _is_within(read, values[name].value, key.choices):
+        fix = f"keep within {values[name].value!r}, which holds, or {user_fix}"
         _refuse(findings, f"a project may narrow `{name}`, not widen it to {read!r}", origin, fix)
     elif may_spend is not None and key.names_model and not may_spend(str(read)):
-        fix = f"run `retinue trust` in the folder, or {elsewhere}"
+        fix = f"run `retinue trust` in the folder, or {user_fix}"
         _refuse(findings, f"a project that is not trusted may not set `{name}` to {str(read)[:80]!r}", origin, fix)
     elif key.adds and values[name].origin != "default":
         earlier = values[name]
@@ -210,7 +210,7 @@ def _refuse(findings: list[Finding], message: str, origin: str, fix: str) -> Non
     findings.append(_finding("settings/not-for-projects", message, origin, fix, severity="warning"))
 
 
-def _within(value: object, bound: object, choices: tuple[str, ...]) -> bool:
+def _is_within(value: object, bound: object, choices: tuple[str, ...]) -> bool:
     """Whether `value` allows no more than the user's own `bound` does; without one anything is narrower.
 
     Args:
@@ -228,7 +228,7 @@ def _within(value: object, bound: object, choices: tuple[str, ...]) -> bool:
     return isinstance(value, int | float) and isinstance(bound, int | float) and value <= bound
 
 
-_WANTED: Final[Mapping[Kind, str]] = {
+_EXPECTED: Final[Mapping[Kind, str]] = {
     "text": "a text",
     "seconds": "a number of seconds above 0",
     "number": "a number of 0 or more",
@@ -239,7 +239,7 @@ _WANTED: Final[Mapping[Kind, str]] = {
 }
 
 
-def _checked(key: Key, value: Any) -> object:
+def _validate(key: Key, value: Any) -> object:
     """`value` if it is of the right kind, else None."""
     if key.kind in {"count", "number", "seconds"} and isinstance(value, bool):
         return None
@@ -254,10 +254,10 @@ def _checked(key: Key, value: Any) -> object:
         case "text":
             return value if isinstance(value, str) and (not key.choices or value in key.choices) else None
         case "words" | "table":
-            return _checked_texts(key, value)
+            return _validate_texts(key, value)
 
 
-def _checked_texts(key: Key, value: Any) -> object:
+def _validate_texts(key: Key, value: Any) -> object:
     """`value` if it is a list of texts, or a table of those that the key takes; else None."""
     if key.kind == "words":
         words = cast("list[object]", value) if isinstance(value, list) else [None]
@@ -298,17 +298,17 @@ def loops_of(settings: Settings, runner: str | None = None) -> "Loops | None":
         settings: What is set, `models.runner` for all and `models.runner_of` for some.
         runner: What was said on the command line for all of them, which wins.
     """
-    usual: str = settings.get("models.runner", runner)
+    default: str = settings.get("models.runner", runner)
     some: Mapping[str, str] = {} if runner else settings.get("models.runner_of")
-    if "claude" not in {usual, *some.values()}:
+    if "claude" not in {default, *some.values()}:
         return None
     from retinue.agents.claude import ClaudeCode
-    from retinue.agents.prompted.loop import OWN
+    from retinue.agents.prompted.loop import BUILTIN_LOOP
 
     claude = ClaudeCode()
 
     def loop_of(agent: str) -> "Loop":
-        return claude if some.get(agent, usual) == "claude" else OWN
+        return claude if some.get(agent, default) == "claude" else BUILTIN_LOOP
 
     return loop_of
 
@@ -319,29 +319,29 @@ def grants_of(settings: Settings) -> Grants:
     Raises:
         InvalidInput: A word is no permission. Nothing is left out quietly: it might be what somebody wanted denied.
     """
-    words, mode = _words(settings), settings.get("permissions.mode") or None
+    words, mode = _permission_words(settings), settings.get("permissions.mode") or None
     if not any(words.values()) and mode is None:
         return ALL
-    from retinue.agents.prompted.permissions import permitted
+    from retinue.agents.prompted.permissions import grants_from_settings
 
-    return permitted(words, mode=mode)
+    return grants_from_settings(words, mode=mode)
 
 
-def rules_at_odds(settings: Settings) -> list[Finding]:
+def permission_findings(settings: Settings) -> list[Finding]:
     """What is odd about the rules in force: they fit nothing, or they allow more than they seem to."""
-    there: dict[VerdictWord, tuple[str, ...]] = {verdict: words for verdict, words in _words(settings).items() if words}
-    if not there:
+    rules: dict[VerdictWord, tuple[str, ...]] = {verdict: words for verdict, words in _permission_words(settings).items() if words}
+    if not rules:
         return []
     from retinue.agents.prompted.permissions import rule_findings
 
     return [
         finding.model_copy(update={"file": settings.values[f"permissions.{verdict}"].origin})
-        for verdict, words in there.items()
+        for verdict, words in rules.items()
         for finding in rule_findings({verdict: words})
     ]
 
 
-def _words(settings: Settings) -> "dict[VerdictWord, tuple[str, ...]]":
+def _permission_words(settings: Settings) -> "dict[VerdictWord, tuple[str, ...]]":
     return {
         "allow": settings.get("permissions.allow"),
         "ask": settings.get("permissions.ask"),

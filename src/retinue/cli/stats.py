@@ -11,7 +11,7 @@ import click
 from retinue.cli.options import agent_names, json_option, run_ids, workspace_option
 
 if TYPE_CHECKING:
-    from retinue.llm.allocation import Mix
+    from retinue.llm.allocation import TierMix
     from retinue.orchestration.statistics import Statistics, Tally
 
 __all__ = ["command"]
@@ -29,13 +29,13 @@ class _Since(click.ParamType[int]):
         """The moment."""
         if isinstance(value, int):
             return value
-        said = str(value).strip()
-        if age := re.fullmatch(r"([0-9]{1,5})\s*([hdw])", said):
+        text = str(value).strip()
+        if age := re.fullmatch(r"([0-9]{1,5})\s*([hdw])", text):
             return time.time_ns() - int(age[1]) * _AGES[age[2]] * 10**9
         try:
-            return int(time.mktime(time.strptime(said, "%Y-%m-%d"))) * 10**9
+            return int(time.mktime(time.strptime(text, "%Y-%m-%d"))) * 10**9
         except (ValueError, OverflowError):
-            self.fail(f"{said[:40]!r} is not a date or an age. Use 2026-01-31, 12h, 7d or 4w.", param, ctx)
+            self.fail(f"{text[:40]!r} is not a date or an age. Use 2026-01-31, 12h, 7d or 4w.", param, ctx)
 
 
 @click.command("stats")
@@ -71,13 +71,13 @@ def command(
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue.cli import places
     from retinue.cli.drawn import check_plot, write_plot
-    from retinue.cli.output import echo, echo_json, tell
+    from retinue.cli.output import echo, echo_json, echo_err
     from retinue.cli.project import find_root
     from retinue.cli.providers import models_of
-    from retinue.cli.runs import found_run
+    from retinue.cli.runs import find_run
     from retinue.cli.settings import load
     from retinue.engine.journal import Journal
-    from retinue.orchestration.present.statistics_charts import charts_of
+    from retinue.orchestration.present.statistics_charts import statistics_charts
     from retinue.orchestration.statistics import statistics_of
 
     if plot is not None:
@@ -85,22 +85,22 @@ def command(
     tiers = models_of(load(find_root(workspace))).tiers
     with Journal(places.journal_file()) as journal:
         facts = journal.facts(since_ns=since)
-        facts = facts if run is None else facts.of_run(found_run(journal, run))
+        facts = facts if run is None else facts.of_run(find_run(journal, run))
     if agent is not None:
-        _see_agent(agent, {call.agent for call in facts.calls})
-    found = statistics_of(facts, tiers=tiers, agent=agent)
+        _check_agent_called(agent, {call.agent for call in facts.calls})
+    statistics = statistics_of(facts, tiers=tiers, agent=agent)
     if as_json:
-        echo_json(found.to_json())
-    elif not found.runs.calls:
-        tell('No finished runs yet. Start one with: retinue run "…"' if since is None else "No runs since then.")
+        echo_json(statistics.to_json())
+    elif not statistics.runs.calls:
+        echo_err('No finished runs yet. Start one with: retinue run "…"' if since is None else "No runs since then.")
     else:
-        for line in _lines(found, priced="run" if agent is None else "attempt"):
+        for line in _lines(statistics, priced="run" if agent is None else "attempt"):
             echo(line)
     if plot is not None:
-        write_plot(plot, "Past runs", charts_of(found), subtitle=_subtitle(found, since, agent))
+        write_plot(plot, "Past runs", statistics_charts(statistics), subtitle=_subtitle(statistics, since, agent))
 
 
-def _see_agent(agent: str, called: set[str]) -> None:
+def _check_agent_called(agent: str, called: set[str]) -> None:
     """Find out whether anybody ever called it.
 
     Raises:
@@ -115,10 +115,10 @@ def _see_agent(agent: str, called: set[str]) -> None:
         raise UnknownName(f"No recorded call of {agent[:80]!r}.", hint=hint, suggestions=near)
 
 
-def _subtitle(found: "Statistics", since: int | None, agent: str | None) -> str:
-    from retinue.cli.output import counted
+def _subtitle(statistics: "Statistics", since: int | None, agent: str | None) -> str:
+    from retinue.cli.output import plural
 
-    parts = [counted(found.runs.calls, "run")]
+    parts = [plural(statistics.runs.calls, "run")]
     parts += [f"of {agent}"] if agent else []
     parts += [f"since {time.strftime('%Y-%m-%d', time.localtime(since / 1e9))}"] if since is not None else []
     return ", ".join([*parts, f"drawn {time.strftime('%Y-%m-%d')}"])
@@ -127,48 +127,48 @@ def _subtitle(found: "Statistics", since: int | None, agent: str | None) -> str:
 # For people.
 
 
-def _lines(found: "Statistics", *, priced: str) -> Iterator[str]:
+def _lines(statistics: "Statistics", *, priced: str) -> Iterator[str]:
     from retinue.cli.output import safe
 
-    yield from _summary(found, priced)
-    if found.mix:
+    yield from _summary(statistics, priced)
+    if statistics.mix:
         yield ""
-        yield from _mix(found.mix)
-    for title, tallies in (("agent", found.agents), ("skill", found.skills), ("model", found.models)):
-        if tallies and not (title == "skill" and len(tallies) == len(found.agents)):
+        yield from _mix(statistics.mix)
+    for title, tallies in (("agent", statistics.agents), ("skill", statistics.skills), ("model", statistics.models)):
+        if tallies and not (title == "skill" and len(tallies) == len(statistics.agents)):
             yield ""
             yield from _table(title, tallies)
-    if found.faults:
+    if statistics.faults:
         yield ""
         yield click.style("faults of attempts", bold=True)
-        width = max(map(len, found.faults))
-        yield from (f"  {safe(code):<{width}}  {count:>6,}" for code, count in found.faults.items())
+        width = max(map(len, statistics.faults))
+        yield from (f"  {safe(code):<{width}}  {count:>6,}" for code, count in statistics.faults.items())
 
 
-def _summary(found: "Statistics", priced: str) -> Iterator[str]:
-    from retinue.cli.output import counted, duration
+def _summary(statistics: "Statistics", priced: str) -> Iterator[str]:
+    from retinue.cli.output import plural, format_duration
 
-    runs = found.runs
+    runs = statistics.runs
     ends = ", ".join(
-        f"{count:,} {outcome}" for outcome, count in sorted(found.outcomes.items(), key=lambda end: -end[1])
+        f"{count:,} {outcome}" for outcome, count in sorted(statistics.outcomes.items(), key=lambda end: -end[1])
     )
-    yield f"{click.style(counted(runs.calls, 'run'), bold=True)}: {ends}"
-    if found.unfinished:
-        yield f"  {counted(found.unfinished, 'run')} unfinished, not counted"
-    if found.damaged:
-        yield f"  {counted(found.damaged, 'record')} unreadable, not counted"
-    spent = [f"{_money(runs)} ({_priced(runs, priced)})"] if runs.usd is not None else []
+    yield f"{click.style(plural(runs.calls, 'run'), bold=True)}: {ends}"
+    if statistics.unfinished:
+        yield f"  {plural(statistics.unfinished, 'run')} unfinished, not counted"
+    if statistics.damaged:
+        yield f"  {plural(statistics.damaged, 'record')} unreadable, not counted"
+    spent = [f"{_money(runs)} ({_price_coverage(runs, priced)})"] if runs.usd is not None else []
     spent += ["no known price"] if runs.usd is None and runs.unpriced else []
     spent += [f"{runs.tokens:,} tokens"] if runs.tokens is not None else []
-    spent += [f"median {duration(runs.median_ns)}"] if runs.median_ns is not None else []
+    spent += [f"median {format_duration(runs.median_ns)}"] if runs.median_ns is not None else []
     spent += [f"{runs.retries:,} {'retry' if runs.retries == 1 else 'retries'}"] if runs.retries else []
     if spent:
         yield f"  {', '.join(spent)}"
-    if found.tokens_full:
-        handed_on = found.tokens_handed_on or 0
-        saved = 1 - handed_on / found.tokens_full
+    if statistics.tokens_full:
+        handed_on = statistics.tokens_handed_on or 0
+        saved = 1 - handed_on / statistics.tokens_full
         less = f"{abs(saved):.0%} {'more' if saved < 0 else 'less'} than in full"
-        yield f"  context passed on: {handed_on:,} of {found.tokens_full:,} tokens, {less}"
+        yield f"  context passed on: {handed_on:,} of {statistics.tokens_full:,} tokens, {less}"
     if runs.good or runs.bad:
         yield f"  rated: {runs.good:,} good, {runs.bad:,} bad"
 
@@ -178,22 +178,22 @@ def _money(tally: "Tally") -> str:
     return "" if tally.usd is None else f"{'at least ' if tally.unpriced else ''}${tally.usd:.4f}"
 
 
-def _priced(runs: "Tally", what: str) -> str:
-    from retinue.cli.output import counted
+def _price_coverage(runs: "Tally", what: str) -> str:
+    from retinue.cli.output import plural
 
     if not runs.unpriced:
-        return f"{counted(runs.priced, what)} with a known price"
-    return f"{counted(runs.unpriced, what)} of {runs.priced + runs.unpriced:,} without a known price for all of it"
+        return f"{plural(runs.priced, what)} with a known price"
+    return f"{plural(runs.unpriced, what)} of {runs.priced + runs.unpriced:,} without a known price for all of it"
 
 
-def _mix(mixes: "Sequence[Mix]") -> Iterator[str]:
+def _mix(mixes: "Sequence[TierMix]") -> Iterator[str]:
     from retinue.llm.allocation import TARGET
 
     heads = "".join(f"  {tier:>15}" for tier in TARGET)
     yield click.style(f"{'mix of tiers':<14}{heads}", bold=True)
     yield f"  {'target':<12}" + "".join(f"  {share:>15.0%}" for share in TARGET.values())
     for mix in mixes:
-        cells = (f"{mix.shares[tier]:.0%} ({off:+.0f} pts)" for tier, off in mix.off_target.items())
+        cells = (f"{mix.shares[tier]:.0%} ({off:+.0f} pts)" for tier, off in mix.target_deviation.items())
         line = f"  {'by ' + mix.unit:<12}" + "".join(f"  {cell:>15}" for cell in cells)
         unknown = f"; {mix.unknown / mix.total:.0%} of models without a tier" if mix.unknown else ""
         yield f"{line}{unknown}"
@@ -218,15 +218,15 @@ def _table(title: str, tallies: "Sequence[Tally]") -> Iterator[str]:
 
 
 def _cells(tally: "Tally") -> tuple[str, ...]:
-    from retinue.cli.output import duration
+    from retinue.cli.output import format_duration
 
     rate, middle = tally.success_rate, tally.median_ns
     return (
         f"{tally.calls:,}",
         "" if rate is None else f"{rate:.0%}",
         f"{tally.retries:,}" if tally.retries else "",
-        "" if middle is None else duration(middle),
-        duration(max(tally.durations_ns)) if tally.durations_ns else "",
+        "" if middle is None else format_duration(middle),
+        format_duration(max(tally.durations_ns)) if tally.durations_ns else "",
         "" if tally.tokens is None else f"{tally.tokens:,}",
         _money(tally),
         f"{tally.good}/{tally.bad}" if tally.good or tally.bad else "",

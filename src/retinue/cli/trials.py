@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from retinue.cli import watchdog
 from retinue.cli.typed import bytes_in
-from retinue.contract.event import Finished
+from retinue.contract.event import NodeFinished
 from retinue.contract.json import loads
 from retinue.contract.result import Result
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.offload import Pool
 from retinue.errors import BudgetExceeded, InvalidInput, ParseError
-from retinue.llm.purse import Purse
-from retinue.orchestration.allotment import allotted, usual
-from retinue.orchestration.comparing_agents import CompareTask, Score, TaskSet, Trial, judged, read_tasks, score
+from retinue.llm.purse import BudgetTracker
+from retinue.orchestration.allotment import allocate_models, default_allocator
+from retinue.orchestration.comparing_agents import CompareTask, Score, TaskSet, Trial, judge_answer, read_tasks, score
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.order import RESERVED
 from retinue.tools.workspace import Workspace
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from retinue.contract.task import Budget
     from retinue.llm.port import LanguageModel
 
-__all__ = ["Wanted", "task_set_in", "tried"]
+__all__ = ["Comparison", "task_set_in", "run_trials"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Comparison:
     """What is compared.
 
     Attributes:
@@ -54,9 +54,9 @@ class Wanted:
     @property
     def count(self) -> int:
         """How many trials that is."""
-        return sum(1 for _ in self.each())
+        return sum(1 for _ in self.combinations())
 
-    def each(self) -> Iterator[tuple[CompareTask, str, str, int]]:
+    def combinations(self) -> Iterator[tuple[CompareTask, str, str, int]]:
         """Task, agent, model and number of each trial; repetitions last, so that an early end is fair to all.
 
         Raises:
@@ -90,20 +90,20 @@ def task_set_in(source: str) -> TaskSet:
     except UnicodeDecodeError:
         raise ParseError(f"{source!r} is not UTF-8 text.", hint="Save it as UTF-8.", path=source) from None
     if text.lstrip().startswith("{"):
-        found: object = loads(text)
+        document: object = loads(text)
     else:
         try:
             # By way of JSON, so that a date of TOML is a text here as everywhere.
-            found = json.loads(json.dumps(tomllib.loads(text), default=str))
+            document = json.loads(json.dumps(tomllib.loads(text), default=str))
         except (ValueError, RecursionError) as error:
             raise ParseError(f"{source!r} is neither TOML nor JSON: {error}.", hint="Fix it.", path=source) from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise InvalidInput("The file has no `[[task]]` table.", hint="Start with `[[task]]`.", path=source)
-    return read_tasks(cast("dict[str, Any]", found))
+    return read_tasks(cast("dict[str, Any]", document))
 
 
-def tried(
-    project: "Project", wanted: Wanted, budget: "Budget", *, tell: Callable[[Trial], None] | None
+def run_trials(
+    project: "Project", comparison: Comparison, budget: "Budget", *, on_trial: Callable[[Trial], None] | None
 ) -> tuple[list[Trial], str]:
     """All trials, and why there are not more; empty when all were made.
 
@@ -118,43 +118,43 @@ def tried(
         UnknownName: An agent or a model is not there.
         RetinueError: The judge cannot be asked.
     """
-    for _, agent, _, _ in wanted.each():
+    for _, agent, _, _ in comparison.combinations():
         project.registry.get(agent)
-    for model in wanted.models:
-        project.models.get(project.models.choose(model=model, whose="user").name)
-    judge = project.models.get(project.models.choose(model=wanted.judge, whose="user").name) if wanted.judge else None
-    return watchdog.run(_tried(project, wanted, budget, judge, tell))
+    for model in comparison.models:
+        project.models.get(project.models.choose(model=model, source="user").name)
+    judge = project.models.get(project.models.choose(model=comparison.judge, source="user").name) if comparison.judge else None
+    return watchdog.run(_run_trials(project, comparison, budget, judge, on_trial))
 
 
-async def _tried(
+async def _run_trials(
     project: "Project",
-    wanted: Wanted,
+    comparison: Comparison,
     budget: "Budget",
     judge: "LanguageModel | None",
-    tell: Callable[[Trial], None] | None,
+    on_trial: Callable[[Trial], None] | None,
 ) -> tuple[list[Trial], str]:
     workspace, trials = Workspace(project.root), list[Trial]()
-    account = _Account(budget)
-    async with Pool() as pool, project.tools_opened() as opened:
+    trial_budget = _TrialBudget(budget)
+    async with Pool() as pool, project.open_tools() as opened:
         models, grants = project.models if project.models.configured else None, project.grants
-        known = opened.workflows(workspace, offload=pool)
-        async with InProcessEngine(known) as engine:
+        workflows = opened.workflows(workspace, offload=pool)
+        async with InProcessEngine(workflows) as engine:
             orchestrator = Orchestrator(
                 opened.registry, engine, workspace, likeness=opened.likeness, models=models, grants=grants
             )
             try:
                 async with asyncio.timeout(budget.timeout_s):
-                    for task, agent, model, number in wanted.each():
-                        result = await _result(orchestrator, task, agent=agent, model=model, budget=account.left())
-                        account.charge(result.usage)
-                        account.see_kept(result)
-                        graded = score(task, result, judging=judge is not None)
-                        trial = _trial(task, agent, model, number, result, graded)
+                    for task, agent, model, number in comparison.combinations():
+                        result = await _result(orchestrator, task, agent=agent, model=model, budget=trial_budget.remaining())
+                        trial_budget.add_usage(result.usage)
+                        trial_budget.check_not_exceeded(result)
+                        trial_score = score(task, result, judging=judge is not None)
+                        trial = _trial(task, agent, model, number, result, trial_score)
                         if judge is not None and task.rubric and result.useful:
-                            trial = await _with_verdict(trial, task, result, judge, account)
+                            trial = await _with_verdict(trial, task, result, judge, trial_budget)
                         trials.append(trial)
-                        if tell is not None:
-                            tell(trial)
+                        if on_trial is not None:
+                            on_trial(trial)
             except TimeoutError:
                 return trials, f"the {budget.timeout_s:g} s time limit is over."
             except BudgetExceeded as error:
@@ -162,7 +162,7 @@ async def _tried(
     return trials, ""
 
 
-class _Account:
+class _TrialBudget:
     """What is left of a budget for all trials together."""
 
     def __init__(self, budget: "Budget") -> None:
@@ -170,13 +170,13 @@ class _Account:
         self._tokens = 0
         self._usd = 0.0
 
-    def charge(self, usage: "Usage | None") -> None:
+    def add_usage(self, usage: "Usage | None") -> None:
         """Book what somebody spent."""
         if usage is not None:
             self._tokens += usage.tokens or 0
             self._usd += usage.known_usd or 0.0
 
-    def see_kept(self, result: Result) -> None:
+    def check_not_exceeded(self, result: Result) -> None:
         """See whether a trial was ended by the budget of all: it would say nothing of the agent.
 
         Raises:
@@ -186,7 +186,7 @@ class _Account:
         if bounded and result.fault is not None and result.fault.code == "budget_exceeded":
             raise BudgetExceeded("the next trial might exceed the budget of all trials.", hint="Raise it.")
 
-    def left(self) -> "Budget":
+    def remaining(self) -> "Budget":
         """The budget of the next trial.
 
         Raises:
@@ -211,16 +211,16 @@ async def _result(orchestrator: Orchestrator, task: CompareTask, *, agent: str, 
     if model:
         plan = plan.model_copy(update={"nodes": (plan.nodes[0].model_copy(update={"model": model}),)})
     elif orchestrator.models is not None and orchestrator.models.configured:
-        plan = allotted(plan, {definition.name: definition}, usual(orchestrator.models))
+        plan = allocate_models(plan, {definition.name: definition}, default_allocator(orchestrator.models))
     run = await orchestrator.start(plan, budget=budget, answer="collected")
     whole, own = await engine.result(run), None
     async for event in engine.events(run):
-        if isinstance(event.body, Finished) and event.node and not event.node.startswith(RESERVED):
+        if isinstance(event.body, NodeFinished) and event.node and not event.node.startswith(RESERVED):
             own = event.body.result
     return whole if own is None else own.model_copy(update={"usage": whole.usage, "duration_ns": whole.duration_ns})
 
 
-def _trial(task: CompareTask, agent: str, model: str, number: int, result: Result, graded: Score) -> Trial:  # noqa: PLR0917 - all that makes one
+def _trial(task: CompareTask, agent: str, model: str, number: int, result: Result, trial_score: Score) -> Trial:  # noqa: PLR0917 - all that makes one
     usage = result.usage
     return Trial(
         task=task.name,
@@ -228,7 +228,7 @@ def _trial(task: CompareTask, agent: str, model: str, number: int, result: Resul
         model=model,
         number=number,
         outcome=result.outcome,
-        score=graded,
+        score=trial_score,
         seconds=None if result.duration_ns is None else result.duration_ns / 1e9,
         tokens=usage.tokens if usage else None,
         usd=usage.cost.usd if usage and usage.cost else None,
@@ -238,11 +238,11 @@ def _trial(task: CompareTask, agent: str, model: str, number: int, result: Resul
 
 
 async def _with_verdict(
-    trial: Trial, task: CompareTask, result: Result, judge: "LanguageModel", account: _Account
+    trial: Trial, task: CompareTask, result: Result, judge: "LanguageModel", trial_budget: _TrialBudget
 ) -> Trial:
     """`trial` with what the judge thinks; what judging costs is on the same account."""
-    left = account.left()
-    verdict = await judged(judge, task, result, purse=Purse(tokens=left.tokens, usd=left.cost_usd, name="judge"))
-    account.charge(verdict.usage)
+    remaining = trial_budget.remaining()
+    verdict = await judge_answer(judge, task, result, budget_tracker=BudgetTracker(tokens=remaining.tokens, usd=remaining.cost_usd, name="judge"))
+    trial_budget.add_usage(verdict.usage)
     notes = (*trial.score.notes, verdict.why) if verdict.why else trial.score.notes
     return replace(trial, score=replace(trial.score, judge=verdict.score, notes=notes))

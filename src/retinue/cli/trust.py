@@ -21,7 +21,7 @@ __all__ = ["command"]
 @click.option("--revoke", is_flag=True, help="Stop trusting DIR.")
 @click.option("--tool-root", "is_tool_root", is_flag=True, help="Trust the extensions (`*_tool.py`) in DIR instead.")
 @json_option
-def command(*, folder: Path | None, yes: bool, listed: bool, revoke: bool, is_tool_root: bool, as_json: bool) -> None:
+def command(*, folder: Path | None, yes: bool, list_only: bool, revoke: bool, is_tool_root: bool, as_json: bool) -> None:
     """Allow the code of DIR's agents to run; DIR is the current repository by default.
 
     Lists the files that contain or name code, then asks. When one of them is changed, added or removed, you are asked
@@ -33,37 +33,37 @@ def command(*, folder: Path | None, yes: bool, listed: bool, revoke: bool, is_to
     from retinue.agents.code_files import digests
     from retinue.agents.trust import TrustStore
     from retinue.cli import places
-    from retinue.cli.output import counted, echo_json, safe, tell
+    from retinue.cli.output import plural, echo_json, safe, echo_err
     from retinue.cli.project import find_root
     from retinue.errors import NotTrusted
 
-    if is_tool_root and folder is None and not listed:
+    if is_tool_root and folder is None and not list_only:
         raise click.UsageError("--tool-root needs a folder: `retinue trust --tool-root DIR`.")
     kind: Kind = "tool_root" if is_tool_root else "project"
     store = TrustStore(places.state_dir())
-    if listed:
+    if list_only:
         _list(store, as_json=as_json)
         return
     # What is revoked need not exist any more.
     root = folder.resolve() if folder is not None and revoke else find_root(folder)
     if revoke:
-        gone = store.revoke(root, kind=kind)
+        was_trusted = store.revoke(root, kind=kind)
         if as_json:
-            echo_json({"folder": str(root), "trusted": False, "was_trusted": gone})
-        tell(f"{'No longer trusted' if gone else 'Was not trusted'}: {safe(root)}")
+            echo_json({"folder": str(root), "trusted": False, "was_trusted": was_trusted})
+        echo_err(f"{'No longer trusted' if was_trusted else 'Was not trusted'}: {safe(root)}")
         return
-    seen = digests(root, kind=kind)
+    digests_before = digests(root, kind=kind)
     _ask(store, root, kind=kind, yes=yes)
-    if digests(root, kind=kind) != seen:
+    if digests(root, kind=kind) != digests_before:
         raise NotTrusted("The files changed in the meantime.", hint="Run `retinue trust` again.")
     files = store.trust(root, kind=kind)
     if as_json:
         echo_json({"folder": str(root), "trusted": True, "files": list(files)})
-    tell(f"{click.style('trusted', fg='green', bold=True)}: {safe(root)} ({counted(len(files), 'file')})")
+    echo_err(f"{click.style('trusted', fg='green', bold=True)}: {safe(root)} ({plural(len(files), 'file')})")
 
 
 def _list(store: "TrustStore", *, as_json: bool) -> None:
-    from retinue.cli.output import echo, echo_json, safe, tell
+    from retinue.cli.output import echo, echo_json, safe, echo_err
 
     kinds: tuple[Kind, ...] = ("project", "tool_root")
     folders = [
@@ -78,7 +78,7 @@ def _list(store: "TrustStore", *, as_json: bool) -> None:
     if store.problem is not None:
         raise store.problem
     if not folders:
-        tell("No trusted folders.")
+        echo_err("No trusted folders.")
 
 
 def _ask(store: "TrustStore", root: Path, *, kind: "Kind", yes: bool) -> None:
@@ -88,20 +88,20 @@ def _ask(store: "TrustStore", root: Path, *, kind: "Kind", yes: bool) -> None:
         NotTrusted: The answer is no, or nobody is there to give one.
     """
     from retinue.agents.code_files import code_files
-    from retinue.cli.output import counted, safe, tell
-    from retinue.cli.screen import somebody_is_there
+    from retinue.cli.output import plural, safe, echo_err
+    from retinue.cli.screen import is_interactive
     from retinue.errors import NotTrusted
 
     files = code_files(root, kind=kind)
     news = _changed(store, root, kind)
-    tell(f"{safe(root)} names code in {counted(len(files), 'file')}{':' if files else '.'}")
+    echo_err(f"{safe(root)} names code in {plural(len(files), 'file')}{':' if files else '.'}")
     for file in files:
         name = file.relative_to(root).as_posix()
-        size = counted(len(file.read_bytes().splitlines()), "line")
-        tell(f"  {safe(name)}  {size}{click.style('  changed since you trusted them', fg='yellow') * (name in news)}")
+        size = plural(len(file.read_bytes().splitlines()), "line")
+        echo_err(f"  {safe(name)}  {size}{click.style('  changed since you trusted them', fg='yellow') * (name in news)}")
     if yes:
         return
-    if not somebody_is_there():
+    if not is_interactive():
         again = f"--tool-root {safe(root)} " if kind == "tool_root" else ""
         hint = f"Review the files, then run `retinue trust {again}--yes`."
         raise NotTrusted("Cannot ask for confirmation without a terminal.", hint=hint)

@@ -23,10 +23,10 @@ def words_of(arguments: Sequence[str]) -> str:
     Raises:
         InvalidInput: Stdin holds more than anybody can mean.
     """
-    return read_stdin() if tuple(arguments) == (_STDIN,) else " ".join(map(_as_typed, arguments))
+    return read_stdin() if tuple(arguments) == (_STDIN,) else " ".join(map(_as_utf8, arguments))
 
 
-def _as_typed(word: str) -> str:
+def _as_utf8(word: str) -> str:
     """`word` as it was typed, whatever the locale made of it; what is not UTF-8 stays as it is, to be refused."""
     try:
         return os.fsencode(word).decode("utf-8")
@@ -67,8 +67,8 @@ def bytes_in(file: str, *, hint: str) -> bytes:
     except FileNotFoundError:
         raise MissingFile(f"No such file: {file[:200]!r}.", hint=hint) from None
     except (OSError, ValueError) as error:
-        said = getattr(error, "strerror", None) or str(error)
-        raise AccessDenied(f"{file[:200]!r} cannot be read: {said}.", hint="Name a readable file.") from None
+        reason = getattr(error, "strerror", None) or str(error)
+        raise AccessDenied(f"{file[:200]!r} cannot be read: {reason}.", hint="Name a readable file.") from None
 
 
 def parameters_of(pairs: Sequence[str], document: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -79,19 +79,19 @@ def parameters_of(pairs: Sequence[str], document: str | None) -> tuple[dict[str,
         ParseError: The document is no JSON.
         InvalidInput: It is no object.
     """
-    said: dict[str, Any] = {}
-    for pair in map(_as_typed, pairs):
+    untyped: dict[str, Any] = {}
+    for pair in map(_as_utf8, pairs):
         name, equals, value = pair.partition("=")
         name = name.strip()
         if not equals or not name:
             raise click.UsageError(f"{pair[:80]!r} is not a parameter. Use --param NAME=VALUE.")
-        if name in said:
+        if name in untyped:
             raise click.UsageError(f"The parameter {name!r} is given twice.")
-        said[name] = value
-    given = {} if document is None else _object(read_stdin() if document == _STDIN else _as_typed(document))
-    if twice := sorted(said.keys() & given.keys()):
+        untyped[name] = value
+    typed = {} if document is None else _object(read_stdin() if document == _STDIN else _as_utf8(document))
+    if twice := sorted(untyped.keys() & typed.keys()):
         raise click.UsageError(f"{', '.join(map(repr, twice))}: given by both --param and --params.")
-    return said, given
+    return untyped, typed
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -7,26 +7,26 @@ from collections.abc import Generator
 from threading import Timer
 from typing import Final
 
-__all__ = ["waiting"]
+__all__ = ["status_line"]
 
 _AFTER_S: Final = 1.0
-_BEGINNING: Final = "\r\x1b[2K"
+_CLEAR_LINE: Final = "\r\x1b[2K"
 """Clears the line the cursor is on."""
 
 
 @contextlib.contextmanager
-def waiting(what: str, *, after_s: float = _AFTER_S) -> Generator[None]:
+def status_line(what: str, *, after_s: float = _AFTER_S) -> Generator[None]:
     """Say at a terminal what is being done, once that has taken `after_s` seconds; the line goes when it is done."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield
         return
-    said: list[str] = []
+    shown_lines: list[str] = []
 
-    def say() -> None:
-        said.append(what)
-        _put(f"{_BEGINNING}{what} …")
+    def show() -> None:
+        shown_lines.append(what)
+        _write(f"{_CLEAR_LINE}{what} …")
 
-    timer = Timer(after_s, say)
+    timer = Timer(after_s, show)
     timer.daemon = True
     timer.start()
     try:
@@ -34,11 +34,11 @@ def waiting(what: str, *, after_s: float = _AFTER_S) -> Generator[None]:
     finally:
         timer.cancel()
         timer.join()
-        if said:
-            _put(_BEGINNING)
+        if shown_lines:
+            _write(_CLEAR_LINE)
 
 
-def _put(text: str) -> None:
+def _write(text: str) -> None:
     with contextlib.suppress(OSError):  # nobody looks any more
         sys.stderr.write(text)
         sys.stderr.flush()

@@ -30,13 +30,13 @@ T = TypeVar("T")
 _SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 """Ctrl-C, the system's request, the terminal that was closed. Not every system has all."""
 _BEAT_S: Final = 0.5
-_LOOK_S: Final = 1.0
+_CHECK_S: Final = 1.0
 _GRACE_S: Final = 3.0
-_LEAVING_S: Final = 5.0
+_SHUTDOWN_S: Final = 5.0
 """How long tasks have to end once they are cancelled: a wrapped program may take more than two seconds of it."""
 _MOST_STRIKES: Final = 3
 
-_left_behind: list[object] = []
+_orphans: list[object] = []
 """What agents have left running in this process; it can only be ended with it."""
 
 
@@ -53,16 +53,16 @@ class Watchdog:
         run_id: Which run it watches; empty before it has begun, and when nothing of it is kept.
     """
 
-    def __init__(self, limit_s: float | None = None, *, last: Callable[["Watchdog"], object] | None = None) -> None:
-        self.bitten = False
+    def __init__(self, limit_s: float | None = None, *, on_kill: Callable[["Watchdog"], object] | None = None) -> None:
+        self.has_struck = False
         self.run_id = ""
         self._limit_s = self._allowed_s = limit_s
-        self._leaving = False
-        self._last = last
+        self._shutting_down = False
+        self._on_kill = on_kill
         self._main: asyncio.Task[Any] | None = None
         self._interrupts = 0
         self._strikes = 0
-        self._moved_at = time.monotonic()
+        self._last_beat = time.monotonic()
         self._over = threading.Event()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -90,19 +90,19 @@ class Watchdog:
                 raise
             finally:
                 try:
-                    self._leave(loop, executor)
+                    self._shut_down(loop, executor)
                 finally:  # whatever went wrong: nobody may be interrupted once this is over
                     self._over.set()
 
     def error(self) -> DeadlineExceeded:
         """What to say when it has struck."""
-        kept = "nothing was saved"
+        advice = "nothing was saved"
         if self.run_id:
-            kept = f"finished work is kept: see `retinue runs show {self.run_id} --events`; "
-            kept += f"`retinue runs resume {self.run_id}` continues"
+            advice = f"finished work is kept: see `retinue runs show {self.run_id} --events`; "
+            advice += f"`retinue runs resume {self.run_id}` continues"
         return DeadlineExceeded(
             f"An agent blocked the event loop for more than {self._limit_s or 0:g} s, so the process was ended.",
-            hint=f"Use `await`, or do blocking work in `run.offload`; {kept}.",
+            hint=f"Use `await`, or do blocking work in `run.offload`; {advice}.",
             detail={"bound": "watchdog", "seconds": self._limit_s or 0},
         )
 
@@ -110,14 +110,14 @@ class Watchdog:
     def _signals(self) -> Generator[tuple[int, ...]]:
         """Handle the signals that are not ignored; gives their numbers, none outside the main thread."""
         numbers = [number for name in _SIGNALS if (number := getattr(signal, name, None)) is not None]
-        heard = tuple(number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN)
+        handled_signals = tuple(number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN)
         try:
-            before = {number: signal.signal(number, self._interrupt) for number in heard}
+            before = {number: signal.signal(number, self._interrupt) for number in handled_signals}
         except (OSError, ValueError):  # not here, or not in this thread
             yield ()
             return
         try:
-            yield heard
+            yield handled_signals
         finally:
             for number, handler in before.items():
                 signal.signal(number, signal.SIG_DFL if handler is None else handler)
@@ -125,46 +125,46 @@ class Watchdog:
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         self._interrupts += 1
         task = self._main
-        if self._interrupts > 1 or self.bitten or task is None or task.done():
+        if self._interrupts > 1 or self.has_struck or task is None or task.done():
             raise KeyboardInterrupt
         task.get_loop().call_soon_threadsafe(task.cancel)
 
     def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._moved_at = time.monotonic()
+        self._last_beat = time.monotonic()
         loop.call_later(_BEAT_S, self._beat, loop)
 
     def _watch(self, thread: int, number: int) -> None:
-        while not self._over.wait(_LOOK_S):
-            if self._allowed_s is None or time.monotonic() - self._moved_at <= self._allowed_s + _GRACE_S:
+        while not self._over.wait(_CHECK_S):
+            if self._allowed_s is None or time.monotonic() - self._last_beat <= self._allowed_s + _GRACE_S:
                 continue
-            if not _owns_process() and (self._leaving or self._strikes == _MOST_STRIKES):
+            if not _owns_process() and (self._shutting_down or self._strikes == _MOST_STRIKES):
                 return  # a program that called `main` goes on after it, and is not ours to end
             if self._strikes == _MOST_STRIKES:  # the agent swallows them, and keeps the main thread for good
-                if self._last is not None:
-                    _bounded(partial(self._last, self))
+                if self._on_kill is not None:
+                    _run_bounded(partial(self._on_kill, self))
                 _end(Exit.LIMIT)
             self._strikes += 1
-            self.bitten = self.bitten or not self._leaving
+            self.has_struck = self.has_struck or not self._shutting_down
             signal.pthread_kill(thread, number)
 
-    def _leave(self, loop: asyncio.AbstractEventLoop, executor: ThreadPoolExecutor) -> None:
+    def _shut_down(self, loop: asyncio.AbstractEventLoop, executor: ThreadPoolExecutor) -> None:
         """Cancel what still runs and close the loop. What does not end in time is left behind."""
-        self._leaving, self._allowed_s, self._strikes, self._moved_at = True, 0.0, 0, time.monotonic()
+        self._shutting_down, self._allowed_s, self._strikes, self._last_beat = True, 0.0, 0, time.monotonic()
         tasks = asyncio.all_tasks(loop)
         for task in tasks:
             task.cancel()
         with suppress(KeyboardInterrupt, TimeoutError):
             if tasks:
-                loop.run_until_complete(asyncio.wait(tasks, timeout=_LEAVING_S))
-            loop.run_until_complete(asyncio.wait_for(loop.shutdown_asyncgens(), _LEAVING_S))
-        ended = _bounded(executor.shutdown)
+                loop.run_until_complete(asyncio.wait(tasks, timeout=_SHUTDOWN_S))
+            loop.run_until_complete(asyncio.wait_for(loop.shutdown_asyncgens(), _SHUTDOWN_S))
+        is_shut_down = _run_bounded(executor.shutdown)
         for task in tasks:
             if task.done() and not task.cancelled():
                 task.exception()  # asked for, or it is logged as forgotten
-        if ended and all(task.done() for task in tasks):
+        if is_shut_down and all(task.done() for task in tasks):
             loop.close()
         else:
-            _left_behind.append((loop, tasks))
+            _orphans.append((loop, tasks))
 
 
 def _owns_process() -> bool:
@@ -184,7 +184,7 @@ def exit_process(code: int) -> int:
 
     A thread, or what is done at exit, has three seconds to end by itself.
     """
-    if _left_behind:
+    if _orphans:
         _end(code)
     threading.Thread(target=_end_late, args=(code,), daemon=True, name="exit").start()
     return code
@@ -197,20 +197,20 @@ def _end_late(code: int) -> None:
 
 def _end(code: int) -> NoReturn:
     """End this process at once: programs that agents have started are ended, the history is written."""
-    _bounded(atexit._run_exitfuncs)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the only way to them before `_exit`
+    _run_bounded(atexit._run_exitfuncs)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the only way to them before `_exit`
     for stream in (sys.stdout, sys.stderr):
-        _bounded(stream.flush)
+        _run_bounded(stream.flush)
     os._exit(code)
 
 
-def _bounded(work: Callable[[], object]) -> bool:
+def _run_bounded(work: Callable[[], object]) -> bool:
     """Do `work`, and tell whether it has ended in time; if not, it goes on in its thread."""
-    thread = threading.Thread(target=_quietly, args=(work,), daemon=True)
+    thread = threading.Thread(target=_run_quietly, args=(work,), daemon=True)
     thread.start()
     thread.join(_GRACE_S)
     return not thread.is_alive()
 
 
-def _quietly(work: Callable[[], object]) -> None:
+def _run_quietly(work: Callable[[], object]) -> None:
     with suppress(Exception):
         work()

@@ -5,9 +5,9 @@ from typing import Any, Final, cast
 from retinue.contract.fault import Fault
 from retinue.contract.result import Result, Warned
 
-__all__ = ["said_here", "worded"]
+__all__ = ["reword_result", "reword"]
 
-_HERE: Final = {
+_CLI_WORDS: Final = {
     "`run.budget.timeout_s`": "`--timeout`",
     "Raise the deadline": "Raise `--timeout`",
     "Raise `task.limits.tokens`": "Raise `--max-tokens`, or its own limit in the plan",
@@ -20,72 +20,72 @@ _HERE: Final = {
 }
 
 
-def said_here(result: Result) -> Result:
+def reword_result(result: Result) -> Result:
     """`result` with its faults in these words: in itself, in its attempts, in its answer, and in its warnings.
 
     Only sentences of ours are changed. What an agent said of `run.budget.timeout_s` is its own.
     """
-    told: dict[str, str] = {}
+    replacements: dict[str, str] = {}
     changes: dict[str, Any] = {}
     if isinstance(result.data, dict) and (failures := cast("dict[str, Any]", result.data).get("failures")):
-        changes["data"] = {**cast("dict[str, Any]", result.data), "failures": _failures(failures, told)}
+        changes["data"] = {**cast("dict[str, Any]", result.data), "failures": _failures(failures, replacements)}
     if result.fault is not None:
-        changes["fault"] = _fault(result.fault, told)
+        changes["fault"] = _fault(result.fault, replacements)
     faulty = [attempt for attempt in result.attempts if attempt.fault is not None]
     if faulty:
         changes["attempts"] = tuple(
-            attempt if attempt.fault is None else attempt.model_copy(update={"fault": _fault(attempt.fault, told)})
+            attempt if attempt.fault is None else attempt.model_copy(update={"fault": _fault(attempt.fault, replacements)})
             for attempt in result.attempts
         )
-    if not told:
+    if not replacements:
         return result
-    changes["content"] = _replaced(result.content, told)
-    changes["warnings"] = tuple(_warning(each, told) for each in result.warnings)
+    changes["content"] = _replace_all(result.content, replacements)
+    changes["warnings"] = tuple(_warning(each, replacements) for each in result.warnings)
     return result.model_copy(update=changes)
 
 
-def _failures(failures: object, told: dict[str, str]) -> list[object]:
-    listed = cast("list[object]", failures) if isinstance(failures, list) else []
+def _failures(failures: object, replacements: dict[str, str]) -> list[object]:
+    items = cast("list[object]", failures) if isinstance(failures, list) else []
     return [
-        {name: _said(value, told) for name, value in cast("dict[str, object]", each).items()}
+        {name: _reword_text(value, replacements) for name, value in cast("dict[str, object]", each).items()}
         if isinstance(each, dict)
         else each
-        for each in listed
+        for each in items
     ]
 
 
-def _fault(fault: Fault, told: dict[str, str]) -> Fault:
+def _fault(fault: Fault, replacements: dict[str, str]) -> Fault:
     return fault.model_copy(
         update={
-            "message": _said(fault.message, told),
-            "hint": _said(fault.hint, told),
-            "suggestions": tuple(_said(each, told) for each in fault.suggestions),
+            "message": _reword_text(fault.message, replacements),
+            "hint": _reword_text(fault.hint, replacements),
+            "suggestions": tuple(_reword_text(each, replacements) for each in fault.suggestions),
         }
     )
 
 
-def _warning(warning: Warned, told: dict[str, str]) -> Warned:
+def _warning(warning: Warned, replacements: dict[str, str]) -> Warned:
     return warning.model_copy(
-        update={"message": _replaced(warning.message, told), "recovery": _replaced(warning.recovery, told)}
+        update={"message": _replace_all(warning.message, replacements), "recovery": _replace_all(warning.recovery, replacements)}
     )
 
 
-def worded(text: str) -> str:
+def reword(text: str) -> str:
     """A sentence of ours in these words."""
-    for inside, here in _HERE.items():
+    for inside, here in _CLI_WORDS.items():
         text = text.replace(inside, here)
     return text
 
 
-def _said(text: Any, told: dict[str, str]) -> Any:
+def _reword_text(text: Any, replacements: dict[str, str]) -> Any:
     """`text` in our words; notes in `told` what became of it."""
-    if not isinstance(text, str) or not any(inside in text for inside in _HERE):
+    if not isinstance(text, str) or not any(inside in text for inside in _CLI_WORDS):
         return text
-    told[text] = worded(text)
-    return told[text]
+    replacements[text] = reword(text)
+    return replacements[text]
 
 
-def _replaced(text: str, told: dict[str, str]) -> str:
-    for before, after in told.items():
+def _replace_all(text: str, replacements: dict[str, str]) -> str:
+    for before, after in replacements.items():
         text = text.replace(before, after)
     return text

@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from retinue.conformance.port import Asking
+from retinue.conformance.port import RequestTemplate
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.names import fold, nearest
 from retinue.errors import UnknownName
 
-__all__ = ["asking_of"]
+__all__ = ["template_of"]
 
 
-def asking_of(definition: Definition, *, skill: str | None = None) -> Asking:
+def template_of(definition: Definition, *, skill: str | None = None) -> RequestTemplate:
     """A valid request for the agent that `definition` describes, made of its first sample.
 
     What the sample says in its instruction and target is said twice, as such and as parameters: formats have words for
@@ -24,26 +24,26 @@ def asking_of(definition: Definition, *, skill: str | None = None) -> Asking:
         UnknownName: It has no such skill.
     """
     chosen = _skill(definition, skill)
-    sampled = [each.parameters for each in chosen.samples if each.parameters]
-    parameters = {**chosen.defaults, **(sampled[0] if sampled else {})}
-    asking = Asking(agent=definition.name, skill=chosen.name, parameters=parameters)
+    samples = [each.parameters for each in chosen.samples if each.parameters]
+    parameters = {**chosen.defaults, **(samples[0] if samples else {})}
+    template = RequestTemplate(agent=definition.name, skill=chosen.name, parameters=parameters)
     target = parameters.get(chosen.target_field or "")
     if isinstance(target, str) and target:
-        asking = replace(asking, target=target)
-    said = parameters.get(chosen.instruction_field or "")
-    instruction = said if isinstance(said, str) else next(iter(chosen.examples), "")
-    return replace(asking, instruction=instruction)
+        template = replace(template, target=target)
+    value = parameters.get(chosen.instruction_field or "")
+    instruction = value if isinstance(value, str) else next(iter(chosen.examples), "")
+    return replace(template, instruction=instruction)
 
 
 def _skill(definition: Definition, name: str | None) -> Skill:
     if name is None:
         return next((each for each in definition.skills if not each.unavailable), definition.skills[0])
-    found = definition.skill(fold(name))
-    if found is None:
+    skill = definition.skill(fold(name))
+    if skill is None:
         names = [each.name for each in definition.skills]
         raise UnknownName(
             f"`{definition.name}` has no skill {name[:80]!r}.",
             hint=f"It has: {', '.join(names)}.",
             suggestions=nearest(name, names) or tuple(names),
         )
-    return found
+    return skill

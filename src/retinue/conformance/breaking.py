@@ -9,11 +9,11 @@ from itertools import count
 from threading import Barrier, BrokenBarrierError
 from typing import Any, Final, TypeAlias
 
-from retinue.conformance.requests import TOGETHER, marked
+from retinue.conformance.requests import TOGETHER, mark_of
 
-__all__ = ["Body", "GoodAgent", "Speaks", "every_other", "mixing"]
+__all__ = ["Body", "GoodAgent", "AgentFunction", "alternating", "mixing"]
 
-Speaks: TypeAlias = Callable[[str], str | None]
+AgentFunction: TypeAlias = Callable[[str], str | None]
 """An agent: from the text of a request to that of an answer."""
 Body: TypeAlias = dict[str, Any]
 """The JSON object that an agent answers, before it is written."""
@@ -36,36 +36,36 @@ class GoodAgent:
 
     def __call__(self, text: str) -> str:
         """Answer."""
-        return _written(self._answer(text))
+        return _to_json(self._answer(text))
 
-    def changed(self, change: Callable[[Body], object], *, when: str = "") -> Speaks:
+    def with_change(self, change: Callable[[Body], object], *, when: str = "") -> AgentFunction:
         """It, with `change` made to every answer, or to those of one kind."""
 
-        def speak(text: str) -> str:
+        def answer(text: str) -> str:
             body = self._answer(text)
             if when in {"", self._kind(body)}:
                 change(body)
-            return _written(body)
+            return _to_json(body)
 
-        return speak
+        return answer
 
-    def saying(self, path: str, value: object, *, when: str = "") -> Speaks:
+    def with_value(self, path: str, value: object, *, when: str = "") -> AgentFunction:
         """It, with `value` at `path` (as `warnings/0/type`) of its answers."""
 
         def change(body: Body) -> None:
             place, name = _place(body, path)
             place[name] = value
 
-        return self.changed(change, when=when)
+        return self.with_change(change, when=when)
 
-    def lacking(self, path: str, *, when: str = "") -> Speaks:
+    def without(self, path: str, *, when: str = "") -> AgentFunction:
         """It, with nothing at `path` of its answers."""
 
         def change(body: Body) -> None:
             place, name = _place(body, path)
             del place[name]
 
-        return self.changed(change, when=when)
+        return self.with_change(change, when=when)
 
     def fenced(self, text: str) -> str:
         """Answer in a fence, with words before it."""
@@ -85,35 +85,35 @@ def _place(body: Body, path: str) -> tuple[Any, str | int]:
     return place, last
 
 
-def _written(body: Body) -> str:
+def _to_json(body: Body) -> str:
     return json.dumps(body, ensure_ascii=False)
 
 
-def every_other(one: Speaks, other: Speaks) -> Speaks:
+def alternating(one: AgentFunction, other: AgentFunction) -> AgentFunction:
     """An agent that answers as `one` and as `other` in turn."""
-    asked = count()
+    turns = count()
 
-    def speak(text: str) -> str | None:
-        agent = other if next(asked) % 2 else one
+    def answer(text: str) -> str | None:
+        agent = other if next(turns) % 2 else one
         return agent(text)
 
-    return speak
+    return answer
 
 
-def mixing(agent: Speaks) -> Speaks:
+def mixing(agent: AgentFunction) -> AgentFunction:
     """`agent`, keeping what it was asked in one place for all requests: those of `TOGETHER` get the same answer."""
-    asked = ""
+    latest = ""
     all_in = Barrier(len(TOGETHER))
 
-    def speak(text: str) -> str | None:
-        nonlocal asked
-        if not any(marked(name) in text for name in TOGETHER):
+    def answer(text: str) -> str | None:
+        nonlocal latest
+        if not any(mark_of(name) in text for name in TOGETHER):
             return agent(text)
-        asked = text
+        latest = text
         try:
             all_in.wait(timeout=_PATIENCE_S)
         except BrokenBarrierError:
             return agent(text)
-        return agent(asked)
+        return agent(latest)
 
-    return speak
+    return answer

@@ -11,19 +11,19 @@ from typing import Any, cast
 import pytest
 
 from retinue.conformance.kit import kit
-from retinue.conformance.order import Order, Ready, prepare
-from retinue.conformance.port import Report, Requirement
-from retinue.conformance.report import Told, told
+from retinue.conformance.order import CheckRequest, PreparedCheck, prepare
+from retinue.conformance.port import CheckReport, Requirement
+from retinue.conformance.report import RequirementViolation, violations_in
 from retinue.errors import RetinueError
 
-__all__ = ["Judging", "NotKept", "RequirementItem"]
+__all__ = ["JudgePlugin", "RequirementWarning", "RequirementItem"]
 
 
-class NotKept(UserWarning):
+class RequirementWarning(UserWarning):
     """A SHOULD that the subject does not keep."""
 
 
-class Judging:
+class JudgePlugin:
     """Adds the tests, and holds the report they share.
 
     Args:
@@ -31,16 +31,16 @@ class Judging:
     """
 
     def __init__(self, config: pytest.Config) -> None:
-        self._order = _order(config)
-        self._ready: Ready | None = None
-        self._report: Report | None = None
+        self._request = _check_request(config)
+        self._check: PreparedCheck | None = None
+        self._report: CheckReport | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """Add a test for each requirement: first, so that `-k` and its like choose among them too."""
         try:
-            self._ready = asyncio.run(prepare(self._order))
-            requirements = kit(self._ready.dialect).requirements
+            self._check = asyncio.run(prepare(self._request))
+            requirements = kit(self._check.dialect).requirements
         except RetinueError as error:
             raise pytest.UsageError(f"--retinue-subject: {error.message} {error.hint}".strip()) from None
         for required in requirements:
@@ -51,20 +51,20 @@ class Judging:
 
     def pytest_unconfigure(self) -> None:
         """Let go of the subject."""
-        if self._ready is not None:
-            self._ready.close()
+        if self._check is not None:
+            self._check.close()
 
     @property
     def subject(self) -> str:
         """Who is judged, as the option names it."""
-        return self._order.words
+        return self._request.words
 
-    def broken(self, required: Requirement) -> Told | None:
+    def violation(self, required: Requirement) -> RequirementViolation | None:
         """What there is to say of a requirement that is not kept; None when it is."""
         if self._report is None:
-            ready = cast("Ready", self._ready)
-            self._report = asyncio.run(ready.judged())
-        return next((each for each in told(self._report) if each.verdict.requirement.id == required.id), None)
+            check = cast("PreparedCheck", self._check)
+            self._report = asyncio.run(check.judge())
+        return next((each for each in violations_in(self._report) if each.verdict.requirement.id == required.id), None)
 
 
 class RequirementItem(pytest.Item):
@@ -75,20 +75,20 @@ class RequirementItem(pytest.Item):
         required: The requirement.
     """
 
-    def __init__(self, *, judging: Judging, required: Requirement, **facts: Any) -> None:
+    def __init__(self, *, judging: JudgePlugin, required: Requirement, **facts: Any) -> None:
         super().__init__(**facts)  # pyright: ignore[reportUnknownMemberType] - pytest gives it no types
         self._judging = judging
         self._required = required
 
     def runtest(self) -> None:
         """Look up what the requirement came to."""
-        broken = self._judging.broken(self._required)
-        if broken is None:
+        violation = self._judging.violation(self._required)
+        if violation is None:
             return
-        text = "\n".join(broken.lines())
-        if broken.verdict.outcome == "failed":
+        text = "\n".join(violation.lines())
+        if violation.verdict.outcome == "failed":
             pytest.fail(text, pytrace=False)
-        warning = NotKept(f"{self._required.id}\n{text}")
+        warning = RequirementWarning(f"{self._required.id}\n{text}")
         # No file by its name: the line there has nothing to do with it, and would be shown.
         warnings.warn_explicit(warning, None, filename=f"<{self._judging.subject}>", lineno=1)
 
@@ -97,21 +97,21 @@ class RequirementItem(pytest.Item):
         return self.path, None, self._required.id
 
 
-def _order(config: pytest.Config) -> Order:
-    def said(name: str) -> Any:
+def _check_request(config: pytest.Config) -> CheckRequest:
+    def option(name: str) -> Any:
         return config.getoption(f"--retinue-{name}")
 
-    definition, timeout_s = said("definition"), said("timeout")
-    return Order(
-        words=said("subject"),
-        is_command=said("command"),
-        dialect=said("dialect"),
+    definition, timeout_s = option("definition"), option("timeout")
+    return CheckRequest(
+        words=option("subject"),
+        is_command=option("command"),
+        dialect=option("dialect"),
         definition=Path(definition) if definition else None,
-        agent=said("agent"),
-        operation=said("operation"),
-        target=said("target"),
-        partial_target=said("partial-target"),
-        instruction=said("instruction"),
-        environment=tuple(said("env")),
+        agent=option("agent"),
+        operation=option("operation"),
+        target=option("target"),
+        partial_target=option("partial-target"),
+        instruction=option("instruction"),
+        environment=tuple(option("env")),
         **({} if timeout_s is None else {"timeout_s": timeout_s}),
     )

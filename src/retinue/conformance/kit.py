@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any, Final
 
-from retinue.conformance.port import Ask, Check, Kit, Requirement
+from retinue.conformance.port import ProbeFactory, Check, Kit, Requirement
 from retinue.contract.names import nearest
 from retinue.dialects import DIALECTS
 from retinue.errors import UnknownName
@@ -29,12 +29,12 @@ def kit(name: str) -> Kit:
         UnknownName: There is no such dialect; `suggestions` says what there is.
     """
     if name not in DIALECTS:
-        said = tuple(dict.fromkeys((*nearest(name, DIALECTS), *DIALECTS)))
+        suggestions = tuple(dict.fromkeys((*nearest(name, DIALECTS), *DIALECTS)))
         raise UnknownName(
-            f"Unknown dialect {name[:100]!r}.", hint=f"Available: {', '.join(DIALECTS)}.", suggestions=said
+            f"Unknown dialect {name[:100]!r}.", hint=f"Available: {', '.join(DIALECTS)}.", suggestions=suggestions
         )
     version, required = requirements(name)
-    probes: dict[str, Ask] = import_module(f"{__package__}.{name}.probes").PROBES
+    probes: dict[str, ProbeFactory] = import_module(f"{__package__}.{name}.probes").PROBES
     checks: dict[str, Check] = import_module(f"{__package__}.{name}.checks").CHECKS
     return Kit(name, version, required, probes, checks)
 
@@ -42,17 +42,17 @@ def kit(name: str) -> Kit:
 def requirements(dialect: str) -> tuple[str, tuple[Requirement, ...]]:
     """The version of a dialect's requirements, and the requirements, in the order of their file."""
     text = files(f"{__package__}.{dialect}").joinpath("requirements.toml").read_text(encoding="utf-8")
-    said = tomllib.loads(text)
-    return said["version"], tuple(_requirement(dialect, each) for each in said["requirement"])
+    document = tomllib.loads(text)
+    return document["version"], tuple(_requirement(dialect, each) for each in document["requirement"])
 
 
-def _requirement(dialect: str, said: dict[str, Any]) -> Requirement:
+def _requirement(dialect: str, table: dict[str, Any]) -> Requirement:
     return Requirement(
-        id=f"{dialect}/{said['id']}",
-        force=said["force"],
-        clause=said["clause"],
-        text=said["text"],
-        rows=tuple(said["rows"]),
-        probes=tuple(said["probes"]),
-        fix=said["fix"],
+        id=f"{dialect}/{table['id']}",
+        force=table["force"],
+        clause=table["clause"],
+        text=table["text"],
+        rows=tuple(table["rows"]),
+        probes=tuple(table["probes"]),
+        fix=table["fix"],
     )

@@ -12,20 +12,20 @@ from retinue.errors import ParseError
 __all__ = [
     "is_amount",
     "is_count",
-    "is_words",
+    "is_nonblank",
     "member",
     "missing",
     "object_at",
     "object_in",
     "objects_at",
-    "quoted",
-    "says_nothing",
-    "shown",
+    "quote_member",
+    "is_uninformative",
+    "quote",
     "values_in",
 ]
 
-_SHOWN: Final = 80
-_ANYBODYS: Final = frozenset(
+_QUOTE_LENGTH: Final = 80
+_GENERIC_PHRASES: Final = frozenset(
     {
         "an error occurred", "an unexpected error occurred", "check input", "check logs", "check parameters",
         "check request", "check the input", "check the log", "check the logs", "check the parameters",
@@ -53,11 +53,11 @@ def object_in(text: str) -> JsonObject | None:
         try:
             value, _ = json.repair(text)
         except ParseError:
-            value = _loosely(text)
+            value = _loads_loosely(text)
     return cast("JsonObject", value) if isinstance(value, dict) else None
 
 
-def _loosely(text: str) -> object:
+def _loads_loosely(text: str) -> object:
     try:
         return lax_json.loads(text)
     except (ValueError, RecursionError):
@@ -87,15 +87,15 @@ def objects_at(body: JsonObject, name: str) -> Iterator[tuple[int, JsonObject]]:
 
 def values_in(value: JsonValue) -> Iterator[tuple[str, str, JsonValue]]:
     """Every member and item below `value`: its JSON Pointer, its name (an item has that of its list), and itself."""
-    waiting: list[tuple[tuple[str | int, ...], str, JsonValue]] = [((), "", value)]
-    while waiting:
-        path, name, current = waiting.pop()
+    pending: list[tuple[tuple[str | int, ...], str, JsonValue]] = [((), "", value)]
+    while pending:
+        path, name, current = pending.pop()
         if path:
             yield pointer(path), name, current
         if isinstance(current, dict):
-            waiting += [((*path, key), key, below) for key, below in reversed(current.items())]
+            pending += [((*path, key), key, below) for key, below in reversed(current.items())]
         elif isinstance(current, list):
-            waiting += [((*path, at), name, below) for at, below in reversed(list(enumerate(current)))]
+            pending += [((*path, at), name, below) for at, below in reversed(list(enumerate(current)))]
 
 
 def missing(body: JsonObject, *names: str) -> Iterator[str]:
@@ -106,24 +106,24 @@ def missing(body: JsonObject, *names: str) -> Iterator[str]:
 # Quoting.
 
 
-def shown(value: object) -> str:
+def quote(value: object) -> str:
     """A value as a sentence quotes it: as JSON, and not all of it when it is long."""
     try:
         text = lax_json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
         text = repr(type(value))
-    return f"`{text[:_SHOWN]}…`" if len(text) > _SHOWN else f"`{text}`"
+    return f"`{text[:_QUOTE_LENGTH]}…`" if len(text) > _QUOTE_LENGTH else f"`{text}`"
 
 
-def quoted(body: JsonObject, name: str) -> str:
+def quote_member(body: JsonObject, name: str) -> str:
     """A member as a sentence quotes it, after `is`."""
-    return shown(body[name]) if name in body else "missing"
+    return quote(body[name]) if name in body else "missing"
 
 
 # Telling apart.
 
 
-def is_words(value: JsonValue) -> bool:
+def is_nonblank(value: JsonValue) -> bool:
     """Whether it is a text that is not blank."""
     return isinstance(value, str) and bool(value.strip())
 
@@ -138,9 +138,9 @@ def is_count(value: JsonValue) -> bool:
     return isinstance(value, int) and is_amount(value)
 
 
-def says_nothing(value: JsonValue, *, words: int = 1) -> bool:
+def is_uninformative(value: JsonValue, *, words: int = 1) -> bool:
     """Whether a message is no text, has fewer than so many words, or is what anybody says of anything."""
     if not isinstance(value, str):
         return True
     used = re.sub(r"[^\w\s]", " ", value.lower()).split()
-    return len(used) < words or " ".join(word for word in used if word != "please") in _ANYBODYS
+    return len(used) < words or " ".join(word for word in used if word != "please") in _GENERIC_PHRASES

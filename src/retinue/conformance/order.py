@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from retinue.conformance.asking import asking_of
-from retinue.conformance.guess import guess
-from retinue.conformance.judge import PATIENCE_S, Hears, judge
-from retinue.conformance.port import Asking, Report, Subject
-from retinue.conformance.subjects import Named, command_named, instructions_named, module_apart
+from retinue.conformance.asking import template_of
+from retinue.conformance.guess import guess_dialect
+from retinue.conformance.judge import DEFAULT_TIMEOUT_S, OnExchange, judge
+from retinue.conformance.port import RequestTemplate, CheckReport, CheckSubject
+from retinue.conformance.subjects import SubjectInfo, command_subject, instructions_subject, isolated_module
 from retinue.contract.definition import Definition
-from retinue.contract.finding import as_detail, findings_of, in_short
+from retinue.contract.finding import as_detail, findings_of, summarise_findings
 from retinue.contract.names import fold
 from retinue.errors import InvalidDefinition, InvalidInput, MissingFile
 
 if TYPE_CHECKING:
     from retinue.llm.models import Models
-    from retinue.llm.purse import Purse
+    from retinue.llm.purse import BudgetTracker
 
-__all__ = ["Order", "Ready", "prepare"]
+__all__ = ["CheckRequest", "PreparedCheck", "prepare"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class CheckRequest:
     """Who is judged, and what was said of it. What is absent is found out or done without.
 
     Attributes:
@@ -54,34 +54,34 @@ class Order:
     instruction: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     environment: tuple[str, ...] = ()
-    timeout_s: float = PATIENCE_S
+    timeout_s: float = DEFAULT_TIMEOUT_S
     models: "Models | None" = None
-    purse: "Purse | None" = None
+    budget_tracker: "BudgetTracker | None" = None
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class PreparedCheck:
     """A subject that can be judged: what it speaks is known, or was found out. Whoever has it closes it.
 
     Attributes:
         facts: How it is asked, and how its dialect was found out.
     """
 
-    subject: Subject
+    subject: CheckSubject
     dialect: str
-    asking: Asking
+    template: RequestTemplate
     facts: Mapping[str, str]
     timeout_s: float
 
-    async def judged(self, *, told: Hears | None = None) -> Report:
+    async def judge(self, *, on_exchange: OnExchange | None = None) -> CheckReport:
         """Judge it."""
         return await judge(
             self.subject,
             self.dialect,
-            asking=self.asking,
+            template=self.template,
             timeout_s=self.timeout_s,
             facts=dict(self.facts),
-            told=told,
+            on_exchange=on_exchange,
         )
 
     def close(self) -> None:
@@ -89,28 +89,28 @@ class Ready:
         self.subject.close()
 
 
-async def prepare(order: Order) -> Ready:
+async def prepare(request: CheckRequest) -> PreparedCheck:
     """Get everything ready: import or find the subject, read its definition, find out what it speaks.
 
     Raises:
         RetinueError: There is no such subject or definition, or nothing says what it speaks.
     """
-    definition = None if order.definition is None else _definition(order.definition, order.agent)
-    named = await _named(order, definition)
+    definition = None if request.definition is None else _definition(request.definition, request.agent)
+    info = await _find_subject(request, definition)
     try:
-        asking = _asking(order, named, definition or named.definition)
-        facts = {"asked": _shown(asking)}
-        if unset := [name for name in order.environment if name not in os.environ]:
+        template = _template(request, info, definition or info.definition)
+        facts = {"asked": _template_text(template)}
+        if unset := [name for name in request.environment if name not in os.environ]:
             facts["not set here"] = ", ".join(unset)
-        dialect = order.dialect or (definition.dialect if definition else None) or named.dialect
+        dialect = request.dialect or (definition.dialect if definition else None) or info.dialect
         if dialect is None:
-            found = await guess(named.subject, asking=asking, timeout_s=order.timeout_s)
-            dialect = found.dialect
-            facts["dialect"] = f"found out ({found.certainty}): {found.why}"
+            detected = await guess_dialect(info.subject, template=template, timeout_s=request.timeout_s)
+            dialect = detected.dialect
+            facts["dialect"] = f"found out ({detected.certainty}): {detected.why}"
     except BaseException:
-        named.subject.close()
+        info.subject.close()
         raise
-    return Ready(named.subject, dialect, asking, facts, order.timeout_s)
+    return PreparedCheck(info.subject, dialect, template, facts, request.timeout_s)
 
 
 def _definition(file: Path, agent: str | None) -> Definition:
@@ -125,10 +125,10 @@ def _definition(file: Path, agent: str | None) -> Definition:
     if not file.exists():
         raise MissingFile(f"There is no file {str(file)!r}.", hint="Name a definition, JSON or Markdown.")
     loaded = load_file(file)
-    there = [each.definition for each in loaded.agents]
-    chosen = next((each for each in there if agent is None or each.name == fold(agent)), None)
+    definitions = [each.definition for each in loaded.agents]
+    chosen = next((each for each in definitions if agent is None or each.name == fold(agent)), None)
     if chosen is None:
-        what = f"no agent called {agent[:80]!r}" if agent and there else "no definition that can be used"
+        what = f"no agent called {agent[:80]!r}" if agent and definitions else "no definition that can be used"
         raise InvalidDefinition(
             f"{str(file)!r} holds {what}.",
             hint=f"See `retinue lint {file}`.",
@@ -137,57 +137,57 @@ def _definition(file: Path, agent: str | None) -> Definition:
     return chosen
 
 
-async def _named(order: Order, definition: Definition | None) -> Named:
-    if order.is_command:
-        return command_named(order.words, environment=order.environment)
-    if order.environment:
+async def _find_subject(request: CheckRequest, definition: Definition | None) -> SubjectInfo:
+    if request.is_command:
+        return command_subject(request.words, environment=request.environment)
+    if request.environment:
         raise InvalidInput("Variables are for commands.", hint="Say that it is a command, or name no variables.")
-    if order.words.startswith(("http://", "https://")):
+    if request.words.startswith(("http://", "https://")):
         raise InvalidInput(
-            f"{order.words[:200]!r} is a URL, and `check` judges modules, Markdown agents and commands.",
+            f"{request.words[:200]!r} is a URL, and `check` judges modules, Markdown agents and commands.",
             hint="Judge it through a program that sends the request: "
-            f"`--command 'curl --silent --data-binary @- {order.words[:200]}'`.",
+            f"`--command 'curl --silent --data-binary @- {request.words[:200]}'`.",
         )
-    if order.words.lower().endswith(".md"):
+    if request.words.lower().endswith(".md"):
         from retinue.agents.load.operations import with_operations  # noqa: PLC0415 - likewise
 
-        path = Path(order.words)
-        own = definition or with_operations(_definition(path, order.agent))
-        return instructions_named(path, own, models=order.models, purse=order.purse)
-    return await module_apart(order.words, dialect=order.dialect or (definition.dialect if definition else None))
+        path = Path(request.words)
+        own = definition or with_operations(_definition(path, request.agent))
+        return instructions_subject(path, own, models=request.models, budget_tracker=request.budget_tracker)
+    return await isolated_module(request.words, dialect=request.dialect or (definition.dialect if definition else None))
 
 
-def _asking(order: Order, named: Named, definition: Definition | None) -> Asking:
+def _template(request: CheckRequest, info: SubjectInfo, definition: Definition | None) -> RequestTemplate:
     """As the definition says, and before that as the order does.
 
     Raises:
         InvalidInput: No task can be made of it.
     """
     if definition is not None:
-        asking = asking_of(definition, skill=order.operation)
+        template = template_of(definition, skill=request.operation)
     else:
-        skill = fold(order.operation) if order.operation else None
-        asking = Asking(agent=fold(order.agent or "") or named.name, skill=skill)
-    asking = asking.about(target=order.target, instruction=order.instruction)
-    parameters = {**asking.parameters, **order.parameters}
-    asking = replace(asking, parameters=parameters, partial_target=order.partial_target)
+        skill = fold(request.operation) if request.operation else None
+        template = RequestTemplate(agent=fold(request.agent or "") or info.name, skill=skill)
+    template = template.about(target=request.target, instruction=request.instruction)
+    parameters = {**template.parameters, **request.parameters}
+    template = replace(template, parameters=parameters, partial_target=request.partial_target)
     try:
-        asking.task("check")
+        template.task("check")
     except ValidationError as error:
         wrong = findings_of(error, rule="conformance/asking")
         raise InvalidInput(
-            f"Invalid request: {in_short(wrong)}.",
+            f"Invalid request: {summarise_findings(wrong)}.",
             hint="Names are of letters, digits and dashes, begin with a letter, and have at most 64 characters.",
             detail=dict(as_detail(wrong)),
         ) from None
-    return asking
+    return template
 
 
-def _shown(asking: Asking) -> str:
+def _template_text(template: RequestTemplate) -> str:
     facts = {
-        "agent": asking.agent,
-        "operation": asking.skill,
-        "target": asking.target,
-        "parameters": ", ".join(asking.parameters),
+        "agent": template.agent,
+        "operation": template.skill,
+        "target": template.target,
+        "parameters": ", ".join(template.parameters),
     }
     return ", ".join(f"{name} {value}" for name, value in facts.items() if value)

@@ -15,7 +15,7 @@ __all__ = ["pytest_addoption", "pytest_configure"]
 def pytest_addoption(parser: "pytest.Parser") -> None:
     """Add the options."""
     group = parser.getgroup("retinue", "judge an agent by what its dialect asks of it")
-    for name, told in {
+    for name, help_text in {
         "subject": "The agent: agent.py, agent.py:answer or package.module:answer, imported; or a command line.",
         "dialect": "What it should speak: found out by asking when it is not said.",
         "agent": "What it is called in its own answers.",
@@ -25,7 +25,7 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
         "instruction": "What to ask, where its dialect asks in words.",
         "definition": "A file with its definition: says how it is asked validly.",
     }.items():
-        group.addoption(f"--retinue-{name}", default=None, metavar=name.upper(), help=told)
+        group.addoption(f"--retinue-{name}", default=None, metavar=name.upper(), help=help_text)
     group.addoption(
         "--retinue-timeout",
         default=None,
@@ -51,6 +51,6 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
 def pytest_configure(config: "pytest.Config") -> None:
     """Add the tests, when a subject is named."""
     if config.getoption("--retinue-subject"):
-        from retinue.conformance.items import Judging  # noqa: PLC0415 - whoever judges nobody pays nothing
+        from retinue.conformance.items import JudgePlugin  # noqa: PLC0415 - whoever judges nobody pays nothing
 
-        config.pluginmanager.register(Judging(config), "retinue-judging")
+        config.pluginmanager.register(JudgePlugin(config), "retinue-judging")

@@ -11,17 +11,17 @@ from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.task import Correction, Task
 
 __all__ = [
-    "Ask",
-    "Asking",
+    "ProbeFactory",
+    "RequestTemplate",
     "Check",
-    "Exchange",
+    "ProbeExchange",
     "Force",
     "Kit",
     "Probe",
-    "Report",
+    "CheckReport",
     "Requirement",
-    "Subject",
-    "Verdict",
+    "CheckSubject",
+    "RequirementVerdict",
 ]
 
 Force: TypeAlias = Literal["MUST", "SHOULD"]
@@ -51,7 +51,7 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class RequestTemplate:
     """How this subject is asked validly: what whoever has it judged says, or its definition does.
 
     Attributes:
@@ -69,11 +69,11 @@ class Asking:
     partial_target: str | None = None
     parameters: JsonMapping = field(default_factory=dict[str, Any])
 
-    def about(self, *, target: str | None = None, instruction: str | None = None) -> "Asking":
+    def about(self, *, target: str | None = None, instruction: str | None = None) -> "RequestTemplate":
         """The same with another target or instruction, also where these stand as parameters."""
-        said = {self.target or None: target, self.instruction or None: instruction}
+        replacements = {self.target or None: target, self.instruction or None: instruction}
         parameters = {
-            name: said.get(value) or value if isinstance(value, str) else value
+            name: replacements.get(value) or value if isinstance(value, str) else value
             for name, value in self.parameters.items()
         }
         return replace(
@@ -83,7 +83,7 @@ class Asking:
             parameters=parameters,
         )
 
-    def task(self, name: str, **said: Any) -> Task:
+    def task(self, name: str, **changes: Any) -> Task:
         """The valid request, as a task called `name`; `said` replaces some of its fields."""
         fields: dict[str, Any] = {
             "agent": self.agent,
@@ -92,7 +92,7 @@ class Asking:
             "target": self.target,
             "parameters": dict(self.parameters),
         }
-        return Task(id=name, **{**fields, **said})
+        return Task(id=name, **{**fields, **changes})
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +116,12 @@ class Probe:
     group: str = ""
 
 
-Ask: TypeAlias = Callable[[Asking], Probe]
+ProbeFactory: TypeAlias = Callable[[RequestTemplate], Probe]
 """Makes a probe for a subject that is asked like this."""
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ProbeExchange:
     """A probe that was put, and everything that came back.
 
     Attributes:
@@ -135,7 +135,7 @@ class Exchange:
     """
 
     probe: Probe
-    sent: str
+    request: str
     text: str | None = None
     value: object = None
     error: str = ""
@@ -145,7 +145,7 @@ class Exchange:
     duration_ns: int = 0
 
 
-class Subject(Protocol):
+class CheckSubject(Protocol):
     """Whatever is judged: a callable, a module, a command."""
 
     @property
@@ -154,11 +154,11 @@ class Subject(Protocol):
         ...
 
     @property
-    def apart(self) -> bool:
+    def is_isolated(self) -> bool:
         """Each request has a process of its own, so that putting several at once can harm nothing."""
         ...
 
-    async def put(self, probe: Probe, sent: str, *, timeout_s: float) -> Exchange:
+    async def send(self, probe: Probe, request: str, *, timeout_s: float) -> ProbeExchange:
         """Put one request, and bring back whatever happens. Never raises but on cancellation."""
         ...
 
@@ -167,7 +167,7 @@ class Subject(Protocol):
         ...
 
 
-Check: TypeAlias = Callable[[Mapping[str, Exchange]], Iterable[str]]
+Check: TypeAlias = Callable[[Mapping[str, ProbeExchange]], Iterable[str]]
 """Judges the exchanges of one subject, by the name of their probe; gives a sentence for everything that is wrong.
 
 It is given the exchanges of its requirement's probes, and all of them have a text: one without an answer has failed the
@@ -188,12 +188,12 @@ class Kit:
     dialect: DialectName
     version: str
     requirements: tuple[Requirement, ...]
-    probes: Mapping[str, Ask]
+    probes: Mapping[str, ProbeFactory]
     checks: Mapping[str, Check]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RequirementVerdict:
     """What one requirement came to. It holds when nothing is wrong.
 
     Attributes:
@@ -214,7 +214,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CheckReport:
     """A subject, judged.
 
     Attributes:
@@ -225,8 +225,8 @@ class Report:
     subject: str
     dialect: DialectName
     version: str
-    verdicts: tuple[Verdict, ...]
-    exchanges: tuple[Exchange, ...]
+    verdicts: tuple[RequirementVerdict, ...]
+    exchanges: tuple[ProbeExchange, ...]
     facts: JsonMapping = field(default_factory=dict[str, object])
 
     @property

@@ -6,10 +6,10 @@ What only one dialect knows is in its own `probes`.
 from collections.abc import Mapping
 from typing import Final
 
-from retinue.conformance.port import Ask, Asking, Probe
+from retinue.conformance.port import ProbeFactory, RequestTemplate, Probe
 from retinue.contract.task import Correction
 
-__all__ = ["GOOD", "HOSTILE", "ODD", "TOGETHER", "marked", "text_probe"]
+__all__ = ["GOOD", "HOSTILE", "ODD", "TOGETHER", "mark_of", "text_probe"]
 
 TOGETHER: Final = ("together_1", "together_2", "together_3")
 """Probes that are put at the same time, each with a mark of its own."""
@@ -18,7 +18,7 @@ _HUGE: Final = 1_000_000
 _DEEP: Final = 20_000
 
 
-def marked(name: str) -> str:
+def mark_of(name: str) -> str:
     """The mark of a probe: a word that stands in no other request."""
     return f"MARK-{name.upper().replace('_', '-')}"
 
@@ -26,15 +26,15 @@ def marked(name: str) -> str:
 # Requests as they should be.
 
 
-def _valid(asking: Asking) -> Probe:
-    return Probe("valid", asking.task("valid"), "A request as it should be.")
+def _valid(template: RequestTemplate) -> Probe:
+    return Probe("valid", template.task("valid"), "A request as it should be.")
 
 
-def _again(asking: Asking) -> Probe:
-    return Probe("again", asking.task("valid"), "The same request once more.")
+def _again(template: RequestTemplate) -> Probe:
+    return Probe("again", template.task("valid"), "The same request once more.")
 
 
-def _corrected(asking: Asking) -> Probe:
+def _corrected(template: RequestTemplate) -> Probe:
     correction = Correction(
         message="The last answer could not be read.",
         hint="Answer as the format says, and with nothing else.",
@@ -42,20 +42,20 @@ def _corrected(asking: Asking) -> Probe:
         max_retries=2,
         said="Sorry, here is something else.",
     )
-    task = asking.task("corrected")
+    task = template.task("corrected")
     return Probe("corrected", task, "The request again, because the answer was refused.", correction=correction)
 
 
-def _together(name: str) -> Ask:
-    def ask(asking: Asking) -> Probe:
-        mark = marked(name)
-        task = asking.about(target=mark, instruction=f"{asking.instruction} {mark}".strip()).task(name)
+def _together(name: str) -> ProbeFactory:
+    def make_probe(template: RequestTemplate) -> Probe:
+        mark = mark_of(name)
+        task = template.about(target=mark, instruction=f"{template.instruction} {mark}".strip()).task(name)
         return Probe(name, task, "One of several requests at the same time.", group="together")
 
-    return ask
+    return make_probe
 
 
-GOOD: Final[Mapping[str, Ask]] = {
+GOOD: Final[Mapping[str, ProbeFactory]] = {
     "valid": _valid,
     "again": _again,
     "corrected": _corrected,
@@ -67,25 +67,25 @@ GOOD: Final[Mapping[str, Ask]] = {
 # Requests that are read, and mean something odd.
 
 
-def _unknown_skill(asking: Asking) -> Probe:
-    task = asking.task("unknown_skill", skill="invalid_op", target="INVALID")
+def _unknown_skill(template: RequestTemplate) -> Probe:
+    task = template.task("unknown_skill", skill="invalid_op", target="INVALID")
     return Probe("unknown_skill", task, "It asks for something that the agent does not do.")
 
 
-def _not_ascii(asking: Asking) -> Probe:
+def _not_ascii(template: RequestTemplate) -> Probe:
     words = "Größe-Ωμέγα-日本語-🧭"
-    task = asking.about(target=words, instruction=f"{asking.instruction} {words}".strip()).task("not_ascii")
+    task = template.about(target=words, instruction=f"{template.instruction} {words}".strip()).task("not_ascii")
     return Probe("not_ascii", task, "It has letters beyond ASCII.")
 
 
-def _unknown_parameter(asking: Asking) -> Probe:
-    parameters = {**asking.parameters, "unheard_of": "a value nobody asked for"}
+def _unknown_parameter(template: RequestTemplate) -> Probe:
+    parameters = {**template.parameters, "unheard_of": "a value nobody asked for"}
     return Probe(
-        "unknown_parameter", asking.task("unknown_parameter", parameters=parameters), "It has one parameter too many."
+        "unknown_parameter", template.task("unknown_parameter", parameters=parameters), "It has one parameter too many."
     )
 
 
-ODD: Final[Mapping[str, Ask]] = {
+ODD: Final[Mapping[str, ProbeFactory]] = {
     "unknown_skill": _unknown_skill,
     "not_ascii": _not_ascii,
     "unknown_parameter": _unknown_parameter,
@@ -96,16 +96,16 @@ ODD: Final[Mapping[str, Ask]] = {
 # Texts that are no request.
 
 
-def text_probe(name: str, text: str, about: str) -> Ask:
+def text_probe(name: str, text: str, about: str) -> ProbeFactory:
     """A probe that sends `text` as it stands."""
 
-    def ask(asking: Asking) -> Probe:
-        return Probe(name, asking.task(name), about, text=text)
+    def make_probe(template: RequestTemplate) -> Probe:
+        return Probe(name, template.task(name), about, text=text)
 
-    return ask
+    return make_probe
 
 
-HOSTILE: Final[Mapping[str, Ask]] = {
+HOSTILE: Final[Mapping[str, ProbeFactory]] = {
     "empty": text_probe("empty", "", "It is empty."),
     "prose": text_probe("prose", "Hello! Could you have a look at this for me, please?", "It is prose."),
     "nul": text_probe("nul", "a\0b\x1b[2J\u202ec", "It has NUL and control characters."),

@@ -15,17 +15,17 @@ from urllib.parse import quote, quote_plus
 from retinue.contract.json import JsonValue
 from retinue.contract.model import Model
 
-__all__ = ["REMOVED", "Cleaner", "cleaned", "holds_secret", "keep_secret", "process_cleaner"]
+__all__ = ["REMOVED", "Cleaner", "redact", "holds_secret", "keep_secret", "process_cleaner"]
 
 _M = TypeVar("_M", bound=Model)
 
 REMOVED: Final = "[removed]"
 """What stands in a text where a credential was."""
 
-_SHORTEST: Final = 8
+_MIN_LENGTH: Final = 8
 """Values of variables below this are left: they would be found inside ordinary words."""
 
-_ROUNDS: Final = 8
+_MAX_PASSES: Final = 8
 """How often a text is gone over, at most: what is left of one find may complete another."""
 
 _VARIABLE: Final = re.compile(
@@ -38,7 +38,7 @@ _FIELD: Final = re.compile(
 )
 """Names of fields and headers whose value is a credential, whatever it looks like."""
 
-_KNOWN: Final = re.compile(
+_TOKEN_PATTERN: Final = re.compile(
     r"\bsk-[A-Za-z0-9_-]{16,}"  # Anthropic, OpenAI and those who follow them
     r"|\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})"
     r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"
@@ -56,8 +56,8 @@ _BEARER: Final = re.compile(r"\b(bearer\s{1,4})[A-Za-z0-9._~+/-]{8,}=*", re.IGNO
 _BASIC: Final = re.compile(
     r"\b(authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:basic|token)\s{1,4})[A-Za-z0-9+/=_.-]{4,}", re.IGNORECASE
 )
-_ADDRESS: Final = re.compile(r"(://[^\s/:@\"'\[]{0,100}:)[^\s/@\"'\[]{1,200}(?=@)")
-_ASSIGNED: Final = re.compile(
+_URL_PASSWORD: Final = re.compile(r"(://[^\s/:@\"'\[]{0,100}:)[^\s/@\"'\[]{1,200}(?=@)")
+_ASSIGNMENT: Final = re.compile(
     r"((?:key|token|secret|passw(?:or)?d|credentials?)[\"']?\s{0,4}(?:=|:|=>)\s{0,4}[\"']?)"
     r"(?=[^\s\"']{0,200}\d)[^\s\"'\[\](){},;<>]{12,}",
     re.IGNORECASE,
@@ -65,7 +65,7 @@ _ASSIGNED: Final = re.compile(
 """A telling name, and a value that is long, without brackets, and has a digit: an expression of a program has not."""
 
 
-_SIGNS: Final = (
+_MARKERS: Final = (
     *("key", "token", "secret", "passw", "credential", "authorization", "cookie", "bearer", 'pat"', 'pass"', 'pw"'),
     *("sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat", "glpat", "akia", "asia", "aiza", "xox"),
     *(f"{prefix}{mark}" for prefix in ("hf", "npm", "gsk", "xai", "r8", "pplx") for mark in "_-"),
@@ -83,7 +83,7 @@ def holds_secret(variable: str) -> bool:
     return _VARIABLE.search(variable) is not None
 
 
-def _forms(value: str) -> tuple[str, ...]:
+def _encodings(value: str) -> tuple[str, ...]:
     """How `value` is written: as it is, in a URL, within a text of JSON."""
     return (value, quote(value, safe=""), quote(value), quote_plus(value), dumps(value)[1:-1])
 
@@ -97,9 +97,9 @@ class Cleaner:
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None, *, variables: Collection[str] = ()) -> None:
-        known = os.environ if environment is None else environment
-        values = {value for name, value in known.items() if name in variables or holds_secret(name)}
-        values = {form for value in values for form in _forms(value) if len(value) >= _SHORTEST and form not in REMOVED}
+        variables_by_name = os.environ if environment is None else environment
+        values = {value for name, value in variables_by_name.items() if name in variables or holds_secret(name)}
+        values = {form for value in values for form in _encodings(value) if len(value) >= _MIN_LENGTH and form not in REMOVED}
         longest_first = sorted(values, key=lambda value: (-len(value), value))
         self._values = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
@@ -108,11 +108,11 @@ class Cleaner:
         text = text if text.isascii() else text.encode(errors="replace").decode()
         if not self._is_suspect(text):
             return text
-        for _ in range(_ROUNDS):
-            cleaned = self._once(text)
-            if cleaned == text:
+        for _ in range(_MAX_PASSES):
+            result = self._clean_once(text)
+            if result == text:
                 break
-            text = cleaned
+            text = result
         return text
 
     def data(self, value: JsonValue) -> JsonValue:
@@ -130,30 +130,30 @@ class Cleaner:
         if not self._is_suspect(text.replace('"tokens_', "").replace('"idempotency_key"', "")):
             return text
         data: JsonValue = loads(text)
-        cleaned = self.data(data)
-        if cleaned == data:
+        result = self.data(data)
+        if result == data:
             return text
-        return dumps(cleaned, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return dumps(result, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
     def _is_suspect(self, text: str) -> bool:
-        folded = text.casefold()
+        lowered = text.casefold()
         return (
-            any(sign in folded for sign in _SIGNS)
-            or ("://" in folded and "@" in folded)
+            any(sign in lowered for sign in _MARKERS)
+            or ("://" in lowered and "@" in lowered)
             or (self._values is not None and self._values.search(text) is not None)
         )
 
     def _field(self, name: str, value: JsonValue) -> JsonValue:
         if not isinstance(value, str) or not value or name in _OUR_FIELDS:
             return self.data(value)
-        telling = _FIELD.fullmatch(name[:100]) or (holds_secret(name[:100]) and _ASSIGNED.fullmatch(f"key={value}"))
-        return REMOVED if telling else self.text(value)
+        is_secret = _FIELD.fullmatch(name[:100]) or (holds_secret(name[:100]) and _ASSIGNMENT.fullmatch(f"key={value}"))
+        return REMOVED if is_secret else self.text(value)
 
-    def _once(self, text: str) -> str:
+    def _clean_once(self, text: str) -> str:
         if self._values is not None:
             text = self._values.sub(REMOVED, text)
-        text = _KNOWN.sub(REMOVED, text)
-        for pattern in (_BEARER, _BASIC, _ADDRESS, _ASSIGNED):
+        text = _TOKEN_PATTERN.sub(REMOVED, text)
+        for pattern in (_BEARER, _BASIC, _URL_PASSWORD, _ASSIGNMENT):
             text = pattern.sub(rf"\g<1>{REMOVED}", text)
         return text
 
@@ -173,7 +173,7 @@ def process_cleaner() -> Cleaner:
     return Cleaner(variables=_variables)
 
 
-def cleaned(value: _M) -> _M:
+def redact(value: _M) -> _M:
     """`value` without credentials, as `process_cleaner` knows them."""
     text = value.to_json_text()
     clean = process_cleaner().json(text)

@@ -20,7 +20,7 @@ __all__ = [
     "Skill",
     "Source",
     "ThinkingBounds",
-    "Thinks",
+    "ModelUse",
     "Tier",
     "ToolName",
     "ToolSpec",
@@ -31,7 +31,7 @@ __all__ = [
 Tier: TypeAlias = Literal["small", "medium", "large"]
 Effect: TypeAlias = Literal["read", "write", "network"]
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
-Thinks: TypeAlias = Literal["never", "can", "must", "by_others"]
+ModelUse: TypeAlias = Literal["never", "can", "must", "by_others"]
 """Whether a skill asks a model: where one is configured (`can`), always (`must`), or by the agents of the plan that it
 answers with (`by_others`)."""
 VersionText: TypeAlias = Annotated[
@@ -130,7 +130,7 @@ class Skill(Model):
     examples: tuple[str, ...] = ()
     samples: tuple[Sample, ...] = ()
     unavailable: str = ""
-    thinks: Thinks = "never"
+    thinks: ModelUse = "never"
     thinks_within: ThinkingBounds | None = None
 
     @property
@@ -197,13 +197,13 @@ class Definition(Model):
         """The skill that a request without one means: the only one, or the one named like the agent."""
         return self.skills[0] if len(self.skills) == 1 else self.skill(self.name)
 
-    def asked(self, name: str | None) -> Skill | None:
+    def skill_for(self, name: str | None) -> Skill | None:
         """The skill that a request for `name` is meant for, the first when it names none; None when there is none."""
         return self.skill(name) if name else self.skills[0]
 
-    def thinks(self, name: str | None) -> bool:
+    def uses_model(self, name: str | None) -> bool:
         """Whether the skill that a request for `name` is meant for asks a model, or can where one is configured."""
-        skill = self.asked(name)
+        skill = self.skill_for(name)
         return skill is not None and skill.thinks != "never"
 
     @property

@@ -13,26 +13,26 @@ from retinue.contract.task import Answer, Question
 
 __all__ = [
     "KINDS",
-    "Answered",
-    "Asked",
+    "QuestionAnswered",
+    "QuestionAsked",
     "Body",
     "Checkpoint",
     "Decision",
-    "Delegated",
+    "DelegationFinished",
     "Event",
-    "Finished",
+    "NodeFinished",
     "Message",
     "Progress",
-    "Retried",
-    "Started",
+    "AttemptRetried",
+    "NodeStarted",
     "TextDelta",
-    "ToolCall",
-    "UsageNoted",
+    "ToolCallEvent",
+    "UsageReported",
 ]
 
 
 @dataclass(slots=True)
-class Started:
+class NodeStarted:
     """A node, or with an empty node name the whole run, has begun."""
 
     agent: str = ""
@@ -84,7 +84,7 @@ class TextDelta:
 
 
 @dataclass(slots=True)
-class ToolCall:
+class ToolCallEvent:
     """A tool was used. The output itself stays in the result's traces.
 
     Attributes:
@@ -98,14 +98,14 @@ class ToolCall:
 
 
 @dataclass(slots=True)
-class UsageNoted:
+class UsageReported:
     """Tokens and money spent since the last such event."""
 
     usage: Usage
 
 
 @dataclass(slots=True)
-class Retried:
+class AttemptRetried:
     """An attempt failed and the policy gives it another one."""
 
     code: str
@@ -114,21 +114,21 @@ class Retried:
 
 
 @dataclass(slots=True)
-class Asked:
+class QuestionAsked:
     """A person is being asked."""
 
     question: Question
 
 
 @dataclass(slots=True)
-class Answered:
+class QuestionAnswered:
     """A person, or the policy, answered."""
 
     answer: Answer
 
 
 @dataclass(slots=True)
-class Delegated:
+class DelegationFinished:
     """An agent that another one asked inside its step has ended.
 
     Attributes:
@@ -139,26 +139,26 @@ class Delegated:
 
 
 @dataclass(slots=True)
-class Finished:
+class NodeFinished:
     """A node, or with an empty node name the whole run, has ended. What it came to is all here."""
 
     result: Result
 
 
 Body: TypeAlias = (
-    Started
+    NodeStarted
     | Progress
     | Checkpoint
     | Decision
     | Message
     | TextDelta
-    | ToolCall
-    | UsageNoted
-    | Retried
-    | Asked
-    | Answered
-    | Delegated
-    | Finished
+    | ToolCallEvent
+    | UsageReported
+    | AttemptRetried
+    | QuestionAsked
+    | QuestionAnswered
+    | DelegationFinished
+    | NodeFinished
 )
 
 
@@ -205,17 +205,17 @@ class Event:
 
 
 KINDS: dict[type[Body], str] = {
-    Started: "started",
+    NodeStarted: "started",
     Progress: "progress",
     Checkpoint: "checkpoint",
     Decision: "decision",
     Message: "message",
     TextDelta: "text_delta",
-    ToolCall: "tool_call",
-    UsageNoted: "usage",
-    Retried: "retried",
-    Asked: "asked",
-    Answered: "answered",
-    Delegated: "delegated",
-    Finished: "finished",
+    ToolCallEvent: "tool_call",
+    UsageReported: "usage",
+    AttemptRetried: "retried",
+    QuestionAsked: "asked",
+    QuestionAnswered: "answered",
+    DelegationFinished: "delegated",
+    NodeFinished: "finished",
 }

@@ -8,9 +8,9 @@ from pydantic import Field
 from retinue import errors
 from retinue.contract.json import dumps
 from retinue.contract.model import Count, JsonMapping, Model
-from retinue.contract.text import shown
+from retinue.contract.text import short_repr
 
-__all__ = ["Fault", "public"]
+__all__ = ["Fault", "public_fault"]
 
 
 class Fault(Model):
@@ -48,21 +48,21 @@ class Fault(Model):
             place: `operation`, `target`, `failed_at`, `timestamp_ns`: facts the error could not know.
         """
         kind = type(error).__name__
-        place = {name: _writable(value) if isinstance(value, str) else value for name, value in place.items()}
+        place = {name: _replace_surrogates(value) if isinstance(value, str) else value for name, value in place.items()}
         if not isinstance(error, errors.RetinueError):
-            said = _said(error)
-            message = f"`{kind}`: {said}" if said else f"`{kind}` was raised without a message."
+            text = _message_of(error)
+            message = f"`{kind}`: {text}" if text else f"`{kind}` was raised without a message."
             return cls(code="internal_error", message=message, detail={"class": kind}, **place)
         wait = error.retry_after_s
         return cls(
             code=error.code,
-            message=_writable(error.message),
-            hint=_writable(error.hint),
-            suggestions=tuple(map(_writable, error.suggestions)),
-            path=_writable(error.path),
+            message=_replace_surrogates(error.message),
+            hint=_replace_surrogates(error.hint),
+            suggestions=tuple(map(_replace_surrogates, error.suggestions)),
+            path=_replace_surrogates(error.path),
             retryable=error.retryable and error.detail.get("retryable") is not False,
             retry_after_s=wait if wait is not None and math.isfinite(wait) else None,
-            detail={**_data(error.detail), "class": kind},
+            detail={**_json_detail(error.detail), "class": kind},
             **place,
         )
 
@@ -82,7 +82,7 @@ class Fault(Model):
         )
 
 
-def public(fault: Fault, *, run: str) -> Fault:
+def public_fault(fault: Fault, *, run: str) -> Fault:
     """What of `fault` may be told to whoever asked from outside.
 
     Our own errors are written for the one who asked. The text of any other exception is not: it names files, hosts and
@@ -95,7 +95,7 @@ def public(fault: Fault, *, run: str) -> Fault:
     """
     if fault.code != "internal_error" and fault.detail.get("class") in _CLASSES:
         return fault.model_copy(
-            update={"detail": {name: fault.detail[name] for name in _PUBLIC if name in fault.detail}}
+            update={"detail": {name: fault.detail[name] for name in _PUBLIC_DETAIL if name in fault.detail}}
         )
     return fault.model_copy(
         update={
@@ -108,28 +108,28 @@ def public(fault: Fault, *, run: str) -> Fault:
     )
 
 
-_PUBLIC = ("class", "findings", "correct", "bound", "retryable")
+_PUBLIC_DETAIL = ("class", "findings", "correct", "bound", "retryable")
 """Facts of `detail` that are about the request or its limits."""
 
 
-def _said(error: BaseException) -> str:
+def _message_of(error: BaseException) -> str:
     try:
-        return _writable(str(error))
+        return _replace_surrogates(str(error))
     except Exception:  # noqa: BLE001 - an exception that cannot even be printed must still become a fault
         return ""
 
 
-def _writable(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """`text` without halves of surrogate pairs, which file names bring along and no JSON text can hold."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
-def _data(detail: JsonMapping) -> JsonMapping:
+def _json_detail(detail: JsonMapping) -> JsonMapping:
     """`detail` if it is JSON data, as it should be; else how it looks."""
     try:
         dumps(detail)
     except errors.InvalidInput:
-        return {"shown": _writable(shown(detail))}
+        return {"shown": _replace_surrogates(short_repr(detail))}
     return detail
 
 

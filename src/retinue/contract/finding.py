@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from retinue.contract.json import JsonValue, pointer
 from retinue.contract.model import Count, Model
 
-__all__ = ["Finding", "Level", "Loss", "Severity", "TextEdit", "as_detail", "findings_of", "in_short"]
+__all__ = ["Finding", "Level", "Loss", "Severity", "TextEdit", "as_detail", "findings_of", "summarise_findings"]
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 Level: TypeAlias = Literal["strict", "standard", "lenient"]
@@ -59,7 +59,7 @@ class Loss(Model):
 
 _ARRAY: Final = ("Input should be an array", "Send an array; `[]` when it is empty.")
 _OBJECT: Final = ("Input should be an object", "Send an object.")
-_WORDS: Final[dict[str, tuple[str, str]]] = {
+_MESSAGES: Final[dict[str, tuple[str, str]]] = {
     "missing": ("", "Add `{name}`."),
     "extra_forbidden": ("", "Leave `{name}` out."),
     "null": ("null is not allowed here", "Leave `{name}` out."),
@@ -85,33 +85,33 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
 }
 """By pydantic's kind of error: our message, empty where pydantic's will do, and what to do about it."""
 
-_LONGEST: Final = 300
+_MAX_FACT_LENGTH: Final = 300
 """Letters of a fact that may be a stranger's."""
 
 
 def findings_of(error: ValidationError, *, rule: str) -> tuple[Finding, ...]:
     """Everything that is wrong, each with its path."""
-    wrong = error.errors(include_url=False, include_input=False)
-    found: list[Finding] = []
-    for each in wrong:
-        message, fix = _said(cast("dict[str, Any]", each))
-        found.append(Finding(rule=rule, message=f"{message}.", path=pointer(each["loc"]), fix=fix))
-    return tuple(found)
+    problems = error.errors(include_url=False, include_input=False)
+    findings: list[Finding] = []
+    for each in problems:
+        message, fix = _describe(cast("dict[str, Any]", each))
+        findings.append(Finding(rule=rule, message=f"{message}.", path=pointer(each["loc"]), fix=fix))
+    return tuple(findings)
 
 
-def _said(wrong: dict[str, Any]) -> tuple[str, str]:
+def _describe(problem: dict[str, Any]) -> tuple[str, str]:
     """What is wrong, without a full stop, and what to do."""
-    message, fix = _WORDS.get(wrong["type"], ("", ""))
-    facts = {name: str(value)[:_LONGEST] for name, value in wrong.get("ctx", {}).items()}
-    facts["name"] = str(wrong["loc"][-1])[:_LONGEST] if wrong["loc"] else ""
-    plain = str(wrong["msg"]).removeprefix("Value error, ")
-    return (message.format_map(facts) or plain, fix.format_map(facts))
+    message, fix = _MESSAGES.get(problem["type"], ("", ""))
+    facts = {name: str(value)[:_MAX_FACT_LENGTH] for name, value in problem.get("ctx", {}).items()}
+    facts["name"] = str(problem["loc"][-1])[:_MAX_FACT_LENGTH] if problem["loc"] else ""
+    text = str(problem["msg"]).removeprefix("Value error, ")
+    return (message.format_map(facts) or text, fix.format_map(facts))
 
 
-def in_short(findings: tuple[Finding, ...]) -> str:
+def summarise_findings(findings: tuple[Finding, ...]) -> str:
     """The first few findings as part of a sentence, without a full stop."""
-    said = "; ".join(f"`{each.path or '/'}`: {each.message.rstrip('.')}" for each in findings[:3])
-    return f"{said}; and {len(findings) - 3} more" if len(findings) > 3 else said
+    text = "; ".join(f"`{each.path or '/'}`: {each.message.rstrip('.')}" for each in findings[:3])
+    return f"{text}; and {len(findings) - 3} more" if len(findings) > 3 else text
 
 
 def as_detail(findings: tuple[Finding, ...]) -> dict[str, list[dict[str, JsonValue]]]:

@@ -11,16 +11,16 @@ from collections.abc import Iterable
 
 __all__ = ["canonical_name", "fold", "nearest", "to_kebab"]
 
-_LONGEST = 256
+_MAX_LENGTH = 256
 """Names beyond this are cut before they are compared: nobody mistypes that much, and comparing takes square time."""
 
-_COMPARED = 200
+_MAX_COMPARED = 200
 """Among so many is looked for a misspelling: those of like length, with the same first letter before others."""
 
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _APOSTROPHE = re.compile("['\u2019]")
-_BETWEEN = re.compile(r"[^a-z0-9]+")
+_SEPARATORS = re.compile(r"[^a-z0-9]+")
 _NAME = re.compile(r"[A-Za-z0-9 ./_-]*")
 
 
@@ -29,7 +29,7 @@ def canonical_name(name: str) -> str:
 
     Letters of other scripts look like ours, and others like nothing: folded, `admin` with a Cyrillic a would be `dmin`.
     """
-    return fold(name) if len(name) <= _LONGEST and _NAME.fullmatch(_plain(name)) else ""
+    return fold(name) if len(name) <= _MAX_LENGTH and _NAME.fullmatch(_strip_accents(name)) else ""
 
 
 def fold(name: str) -> str:
@@ -38,15 +38,15 @@ def fold(name: str) -> str:
     Reads kebab-case, SCREAMING_CASE, camelCase, Title Case, and the last part of a path. Accents are dropped; what is
     still not ASCII separates words. The answer may be empty, or begin with a digit: then there is no canonical name.
     """
-    plain = _plain(name.rstrip("/").rpartition("/")[2])
+    text = _strip_accents(name.rstrip("/").rpartition("/")[2])
     # Only in a word with small letters does a capital begin a new one; `Q2Q3` is one word.
     words = _WORD.sub(
-        lambda word: word[0] if word[0].isupper() else _HUMP.sub("_", word[0]), _APOSTROPHE.sub("", plain)
+        lambda word: word[0] if word[0].isupper() else _CASE_BOUNDARY.sub("_", word[0]), _APOSTROPHE.sub("", text)
     )
-    return _BETWEEN.sub("_", words.lower()).strip("_")
+    return _SEPARATORS.sub("_", words.lower()).strip("_")
 
 
-def _plain(name: str) -> str:
+def _strip_accents(name: str) -> str:
     """`name` without accents."""
     if name.isascii():
         return name
@@ -65,17 +65,17 @@ def nearest(name: str, names: Iterable[str], *, limit: int = 3) -> tuple[str, ..
     """
     import difflib  # noqa: PLC0415 - only misspellings need it, and every process imports this module
 
-    wanted = fold(name[:_LONGEST])
+    target = fold(name[:_MAX_LENGTH])
     folds: dict[str, list[str]] = {}
-    for known in names:
-        if known != name:
-            folds.setdefault(_folded(known[:_LONGEST]), []).append(known)
+    for candidate in names:
+        if candidate != name:
+            folds.setdefault(_cached_fold(candidate[:_MAX_LENGTH]), []).append(candidate)
     likely = heapq.nsmallest(
-        _COMPARED, folds.keys() - {wanted}, key=lambda other: (other[:1] != wanted[:1], abs(len(other) - len(wanted)))
+        _MAX_COMPARED, folds.keys() - {target}, key=lambda other: (other[:1] != target[:1], abs(len(other) - len(target)))
     )
-    alike = [wanted, *difflib.get_close_matches(wanted, sorted(likely), n=max(limit, 1))]
-    found = [known for spelling in alike for known in folds.get(spelling, ())]
-    return tuple(found[:limit])
+    alike = [target, *difflib.get_close_matches(target, sorted(likely), n=max(limit, 1))]
+    matches = [candidate for spelling in alike for candidate in folds.get(spelling, ())]
+    return tuple(matches[:limit])
 
 
-_folded = functools.lru_cache(maxsize=8_192)(fold)
+_cached_fold = functools.lru_cache(maxsize=8_192)(fold)

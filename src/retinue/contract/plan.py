@@ -10,7 +10,7 @@ from retinue.contract.model import Count, JsonMapping, Many, Model, SnakeName
 from retinue.contract.task import ContextLevel, Limits, Question, Thinking
 from retinue.errors import InvalidInput
 
-__all__ = ["Binding", "Candidate", "Delegation", "Dropped", "Expected", "Join", "NodeId", "Plan", "order"]
+__all__ = ["Binding", "Candidate", "Delegation", "Dropped", "Expected", "Join", "NodeId", "Plan", "topological_order"]
 
 Join: TypeAlias = Literal["all", "any", "quorum", "fail_fast"]
 """When a join is satisfied (C32).
@@ -144,11 +144,11 @@ class Plan(Model):
 
     @model_validator(mode="after")
     def _is_a_dag(self) -> Self:
-        order(self.nodes)
+        topological_order(self.nodes)
         return self
 
 
-def order(nodes: Sequence[Delegation]) -> list[str]:
+def topological_order(nodes: Sequence[Delegation]) -> list[str]:
     """The ids of `nodes` so that each stands after what it needs; ties stay as written.
 
     Raises:
@@ -163,18 +163,18 @@ def order(nodes: Sequence[Delegation]) -> list[str]:
             followers.setdefault(need, []).append(node)
     waiting = {node: len(needed) for node, needed in needs.items()}
     ready = [node for node, count in waiting.items() if not count]
-    for done in ready:  # grows while it is walked
-        for follower in followers.get(done, ()):
+    for current in ready:  # grows while it is walked
+        for follower in followers.get(current, ()):
             waiting[follower] -= 1
             if not waiting[follower]:
                 ready.append(follower)
-    stuck = [node for node, count in waiting.items() if count]
-    findings = [*_misnamed(nodes, place), *_circles(stuck, needs, place)]
+    blocked = [node for node, count in waiting.items() if count]
+    findings = [*_check_ids(nodes, place), *_find_cycles(blocked, needs, place)]
     if findings:
-        shown = " ".join(finding.message for finding in findings[:10])
+        summary = " ".join(finding.message for finding in findings[:10])
         more = f" And {len(findings) - 10} more." if len(findings) > 10 else ""
         raise InvalidInput(
-            f"The plan is not an order of work: {shown}{more}",
+            f"The plan is not an order of work: {summary}{more}",
             path="/nodes",
             hint="Fix the ids, and remove one of the `needs` of each circle so that some node can start first.",
             detail={"findings": [finding.to_json() for finding in findings]},
@@ -182,7 +182,7 @@ def order(nodes: Sequence[Delegation]) -> list[str]:
     return ready
 
 
-def _misnamed(nodes: Sequence[Delegation], place: dict[str, int]) -> Iterator[Finding]:
+def _check_ids(nodes: Sequence[Delegation], place: dict[str, int]) -> Iterator[Finding]:
     for position, node in enumerate(nodes):
         if place[node.id] != position:
             message = f"`{node.id}` appears twice."
@@ -194,20 +194,20 @@ def _misnamed(nodes: Sequence[Delegation], place: dict[str, int]) -> Iterator[Fi
                 yield Finding(rule="plan/needs", message=message, path=f"/nodes/{position}/needs", fix=fix)
 
 
-def _circles(stuck: list[str], needs: dict[str, list[str]], place: dict[str, int]) -> Iterator[Finding]:
+def _find_cycles(blocked: list[str], needs: dict[str, list[str]], place: dict[str, int]) -> Iterator[Finding]:
     """One circle out of each tangle: follow what each node waits for until a node comes back."""
-    waiting, seen = set(stuck), set[str]()
-    for start in stuck:
+    waiting, visited = set(blocked), set[str]()
+    for start in blocked:
         walk: dict[str, int] = {}
         node = start
-        while node not in seen:
-            seen.add(node)
+        while node not in visited:
+            visited.add(node)
             walk[node] = len(walk)
             node = next(need for need in needs[node] if need in waiting)
         if node in walk:
-            circle = [*list(walk)[walk[node] :], node]
-            middle = [f"… {len(circle) - 10} more …"] if len(circle) > 10 else []
-            names = [f"`{name}`" for name in circle]
+            cycle = [*list(walk)[walk[node] :], node]
+            middle = [f"… {len(cycle) - 10} more …"] if len(cycle) > 10 else []
+            names = [f"`{name}`" for name in cycle]
             spelled = " needs ".join([*names[:5], *middle, *names[-5:]] if middle else names)
             path = f"/nodes/{place[node]}/needs"
             fix = "Take one of these out of `needs`, so that some node can start first."

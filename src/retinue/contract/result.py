@@ -138,75 +138,75 @@ class Usage(UsagePart):
         """US dollars that it is known to have cost, which is the least it can have; None when no price is known."""
         if self.cost is not None:
             return self.cost.usd
-        known = [part.cost.usd for part in self.parts or () if part.cost is not None]
-        return min(sum(known), float_info.max) if known else None
+        amounts = [part.cost.usd for part in self.parts or () if part.cost is not None]
+        return min(sum(amounts), float_info.max) if amounts else None
 
     def split(self) -> tuple[UsagePart, ...]:
         """Its parts; it alone when it has none."""
         return self.parts or (self,)
 
-    def taken_by(self, agent: str) -> "Usage":
+    def with_agent(self, agent: str) -> "Usage":
         """The same, said to be what `agent` took, but for the parts that others are said to have taken."""
         if _is_empty(self):
             return self
-        parts = _grouped(part.model_copy(update={"agent": part.agent or agent}) for part in self.split())
-        return self.model_copy(update=_made_of(parts))
+        parts = _group_parts(part.model_copy(update={"agent": part.agent or agent}) for part in self.split())
+        return self.model_copy(update=_part_fields(parts))
 
     @classmethod
-    def together(cls, used: "Iterable[Usage | None]") -> "Usage | None":
+    def total(cls, usages: "Iterable[Usage | None]") -> "Usage | None":
         """All of `used` as one; None when there is none.
 
         A count stands for those that have one. The cost is there only when everybody who used a model has one (C18): a
         sum that leaves somebody out would be too low. What is known nevertheless stands in the parts.
         """
-        there = [usage for usage in used if usage is not None]
-        if len(there) < 2:
-            return there[0] if there else None
-        said = [usage for usage in there if not _is_empty(usage)]
-        if len(said) < 2:
-            return (said or there)[0]
-        return cls(**_added(said), **_made_of(_grouped(part for usage in said for part in usage.split())))
+        present = [usage for usage in usages if usage is not None]
+        if len(present) < 2:
+            return present[0] if present else None
+        nonempty = [usage for usage in present if not _is_empty(usage)]
+        if len(nonempty) < 2:
+            return (nonempty or present)[0]
+        return cls(**_sum_parts(nonempty), **_part_fields(_group_parts(part for usage in nonempty for part in usage.split())))
 
 
 def _is_empty(usage: Usage) -> bool:
     return all(value is None for name, value in usage if name != "agent")
 
 
-def _grouped(parts: "Iterable[UsagePart]") -> tuple[UsagePart, ...]:
+def _group_parts(parts: "Iterable[UsagePart]") -> tuple[UsagePart, ...]:
     """The parts as few as they can be: those of one agent and model as one, but what has no price apart."""
     groups: dict[tuple[str | None, str | None, bool], list[UsagePart]] = {}
     for part in parts:
         groups.setdefault((part.agent, part.model, part.is_unpriced), []).append(part)
-    return tuple(UsagePart(**_added(group), agent=agent) for (agent, _, _), group in groups.items())
+    return tuple(UsagePart(**_sum_parts(group), agent=agent) for (agent, _, _), group in groups.items())
 
 
-def _made_of(parts: tuple[UsagePart, ...]) -> JsonMapping:
+def _part_fields(parts: tuple[UsagePart, ...]) -> JsonMapping:
     """The fields of a usage that say whose it is and what it is made of."""
     agents = {part.agent for part in parts}
     return {"agent": agents.pop() if len(agents) == 1 else None, "parts": parts if len(parts) > 1 else None}
 
 
-def _added(used: "Sequence[UsagePart]") -> JsonMapping:
+def _sum_parts(parts: "Sequence[UsagePart]") -> JsonMapping:
     """What was measured of several, as of one."""
-    costs = [each.cost for each in used if each.cost is not None]
+    costs = [each.cost for each in parts if each.cost is not None]
     return {
-        "tokens_in": _sum([each.tokens_in for each in used]),
-        "tokens_out": _sum([each.tokens_out for each in used]),
+        "tokens_in": _sum([each.tokens_in for each in parts]),
+        "tokens_out": _sum([each.tokens_out for each in parts]),
         # There is a sum as soon as one of them says no more than that.
-        "tokens_total": sum(each.tokens or 0 for each in used)
-        if any(each.tokens_total is not None for each in used)
+        "tokens_total": sum(each.tokens or 0 for each in parts)
+        if any(each.tokens_total is not None for each in parts)
         else None,
-        "tokens_cached": _sum([each.tokens_cached for each in used]),
-        "requests": _sum([each.requests for each in used]),
-        "cost": None if any(each.is_unpriced for each in used) else _cost(costs),
-        "model": _words([each.model for each in used]),
-        "counter": _words([each.counter for each in used]),
+        "tokens_cached": _sum([each.tokens_cached for each in parts]),
+        "requests": _sum([each.requests for each in parts]),
+        "cost": None if any(each.is_unpriced for each in parts) else _cost(costs),
+        "model": _join_words([each.model for each in parts]),
+        "counter": _join_words([each.counter for each in parts]),
     }
 
 
 def _sum(counts: "Sequence[int | None]") -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+    present = [count for count in counts if count is not None]
+    return sum(present) if present else None
 
 
 def _cost(costs: "Sequence[Cost]") -> Cost | None:
@@ -214,14 +214,14 @@ def _cost(costs: "Sequence[Cost]") -> Cost | None:
         return None
     return Cost(
         usd=min(sum(cost.usd for cost in costs), float_info.max),
-        price_id=_words([cost.price_id for cost in costs]) or "",
-        price_date=_words([cost.price_date for cost in costs]) or "",
+        price_id=_join_words([cost.price_id for cost in costs]) or "",
+        price_date=_join_words([cost.price_date for cost in costs]) or "",
     )
 
 
-def _words(said: "Sequence[str | None]") -> str | None:
+def _join_words(texts: "Sequence[str | None]") -> str | None:
     """Each word once, in the order in which they were first said: `a` and `b, a` give `a, b`."""
-    return ", ".join(dict.fromkeys(word for each in said if each for word in each.split(", "))) or None
+    return ", ".join(dict.fromkeys(word for each in texts if each for word in each.split(", "))) or None
 
 
 class Versions(Model):
@@ -305,11 +305,11 @@ class Result(Model, Generic[T_co]):
         try:
             return TypeAdapter[T_co](self._answer_type).validate_json(json.dumps(self.data))
         except ValidationError as error:
-            from retinue.contract.finding import as_detail, findings_of, in_short  # noqa: PLC0415 - most answers fit
+            from retinue.contract.finding import as_detail, findings_of, summarise_findings  # noqa: PLC0415 - most answers fit
 
             findings = findings_of(error, rule="result/type")
             raise OutputInvalid(
-                f"The answer of `{self.agent}` is not of the type that was asked for: {in_short(findings)}.",
+                f"The answer of `{self.agent}` is not of the type that was asked for: {summarise_findings(findings)}.",
                 hint="Use `data`, which is what there is.",
                 path=findings[0].path,
                 detail=as_detail(findings),

@@ -9,21 +9,21 @@ import re
 from collections.abc import Iterable
 from typing import Final, Literal, TypeAlias, get_args
 
-from retinue.contract.text import see_text, shown
+from retinue.contract.text import ensure_text, short_repr
 from retinue.errors import AccessDenied, InvalidInput, UnknownName
 
 __all__ = [
     "BASE_REFS",
     "TICKET_KINDS",
     "TicketKind",
-    "branch_name",
-    "content",
+    "check_branch_name",
+    "clean_content",
     "escape_inline",
     "escape_markdown",
-    "hidden",
+    "hidden_character",
     "printable",
-    "ticket_id",
-    "workspace_path",
+    "check_ticket_id",
+    "check_workspace_path",
 ]
 
 TicketKind: TypeAlias = Literal["initiative", "epic", "story", "task", "bug"]
@@ -43,7 +43,7 @@ BASE_REFS: Final = frozenset({"HEAD", "main", "master"})
 """Names a branch is compared with; no project policy forbids them (C14)."""
 
 
-def ticket_id(text: str, kind: TicketKind | None = None) -> str:
+def check_ticket_id(text: str, kind: TicketKind | None = None) -> str:
     """Check a ticket id and return it (K17, C15).
 
     Args:
@@ -55,21 +55,21 @@ def ticket_id(text: str, kind: TicketKind | None = None) -> str:
         InvalidInput: It is empty, no ticket id, or one of another kind.
         UnknownName: There is no such `kind`.
     """
-    see_text(text, "ticket id")
+    ensure_text(text, "ticket id")
     if kind is not None and kind not in TICKET_KINDS:
         raise UnknownName(
-            f"There is no ticket kind {shown(kind)}.",
+            f"There is no ticket kind {short_repr(kind)}.",
             hint=f"Use {_alternatives(TICKET_KINDS)}.",
             suggestions=TICKET_KINDS,
         )
     expected = f"Write it as {_alternatives(sample for name, (_, sample) in _TICKETS.items() if kind in (None, name))}."
     if not text:
         raise InvalidInput("The ticket id is empty.", hint=expected)
-    found = next((name for name, (pattern, _) in _TICKETS.items() if pattern.fullmatch(text)), None)
-    if found is None:
-        raise InvalidInput(f"{shown(text)} is not a valid ticket id.", hint=expected)
-    if kind not in (None, found):
-        raise InvalidInput(f"The ticket {shown(text)} is of kind `{found}`, not `{kind}`.", hint=expected)
+    actual_kind = next((name for name, (pattern, _) in _TICKETS.items() if pattern.fullmatch(text)), None)
+    if actual_kind is None:
+        raise InvalidInput(f"{short_repr(text)} is not a valid ticket id.", hint=expected)
+    if kind not in (None, actual_kind):
+        raise InvalidInput(f"The ticket {short_repr(text)} is of kind `{actual_kind}`, not `{kind}`.", hint=expected)
     return text
 
 
@@ -89,7 +89,7 @@ _BRANCH_RULES: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
 """Git's own rule for branch names, as `git check-ref-format` and `git branch` apply it."""
 
 
-def branch_name(text: str, policy: Iterable[re.Pattern[str]] | None = None) -> str:
+def check_branch_name(text: str, policy: Iterable[re.Pattern[str]] | None = None) -> str:
     """Check a branch name by git's own rule and the project's policy, and return it (K18, C14).
 
     Args:
@@ -100,20 +100,20 @@ def branch_name(text: str, policy: Iterable[re.Pattern[str]] | None = None) -> s
     Raises:
         InvalidInput: Git or the policy refuses it.
     """
-    see_text(text, "branch name")
+    ensure_text(text, "branch name")
     if not text:
         raise InvalidInput("The branch name is empty.", hint="Name a branch, as in `main` or `feature/my-feature`.")
-    broken = [rule for pattern, rule in _BRANCH_RULES if pattern.search(text)]
-    if broken:
+    problems = [rule for pattern, rule in _BRANCH_RULES if pattern.search(text)]
+    if problems:
         raise InvalidInput(
-            f"The branch name {shown(text)} {' and '.join(broken)}.",
+            f"The branch name {short_repr(text)} {' and '.join(problems)}.",
             hint="Use letters, digits, `-`, `_` and single `.` and `/` between them.",
-            detail={"rules": broken},
+            detail={"rules": problems},
         )
     patterns = None if policy is None or text in BASE_REFS else list(policy)
     if patterns is not None and not any(pattern.fullmatch(text) for pattern in patterns):
         raise InvalidInput(
-            f"The branch name {shown(text)} is not one this project uses.",
+            f"The branch name {short_repr(text)} is not one this project uses.",
             hint=f"Match {_alternatives(pattern.pattern for pattern in patterns) or 'nothing: the policy is empty'}.",
         )
     return text
@@ -123,13 +123,13 @@ def _alternatives(words: Iterable[str]) -> str:
     return " or ".join(f"`{word}`" for word in words)
 
 
-_LONGEST: Final = 4096
+_MAX_PATH_LENGTH: Final = 4096
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 _PARENT: Final = re.compile(r"\.\.[. ]*")  # Windows drops dots and spaces at the end of a component
 _UNENCODABLE: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # the rest of the surrogates stand for raw bytes
 
 
-def workspace_path(path: str, *, allow_absolute: bool = False, within: Iterable[str] = ()) -> str:
+def check_workspace_path(path: str, *, allow_absolute: bool = False, within: Iterable[str] = ()) -> str:
     """Check a path somebody else wrote and return it normalised, with forward slashes (K16, C12, C13).
 
     `..` is refused as a component only, so `foo..bar.py` passes. Nothing is decoded, expanded or looked up: `%2e` and
@@ -144,45 +144,45 @@ def workspace_path(path: str, *, allow_absolute: bool = False, within: Iterable[
         InvalidInput: Not a path: no text, empty, too long, or with a NUL, line break, backslash or half surrogate pair.
         AccessDenied: A path out of the fence: `..`, absolute, a drive or network share, or in none of `within`.
     """
-    see_text(path, "path")
-    _see_it_is_a_path(path)
-    _see_it_stays_inside(path, allow_absolute=allow_absolute)
+    ensure_text(path, "path")
+    _check_path_text(path)
+    _check_path_inside(path, allow_absolute=allow_absolute)
     normal = posixpath.normpath(path)
     folders = [posixpath.normpath(folder) for folder in within]
     if folders and not any(folder == "." or f"{normal}/".startswith(f"{folder}/") for folder in folders):
         allowed = ", ".join(f"`{folder}`" for folder in folders)
-        raise AccessDenied(f"The path {shown(path)} is in no allowed folder.", hint=f"Use a path in {allowed}.")
+        raise AccessDenied(f"The path {short_repr(path)} is in no allowed folder.", hint=f"Use a path in {allowed}.")
     return normal
 
 
-def _see_it_is_a_path(path: str) -> None:
+def _check_path_text(path: str) -> None:
     if not path:
         raise InvalidInput("The path is empty.", hint="Name a file or folder of the workspace.")
-    if len(path) > _LONGEST:
-        raise InvalidInput(f"The path has {len(path)} characters.", hint=f"Use at most {_LONGEST}.")
+    if len(path) > _MAX_PATH_LENGTH:
+        raise InvalidInput(f"The path has {len(path)} characters.", hint=f"Use at most {_MAX_PATH_LENGTH}.")
     if any(mark in path for mark in "\0\r\n") or _UNENCODABLE.search(path):
         raise InvalidInput(
-            f"The path {shown(path)} holds a character no path may hold.",
+            f"The path {short_repr(path)} holds a character no path may hold.",
             hint="Remove NUL, line breaks and half surrogate pairs.",
         )
     if "\\" in path:
-        raise InvalidInput(f"The path {shown(path)} holds a backslash.", hint="Separate folders with `/`.")
+        raise InvalidInput(f"The path {short_repr(path)} holds a backslash.", hint="Separate folders with `/`.")
 
 
-def _see_it_stays_inside(path: str, *, allow_absolute: bool) -> None:
+def _check_path_inside(path: str, *, allow_absolute: bool) -> None:
     if any(_PARENT.fullmatch(component) for component in path.split("/")):
         raise AccessDenied(
-            f"The path {shown(path)} climbs out with `..`.", hint="Name the place directly, from the workspace's root."
+            f"The path {short_repr(path)} climbs out with `..`.", hint="Name the place directly, from the workspace's root."
         )
     if path.startswith("//") or _DRIVE.match(path):
         raise AccessDenied(
-            f"The path {shown(path)} names a drive or a network share.", hint="Use a path inside the workspace."
+            f"The path {short_repr(path)} names a drive or a network share.", hint="Use a path inside the workspace."
         )
     if path.startswith("/") and not allow_absolute:
-        raise AccessDenied(f"The path {shown(path)} is absolute.", hint="Use a path relative to the workspace.")
+        raise AccessDenied(f"The path {short_repr(path)} is absolute.", hint="Use a path relative to the workspace.")
 
 
-def content(text: str, *, max_length: int = 10_000) -> str:
+def clean_content(text: str, *, max_length: int = 10_000) -> str:
     """Drop NUL and turn every line break into a line feed (K20).
 
     Args:
@@ -192,7 +192,7 @@ def content(text: str, *, max_length: int = 10_000) -> str:
     Raises:
         InvalidInput: It is longer. Nothing is cut silently.
     """
-    see_text(text, "content")
+    ensure_text(text, "content")
     if len(text) > max_length:
         raise InvalidInput(
             f"The content has {len(text)} characters and {max_length} are allowed.",
@@ -219,15 +219,15 @@ def escape_markdown(text: str, *, form: Literal["block", "line"] = "block") -> s
         text: What a user or agent wrote; invisible characters pass, see `printable`.
         form: `block` keeps lines; `line` joins them by a space, for a heading or a table cell.
     """
-    see_text(text, "text")
+    ensure_text(text, "text")
     if form == "line":
         text = " ".join(filter(None, (line.strip(" \t") for line in _BREAK.split(text))))
-    escaped = _SPECIAL.sub(lambda found: f"{found[0][:-1]}\\{found[0][-1]}", text)
+    escaped = _SPECIAL.sub(lambda match: f"{match[0][:-1]}\\{match[0][-1]}", text)
     # Four leading spaces would make code, and one a continuation of a list around us; an entity is not indentation.
-    return _INDENT.sub(lambda found: f"&#{ord(found[0])};", escaped)
+    return _INDENT.sub(lambda match: f"&#{ord(match[0])};", escaped)
 
 
-_NEEDLESS: Final = re.compile(r"\\([.!+\-(){}])")
+_NEEDLESS_ESCAPE: Final = re.compile(r"\\([.!+\-(){}])")
 _INSIDE_A_WORD: Final = re.compile(r"(?<=[^\W_])\\_(?=[^\W_])")
 _MARKER: Final = re.compile(r"(?:(?:\\[-+])+|\d+\\[.)])(?= |$)")
 
@@ -237,18 +237,18 @@ def escape_inline(text: str) -> str:
     escaped = escape_markdown(text, form="line")
     marker = _MARKER.match(escaped)
     start = marker.end() if marker else 0
-    return escaped[:start] + _INSIDE_A_WORD.sub("_", _NEEDLESS.sub(r"\1", escaped[start:]))
+    return escaped[:start] + _INSIDE_A_WORD.sub("_", _NEEDLESS_ESCAPE.sub(r"\1", escaped[start:]))
 
 
 _COLOUR: Final = r"\x1b\[[0-9;:]*m"
-_HIDDEN: Final = (
+_INVISIBLE: Final = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls but tab and line feed; ESC starts what a terminal obeys
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e"  # drawn as nothing
     "\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"  # bidi marks, odd line ends, fillers
     "\ud800-\udfff"  # cannot be written at all
     "\U000e0000-\U000e0fff]"  # tags: whole sentences nobody sees
 )
-_UNSAFE: Final = re.compile(rf"({_COLOUR}|\r(?=\n))|{_HIDDEN}")
+_UNSAFE: Final = re.compile(rf"({_COLOUR}|\r(?=\n))|{_INVISIBLE}")
 
 
 def printable(text: str) -> str:
@@ -258,19 +258,19 @@ def printable(text: str) -> str:
     bidirectional or invisible character is shown as `\u{202e}`, so what was hidden can be seen. Tabs, line feeds and
     the joiners of emoji and of Indic and Persian script stay.
     """
-    see_text(text, "text")
-    return _UNSAFE.sub(_visible, text)
+    ensure_text(text, "text")
+    return _UNSAFE.sub(_escape_match, text)
 
 
-def hidden(text: str) -> str:
+def hidden_character(text: str) -> str:
     r"""The first character of `text` that nobody would see, or that a terminal would obey, as in `\u{202e}`.
 
     Empty when there is none. A carriage return that ends a line is none.
     """
-    see_text(text, "text")
-    found = next((each for each in _UNSAFE.finditer(text) if each[0] != "\r"), None)
-    return f"\\u{{{ord(found[0][0]):x}}}" if found else ""
+    ensure_text(text, "text")
+    match = next((each for each in _UNSAFE.finditer(text) if each[0] != "\r"), None)
+    return f"\\u{{{ord(match[0][0]):x}}}" if match else ""
 
 
-def _visible(found: re.Match[str]) -> str:
-    return "" if found[1] else f"\\u{{{ord(found[0]):x}}}"
+def _escape_match(match: re.Match[str]) -> str:
+    return "" if match[1] else f"\\u{{{ord(match[0]):x}}}"

@@ -27,7 +27,7 @@ from retinue.errors import UnknownName
 
 __all__ = ["NOUNS", "load"]
 
-_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_JSON_SCHEMA_URI: Final = "https://json-schema.org/draft/2020-12/schema"
 
 S = TypeVar("S")
 
@@ -80,17 +80,17 @@ class _WithoutNull(GenerateJsonSchema):
 
     def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
         """A row, whose values may be null."""
-        return self._inside(super().tuple_schema, schema, in_row=True)
+        return self._in_context(super().tuple_schema, schema, in_row=True)
 
     def model_field_schema(self, schema: core_schema.ModelField) -> JsonSchemaValue:
         """A field, which is left out instead."""
-        return self._inside(super().model_field_schema, schema, in_row=False)
+        return self._in_context(super().model_field_schema, schema, in_row=False)
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         """The type itself, and null in a row."""
         return super().nullable_schema(schema) if self._in_row else self.generate_inner(schema["schema"])
 
-    def _inside(self, make: Callable[[S], JsonSchemaValue], schema: S, *, in_row: bool) -> JsonSchemaValue:
+    def _in_context(self, make: Callable[[S], JsonSchemaValue], schema: S, *, in_row: bool) -> JsonSchemaValue:
         before, self._in_row = self._in_row, in_row
         try:
             return make(schema)
@@ -117,14 +117,14 @@ def _schema_of(noun: type[Any]) -> JsonMapping:
         for name, text in attributes.items():
             key = name if name in part["properties"] else _ALIASES[name]
             part["properties"][key]["description"] = text
-    return {"$schema": _DIALECT, **schema}
+    return {"$schema": _JSON_SCHEMA_URI, **schema}
 
 
 def _docstring(text: str) -> tuple[str, dict[str, str]]:
     """The first paragraph of a docstring, and its `Attributes:` by name."""
     summary, *sections = inspect.cleandoc(text).split("\n\n")
-    listed = next((section for section in sections if section.startswith("Attributes:\n")), "")
-    entries = re.split(r"\n {4}(?=\w)", listed.removeprefix("Attributes:"))[1:]
+    attributes_text = next((section for section in sections if section.startswith("Attributes:\n")), "")
+    entries = re.split(r"\n {4}(?=\w)", attributes_text.removeprefix("Attributes:"))[1:]
     pairs = (entry.partition(":") for entry in entries)
     return _line(summary), {name: _line(text) for name, _, text in pairs}
 
@@ -142,7 +142,7 @@ def _schema_of_events() -> JsonMapping:
         schema = _schema_of(body)
         parts |= schema.get("$defs", {})
         always = [item.name for item in fields(Event) if item.name != "body"]
-        own = [item.name for item in fields(body) if is_dataclass(body) and item.name in schema.get("required", ())]
+        required_names = [item.name for item in fields(body) if is_dataclass(body) and item.name in schema.get("required", ())]
         kinds.append(
             {
                 "title": body.__name__,
@@ -153,12 +153,12 @@ def _schema_of_events() -> JsonMapping:
                     **{name: head[name] for name in always},
                     **schema["properties"],
                 },
-                "required": ["kind", *always, *own],
+                "required": ["kind", *always, *required_names],
                 "additionalProperties": False,
             }
         )
     return {
-        "$schema": _DIALECT,
+        "$schema": _JSON_SCHEMA_URI,
         "title": "Event",
         "description": "One fact about one run.",
         "oneOf": kinds,

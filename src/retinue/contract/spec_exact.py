@@ -13,7 +13,7 @@ from typing import Final
 
 from retinue.errors import InvalidInput
 
-__all__ = ["agent_contract", "branch_name", "escape_markdown", "file_path", "ticket_id", "user_input"]
+__all__ = ["validate_agent_contract", "validate_branch_name", "escape_markdown", "validate_file_path", "validate_ticket_id", "sanitize_user_input"]
 
 _FOLDERS: Final = ("docs/tickets/", "tests/", "src/", ".claude/")
 _TICKETS: Final = {
@@ -27,7 +27,7 @@ _BRANCH: Final = re.compile(r"(?:(?:[a-z]+/)?[A-Z]+-\d+(?:\.\d+)*|[a-z]+/[a-z-]+
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!])")
 
 
-def agent_contract(answer: Mapping[str, object], agent: str) -> None:
+def validate_agent_contract(answer: Mapping[str, object], agent: str) -> None:
     """Spec 003's `validate_agent_contract` (K25, C3).
 
     Args:
@@ -47,7 +47,7 @@ def agent_contract(answer: Mapping[str, object], agent: str) -> None:
     _refuse_if(not whole and "error_type" not in answer, "Error status requires 'error_type' field")
 
 
-def file_path(path: str) -> bool:
+def validate_file_path(path: str) -> bool:
     """Spec 003's `validate_file_path`: True, or an error (K16, C12, C13).
 
     Raises:
@@ -61,20 +61,20 @@ def file_path(path: str) -> bool:
     return True
 
 
-def ticket_id(text: str, kind: str | None = None) -> str:
+def validate_ticket_id(text: str, kind: str | None = None) -> str:
     """Spec 003's `validate_ticket_id` (K17, C15).
 
     Raises:
         InvalidInput: With the spec's own text as its message.
     """
     _refuse_if(not text, "Ticket ID cannot be empty")
-    found = next((name for name, pattern in _TICKETS.items() if pattern.match(text)), None)
-    _refuse_if(found is None, f"Invalid ticket ID format: {text}")
-    _refuse_if(bool(kind) and found != kind, f"Ticket ID {text} is type {found}, expected {kind}")
+    actual = next((name for name, pattern in _TICKETS.items() if pattern.match(text)), None)
+    _refuse_if(actual is None, f"Invalid ticket ID format: {text}")
+    _refuse_if(bool(kind) and actual != kind, f"Ticket ID {text} is type {actual}, expected {kind}")
     return text
 
 
-def branch_name(text: str) -> str:
+def validate_branch_name(text: str) -> str:
     """Spec 003's `validate_branch_name` (K18, C14).
 
     Raises:
@@ -93,7 +93,7 @@ def escape_markdown(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", text)
 
 
-def user_input(text: str, max_length: int = 10_000) -> str:
+def sanitize_user_input(text: str, max_length: int = 10_000) -> str:
     """Spec 003's `sanitize_user_input` (K20).
 
     Raises:
@@ -103,6 +103,6 @@ def user_input(text: str, max_length: int = 10_000) -> str:
     return "\n".join(text.replace("\0", "").replace("\r\n", "\n").split("\r"))
 
 
-def _refuse_if(broken: bool, message: str) -> None:  # noqa: FBT001 - reads as the sentence it is
-    if broken:
+def _refuse_if(condition: bool, message: str) -> None:  # noqa: FBT001 - reads as the sentence it is
+    if condition:
         raise InvalidInput(message, hint="Give what spec 003 allows.")

@@ -10,13 +10,13 @@ from pydantic import Field, model_validator
 from retinue.contract.model import Count, Model
 from retinue.errors import InvalidInput
 
-__all__ = ["Cell", "Chart", "Column", "Series", "Table"]
+__all__ = ["Cell", "Chart", "TableColumn", "Series", "Table"]
 
 Cell: TypeAlias = str | int | float | bool | None
 """One value of a row. Dates and times are text in ISO 8601; None is "no value"."""
 
 
-class Column(Model):
+class TableColumn(Model):
     """One column of a table.
 
     Attributes:
@@ -42,7 +42,7 @@ class Table(Model):
     """
 
     title: str = ""
-    columns: Annotated[tuple[Column, ...], Field(min_length=1)]
+    columns: Annotated[tuple[TableColumn, ...], Field(min_length=1)]
     rows: tuple[tuple[Cell, ...], ...] = ()
     total_rows: Count | None = None
     note: str = ""

@@ -143,12 +143,12 @@ class TableQuery(Model):
     averaged: bool = False
 
     @property
-    def within(self) -> tuple[Condition, ...]:
+    def share_conditions(self) -> tuple[Condition, ...]:
         """What must hold for a row to be part of a share."""
         return tuple(condition for measure in self.measures for condition in measure.where)
 
     @property
     def named_columns(self) -> set[str]:
         """Every column that it names."""
-        found = {one.column for one in (*self.measures, *self.group_by, *self.where, *self.within, *self.having)}
-        return (found | {*self.select, self.order.by if self.order else ""}) - {"", "*"}
+        columns = {one.column for one in (*self.measures, *self.group_by, *self.where, *self.share_conditions, *self.having)}
+        return (columns | {*self.select, self.order.by if self.order else ""}) - {"", "*"}

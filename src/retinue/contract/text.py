@@ -6,10 +6,10 @@ from typing import Literal
 
 from retinue.errors import InvalidInput
 
-__all__ = ["cut", "listed", "see_text", "shown"]
+__all__ = ["truncate", "natural_list", "ensure_text", "short_repr"]
 
 
-def cut(line: str, limit: int) -> str:
+def truncate(line: str, limit: int) -> str:
     """The beginning of `line`, at most `limit` Unicode characters, cut at a word's edge where there is one (C24)."""
     if len(line) <= limit:
         return line
@@ -28,13 +28,13 @@ def _character_edge(line: str, limit: int) -> int:
     return end if end > 1 else limit
 
 
-def listed(words: Iterable[str], *, last: Literal["and", "or"] = "and") -> str:
+def natural_list(words: Iterable[str], *, last: Literal["and", "or"] = "and") -> str:
     """The words as a sentence lists them: `a, b and c`; nothing when there are none."""
     *most, final = [*words] or [""]
     return f"{', '.join(most)} {last} {final}" if most else final
 
 
-def see_text(value: object, what: str, *, or_bytes: bool = False) -> None:
+def ensure_text(value: object, what: str, *, or_bytes: bool = False) -> None:
     """See that what a caller without types gave is text, or bytes where these are taken too.
 
     Raises:
@@ -45,12 +45,12 @@ def see_text(value: object, what: str, *, or_bytes: bool = False) -> None:
         raise InvalidInput(f"The {what} is a `{type(value).__name__}`.", hint=f"Give it as {allowed}.")
 
 
-_LONGEST = 80
+_MAX_LENGTH = 80
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Quote `value` for a message: control and invisible characters escaped, at most about 80 characters."""
-    if isinstance(value, str) and len(value) > _LONGEST:
-        return f"{value[:_LONGEST]!r}… ({len(value)} characters)"
+    if isinstance(value, str) and len(value) > _MAX_LENGTH:
+        return f"{value[:_MAX_LENGTH]!r}… ({len(value)} characters)"
     text = repr(value)
-    return text if len(text) <= 2 * _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= 2 * _MAX_LENGTH else f"{text[:_MAX_LENGTH]}…"

@@ -9,9 +9,9 @@ from typing import Final, Protocol
 
 from retinue.errors import InvalidInput, UnknownName
 
-from .text import shown
+from .text import short_repr
 
-__all__ = ["DEFAULT", "TokenCounter", "counter", "names", "register"]
+__all__ = ["DEFAULT", "TokenCounter", "get_counter", "names", "register"]
 
 DEFAULT: Final = "words"
 """The counter used unless another is named."""
@@ -30,20 +30,20 @@ class TokenCounter(Protocol):
         ...
 
 
-def counter(name: str = DEFAULT) -> TokenCounter:
+def get_counter(name: str = DEFAULT) -> TokenCounter:
     """Give the counter called `name`.
 
     Raises:
         UnknownName: There is none; `suggestions` lists those there are, nearest first.
     """
-    found = _counters.get(name)
-    if found is None:
+    match = _counters.get(name)
+    if match is None:
         raise UnknownName(
-            f"Unknown token counter {shown(name)}.",
+            f"Unknown token counter {short_repr(name)}.",
             hint=f"Use one of {', '.join(f'`{there}`' for there in names())}.",
             suggestions=_nearest_first(name),
         )
-    return found
+    return match
 
 
 def names() -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def register(new: TokenCounter) -> None:
         InvalidInput: Another counter has that name: counts under one name must stay comparable.
     """
     if _counters.setdefault(new.name, new) is not new:
-        raise InvalidInput(f"A token counter called {shown(new.name)} exists already.", hint="Choose another name.")
+        raise InvalidInput(f"A token counter called {short_repr(new.name)} exists already.", hint="Choose another name.")
 
 
 def _nearest_first(name: str) -> tuple[str, ...]:
@@ -70,7 +70,7 @@ def _nearest_first(name: str) -> tuple[str, ...]:
     return tuple(sorted(names(), key=likeness, reverse=True))
 
 
-class _CharactersByFour:
+class _CharacterCounter:
     """One token for four characters, begun ones whole: the usual rule of thumb, far off on logs."""
 
     name = "chars4"
@@ -79,7 +79,7 @@ class _CharactersByFour:
         return -(-len(text) // 4)
 
 
-class _Words:
+class _WordCounter:
     """Counts what a byte-pair tokenizer would mostly keep together.
 
     One token each: up to nine letters of a word, with the space, underscore, dot or bracket before it (capitals and
@@ -108,5 +108,5 @@ class _Words:
 
 
 _counters: Final[dict[str, TokenCounter]] = {}
-register(_Words())
-register(_CharactersByFour())
+register(_WordCounter())
+register(_CharacterCounter())

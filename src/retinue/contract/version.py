@@ -10,9 +10,9 @@ from typing import Final
 
 from retinue.errors import InvalidInput
 
-from .text import shown
+from .text import short_repr
 
-__all__ = ["Version", "compatible", "is_version", "negotiate", "split_versioned_name"]
+__all__ = ["Version", "is_compatible", "is_version", "negotiate", "split_versioned_name"]
 
 _PART: Final = r"(0|[1-9][0-9]{0,8})"
 _VERSION: Final = re.compile(rf"{_PART}\.{_PART}(?:\.{_PART})?")
@@ -37,13 +37,13 @@ class Version:
         Raises:
             InvalidInput: `text` is something else.
         """
-        found = _VERSION.fullmatch(text)
-        if not found:
+        match = _VERSION.fullmatch(text)
+        if not match:
             raise InvalidInput(
-                f"{shown(text)} is not a valid version.",
+                f"{short_repr(text)} is not a valid version.",
                 hint="Write `MAJOR.MINOR` or `MAJOR.MINOR.PATCH`, as in `1.0` or `2.3.1`.",
             )
-        major, minor, patch = found.groups()
+        major, minor, patch = match.groups()
         return cls(int(major), int(minor), None if patch is None else int(patch))
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ def is_version(text: str) -> bool:
     return _VERSION.fullmatch(text) is not None
 
 
-def compatible(one: Version | None, other: Version | None) -> bool:
+def is_compatible(one: Version | None, other: Version | None) -> bool:
     """Say whether the two can work together: the same major (K34).
 
     A missing version counts as compatible; the caller owes its user a warning then.
@@ -89,11 +89,11 @@ def split_versioned_name(name: str) -> tuple[str, int | None]:
 
     Without such an ending the name comes back whole, with None.
     """
-    found = _VERSIONED_NAME.fullmatch(name)
-    return (found[1], int(found[2])) if found else (name, None)
+    match = _VERSIONED_NAME.fullmatch(name)
+    return (match[1], int(match[2])) if match else (name, None)
 
 
-def negotiate(wanted: Version | int | None, available: Iterable[Version]) -> Version:
+def negotiate(target: Version | int | None, available: Iterable[Version]) -> Version:
     """Pick the newest available version of the wanted major (C11).
 
     Args:
@@ -104,10 +104,10 @@ def negotiate(wanted: Version | int | None, available: Iterable[Version]) -> Ver
         InvalidInput: There is none of that major; the hint and `suggestions` list the majors there are, newest first.
     """
     versions = list(available)
-    major = wanted.major if isinstance(wanted, Version) else wanted
-    fitting = [version for version in versions if major is None or version.major == major]
-    if fitting:
-        return max(fitting)
+    major = target.major if isinstance(target, Version) else target
+    candidates = [version for version in versions if major is None or version.major == major]
+    if candidates:
+        return max(candidates)
     majors = tuple(str(there) for there in sorted({version.major for version in versions}, reverse=True))
     raise InvalidInput(
         "No version is available." if major is None else f"No version of major {major} is available.",

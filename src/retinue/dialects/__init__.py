@@ -32,10 +32,10 @@ def dialect(name: str) -> Dialect:
     """
     if name not in DIALECTS:
         near = nearest(name, DIALECTS)
-        meant = f"Did you mean `{near[0]}`? " if near else ""
+        guess = f"Did you mean `{near[0]}`? " if near else ""
         raise UnknownName(
             f"Unknown dialect {name[:100]!r}.",
-            hint=f"{meant}Available: {', '.join(DIALECTS)}.",
+            hint=f"{guess}Available: {', '.join(DIALECTS)}.",
             suggestions=tuple(dict.fromkeys((*near, *DIALECTS))),
         )
     return cast("Dialect", import_module(f"retinue.dialects.{name}"))

@@ -3,10 +3,10 @@
 from retinue.contract import json
 from retinue.errors import ParseError
 
-__all__ = ["from_utf8", "unquoted", "unreadable"]
+__all__ = ["decode_utf8", "unquote_json", "parse_error_at"]
 
 
-def from_utf8(data: bytes) -> str:
+def decode_utf8(data: bytes) -> str:
     """`data` as text.
 
     Raises:
@@ -14,23 +14,23 @@ def from_utf8(data: bytes) -> str:
     """
     hint = "Send the text as UTF-8."
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise unreadable("", 0, "encoding", "the text is UTF-16, not UTF-8", hint=hint)
+        raise parse_error_at("", 0, "encoding", "the text is UTF-16, not UTF-8", hint=hint)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         good = data[: error.start].decode("utf-8")
-        wrong = f"the byte 0x{data[error.start]:02x} is not UTF-8 here"
-        raise unreadable(good, len(good), "encoding", wrong, hint=hint) from None
+        problem = f"the byte 0x{data[error.start]:02x} is not UTF-8 here"
+        raise parse_error_at(good, len(good), "encoding", problem, hint=hint) from None
 
 
-def unreadable(text: str, offset: int, reason: str, wrong: str, *, hint: str) -> ParseError:
+def parse_error_at(text: str, offset: int, reason: str, problem: str, *, hint: str) -> ParseError:
     """What is `wrong` with `text` at a place in it, as an error."""
     line, column = text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
     detail = {"line": line, "column": column, "offset": offset, "reason": reason}
-    return ParseError(f"Line {line}, column {column}: {wrong}.", hint=hint, detail=detail)
+    return ParseError(f"Line {line}, column {column}: {problem}.", hint=hint, detail=detail)
 
 
-def unquoted(text: str) -> str | None:
+def unquote_json(text: str) -> str | None:
     """The text that a JSON string says; None when `text` is none."""
     if len(text) < 2 or text[0] != '"' or text[-1] != '"':
         return None

@@ -4,13 +4,13 @@ from collections.abc import Container, Iterable
 
 from retinue.contract import json
 from retinue.contract.json import JsonObject, pointer
-from retinue.dialects.reading import Notes
+from retinue.dialects.reading import Diagnostics
 from retinue.errors import ParseError
 
 __all__ = ["drop_nulls", "read_numbers"]
 
 
-def drop_nulls(value: JsonObject, keys: Container[str], notes: Notes, *, path: str = "") -> None:
+def drop_nulls(value: JsonObject, keys: Container[str], notes: Diagnostics, *, path: str = "") -> None:
     """Take null for "not there" (C16).
 
     Args:
@@ -24,7 +24,7 @@ def drop_nulls(value: JsonObject, keys: Container[str], notes: Notes, *, path: s
         notes.add("null", f"`{key[:80]}` is null.", path=path + pointer([key]), fix=f"Leave `{key[:80]}` out.")
 
 
-def read_numbers(value: JsonObject, keys: Iterable[str], notes: Notes, *, path: str = "") -> None:
+def read_numbers(value: JsonObject, keys: Iterable[str], notes: Diagnostics, *, path: str = "") -> None:
     """Read numbers out of texts that are one; the arguments as above."""
     for key in keys:
         text = value.get(key)

@@ -16,14 +16,14 @@ from retinue.contract.result import Result
 from retinue.contract.task import Correction, Task
 from retinue.errors import InvalidInput
 
-from .port import NOTHING, Dialect, Kind, Known, Parsed, Rendered
+from .port import DEFAULT_CONTEXT, Dialect, Kind, ParseContext, Parsed, RenderedMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["KINDS", "Noun", "forms", "parse", "readable", "render", "to_json", "writable"]
+__all__ = ["KINDS", "MessageValue", "forms", "parse", "readable_kinds", "render", "to_json", "writable_kinds"]
 
-Noun: TypeAlias = Task | Result | Correction | tuple[Definition, ...] | tuple[Progress | Checkpoint, ...]
+MessageValue: TypeAlias = Task | Result | Correction | tuple[Definition, ...] | tuple[Progress | Checkpoint, ...]
 """What a message says, in the words of the contract."""
 
 KINDS: Final[tuple[Kind, ...]] = ("task", "result", "correction", "definition", "event")
@@ -44,19 +44,19 @@ _WRITERS: Final[dict[Kind, str]] = {
 }
 
 
-def readable(dialect: Dialect) -> tuple[Kind, ...]:
+def readable_kinds(dialect: Dialect) -> tuple[Kind, ...]:
     """The kinds of message that `dialect` reads."""
     return tuple(kind for kind in KINDS if hasattr(dialect, _READERS[kind]))
 
 
-def writable(dialect: Dialect) -> tuple[Kind, ...]:
+def writable_kinds(dialect: Dialect) -> tuple[Kind, ...]:
     """The kinds of message that `dialect` writes."""
     return tuple(kind for kind in KINDS if hasattr(dialect, _WRITERS[kind]))
 
 
 def parse(
-    dialect: Dialect, kind: Kind, text: str | bytes, *, known: Known = NOTHING, level: Level = "standard"
-) -> Parsed[Noun]:
+    dialect: Dialect, kind: Kind, text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard"
+) -> Parsed[MessageValue]:
     """Read `text` as a message of one kind.
 
     Raises:
@@ -66,46 +66,46 @@ def parse(
     """
     match kind:
         case "task":
-            return dialect.parse_task(text, known=known, level=level)
+            return dialect.parse_task(text, context=context, level=level)
         case "result":
-            return dialect.parse_result(text, known=known, level=level)
+            return dialect.parse_result(text, context=context, level=level)
         case _:
             read = cast("Callable[..., Parsed[Noun]] | None", getattr(dialect, _READERS[kind], None))
             if read is None:
-                _refuse(dialect, kind, "reads", readable(dialect))
+                _refuse(dialect, kind, "reads", readable_kinds(dialect))
             return read(text, level=level)
 
 
 def render(
-    dialect: Dialect, kind: Kind, noun: Noun, *, form: str | None = None, correction: Correction | None = None
-) -> Rendered:
+    dialect: Dialect, kind: Kind, value: MessageValue, *, form: str | None = None, correction: Correction | None = None
+) -> RenderedMessage:
     """Write `noun`, which is of that `kind`; with a correction, a request that is made again.
 
     Raises:
         InvalidInput: The dialect has no such messages or no such form, or no text can hold a value.
     """
-    match noun:
+    match value:
         case Task() if correction is not None:
-            return _retry(dialect, noun, correction, form)
+            return _retry(dialect, value, correction, form)
         case Task():
-            return dialect.render_task(noun, form=form)
+            return dialect.render_task(value, form=form)
         case Result():
-            return dialect.render_result(noun, form=form)
+            return dialect.render_result(value, form=form)
         case _:
-            write = cast("Callable[[Noun], Rendered] | None", getattr(dialect, _WRITERS[kind], None))
+            write = cast("Callable[[Noun], RenderedMessage] | None", getattr(dialect, _WRITERS[kind], None))
             if write is None:
-                _refuse(dialect, kind, "writes", writable(dialect))
-            return write(noun)
+                _refuse(dialect, kind, "writes", writable_kinds(dialect))
+            return write(value)
 
 
-def _retry(dialect: Dialect, task: Task, correction: Correction, form: str | None) -> Rendered:
+def _retry(dialect: Dialect, task: Task, correction: Correction, form: str | None) -> RenderedMessage:
     """A request with its correction; without it, and the loss said, in a form that has no place for one."""
-    again = dialect.render_retry(task, correction)
-    if form in (None, again.form):
-        return again
-    alone = dialect.render_task(task, form=form)
-    lost = Loss(field="/correction", why=f"only the form `{again.form}` has a place for it")
-    return Rendered(alone.text, alone.form, (*alone.losses, lost))
+    retry = dialect.render_retry(task, correction)
+    if form in (None, retry.form):
+        return retry
+    plain_request = dialect.render_task(task, form=form)
+    loss = Loss(field="/correction", why=f"only the form `{retry.form}` has a place for it")
+    return RenderedMessage(plain_request.text, plain_request.form, (*plain_request.losses, loss))
 
 
 def forms(dialect: Dialect, kind: Kind) -> tuple[str, ...]:
@@ -120,28 +120,28 @@ def forms(dialect: Dialect, kind: Kind) -> tuple[str, ...]:
     assert_never(kind)
 
 
-def to_json(noun: Noun, *, whole: bool = True) -> JsonValue:
+def to_json(value: MessageValue, *, whole: bool = True) -> JsonValue:
     """What a message says, as JSON data.
 
     Args:
         noun: What was read.
         whole: With what the contract assumes where nothing is said; else only what differs from that.
     """
-    if isinstance(noun, tuple):
-        return [_fact(each, whole=whole) for each in noun]
-    return _fact(noun, whole=whole)
+    if isinstance(value, tuple):
+        return [_item_json(each, whole=whole) for each in value]
+    return _item_json(value, whole=whole)
 
 
-def _fact(item: Model | Progress | Checkpoint, *, whole: bool) -> JsonValue:
+def _item_json(item: Model | Progress | Checkpoint, *, whole: bool) -> JsonValue:
     if isinstance(item, Model):
         return item.to_json() if whole else item.model_dump(mode="json", exclude_defaults=True, by_alias=True)
-    facts = {"kind": EVENT_KINDS[type(item)], **asdict(item)}
-    return {name: value for name, value in facts.items() if value is not None}
+    fields = {"kind": EVENT_KINDS[type(item)], **asdict(item)}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
-def _refuse(dialect: Dialect, kind: Kind, does: str, kinds: tuple[Kind, ...]) -> NoReturn:
+def _refuse(dialect: Dialect, kind: Kind, verb: str, kinds: tuple[Kind, ...]) -> NoReturn:
     raise InvalidInput(
-        f"`{dialect.NAME}` {does} no {kind}.",
-        hint=f"It {does}: {', '.join(kinds)}.",
+        f"`{dialect.NAME}` {verb} no {kind}.",
+        hint=f"It {verb}: {', '.join(kinds)}.",
         suggestions=kinds,
     )

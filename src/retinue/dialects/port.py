@@ -13,9 +13,9 @@ from retinue.contract.model import DialectName
 from retinue.contract.result import Result
 from retinue.contract.task import Correction, Task
 
-__all__ = ["NOTHING", "UNNAMED", "Certainty", "Dialect", "Kind", "Known", "Parsed", "Rendered", "Sign"]
+__all__ = ["DEFAULT_CONTEXT", "DEFAULT_AGENT", "Certainty", "Dialect", "Kind", "ParseContext", "Parsed", "RenderedMessage", "Detection"]
 
-Noun_co = TypeVar("Noun_co", covariant=True)
+Value_co = TypeVar("Noun_co", covariant=True)
 
 Kind: TypeAlias = Literal["definition", "task", "result", "correction", "event"]
 """What a message is about."""
@@ -24,27 +24,27 @@ Certainty: TypeAlias = Literal["certain", "likely", "possible"]
 """`certain`: no other dialect reads like this; `likely`: its own words are there, and others would do;
 `possible`: nothing speaks against it."""
 
-UNNAMED: Final = "agent"
+DEFAULT_AGENT: Final = "agent"
 """The agent of a message that names none, when whoever reads it knows none either."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ParseContext:
     """What the reader knows without being told by the text, because it asked, or because of where the text came from.
 
     What the text says itself wins. Renderers count a value that equals its default here as not said, so no loss.
     """
 
     task_id: str = ""
-    agent: str = UNNAMED
+    agent: str = DEFAULT_AGENT
     skill: str | None = None
 
 
-NOTHING: Final = Known()
+DEFAULT_CONTEXT: Final = ParseContext()
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed(Generic[Noun_co]):
+class Parsed(Generic[Value_co]):
     """A message, read.
 
     Attributes:
@@ -53,14 +53,14 @@ class Parsed(Generic[Noun_co]):
         correction: The request asks again, because of this.
     """
 
-    value: Noun_co
+    value: Value_co
     form: str
     findings: tuple[Finding, ...] = ()
     correction: Correction | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedMessage:
     """A message, written.
 
     Attributes:
@@ -73,7 +73,7 @@ class Rendered:
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
+class Detection:
     """One way in which a text could be a message of this dialect.
 
     Attributes:
@@ -107,7 +107,7 @@ class Dialect(Protocol):
     @property
     def RESULT_FORMS(self) -> tuple[str, ...]: ...  # noqa: D102, N802
 
-    def parse_task(self, text: str | bytes, *, known: Known = ..., level: Level = ...) -> Parsed[Task]:
+    def parse_task(self, text: str | bytes, *, context: ParseContext = ..., level: Level = ...) -> Parsed[Task]:
         """Read a request, in any of its forms.
 
         Raises:
@@ -116,7 +116,7 @@ class Dialect(Protocol):
         """
         ...
 
-    def parse_result(self, text: str | bytes, *, known: Known = ..., level: Level = ...) -> Parsed[Result]:
+    def parse_result(self, text: str | bytes, *, context: ParseContext = ..., level: Level = ...) -> Parsed[Result]:
         """Read an answer, in any of its forms.
 
         Raises:
@@ -125,7 +125,7 @@ class Dialect(Protocol):
         """
         ...
 
-    def render_task(self, task: Task, *, form: str | None = None) -> Rendered:
+    def render_task(self, task: Task, *, form: str | None = None) -> RenderedMessage:
         """Write a request.
 
         Raises:
@@ -133,11 +133,11 @@ class Dialect(Protocol):
         """
         ...
 
-    def render_retry(self, task: Task, correction: Correction) -> Rendered:
+    def render_retry(self, task: Task, correction: Correction) -> RenderedMessage:
         """Write the same request again, with the correction in the dialect's own manner. `parse_task` gives it back."""
         ...
 
-    def render_result(self, result: Result, *, form: str | None = None) -> Rendered:
+    def render_result(self, result: Result, *, form: str | None = None) -> RenderedMessage:
         """Write an answer, a failure too.
 
         Raises:
@@ -145,6 +145,6 @@ class Dialect(Protocol):
         """
         ...
 
-    def recognise(self, text: str) -> tuple[Sign, ...]:
+    def recognise(self, text: str) -> tuple[Detection, ...]:
         """Say as what `text` could be read, the likeliest first; nothing when as nothing. Never raises."""
         ...

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 from retinue.contract import json
 from retinue.contract.json import JsonValue
-from retinue.contract.text import listed
+from retinue.contract.text import natural_list
 from retinue.errors import ParseError
 
-__all__ = ["json_in", "named"]
+__all__ = ["find_json", "quote_keys"]
 
 
-def json_in(text: str) -> JsonValue:
+def find_json(text: str) -> JsonValue:
     """What `text` is in JSON, or the one object that stands in it; None when there is neither."""
     try:
         return json.loads(text)
@@ -22,6 +22,6 @@ def json_in(text: str) -> JsonValue:
         return None
 
 
-def named(keys: Iterable[str]) -> str:
+def quote_keys(keys: Iterable[str]) -> str:
     """Keys as a sentence names them: `"a", "b" and "c"`."""
-    return listed(f'"{key}"' for key in keys)
+    return natural_list(f'"{key}"' for key in keys)

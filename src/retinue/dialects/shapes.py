@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from retinue.contract.model import JsonMapping
 
-__all__ = ["PRESENT", "Shape", "Words", "not_null"]
+__all__ = ["NOT_NULL", "WireModel", "NonBlankText", "not_null"]
 
 
 def not_null(value: object) -> object:
@@ -17,13 +17,13 @@ def not_null(value: object) -> object:
     return value
 
 
-PRESENT: Final = BeforeValidator(not_null)
+NOT_NULL: Final = BeforeValidator(not_null)
 """Beside a type with None: the key may be absent, which is None to us, and may not be null."""
-Words: TypeAlias = Annotated[str, StringConstraints(pattern=r"\S")]
+NonBlankText: TypeAlias = Annotated[str, StringConstraints(pattern=r"\S")]
 """Text that is not blank."""
 
 
-class Shape(BaseModel):
+class WireModel(BaseModel):
     """A message or a part of one, exactly as the format shows it: strict, closed, frozen."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)

@@ -6,22 +6,22 @@ Only what is such words as a whole counts: a path may well have `[slug]` in it. 
 import re
 from typing import Final
 
-__all__ = ["TEMPLATE_FIX", "template_in", "unfilled"]
+__all__ = ["PLACEHOLDER_FIX", "placeholder_problem_within", "placeholder_problem"]
 
 _WORDS: Final = r"(?!(?:true|false|null)[\]}])[A-Za-z][A-Za-z0-9 _/.-]{1,80}"
-_PLACE: Final = re.compile(rf"\[{_WORDS}\]|\{{{_WORDS}\}}")
+_PLACEHOLDER: Final = re.compile(rf"\[{_WORDS}\]|\{{{_WORDS}\}}")
 
-TEMPLATE_FIX: Final = "Fill it in, or leave it out."
+PLACEHOLDER_FIX: Final = "Fill it in, or leave it out."
 
 
-def unfilled(value: str) -> str:
+def placeholder_problem(value: str) -> str:
     """What is wrong with a value that is a place to be filled, as a sentence; empty where nothing is."""
-    return _sentence(value) if _PLACE.fullmatch(value) else ""
+    return _sentence(value) if _PLACEHOLDER.fullmatch(value) else ""
 
 
-def template_in(value: str) -> str:
+def placeholder_problem_within(value: str) -> str:
     """The same for one that only has such a place in it, as the name of a file."""
-    return _sentence(value) if _PLACE.search(value) else ""
+    return _sentence(value) if _PLACEHOLDER.search(value) else ""
 
 
 def _sentence(value: str) -> str:

@@ -7,12 +7,12 @@ from retinue.contract.finding import Loss
 from retinue.contract.json import pointer
 from retinue.contract.model import DialectName, JsonMapping, Model
 from retinue.contract.result import Result
-from retinue.dialects.port import NOTHING
+from retinue.dialects.port import DEFAULT_CONTEXT
 from retinue.errors import InvalidInput
 
-__all__ = ["NO_WORD", "Losses", "form_of"]
+__all__ = ["NO_EQUIVALENT", "Losses", "choose_form"]
 
-NO_WORD: Final = "the format has no word for it"
+NO_EQUIVALENT: Final = "the format has no word for it"
 
 
 @dataclass(slots=True)
@@ -24,45 +24,45 @@ class Losses:
     """
 
     dialect: DialectName
-    found: list[Loss] = field(default_factory=list[Loss])
+    entries: list[Loss] = field(default_factory=list[Loss])
 
-    def add(self, path: str, why: str = NO_WORD) -> None:
+    def add(self, path: str, why: str = NO_EQUIVALENT) -> None:
         """Note that the value at `path` (a JSON Pointer into the noun) is not said, or not wholly."""
-        self.found.append(Loss(field=path, why=why))
+        self.entries.append(Loss(field=path, why=why))
 
-    def unsaid(self, noun: Model, *names: str, path: str = "", why: str = NO_WORD) -> None:
+    def add_fields(self, model: Model, *names: str, path: str = "", why: str = NO_EQUIVALENT) -> None:
         """Note each of the fields `names` of `noun` that holds something else than its default."""
-        fields = type(noun).model_fields
+        fields = type(model).model_fields
         for name in names:
-            if getattr(noun, name) != fields[name].get_default(call_default_factory=True):
+            if getattr(model, name) != fields[name].get_default(call_default_factory=True):
                 self.add(f"{path}/{fields[name].alias or name}", why)
 
-    def unnamed(self, result: Result) -> None:
+    def add_identity(self, result: Result) -> None:
         """Note its task and its agent, where a reader that knows nothing would take them for others."""
-        if result.task_id != NOTHING.task_id:
+        if result.task_id != DEFAULT_CONTEXT.task_id:
             self.add("/task_id")
-        if result.agent != NOTHING.agent:
+        if result.agent != DEFAULT_CONTEXT.agent:
             self.add("/agent")
 
-    def foreign(self, extras: JsonMapping, *, path: str = "/extras") -> None:
+    def add_foreign_extras(self, extras: JsonMapping, *, path: str = "/extras") -> None:
         """Note what other dialects left in `extras`: it has no place in this one."""
         for name in extras:
             if name != self.dialect:
                 self.add(path + pointer([name]), "it belongs to another format")
 
 
-def form_of(wanted: str | None, forms: tuple[str, ...], dialect: DialectName) -> str:
+def choose_form(form: str | None, forms: tuple[str, ...], dialect: DialectName) -> str:
     """The form to write: the one that is wanted, else the usual one.
 
     Raises:
         InvalidInput: The dialect has no such form.
     """
-    if wanted is None:
+    if form is None:
         return forms[0]
-    if wanted not in forms:
+    if form not in forms:
         raise InvalidInput(
-            f"`{dialect}` writes no {wanted[:100]!r} here.",
+            f"`{dialect}` writes no {form[:100]!r} here.",
             hint=f"Use one of: {', '.join(forms)}.",
             suggestions=forms,
         )
-    return wanted
+    return form

@@ -28,7 +28,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.contract.task import Answer, Question
 
-__all__ = ["REAL", "Capabilities", "Engine", "Outside", "RunRecord", "Scope", "Step", "Stopped", "Workflow"]
+__all__ = ["REAL", "Capabilities", "Engine", "Outside", "RunRecord", "WorkflowScope", "Step", "Stopped", "Workflow"]
 
 Step: TypeAlias = Callable[[], Awaitable[Result]]
 """The body of a step. It runs at least once; its result is recorded once."""
@@ -73,7 +73,7 @@ class RunRecord:
     damage: str = ""
 
 
-class Scope(Protocol):
+class WorkflowScope(Protocol):
     """One run's door to its engine, given to the workflow."""
 
     @property
@@ -157,7 +157,7 @@ class Scope(Protocol):
         ...
 
 
-Workflow: TypeAlias = Callable[[Scope, JsonMapping], Awaitable[Result]]
+Workflow: TypeAlias = Callable[[WorkflowScope, JsonMapping], Awaitable[Result]]
 """Orchestration's code for one kind of run, registered with an engine under a name. Its payload is JSON data."""
 
 

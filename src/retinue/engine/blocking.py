@@ -17,12 +17,12 @@ from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
 
 from retinue.errors import InternalError, Unavailable
 
-__all__ = ["Call", "in_thread", "left_behind", "retire_idle_threads"]
+__all__ = ["ThreadCall", "in_thread", "orphaned_calls", "retire_idle_threads"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_MOST: Final = 64
+_MAX_THREADS: Final = 64
 """Threads at work at once, those left behind not counted; further calls wait their turn."""
 _IDLE_S: Final = 5.0
 
@@ -34,16 +34,16 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
         InternalError: The function tried to end the program (`sys.exit`): a thread cannot.
         CancelledError: The caller was cancelled; a note says so when the thread was left behind.
     """
-    call = Call(function, *args, **kwargs)
+    call = ThreadCall(function, *args, **kwargs)
     try:
         return await call
     except asyncio.CancelledError as error:
-        if call.left_behind:
+        if call.is_orphaned:
             error.add_note(f"`{call.name}` still runs in a thread that was left behind.")
         raise
 
 
-class Call(Generic[T]):
+class ThreadCall(Generic[T]):
     """One call of a synchronous function. Await it once; afterwards `left_behind` tells whether it still runs.
 
     Attributes:
@@ -53,20 +53,20 @@ class Call(Generic[T]):
         abandoned: Whoever waited stopped waiting before that.
     """
 
-    __slots__ = ("_context", "_future", "_loop", "_work", "abandoned", "name", "settled", "started")
+    __slots__ = ("_context", "_future", "_loop", "_work", "abandoned", "name", "finished", "started")
 
     def __init__(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> None:
         self.name: str = getattr(function, "__qualname__", None) or type(function).__qualname__
-        self.started = self.settled = self.abandoned = False
+        self.started = self.finished = self.abandoned = False
         self._work: Callable[[], T] | None = lambda: function(*args, **kwargs)
         self._context = contextvars.copy_context()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._future: asyncio.Future[T] | None = None
 
     @property
-    def left_behind(self) -> bool:
+    def is_orphaned(self) -> bool:
         """Nobody waits for it any more, but its thread still runs."""
-        return self.abandoned and self.started and not self.settled
+        return self.abandoned and self.started and not self.finished
 
     def __await__(self) -> Generator[Any, None, T]:
         """Start the function and wait for it.
@@ -126,23 +126,23 @@ class _Threads:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._idle: list[_Thread] = []
-        self._waiting: deque[Call[Any]] = deque()
+        self._waiting: deque[ThreadCall[Any]] = deque()
         self._busy = 0
-        self._abandoned: set[Call[Any]] = set()
+        self._abandoned: set[ThreadCall[Any]] = set()
 
-    def submit(self, call: Call[Any]) -> None:
+    def submit(self, call: ThreadCall[Any]) -> None:
         """Give `call` to an idle thread or a new one, or let it wait for its turn."""
         with self._lock:
             self._waiting.append(call)
-            following = self._take()
+            following = self._next_call()
             thread = self._idle.pop() if self._idle and following else None
         if following is not None:
-            self._hand(following, thread)
+            self._dispatch(following, thread)
 
-    def abandon(self, call: Call[Any]) -> None:
+    def abandon(self, call: ThreadCall[Any]) -> None:
         """Nobody waits for `call` any more: its place is free for another, whether or not its thread ever ends."""
         with self._lock:
-            if call.settled:
+            if call.finished:
                 return
             call.abandoned = True
             if not call.started:
@@ -150,19 +150,19 @@ class _Threads:
                 return
             self._abandoned.add(call)
             self._busy -= 1
-            following = self._take()
+            following = self._next_call()
         if following is not None:
-            self._hand(following, None)
+            self._dispatch(following, None)
 
-    def next(self, thread: "_Thread", ended: Call[Any]) -> Call[Any] | None:
+    def next(self, thread: "_Thread", finished_call: ThreadCall[Any]) -> ThreadCall[Any] | None:
         """What `thread` does after `ended`: another call at once, or None: wait for one."""
         with self._lock:
-            ended.settled = True
-            if ended in self._abandoned:
-                self._abandoned.discard(ended)
+            finished_call.finished = True
+            if finished_call in self._abandoned:
+                self._abandoned.discard(finished_call)
             else:
                 self._busy -= 1
-            following = self._take()
+            following = self._next_call()
             if following is None:
                 self._idle.append(thread)
             return following
@@ -184,20 +184,20 @@ class _Threads:
         for thread in idle:
             thread.join()
 
-    def left_behind(self) -> tuple[str, ...]:
+    def orphaned_calls(self) -> tuple[str, ...]:
         """The functions that nobody waits for and that still run."""
         with self._lock:
             return tuple(sorted(call.name for call in self._abandoned))
 
-    def _take(self) -> Call[Any] | None:
-        if not self._waiting or self._busy >= _MOST:
+    def _next_call(self) -> ThreadCall[Any] | None:
+        if not self._waiting or self._busy >= _MAX_THREADS:
             return None
         self._busy += 1
         call = self._waiting.popleft()
         call.started = True
         return call
 
-    def _hand(self, call: Call[Any], thread: "_Thread | None") -> None:
+    def _dispatch(self, call: ThreadCall[Any], thread: "_Thread | None") -> None:
         if thread is None:
             thread = _Thread(self)
             try:
@@ -205,7 +205,7 @@ class _Threads:
             except RuntimeError as error:
                 with self._lock:
                     self._busy -= 1
-                    call.settled = True
+                    call.finished = True
                 call.refuse(Unavailable(f"No thread can be started: {error}", hint="Run fewer things at once."))
                 return
         thread.inbox.put(call)
@@ -214,7 +214,7 @@ class _Threads:
 class _Thread(threading.Thread):
     def __init__(self, pool: _Threads) -> None:
         super().__init__(name="retinue-blocking", daemon=True)
-        self.inbox: SimpleQueue[Call[Any] | None] = SimpleQueue()
+        self.inbox: SimpleQueue[ThreadCall[Any] | None] = SimpleQueue()
         self._pool = pool
 
     def run(self) -> None:
@@ -226,7 +226,7 @@ class _Thread(threading.Thread):
                 send()
                 del send
 
-    def _wait(self) -> Call[Any] | None:
+    def _wait(self) -> ThreadCall[Any] | None:
         while True:
             try:
                 return self.inbox.get(timeout=_IDLE_S)
@@ -238,9 +238,9 @@ class _Thread(threading.Thread):
 _threads = _Threads()
 
 
-def left_behind() -> tuple[str, ...]:
+def orphaned_calls() -> tuple[str, ...]:
     """Names of the functions that nobody waits for any more and whose threads still run."""
-    return _threads.left_behind()
+    return _threads.orphaned_calls()
 
 
 def retire_idle_threads() -> None:

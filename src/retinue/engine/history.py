@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Literal, TypeAlias
 
-from retinue.contract.event import KINDS, Answered, Asked, Body, Event, Finished, Started
+from retinue.contract.event import KINDS, QuestionAnswered, QuestionAsked, Body, Event, NodeFinished, NodeStarted
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Warned
@@ -20,17 +20,17 @@ from retinue.engine.record import encode
 from retinue.errors import Canceled, InvalidInput
 
 __all__ = [
-    "History",
+    "RunHistory",
     "Note",
-    "Replay",
+    "HistoryReplay",
     "Value",
     "as_canceled",
-    "canceled",
+    "canceled_result",
     "check_answer",
-    "failed",
+    "failure_result",
     "is_kept",
     "policy_answer",
-    "result_of",
+    "answer_result",
     "without_data",
 ]
 
@@ -63,7 +63,7 @@ def policy_answer(question: Question) -> Answer:
     return Answer(question_id=question.id, value=False if question.kind == "approval" else None, by="policy")
 
 
-def result_of(task_id: str, question: Question, answer: Answer | None) -> Result:
+def answer_result(task_id: str, question: Question, answer: Answer | None) -> Result:
     """The result that delivers an answer; None when nobody was there."""
     agent = question.agent or "person"
     if answer is None:
@@ -86,7 +86,7 @@ def is_kept(result: Result) -> bool:
 
 
 @dataclass(slots=True)
-class History:
+class RunHistory:
     """One run as far as it got: how it was started, its events, and the values it was given."""
 
     run: str
@@ -98,99 +98,99 @@ class History:
     events: list[Event] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
 
-    def kept(self) -> dict[str, tuple[int, Result]]:
+    def kept_results(self) -> dict[str, tuple[int, Result]]:
         """By name, the results that are not made again, each with the sequence at which it came.
 
         That are those of steps for which `is_kept` holds, and answers that a person gave.
         """
-        found: dict[str, tuple[int, Result]] = {}
-        asked: dict[str, Asked] = {}
+        results: dict[str, tuple[int, Result]] = {}
+        questions: dict[str, QuestionAsked] = {}
         for event in self.events:
             match event.body:
-                case Finished(result) if event.node:
-                    found.pop(event.node, None)
+                case NodeFinished(result) if event.node:
+                    results.pop(event.node, None)
                     if is_kept(result):
-                        found[event.node] = (event.sequence, result)
-                case Asked() as body:
-                    asked[event.node] = body
-                case Answered(answer) if answer.by == "person" and event.node in asked:
-                    found[event.node] = (
+                        results[event.node] = (event.sequence, result)
+                case QuestionAsked() as body:
+                    questions[event.node] = body
+                case QuestionAnswered(answer) if answer.by == "person" and event.node in questions:
+                    results[event.node] = (
                         event.sequence,
-                        result_of(f"{self.run}:{event.node}", asked[event.node].question, answer),
+                        answer_result(f"{self.run}:{event.node}", questions[event.node].question, answer),
                     )
                 case _:
                     pass
-        return found
+        return results
 
     def finished_steps(self) -> tuple[str, ...]:
         """Names of the steps that a resumed run keeps, in the order in which they ended."""
         steps: dict[str, None] = {}
         for event in self.events:
-            if event.node and isinstance(event.body, Finished):
+            if event.node and isinstance(event.body, NodeFinished):
                 steps.pop(event.node, None)
                 if event.body.result.useful:
                     steps[event.node] = None
         return tuple(steps)
 
-    def copied(self, run: str, started_ns: int, *, parent: str | None, without: Collection[str] = ()) -> "History":
+    def copy_for(self, run: str, started_ns: int, *, parent: str | None, without: Collection[str] = ()) -> "RunHistory":
         """A history for a new run that begins with what this one has finished, except what is named."""
-        names = {name for name in self.kept() if name not in without}
-        copy = History(run, self.workflow, self.payload, self.label, started_ns, parent, notes=list(self.notes))
-        copy.events.append(Event(run, "", 0, 1, started_ns, Started(instruction=self.label)))
+        names = {name for name in self.kept_results() if name not in without}
+        copy = RunHistory(run, self.workflow, self.payload, self.label, started_ns, parent, notes=list(self.notes))
+        copy.events.append(Event(run, "", 0, 1, started_ns, NodeStarted(instruction=self.label)))
         for event in self.events:
-            if event.node in names and isinstance(event.body, Finished | Asked | Answered):
+            if event.node in names and isinstance(event.body, NodeFinished | QuestionAsked | QuestionAnswered):
                 place = len(copy.events) + 1
                 copy.events.append(Event(run, event.node, event.attempt, place, event.at_ns, event.body))
         return copy
 
 
-class Replay:
+class HistoryReplay:
     """What a run that goes on still has to repeat."""
 
-    __slots__ = ("_given", "_kept", "_renewed", "_said", "_taken", "_values")
+    __slots__ = ("_value_counts", "_pending", "_renewed", "_event_counts", "_ready", "_values")
 
-    def __init__(self, history: History) -> None:
-        self._kept = history.kept()
-        self._taken: list[tuple[int, str, Result]] = []
+    def __init__(self, history: RunHistory) -> None:
+        self._pending = history.kept_results()
+        self._ready: list[tuple[int, str, Result]] = []
         self._values = {kind: deque(values) for kind, values in _values(history.notes).items()}
-        self._given: dict[Value, int] = dict.fromkeys(_VALUES, 0)
-        self._said = Counter(
+        self._value_counts: dict[Value, int] = dict.fromkeys(_VALUES, 0)
+        self._event_counts = Counter(
             _key(event.body, event.node, event.attempt)
             for event in history.events
-            if not isinstance(event.body, Finished | Asked | Answered)
+            if not isinstance(event.body, NodeFinished | QuestionAsked | QuestionAnswered)
         )
         self._renewed = False
 
     @property
     def results(self) -> int:
         """How many recorded results have not been taken yet."""
-        return len(self._kept)
+        return len(self._pending)
 
     def take(self, name: str) -> bool:
         """Whether there is a recorded result of `name`; then `next` will give it."""
-        if (kept := self._kept.pop(name, None)) is None:
+        if (entry := self._pending.pop(name, None)) is None:
             return False
-        heappush(self._taken, (kept[0], name, kept[1]))
+        heappush(self._ready, (entry[0], name, entry[1]))
         return True
 
     def next(self) -> tuple[str, Result] | None:
         """Of the results that were taken, the one that came first when they were made; each once."""
-        return heappop(self._taken)[1:] if self._taken else None
+        return heappop(self._ready)[1:] if self._ready else None
 
     def value(self, kind: Value) -> float | None:
         """The next recorded value, or None: it must be a fresh one."""
         values = self._values[kind]
         if not values:
             return None
-        self._given[kind] += 1
+        self._value_counts[kind] += 1
         return values.popleft()
 
     def repeats(self, body: Body, node: str, attempt: int) -> bool:
         """Whether the workflow only says again what it had said before."""
         key = _key(body, node, attempt)
-        if self._renewed or not self._said[key]:
+        if self._renewed or not self._event_counts[key]:
             return False
-        self._said[key] -= 1
+        self._event_counts[key] -= 1
         return True
 
     def renew(self) -> dict[Value, int] | None:
@@ -203,7 +203,7 @@ class Replay:
         self._renewed = True
         for values in self._values.values():
             values.clear()
-        return self._given
+        return self._value_counts
 
 
 def _key(body: Body, node: str, attempt: int) -> tuple[str, int, str, str]:
@@ -225,7 +225,7 @@ def _values(notes: Sequence[Note]) -> dict[Value, list[float]]:
     return values
 
 
-def failed(task_id: str, name: str, error: BaseException) -> Result:
+def failure_result(task_id: str, name: str, error: BaseException) -> Result:
     """What came out of `name` was an exception."""
     try:
         fault = Fault.from_error(error, failed_at=name)
@@ -234,29 +234,29 @@ def failed(task_id: str, name: str, error: BaseException) -> Result:
     return Result(task_id=task_id, agent=name, outcome="failed", fault=fault)
 
 
-def canceled(task_id: str, name: str, reason: str) -> Result:
+def canceled_result(task_id: str, name: str, reason: str) -> Result:
     """It was stopped before it gave anything."""
-    return Result(task_id=task_id, agent=name, outcome="canceled", fault=_stopped(reason))
+    return Result(task_id=task_id, agent=name, outcome="canceled", fault=_canceled_fault(reason))
 
 
 def as_canceled(result: Result, reason: str) -> Result:
     """`result`, which came after it was told to stop: what it holds is kept."""
     return result.model_copy(
-        update={"lifecycle": "ended", "outcome": "canceled", "fault": result.fault or _stopped(reason)}
+        update={"lifecycle": "ended", "outcome": "canceled", "fault": result.fault or _canceled_fault(reason)}
     )
 
 
 def without_data(result: Result, reason: str) -> Result:
     """A stand-in for a result that cannot be written down."""
-    lost = Warned(type="missing_data", message=reason, impact="Its data is not in the history.")
+    warning = Warned(type="missing_data", message=reason, impact="Its data is not in the history.")
     return Result(
         task_id=result.task_id,
         agent=result.agent,
         lifecycle=result.lifecycle,
         outcome=result.outcome,
-        warnings=(lost,),
+        warnings=(warning,),
     )
 
 
-def _stopped(reason: str) -> Fault:
+def _canceled_fault(reason: str) -> Fault:
     return Fault.from_error(Canceled(reason or "Stopped."))

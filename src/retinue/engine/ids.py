@@ -69,10 +69,10 @@ def check_run_id(run: str) -> None:
         )
 
 
-def unknown_run(run: str, known: list[str]) -> UnknownName:
+def unknown_run(run: str, ids: list[str]) -> UnknownName:
     """The error for an id that no run has; `known` ids near to it are suggested."""
     from difflib import get_close_matches  # noqa: PLC0415 - only when somebody has mistyped
 
-    near = tuple(get_close_matches(run, known, 3, 0.7))
+    near = tuple(get_close_matches(run, ids, 3, 0.7))
     hint = f"Did you mean `{near[0]}`?" if near else "List the runs to see their ids."
     return UnknownName(f"There is no run {run[:80]!r}.", hint=hint, suggestions=near, path="/run")

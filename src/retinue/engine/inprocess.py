@@ -14,7 +14,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer
 from retinue.engine.base import Capabilities, RunRecord, Workflow
-from retinue.engine.history import History, canceled
+from retinue.engine.history import RunHistory, canceled_result
 from retinue.engine.ids import CHILD, RunIds, check_run_id, unknown_run
 from retinue.engine.run import Answerer, LiveRun
 from retinue.engine.runs import Runs
@@ -95,17 +95,17 @@ class InProcessEngine:
         """
         self._runs.workflow(workflow)
         if run is None:
-            fresh = LiveRun(self._runs, History(self._ids.new(), workflow, payload, label, self._clock()))
+            new_run = LiveRun(self._runs, RunHistory(self._ids.new(), workflow, payload, label, self._clock()))
             if self.journal is not None:
-                self.journal.begin(fresh.log.history)
-            self._runs.launch(fresh)
-            return fresh.run
+                self.journal.begin(new_run.log.history)
+            self._runs.launch(new_run)
+            return new_run.run
         check_run_id(run)
         async with self._changing:  # so that a second start of the same run finds the first
             if self._runs.get(run) is None:
-                chosen = LiveRun(self._runs, History(run, workflow, payload, label, self._clock()))
-                if await self._runs.begin_once(chosen.log.history):
-                    self._runs.launch(chosen)
+                named_run = LiveRun(self._runs, RunHistory(run, workflow, payload, label, self._clock()))
+                if await self._runs.begin_once(named_run.log.history):
+                    self._runs.launch(named_run)
         return run
 
     async def result(self, run: str) -> Result:
@@ -118,7 +118,7 @@ class InProcessEngine:
         """
         live = self._runs.get(run)
         if live is not None:
-            return await live.ended()
+            return await live.wait()
         record = await self.get(run)
         while record.ended_ns is None:
             if record.stalled:
@@ -164,16 +164,16 @@ class InProcessEngine:
         if live is None:
             record = await self.get(run)
             if record.ended_ns is None and not record.stalled:
-                raise _elsewhere(run)
+                raise _other_process_error(run)
             pending: tuple[str, ...] = ()
         elif live.take_answer(answer):
             return
         else:
             pending = live.questions
-        shown = ", ".join(f"`{question}`" for question in pending) or "none"
+        names = ", ".join(f"`{question}`" for question in pending) or "none"
         raise UnknownName(
             f"No question {answer.question_id!r} of run `{run}` waits for an answer.",
-            hint=f"Pending: {shown}.",
+            hint=f"Pending: {names}.",
             suggestions=pending,
         )
 
@@ -192,18 +192,18 @@ class InProcessEngine:
             if record.ended_ns is not None:
                 return
             if not record.stalled:
-                raise _elsewhere(run)
+                raise _other_process_error(run)
             dead = LiveRun(self._runs, await self._find_history(run))
             await self._runs.take_over(run)
-            self._runs.end(dead, canceled(run, record.workflow, reason))
+            self._runs.end(dead, canceled_result(run, record.workflow, reason))
 
     async def list(self, *, limit: int = 50) -> Sequence[RunRecord]:
         """See `Engine.list`. Child runs are not listed; `get` finds them as `{run}:{name}`."""
-        found = {run.run: run.describe() for run in self._runs if CHILD not in run.run}
+        records = {run.run: run.describe() for run in self._runs if CHILD not in run.run}
         if self.journal is not None:
-            recorded = await self._runs.ask_journal(lambda journal: journal.list(limit + len(found)))
-            found = {record.run: record for record in recorded} | found
-        newest = sorted(found.values(), key=lambda record: (record.started_ns, record.run), reverse=True)
+            journal_records = await self._runs.ask_journal(lambda journal: journal.list(limit + len(records)))
+            records = {record.run: record for record in journal_records} | records
+        newest = sorted(records.values(), key=lambda record: (record.started_ns, record.run), reverse=True)
         return newest[: max(limit, 0)]
 
     async def get(self, run: str) -> RunRecord:
@@ -240,10 +240,10 @@ class InProcessEngine:
             history = await self._find_history(run)
             self._runs.workflow(history.workflow)
             await self._runs.take_over(run)
-            going = LiveRun(self._runs, history)
-            going.origin = run
-            kept = going.adopt(history)
-            self._runs.launch(going, f"Going on: {_results(kept)} kept.")
+            live_run = LiveRun(self._runs, history)
+            live_run.origin = run
+            result_count = live_run.adopt(history)
+            self._runs.launch(live_run, f"Going on: {_count_phrase(result_count)} kept.")
         return run
 
     async def fork(self, run: str, *, without: Sequence[str] = ()) -> str:
@@ -255,26 +255,26 @@ class InProcessEngine:
         """
         source = await self._find_history(run)
         self._runs.workflow(source.workflow)
-        finished = source.kept()
-        if missing := sorted(set(without) - set(finished)):
+        results = source.kept_results()
+        if missing := sorted(set(without) - set(results)):
             raise UnknownName(
                 f"Run `{run}` has finished nothing called {', '.join(f'`{name}`' for name in missing)}.",
-                hint=f"Finished: {', '.join(f'`{name}`' for name in finished) or 'nothing'}.",
-                suggestions=tuple(finished),
+                hint=f"Finished: {', '.join(f'`{name}`' for name in results) or 'nothing'}.",
+                suggestions=tuple(results),
             )
-        history = source.copied(self._ids.new(), self._clock(), parent=None, without=without)
+        history = source.copy_for(self._ids.new(), self._clock(), parent=None, without=without)
         if self.journal is not None:
             self.journal.begin(history)
         copy = LiveRun(self._runs, history)
         copy.origin = run
         copy.without = tuple(without)
-        kept = copy.adopt(history)
-        self._runs.launch(copy, f"A copy of run `{run}`: {_results(kept)} kept.")
+        result_count = copy.adopt(history)
+        self._runs.launch(copy, f"A copy of run `{run}`: {_count_phrase(result_count)} kept.")
         return copy.run
 
     # Within
 
-    async def _find_history(self, run: str) -> History:
+    async def _find_history(self, run: str) -> RunHistory:
         live = self._runs.get(run)
         if live is not None:
             return live.log.history
@@ -286,9 +286,9 @@ class InProcessEngine:
         return await self._runs.ask_journal(lambda journal: journal.events(run, after=after))
 
 
-def _elsewhere(run: str) -> Unavailable:
+def _other_process_error(run: str) -> Unavailable:
     return Unavailable(f"Run `{run}` belongs to another process.", hint="Ask that process, or end it.")
 
 
-def _results(count: int) -> str:
+def _count_phrase(count: int) -> str:
     return "1 result is" if count == 1 else f"{count} results are"

@@ -14,11 +14,11 @@ from typing import Final, Self, TypeVar
 from retinue.contract.event import KINDS, Event
 from retinue.contract.result import Result
 from retinue.engine.base import RunRecord
-from retinue.engine.history import History, Note
+from retinue.engine.history import RunHistory, Note
 from retinue.engine.ids import CHILD, unknown_run
-from retinue.engine.reader import Reader
+from retinue.engine.reader import JournalReader
 from retinue.engine.record import encode, encode_data
-from retinue.engine.statistics import Facts, Rating, facts_in, forget_rating, ratings_in, write_rating
+from retinue.engine.statistics import JournalFacts, Rating, read_facts, forget_rating, read_ratings, write_rating
 from retinue.engine.store import FIRST_NOTE, INSERT, Owner, Row, open_to_read, store_error
 from retinue.engine.writer import Writer
 from retinue.errors import InvalidInput, RetinueError
@@ -44,9 +44,9 @@ class Journal:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.listeners: list[Callable[[RetinueError], None]] = []
-        self._writer = Writer(self.path, self._tell)
+        self._writer = Writer(self.path, self._notify_listeners)
         self._lock = threading.Lock()
-        self._reading: sqlite3.Connection | None = None
+        self._read_connection: sqlite3.Connection | None = None
         self._owner: Owner | None = None
 
     def __enter__(self) -> Self:
@@ -64,9 +64,9 @@ class Journal:
         """Write what is left, and stop being the owner of runs. Using it again opens it again."""
         self._writer.close()
         with self._lock:
-            if self._reading is not None:
-                self._reading.close()
-                self._reading = None
+            if self._read_connection is not None:
+                self._read_connection.close()
+                self._read_connection = None
             if self._owner is not None:
                 self._owner.release()
                 self._owner = None
@@ -75,13 +75,13 @@ class Journal:
         """Wait until everything recorded so far is in the file."""
         self._writer.flush()
 
-    def notify(self, written: Callable[[], None]) -> None:
+    def notify(self, on_written: Callable[[], None]) -> None:
         """Call `written`, in another thread, when everything recorded so far is in the file, or never will be."""
-        self._writer.notify(written)
+        self._writer.notify(on_written)
 
     # Recording
 
-    def begin(self, history: History) -> None:
+    def begin(self, history: RunHistory) -> None:
         """Record that a run begins, and what is already in its history.
 
         Raises:
@@ -90,7 +90,7 @@ class Journal:
         for row in self._first_rows(history):
             self._writer.append(row)
 
-    def begin_once(self, history: History) -> bool:
+    def begin_once(self, history: RunHistory) -> bool:
         """The same for a run whose id somebody chose; False when there is such a run already. Waits for the disk.
 
         Raises:
@@ -116,9 +116,9 @@ class Journal:
             ParseError: Its record cannot be read.
             RetinueError: The file cannot be written.
         """
-        owner = self._own()
+        owner = self._ensure_owner()
 
-        def note(connection: sqlite3.Connection) -> None:
+        def insert_owner(connection: sqlite3.Connection) -> None:
             record = self._reader(connection).record(run)
             if record.ended_ns is None and not record.stalled:
                 raise InvalidInput(
@@ -130,7 +130,7 @@ class Journal:
             body = encode_data({"owner": owner, "after": high})
             connection.execute(INSERT, (run, low - 1, "", 0, "owner", at_ns, body))
 
-        self._writer.call(note)
+        self._writer.call(insert_owner)
 
     def record(self, event: Event) -> None:
         """Record an event.
@@ -176,7 +176,7 @@ class Journal:
         """
         return self._read(lambda reader: reader.find(part), ())
 
-    def history(self, run: str) -> History:
+    def history(self, run: str) -> RunHistory:
         """Everything about one run.
 
         Raises:
@@ -210,7 +210,7 @@ class Journal:
             return None
         return self._read(lambda reader: reader.result(run), None)
 
-    def facts(self, *, since_ns: int | None = None, newest: int | None = None) -> Facts:
+    def facts(self, *, since_ns: int | None = None, newest: int | None = None) -> JournalFacts:
         """What all ended runs and their calls took and came to.
 
         Args:
@@ -220,7 +220,7 @@ class Journal:
         Raises:
             RetinueError: The file itself cannot be read.
         """
-        return self._read(lambda reader: facts_in(reader.connection, since_ns=since_ns, newest=newest), Facts())
+        return self._read(lambda reader: read_facts(reader.connection, since_ns=since_ns, newest=newest), JournalFacts())
 
     # Ratings
 
@@ -241,7 +241,7 @@ class Journal:
         Raises:
             RetinueError: The file itself cannot be read.
         """
-        return self._read(lambda reader: ratings_in(reader.connection), dict[str, Rating]()).get(run)
+        return self._read(lambda reader: read_ratings(reader.connection), dict[str, Rating]()).get(run)
 
     # Forgetting
 
@@ -285,7 +285,7 @@ class Journal:
     def _folder(self) -> Path:
         return self.path.with_name(self.path.name + ".owners")
 
-    def _own(self) -> str:
+    def _ensure_owner(self) -> str:
         with self._lock:
             if self._owner is None:
                 # Without a lock file the run counts as stalled, which is the truth once the file system fails.
@@ -293,16 +293,16 @@ class Journal:
                     self._owner = Owner(self._folder)
             return self._owner.name if self._owner else ""
 
-    def _tell(self, failure: RetinueError) -> None:
+    def _notify_listeners(self, failure: RetinueError) -> None:
         for listener in tuple(self.listeners):
             listener(failure)
 
-    def _first_rows(self, history: History) -> Sequence[Row]:
+    def _first_rows(self, history: RunHistory) -> Sequence[Row]:
         start = {
             "workflow": history.workflow,
             "label": history.label,
             "parent": history.parent,
-            "owner": self._own(),
+            "owner": self._ensure_owner(),
         }
         at_ns = history.started_ns
         rows: Sequence[Row] = [
@@ -314,18 +314,18 @@ class Journal:
             rows.append((history.run, FIRST_NOTE - number, "", 0, kind, at_ns, encode_data(value)))
         return rows
 
-    def _reader(self, connection: sqlite3.Connection) -> Reader:
-        return Reader(connection, self._folder, self.path)
+    def _reader(self, connection: sqlite3.Connection) -> JournalReader:
+        return JournalReader(connection, self._folder, self.path)
 
-    def _read(self, question: Callable[[Reader], T], empty: T) -> T:
+    def _read(self, query: Callable[[JournalReader], T], default: T) -> T:
         self.flush()
         with self._lock:
             try:
-                if self._reading is None:
-                    self._reading = open_to_read(self.path)
-                if self._reading is None:
-                    return empty
-                return question(self._reader(self._reading))
+                if self._read_connection is None:
+                    self._read_connection = open_to_read(self.path)
+                if self._read_connection is None:
+                    return default
+                return query(self._reader(self._read_connection))
             except (sqlite3.Error, OSError) as error:
                 raise store_error(self.path, error) from error
 

@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from retinue.contract.event import Body, Decision, Event, Finished, Message, Retried, Started
+from retinue.contract.event import Body, Decision, Event, NodeFinished, Message, AttemptRetried, NodeStarted
 from retinue.contract.sanitize import printable
-from retinue.engine.history import History, Note, without_data
+from retinue.engine.history import RunHistory, Note, without_data
 from retinue.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -30,15 +30,15 @@ def log_event(event: Event) -> None:
     """
     body, where = event.body, f"run {event.run}" + (f" {event.node}" if event.node else "")
     match body:
-        case Started():
+        case NodeStarted():
             _LOGGER.log(_level(event), "%s: started%s", where, body.agent and f" `{body.agent}`")
-        case Finished(result):
-            fault, ended = result.fault, result.outcome or result.lifecycle
+        case NodeFinished(result):
+            fault, status = result.fault, result.outcome or result.lifecycle
             if fault is None or result.useful:
-                _LOGGER.log(_level(event), "%s: ended, %s", where, ended)
+                _LOGGER.log(_level(event), "%s: ended, %s", where, status)
             else:
-                _LOGGER.warning("%s: ended, %s: %s: %s", where, ended, fault.code, _on_one_line(fault.message))
-        case Retried():
+                _LOGGER.warning("%s: ended, %s: %s: %s", where, status, fault.code, _on_one_line(fault.message))
+        case AttemptRetried():
             why = "corrected" if body.code in {"output_invalid", "parse_error"} else "tried again"
             _LOGGER.warning(
                 "%s: attempt %d failed (%s), %s in %.3g s", where, event.attempt, body.code, why, body.wait_s
@@ -66,11 +66,11 @@ class Log:
         written: It is in the journal too, if there is one: only then is anybody told.
     """
 
-    __slots__ = ("_clock", "_followers", "_journal", "closed", "history", "written")
+    __slots__ = ("_clock", "_followers", "_journal", "closed", "history", "is_written")
 
-    def __init__(self, history: History, clock: Callable[[], int], journal: "Journal | None") -> None:
+    def __init__(self, history: RunHistory, clock: Callable[[], int], journal: "Journal | None") -> None:
         self.history = history
-        self.closed = self.written = False
+        self.closed = self.is_written = False
         self._clock = clock
         self._journal = journal
         self._followers: list[asyncio.Future[None]] = []
@@ -99,29 +99,29 @@ class Log:
         """The last event has been recorded. Calls `then` in `loop` when it is written."""
         self.closed = True
 
-        def settle() -> None:
-            self.written = True
+        def finish() -> None:
+            self.is_written = True
             self._wake()
             then()
 
-        def written() -> None:
+        def on_written() -> None:
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(settle)
+                loop.call_soon_threadsafe(finish)
 
         if self._journal is None:
-            settle()
+            finish()
         else:
-            self._journal.notify(written)
+            self._journal.notify(on_written)
 
     async def follow(self, after: int, *, live: bool) -> AsyncGenerator[Event, None]:
         """The events above `after`; with `live`, new ones until the last. Slow readers hold nobody up."""
         place = max(after, 0)
         while True:
             events = self.history.events
-            while place < len(events) - (live and self.closed and not self.written):
+            while place < len(events) - (live and self.closed and not self.is_written):
                 yield events[place]
                 place += 1
-            if not live or self.written:
+            if not live or self.is_written:
                 return
             follower = asyncio.get_running_loop().create_future()
             self._followers.append(follower)
@@ -141,16 +141,16 @@ class Log:
         try:
             journal.record(event)
         except InvalidInput as error:
-            self._write_instead(journal, event, error)
+            self._write_stand_in(journal, event, error)
 
-    def _write_instead(self, journal: "Journal", event: Event, error: InvalidInput) -> None:
+    def _write_stand_in(self, journal: "Journal", event: Event, error: InvalidInput) -> None:
         # Something must stand in its place, so that the numbers have no gap. A step whose result is lost runs again.
         body = event.body
-        what = "an event" if not isinstance(body, Finished) else f"the result of `{event.node or event.run}`"
+        what = "an event" if not isinstance(body, NodeFinished) else f"the result of `{event.node or event.run}`"
         warning = Message(f"{error.message} So {what} is not recorded.", "warning")
         stand_in: Body = warning
-        if isinstance(body, Finished) and not event.node:
-            stand_in = Finished(without_data(body.result, warning.text))
+        if isinstance(body, NodeFinished) and not event.node:
+            stand_in = NodeFinished(without_data(body.result, warning.text))
         with suppress(InvalidInput):
             journal.record(Event(event.run, event.node, event.attempt, event.sequence, event.at_ns, stand_in))
         if stand_in is warning:

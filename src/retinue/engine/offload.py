@@ -42,11 +42,11 @@ class Pool:
     """
 
     def __init__(self, workers: int | None = None) -> None:
-        self._most = max(1, workers or os.cpu_count() or 1)
+        self._max_workers = max(1, workers or os.cpu_count() or 1)
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
         self._reaping: set[asyncio.Task[int]] = set()
-        self._turn = asyncio.Semaphore(self._most)
+        self._turn = asyncio.Semaphore(self._max_workers)
         self._closed = False
 
     async def __aenter__(self) -> Self:
@@ -96,7 +96,7 @@ class Pool:
             await asyncio.wait(self._reaping)
 
     async def _exchange(self, name: str, message: bytes) -> bytearray:
-        worker = self._take()
+        worker = self._acquire()
         try:
             answer = await worker.exchange(message)
         except BaseException:
@@ -105,9 +105,9 @@ class Pool:
         if answer is None:
             status = await self._discard(worker)
             if self._closed:
-                raise _closed()
+                raise _closed_error()
             raise InternalError(
-                f"The worker of `{name}` {_ending(status)} before it had answered.",
+                f"The worker of `{name}` {_exit_text(status)} before it had answered.",
                 hint="The system may have wanted its memory: give it less to do at once." if status == -9 else "",
                 detail={"status": status},
             )
@@ -115,7 +115,7 @@ class Pool:
         self._idle.append(worker)
         return answer
 
-    def _take(self) -> "_Worker":
+    def _acquire(self) -> "_Worker":
         while self._idle:
             worker = self._idle.pop()
             if worker.alive:
@@ -123,7 +123,7 @@ class Pool:
                 return worker
             self._discard(worker)
         if self._closed:
-            raise _closed()
+            raise _closed_error()
         worker = _Worker()
         self._busy.add(worker)
         return worker
@@ -211,7 +211,7 @@ class _Worker:
         self._line.close()
 
 
-def _closed() -> Unavailable:
+def _closed_error() -> Unavailable:
     return Unavailable("The pool of worker processes is closed.", hint="Start a new one.")
 
 
@@ -248,7 +248,7 @@ def _unpack(name: str, answer: bytearray) -> object:
     raise to_error(cast("Failure", value))
 
 
-def _ending(status: int) -> str:
+def _exit_text(status: int) -> str:
     if status >= 0:
         return f"ended with status {status}"
     try:

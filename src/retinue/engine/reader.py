@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
-from retinue.contract.event import Event, Finished
+from retinue.contract.event import Event, NodeFinished
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.engine.base import RunRecord
-from retinue.engine.history import History, Note, Value
+from retinue.engine.history import RunHistory, Note, Value
 from retinue.engine.ids import CHILD, unknown_run
 from retinue.engine.record import decode, head_of, read_data, read_object
 from retinue.engine.store import FIRST_NOTE, MOST, is_alive
 from retinue.errors import ParseError
 
-__all__ = ["Reader"]
+__all__ = ["JournalReader"]
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ _HEAD: Final = 80
 """Characters of a body that hold outcome and lifecycle; see `record.head_of`."""
 
 
-class Reader:
+class JournalReader:
     """Reads by one connection. Not for several threads at once.
 
     Args:
@@ -53,7 +53,7 @@ class Reader:
             CHILD,
             min(limit, MOST),
         )
-        return [self._listed(*start) for start in starts]
+        return [self._record_or_damage(*start) for start in starts]
 
     def record(self, run: str) -> RunRecord:
         """One run's record.
@@ -82,14 +82,14 @@ class Reader:
             body = decode("finished", _text(rows[0][0])) if rows else None
         except ParseError as error:
             raise self._damaged(run, error) from error
-        return body.result if isinstance(body, Finished) else None
+        return body.result if isinstance(body, NodeFinished) else None
 
     def find(self, part: str) -> tuple[str, ...]:
         """Ids that begin with `part`, or else those that end with it; the newest first."""
         where = "SELECT run FROM events WHERE sequence = 0 AND substr(run, {}) = ? ORDER BY at_ns DESC, run DESC"
         size = len(part)
-        found = self._rows(where.format("1, ?"), size, part) or self._rows(where.format("-max(1, ?)"), size, part)
-        return tuple(run for (run,) in found)
+        rows = self._rows(where.format("1, ?"), size, part) or self._rows(where.format("-max(1, ?)"), size, part)
+        return tuple(run for (run,) in rows)
 
     def events(self, run: str, after: int, limit: int) -> Sequence[Event]:
         """At most `limit` events with a sequence above `after`.
@@ -109,7 +109,7 @@ class Reader:
         except ParseError as error:
             raise self._damaged(run, error) from error
 
-    def history(self, run: str) -> History:
+    def history(self, run: str) -> RunHistory:
         """Everything about one run.
 
         Raises:
@@ -119,20 +119,20 @@ class Reader:
         started_ns, body = self._start(run)
         try:
             start = read_object(_text(body))
-            return History(
+            return RunHistory(
                 run=run,
                 workflow=_text(start.get("workflow")),
                 payload=self._payload(run),
                 label=_text(start.get("label")),
-                started_ns=_whole(started_ns),
+                started_ns=_integer(started_ns),
                 parent=_text_or_none(start.get("parent")),
-                events=_without_holes(self.events(run, 0, -1)),
+                events=_check_contiguous(self.events(run, 0, -1)),
                 notes=self._notes(run),
             )
         except ParseError as error:
             raise self._damaged(run, error) from error
 
-    def _listed(self, run: object, started_ns: object, body: object) -> RunRecord:
+    def _record_or_damage(self, run: object, started_ns: object, body: object) -> RunRecord:
         try:
             return self._record(_text(run), started_ns, body)
         except ParseError as error:
@@ -152,16 +152,16 @@ class Reader:
             _HEAD,
             run,
         ):
-            came_to, state = self._head(run, sequence, head)
+            step_outcome, state = self._head(run, sequence, head)
             if node:
                 steps.pop(node, None)
-                if came_to in {"success", "partial"}:
+                if step_outcome in {"success", "partial"}:
                     steps[node] = None
             elif sequence > after:
-                ended_ns, outcome = _whole(at_ns), came_to
+                ended_ns, outcome = _integer(at_ns), step_outcome
                 lifecycle = "input_required" if state == "input_required" else "ended"
-        alive = ended_ns is not None or self._lives(owner)
-        if ended_ns is None and alive and self._asks(run, after):
+        alive = ended_ns is not None or self._is_alive(owner)
+        if ended_ns is None and alive and self._has_open_question(run, after):
             lifecycle = "input_required"
         return RunRecord(
             run=run,
@@ -169,7 +169,7 @@ class Reader:
             lifecycle=lifecycle,
             outcome=outcome,
             label=_text(start.get("label")),
-            started_ns=_whole(started_ns),
+            started_ns=_integer(started_ns),
             ended_ns=ended_ns,
             stalled=not alive,
             parent=_text_or_none(start.get("parent")),
@@ -179,8 +179,8 @@ class Reader:
     def _start(self, run: str) -> tuple[object, object]:
         rows = self._rows("SELECT at_ns, body FROM events WHERE run = ? AND sequence = 0", run)
         if not rows:
-            known = self._rows("SELECT run FROM events WHERE sequence = 0 ORDER BY at_ns DESC LIMIT 1000")
-            raise unknown_run(run, [name for (name,) in known])
+            recent_runs = self._rows("SELECT run FROM events WHERE sequence = 0 ORDER BY at_ns DESC LIMIT 1000")
+            raise unknown_run(run, [name for (name,) in recent_runs])
         return rows[0]
 
     def _owner(self, run: str, start: JsonMapping) -> tuple[str, int]:
@@ -194,14 +194,14 @@ class Reader:
         if not rows:
             return _text(start.get("owner")), 0
         note = read_object(_text(rows[0][0]))
-        return _text(note.get("owner")), _whole(note.get("after"))
+        return _text(note.get("owner")), _integer(note.get("after"))
 
-    def _lives(self, owner: str) -> bool:
+    def _is_alive(self, owner: str) -> bool:
         if owner not in self._alive:
             self._alive[owner] = is_alive(self._owners, owner)
         return self._alive[owner]
 
-    def _asks(self, run: str, after: int) -> bool:
+    def _has_open_question(self, run: str, after: int) -> bool:
         rows = self._rows(
             "SELECT node, kind FROM events WHERE run = ? AND sequence > ? AND kind IN ('asked', 'answered')", run, after
         )
@@ -242,10 +242,10 @@ class Reader:
 
 def _event(run: str, row: Sequence[object]) -> Event:
     sequence, node, attempt, kind, at_ns, body = row
-    return Event(run, _text(node), _whole(attempt), _whole(sequence), _whole(at_ns), decode(_text(kind), _text(body)))
+    return Event(run, _text(node), _integer(attempt), _integer(sequence), _integer(at_ns), decode(_text(kind), _text(body)))
 
 
-def _without_holes(events: Sequence[Event]) -> list[Event]:
+def _check_contiguous(events: Sequence[Event]) -> list[Event]:
     for place, event in enumerate(events, 1):
         if event.sequence != place:
             raise ParseError(f"event {place} is missing.")
@@ -258,7 +258,7 @@ def _note(kind: str, body: str) -> Note:
         return (cast("Value", kind), value)
     if kind == "renewed" and isinstance(value, dict):
         counts = cast("JsonMapping", value)
-        return ("renewed", {name: _whole(counts.get(name)) for name in ("now", "random", "sleep")})
+        return ("renewed", {name: _integer(counts.get(name)) for name in ("now", "random", "sleep")})
     raise ParseError(f"the note {kind[:40]!r} is none that was ever written.")
 
 
@@ -272,7 +272,7 @@ def _text_or_none(value: object) -> str | None:
     return None if value is None else _text(value)
 
 
-def _whole(value: object) -> int:
+def _integer(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise ParseError(f"{str(value)[:40]!r} stands where a whole number belongs.")
     return value

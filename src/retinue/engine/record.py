@@ -12,20 +12,20 @@ from typing import Final, Literal, TypeVar, cast, get_args
 from retinue.contract.credentials import process_cleaner
 from retinue.contract.event import (
     KINDS,
-    Answered,
-    Asked,
+    QuestionAnswered,
+    QuestionAsked,
     Body,
     Checkpoint,
     Decision,
-    Delegated,
-    Finished,
+    DelegationFinished,
+    NodeFinished,
     Message,
     Progress,
-    Retried,
-    Started,
+    AttemptRetried,
+    NodeStarted,
     TextDelta,
-    ToolCall,
-    UsageNoted,
+    ToolCallEvent,
+    UsageReported,
 )
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.result import Lifecycle, Outcome, Result, Usage
@@ -45,13 +45,13 @@ def encode(body: Body) -> str:
     """
     try:
         match body:
-            case Finished(result) | Delegated(result):
+            case NodeFinished(result) | DelegationFinished(result):
                 text = _encode_result(result)
-            case Asked(question):
+            case QuestionAsked(question):
                 text = question.to_json_text()
-            case Answered(answer):
+            case QuestionAnswered(answer):
                 text = answer.to_json_text()
-            case UsageNoted(usage):
+            case UsageReported(usage):
                 return usage.to_json_text()
             case _:
                 facts = {name: getattr(body, name) for name in body.__slots__}
@@ -117,8 +117,8 @@ def head_of(text: str) -> tuple[Outcome | None, Lifecycle]:
     Raises:
         ParseError: They do not, and the text is no such body.
     """
-    if found := _HEAD.match(text):
-        return cast("Outcome | None", found[1]), cast("Lifecycle", found[2])
+    if match := _HEAD.match(text):
+        return cast("Outcome | None", match[1]), cast("Lifecycle", match[2])
     result = _result(text)
     return result.outcome, result.lifecycle
 
@@ -141,15 +141,15 @@ def _dumps(value: object) -> str:
 
 
 def _result(text: str) -> Result:
-    if found := _HEAD.match(text):
-        return _noun(Result, text[found.end() : -1])
+    if match := _HEAD.match(text):
+        return _parse_model(Result, text[match.end() : -1])
     facts = read_object(text)
     if "result" not in facts:
         raise ParseError("The text is not a `Result`: `result` is missing.", path="/result")
-    return _noun(Result, json.dumps(facts["result"]))
+    return _parse_model(Result, json.dumps(facts["result"]))
 
 
-def _noun(kind: type[N], text: str) -> N:
+def _parse_model(kind: type[N], text: str) -> N:
     try:
         return kind.model_validate_json(text)
     except ValueError as error:
@@ -166,7 +166,7 @@ _FORMS: Final[dict[_Form, tuple[type, ...]]] = {
 }
 
 
-def _plain(kind: Callable[..., Body], **forms: _Form) -> Callable[[str], Body]:
+def _fields_reader(kind: Callable[..., Body], **forms: _Form) -> Callable[[str], Body]:
     def read(text: str) -> Body:
         facts = read_object(text)
         for name, value in facts.items():
@@ -182,17 +182,17 @@ def _plain(kind: Callable[..., Body], **forms: _Form) -> Callable[[str], Body]:
 
 
 _READERS: Final[dict[str, Callable[[str], Body]]] = {
-    "started": _plain(Started, agent="text", skill="text", instruction="text"),
-    "progress": _plain(Progress, phase="text", status="text", done="count", total="count"),
-    "checkpoint": _plain(Checkpoint, phase="text", status="text", artifacts="count"),
-    "decision": _plain(Decision, move="text", reason="text", facts="object"),
-    "message": _plain(Message, text="text", level="text"),
-    "text_delta": _plain(TextDelta, text="text"),
-    "tool_call": _plain(ToolCall, tool="text", duration_ns="count", failed="flag", about="text"),
-    "retried": _plain(Retried, code="text", message="text", wait_s="number"),
-    "usage": lambda text: UsageNoted(_noun(Usage, text)),
-    "asked": lambda text: Asked(_noun(Question, text)),
-    "answered": lambda text: Answered(_noun(Answer, text)),
-    "delegated": lambda text: Delegated(_result(text)),
-    "finished": lambda text: Finished(_result(text)),
+    "started": _fields_reader(NodeStarted, agent="text", skill="text", instruction="text"),
+    "progress": _fields_reader(Progress, phase="text", status="text", done="count", total="count"),
+    "checkpoint": _fields_reader(Checkpoint, phase="text", status="text", artifacts="count"),
+    "decision": _fields_reader(Decision, move="text", reason="text", facts="object"),
+    "message": _fields_reader(Message, text="text", level="text"),
+    "text_delta": _fields_reader(TextDelta, text="text"),
+    "tool_call": _fields_reader(ToolCallEvent, tool="text", duration_ns="count", failed="flag", about="text"),
+    "retried": _fields_reader(AttemptRetried, code="text", message="text", wait_s="number"),
+    "usage": lambda text: UsageReported(_parse_model(Usage, text)),
+    "asked": lambda text: QuestionAsked(_parse_model(Question, text)),
+    "answered": lambda text: QuestionAnswered(_parse_model(Answer, text)),
+    "delegated": lambda text: DelegationFinished(_result(text)),
+    "finished": lambda text: NodeFinished(_result(text)),
 }

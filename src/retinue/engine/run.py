@@ -12,21 +12,21 @@ from contextlib import suppress
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
-from retinue.contract.event import Answered, Asked, Body, Event, Finished, Message
+from retinue.contract.event import QuestionAnswered, QuestionAsked, Body, Event, NodeFinished, Message
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer, Question
 from retinue.engine.base import RunRecord, Step
 from retinue.engine.history import (
-    History,
-    Replay,
+    RunHistory,
+    HistoryReplay,
     Value,
     as_canceled,
-    canceled,
+    canceled_result,
     check_answer,
-    failed,
+    failure_result,
     policy_answer,
-    result_of,
+    answer_result,
 )
 from retinue.engine.log import Log
 from retinue.errors import InternalError, InvalidInput, Unavailable, UnknownName
@@ -34,40 +34,40 @@ from retinue.errors import InternalError, InvalidInput, Unavailable, UnknownName
 if TYPE_CHECKING:
     from retinue.engine.journal import Journal
 
-__all__ = ["GRACE_S", "Answerer", "Host", "LiveRun", "gone", "is_unborn", "throw_out"]
+__all__ = ["GRACE_S", "Answerer", "Host", "LiveRun", "wait_for_tasks", "is_not_started", "kill"]
 
 GRACE_S: Final = 5.0
 """How long something may go on after it was told to stop. Then it is thrown out."""
 
 
-def is_unborn(task: "asyncio.Task[None]") -> bool:
+def is_not_started(task: "asyncio.Task[None]") -> bool:
     """Whether `task` has not taken its first step. Cancelled now it never will, so nothing in it can say so."""
     return inspect.getcoroutinestate(_coroutine(task)) == inspect.CORO_CREATED
 
 
-def throw_out(task: "asyncio.Task[None]") -> None:
+def kill(task: "asyncio.Task[None]") -> None:
     """End a task that swallows being cancelled."""
     with suppress(RuntimeError):  # it swallows even this
         _coroutine(task).close()
     task.cancel()
 
 
-async def gone(tasks: Sequence["asyncio.Task[None]"], timeout_s: float | None) -> None:
+async def wait_for_tasks(tasks: Sequence["asyncio.Task[None]"], timeout_s: float | None) -> None:
     """Wait for `tasks` to end, whoever wants to interrupt that: they are stopping already."""
     end = None if timeout_s is None else time.monotonic() + timeout_s
     while pending := [task for task in tasks if not task.done()]:
-        left = None if end is None else end - time.monotonic()
-        if left is not None and left <= 0:
+        remaining_s = None if end is None else end - time.monotonic()
+        if remaining_s is not None and remaining_s <= 0:
             return
         with suppress(asyncio.CancelledError):
-            await asyncio.wait(pending, timeout=left)
+            await asyncio.wait(pending, timeout=remaining_s)
 
 
 def _coroutine(task: "asyncio.Task[None]") -> Coroutine[Any, Any, None]:
     return cast("Coroutine[Any, Any, None]", task.get_coro())
 
 
-_NO_LONGER: Final = "Its run was stopped, or no longer needs it."
+_NOT_NEEDED: Final = "Its run was stopped, or no longer needs it."
 
 Answerer: TypeAlias = Callable[[Question], Awaitable[Answer | None]]
 """Asks a person; None when nobody is there."""
@@ -121,15 +121,15 @@ class LiveRun:
     """
 
     __slots__ = (
-        "_asked",
+        "_questions",
         "_host",
         "_names",
         "_open",
         "_ready",
         "_replay",
-        "_stopped",
+        "_stop_timers",
         "_waiter",
-        "_waiting",
+        "_waiters",
         "closing",
         "log",
         "origin",
@@ -143,11 +143,11 @@ class LiveRun:
         "without",
     )
 
-    def __init__(self, host: Host, history: History) -> None:
+    def __init__(self, host: Host, history: RunHistory) -> None:
         self.run = history.run
         self.log = Log(history, host.clock, host.journal)
         self.origin = ""
-        self.past: History | None = None
+        self.past: RunHistory | None = None
         self.without: Sequence[str] = ()
         self.parent: tuple[LiveRun, str] | None = None
         self.task: asyncio.Task[None] | None = None
@@ -159,11 +159,11 @@ class LiveRun:
         self._names: dict[str, bool] = {}
         self._open: dict[str, asyncio.Task[None] | LiveRun | None] = {}
         self._ready: list[tuple[str, Result]] = []
-        self._asked: dict[str, Question] = {}
-        self._stopped: dict[str, asyncio.TimerHandle] = {}
+        self._questions: dict[str, Question] = {}
+        self._stop_timers: dict[str, asyncio.TimerHandle] = {}
         self._waiter: asyncio.Future[None] | None = None
-        self._waiting: list[asyncio.Future[None]] = []
-        self._replay: Replay | None = None
+        self._waiters: list[asyncio.Future[None]] = []
+        self._replay: HistoryReplay | None = None
 
     # What a workflow may do
 
@@ -174,12 +174,12 @@ class LiveRun:
 
     def reserve(self, names: Iterable[str]) -> None:
         """See `Scope.reserve`."""
-        self._only_the_workflow()
-        known = self._names
+        self._check_called_by_workflow()
+        started_by_name = self._names
         for name in names:
-            if name in known:
+            if name in started_by_name:
                 raise InvalidInput(f"The name `{name}` was reserved before.", hint="Give each step its own name.")
-            known[name] = False
+            started_by_name[name] = False
 
     def step(self, name: str, body: Step) -> None:
         """See `Scope.step`."""
@@ -188,27 +188,27 @@ class LiveRun:
                 f"The step `{name}` was not reserved.", hint="Reserve all names first, in a fixed order."
             )
         self._begin(name)
-        if not self._is_kept(name):
+        if not self._is_replayed(name):
             self._open[name] = self._host.loop.create_task(self._run_step(name, body))
 
     def child(self, name: str, workflow: str, payload: JsonMapping) -> None:
         """See `Scope.child`."""
         self._begin(name)
-        if not self._is_kept(name):
+        if not self._is_replayed(name):
             self._open[name] = self._host.launch_child(self, name, workflow, payload)
 
     def ask(self, name: str, question: Question) -> None:
         """See `Scope.ask`."""
         self._begin(name)
-        if self._is_kept(name):
+        if self._is_replayed(name):
             return
-        self.log.record(Asked(question), name)
-        self._asked[name] = question
+        self.log.record(QuestionAsked(question), name)
+        self._questions[name] = question
         self._open[name] = None
         if self._host.answerer is not None:
-            self._open[name] = self._host.loop.create_task(self._consult(name, question, self._host.answerer))
+            self._open[name] = self._host.loop.create_task(self._ask_person(name, question, self._host.answerer))
         elif not self._host.waits_for_answers:
-            self._settle(name, None)
+            self._resolve_question(name, None)
 
     async def completed(self) -> Sequence[tuple[str, Result]]:
         """See `Scope.completed`. What a resumed run repeats comes one at a time, in its former order."""
@@ -227,7 +227,7 @@ class LiveRun:
                 self._waiter = None
         ready, self._ready = self._ready, []
         if self._replay is not None:
-            self._renew(self._replay)
+            self._end_replay(self._replay)
         return ready
 
     def stop(self, name: str) -> None:
@@ -238,7 +238,7 @@ class LiveRun:
 
     def emit(self, body: Body, *, node: str = "", attempt: int = 0) -> None:
         """See `Scope.emit`. From another thread too; what comes after the run has ended is dropped."""
-        if isinstance(body, Finished):
+        if isinstance(body, NodeFinished):
             raise InvalidInput(
                 "`Finished` is recorded by the engine itself, when something has ended.", hint="Do not emit it."
             )
@@ -268,16 +268,16 @@ class LiveRun:
 
     # What its engine does with it
 
-    def adopt(self, history: History) -> int:
+    def adopt(self, history: RunHistory) -> int:
         """Go on from `history`; gives how many recorded results need not be made again."""
         self.log.history = history
-        self._replay = Replay(history)
+        self._replay = HistoryReplay(history)
         return self._replay.results
 
     def describe(self) -> RunRecord:
         """Its line of history."""
         history, result = self.log.history, self.result
-        waits = bool(self._asked) if result is None else result.lifecycle == "input_required"
+        waits = bool(self._questions) if result is None else result.lifecycle == "input_required"
         return RunRecord(
             run=self.run,
             workflow=history.workflow,
@@ -290,16 +290,16 @@ class LiveRun:
             finished_steps=history.finished_steps(),
         )
 
-    async def ended(self) -> Result:
+    async def wait(self) -> Result:
         """Wait until it has ended, and its end is in the journal."""
-        while self.result is None or not self.log.written:
+        while self.result is None or not self.log.is_written:
             waiter = self._host.loop.create_future()
-            self._waiting.append(waiter)
+            self._waiters.append(waiter)
             try:
                 await waiter
             finally:
-                if waiter in self._waiting:  # nobody waits any more, and the run has not ended in the same moment
-                    self._waiting.remove(waiter)
+                if waiter in self._waiters:  # nobody waits any more, and the run has not ended in the same moment
+                    self._waiters.remove(waiter)
         return self.result
 
     def take_answer(self, answer: Answer) -> bool:
@@ -308,22 +308,22 @@ class LiveRun:
         Raises:
             InvalidInput: It does not fit its question.
         """
-        names = [name for name, question in self._asked.items() if question.id == answer.question_id]
+        names = [name for name, question in self._questions.items() if question.id == answer.question_id]
         for name in names:
-            check_answer(self._asked[name], answer)
+            check_answer(self._questions[name], answer)
         for name in names:
             consulting = self._open[name]
-            self._settle(name, answer)
+            self._resolve_question(name, answer)
             if isinstance(consulting, asyncio.Task):
                 consulting.cancel()
         return bool(names) or any(
-            isinstance(event.body, Answered) and event.body.answer == answer for event in self.log.history.events
+            isinstance(event.body, QuestionAnswered) and event.body.answer == answer for event in self.log.history.events
         )
 
     @property
     def questions(self) -> tuple[str, ...]:
         """Ids of the questions that wait for an answer."""
-        return tuple(question.id for question in self._asked.values())
+        return tuple(question.id for question in self._questions.values())
 
     @property
     def children(self) -> "list[LiveRun]":
@@ -335,56 +335,56 @@ class LiveRun:
         if name not in self._open:
             return
         del self._open[name]
-        if self._stopped and (timer := self._stopped.pop(name, None)):
+        if self._stop_timers and (timer := self._stop_timers.pop(name, None)):
             timer.cancel()
-        self.log.record(Finished(result), name)
-        self._hand(name, result)
+        self.log.record(NodeFinished(result), name)
+        self._queue_result(name, result)
 
-    async def wind_up(self) -> None:
+    async def shutdown(self) -> None:
         """Stop what the workflow has left running, and wait until it is gone."""
         started = tuple(self._open.values())
         for name in tuple(self._open):
             self._stop(name)
         # Steps that go on are thrown out after the grace, and child runs see to their own.
-        await gone([each.task for each in started if isinstance(each, LiveRun) and each.task is not None], None)
+        await wait_for_tasks([each.task for each in started if isinstance(each, LiveRun) and each.task is not None], None)
         tasks = [each for each in started if isinstance(each, asyncio.Task)]
-        await gone(tasks, 2 * GRACE_S)
+        await wait_for_tasks(tasks, 2 * GRACE_S)
         for task in tasks:
             if not task.done():
-                throw_out(task)
+                kill(task)
         self.abandon()
 
     def abandon(self) -> None:
         """Let go of whatever has not been delivered, without waiting."""
         for name, started in tuple(self._open.items()):
             if isinstance(started, LiveRun):
-                self._host.stop_run(started, _NO_LONGER)
+                self._host.stop_run(started, _NOT_NEEDED)
             elif started is not None:
-                throw_out(started)
-            self._asked.pop(name, None)
-            self.deliver(name, self._canceled(name))
+                kill(started)
+            self._questions.pop(name, None)
+            self.deliver(name, self._cancellation(name))
 
     def end(self, result: Result) -> None:
         """Record what the run came to. Nothing follows this."""
-        self.log.record(Finished(result))
+        self.log.record(NodeFinished(result))
         self.result = result
         self.closing = True
         self.task = self.past = self._replay = None
         if self.timer is not None:
             self.timer.cancel()
         self._names, self._ready = {}, []
-        self.log.close(self._host.loop, self._tell)
+        self.log.close(self._host.loop, self._wake_waiters)
 
     # Within
 
-    def _tell(self) -> None:
+    def _wake_waiters(self) -> None:
         """Its end is on disk: whoever waits for its result gets it."""
-        waiting, self._waiting = self._waiting, []
-        for waiter in waiting:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
             if not waiter.done():
                 waiter.set_result(None)
 
-    def _only_the_workflow(self) -> None:
+    def _check_called_by_workflow(self) -> None:
         if asyncio.current_task() is not self.task:
             raise InvalidInput(
                 "Steps, children and questions are started by the workflow itself.",
@@ -392,12 +392,12 @@ class LiveRun:
             )
 
     def _begin(self, name: str) -> None:
-        self._only_the_workflow()
+        self._check_called_by_workflow()
         if self._names.get(name):
             raise InvalidInput(f"`{name}` was started before.", hint="Give each step its own name.")
         self._names[name] = True
 
-    def _is_kept(self, name: str) -> bool:
+    def _is_replayed(self, name: str) -> bool:
         return self._replay is not None and self._replay.take(name)
 
     async def _run_step(self, name: str, body: Step) -> None:
@@ -405,63 +405,63 @@ class LiveRun:
             result = cast("Result | None", await body())
             if not isinstance(result, Result):
                 kind = type(result).__name__
-                result = self._failed(name, InternalError(f"The step `{name}` gave a `{kind}`, not a `Result`."))
-            elif name in self._stopped and result.outcome != "canceled":
+                result = self._failure(name, InternalError(f"The step `{name}` gave a `{kind}`, not a `Result`."))
+            elif name in self._stop_timers and result.outcome != "canceled":
                 result = as_canceled(result, "")
         except asyncio.CancelledError:
-            result = self._canceled(name)
+            result = self._cancellation(name)
         except BaseException as error:  # an agent that calls `sys.exit` must not end the program
             if isinstance(error, KeyboardInterrupt):
                 raise  # a person's word, wherever it strikes
-            result = self._canceled(name) if name in self._stopped else self._failed(name, error)
+            result = self._cancellation(name) if name in self._stop_timers else self._failure(name, error)
         self.deliver(name, result)
 
-    async def _consult(self, name: str, question: Question, answerer: Answerer) -> None:
+    async def _ask_person(self, name: str, question: Question, answerer: Answerer) -> None:
         try:
             answer = await answerer(question)
             if answer is not None:
                 check_answer(question, answer)
         except asyncio.CancelledError:
-            result = self._canceled(name)
+            result = self._cancellation(name)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise  # a person's word, wherever it strikes
-            result = self._failed(name, error)
+            result = self._failure(name, error)
         else:
-            if name in self._asked:
-                self._settle(name, answer)
+            if name in self._questions:
+                self._resolve_question(name, answer)
             return
-        if self._asked.pop(name, None):
+        if self._questions.pop(name, None):
             self.deliver(name, result)
 
-    def _settle(self, name: str, answer: Answer | None) -> None:
-        question = self._asked.pop(name)
+    def _resolve_question(self, name: str, answer: Answer | None) -> None:
+        question = self._questions.pop(name)
         del self._open[name]
-        self.log.record(Answered(answer or policy_answer(question)), name)
-        self._hand(name, result_of(f"{self.run}:{name}", question, answer))
+        self.log.record(QuestionAnswered(answer or policy_answer(question)), name)
+        self._queue_result(name, answer_result(f"{self.run}:{name}", question, answer))
 
     def _stop(self, name: str) -> None:
         if name not in self._open:
             return
         started = self._open[name]
         if isinstance(started, LiveRun):
-            self._host.stop_run(started, _NO_LONGER)
+            self._host.stop_run(started, _NOT_NEEDED)
             return
-        if self._asked.pop(name, None) or started is None or is_unborn(started):
-            self.deliver(name, self._canceled(name))
-        elif name not in self._stopped:
-            self._stopped[name] = self._host.loop.call_later(GRACE_S, self._throw_out, name, started)
+        if self._questions.pop(name, None) or started is None or is_not_started(started):
+            self.deliver(name, self._cancellation(name))
+        elif name not in self._stop_timers:
+            self._stop_timers[name] = self._host.loop.call_later(GRACE_S, self._kill, name, started)
         if started is not None:
             started.cancel()
 
-    def _throw_out(self, name: str, task: "asyncio.Task[None]") -> None:
+    def _kill(self, name: str, task: "asyncio.Task[None]") -> None:
         """Close a step that goes on after it was told to stop."""
         text = f"`{name}` went on for {GRACE_S:g} s after it was stopped, and was thrown out."
         self.log.record(Message(text, "warning"), name)
-        throw_out(task)
-        self.deliver(name, self._canceled(name))
+        kill(task)
+        self.deliver(name, self._cancellation(name))
 
-    def _hand(self, name: str, result: Result) -> None:
+    def _queue_result(self, name: str, result: Result) -> None:
         self._ready.append((name, result))
         waiter = self._waiter
         if waiter is not None and not waiter.done():
@@ -474,12 +474,12 @@ class LiveRun:
         self.log.note((kind, value))
         return value
 
-    def _renew(self, replay: Replay) -> None:
+    def _end_replay(self, replay: HistoryReplay) -> None:
         if (counts := replay.renew()) is not None:
             self.log.note(("renewed", counts))
 
-    def _failed(self, name: str, error: BaseException) -> Result:
-        return failed(f"{self.run}:{name}", name, error)
+    def _failure(self, name: str, error: BaseException) -> Result:
+        return failure_result(f"{self.run}:{name}", name, error)
 
-    def _canceled(self, name: str) -> Result:
-        return canceled(f"{self.run}:{name}", name, f"`{name}` was stopped.")
+    def _cancellation(self, name: str) -> Result:
+        return canceled_result(f"{self.run}:{name}", name, f"`{name}` was stopped.")

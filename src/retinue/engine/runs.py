@@ -10,14 +10,14 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from retinue.contract.event import Message, Started
+from retinue.contract.event import Message, NodeStarted
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.engine.base import Workflow
 from retinue.engine.blocking import in_thread, retire_idle_threads
-from retinue.engine.history import History, as_canceled, canceled, failed
+from retinue.engine.history import RunHistory, as_canceled, canceled_result, failure_result
 from retinue.engine.ids import CHILD
-from retinue.engine.run import GRACE_S, Answerer, LiveRun, is_unborn, throw_out
+from retinue.engine.run import GRACE_S, Answerer, LiveRun, is_not_started, kill
 from retinue.errors import InternalError, InvalidInput, ParseError, RetinueError, Unavailable, UnknownName
 from retinue.telemetry import run_span
 
@@ -85,7 +85,7 @@ class Runs:
         self._loop = asyncio.get_running_loop()
         self.thread = threading.get_ident()
         if self.journal is not None:
-            self.journal.listeners.append(self._not_recorded)
+            self.journal.listeners.append(self._on_journal_failure)
 
     async def close(self) -> None:
         """Stop what runs, wait for it, and leave nothing behind."""
@@ -95,12 +95,12 @@ class Runs:
                     self.stop_run(run, "The engine was closed.")
                 await asyncio.wait(tasks)
                 for run in self:
-                    self._bury(run)
+                    self._finalise(run)
             if self.journal is not None:
                 await in_thread(self.journal.flush)
         finally:
             if self.journal is not None:
-                self.journal.listeners.remove(self._not_recorded)
+                self.journal.listeners.remove(self._on_journal_failure)
             retire_idle_threads()
             self._loop = None
 
@@ -112,7 +112,7 @@ class Runs:
             Unavailable: It is not open.
         """
         if self._loop is None:
-            raise _closed()
+            raise _closed_error()
         return self._loop
 
     def workflow(self, name: str) -> Workflow:
@@ -123,13 +123,13 @@ class Runs:
             Unavailable: The engine is not open.
         """
         if self._loop is None:
-            raise _closed()
-        if (found := self._workflows.get(name)) is None:
-            known = tuple(self._workflows)
+            raise _closed_error()
+        if (workflow := self._workflows.get(name)) is None:
+            names = tuple(self._workflows)
             raise UnknownName(
-                f"No workflow is called {name[:80]!r}.", hint=f"Available: {', '.join(known)}.", suggestions=known
+                f"No workflow is called {name[:80]!r}.", hint=f"Available: {', '.join(names)}.", suggestions=names
             )
-        return found
+        return workflow
 
     # From start to end
 
@@ -137,11 +137,11 @@ class Runs:
         """Start driving `run`; `message` says why it is not a plain new one."""
         self._runs[run.run] = run
         if not run.origin:
-            run.log.record(Started(instruction=run.log.history.label))
+            run.log.record(NodeStarted(instruction=run.log.history.label))
         if message:
             run.log.record(Message(message))
         if self.journal is not None and self.journal.failure is not None and run.parent is None:
-            run.log.record(Message(_unrecorded(self.journal.failure), "warning"))
+            run.log.record(Message(_unrecorded_message(self.journal.failure), "warning"))
         run.task = self.loop.create_task(self._drive(run))
 
     def launch_child(self, parent: LiveRun, name: str, workflow: str, payload: JsonMapping) -> LiveRun:
@@ -153,7 +153,7 @@ class Runs:
         """
         self.workflow(workflow)
         run = f"{parent.run}{CHILD}{name}"
-        child = LiveRun(self, History(run, workflow, payload, name, self.clock(), parent.run))
+        child = LiveRun(self, RunHistory(run, workflow, payload, name, self.clock(), parent.run))
         child.parent = (parent, name)
         if parent.origin and name not in parent.without:
             child.origin = f"{parent.origin}{CHILD}{name}"
@@ -161,7 +161,7 @@ class Runs:
             child.past = old.log.history if old is not None else None
         elif self.journal is not None:
             self.journal.begin(child.log.history)
-        parent.log.record(Started(), name)  # again when it goes on, so that whoever follows the parent finds it
+        parent.log.record(NodeStarted(), name)  # again when it goes on, so that whoever follows the parent finds it
         self.launch(child)
         return child
 
@@ -172,10 +172,10 @@ class Runs:
             return
         if run.reason is None:
             run.reason = reason
-            run.timer = self.loop.call_later(GRACE_S, self._throw_out, run)
+            run.timer = self.loop.call_later(GRACE_S, self._kill, run)
         task.cancel()
-        if is_unborn(task):
-            self._bury(run)
+        if is_not_started(task):
+            self._finalise(run)
 
     def end(self, run: LiveRun, result: Result) -> None:
         """Record what a run came to, tell its parent, and forget the oldest."""
@@ -190,7 +190,7 @@ class Runs:
         self._ended.append(run.run)
         while len(self._ended) > self._keep:
             oldest = self._ended.popleft()
-            if (kept := self._runs.get(oldest)) is not None and kept.result is not None:
+            if (oldest_run := self._runs.get(oldest)) is not None and oldest_run.result is not None:
                 del self._runs[oldest]
 
     async def _drive(self, run: LiveRun) -> None:
@@ -203,25 +203,25 @@ class Runs:
         """Have the workflow run to its end, and stop what it has left running."""
         try:
             if run.origin and run.parent:
-                await self._recall(run)
+                await self._restore(run)
             history = run.log.history
             result = cast("Result | None", await self._workflows[history.workflow](run, history.payload))
             if not isinstance(result, Result):
                 kind = type(result).__name__
-                result = failed(run.run, history.workflow, InternalError(f"The workflow gave a `{kind}`."))
+                result = failure_result(run.run, history.workflow, InternalError(f"The workflow gave a `{kind}`."))
         except asyncio.CancelledError:
-            result = canceled(run.run, run.log.history.workflow, run.reason or "The run was stopped.")
+            result = canceled_result(run.run, run.log.history.workflow, run.reason or "The run was stopped.")
         except BaseException as error:
             if run.closing or (isinstance(error, GeneratorExit) and not self.loop.is_running()):
                 raise  # thrown out, or the loop is gone
             if isinstance(error, KeyboardInterrupt):
                 raise  # a person's word, wherever it strikes
-            result = failed(run.run, run.log.history.workflow, error)
+            result = failure_result(run.run, run.log.history.workflow, error)
         run.closing = True
-        await run.wind_up()
+        await run.shutdown()
         return result
 
-    async def _recall(self, child: LiveRun) -> None:
+    async def _restore(self, child: LiveRun) -> None:
         """Let a child run go on where it was when its parent was interrupted or copied."""
         past = child.past
         if past is None and self.journal is not None:
@@ -235,33 +235,33 @@ class Runs:
             return
         own = child.log.history
         if past is not None:
-            own = past.copied(child.run, self.clock(), parent=own.parent)
+            own = past.copy_for(child.run, self.clock(), parent=own.parent)
             child.adopt(own)
         if self.journal is not None:
             self.journal.begin(own)
         if past is None:
-            child.log.record(Started(instruction=own.label))
+            child.log.record(NodeStarted(instruction=own.label))
 
-    def _bury(self, run: LiveRun) -> None:
+    def _finalise(self, run: LiveRun) -> None:
         """End a run whose task can no longer do it."""
-        if run.result is None and (run.task is None or run.task.done() or is_unborn(run.task)):
+        if run.result is None and (run.task is None or run.task.done() or is_not_started(run.task)):
             run.closing = True
             run.abandon()
-            self.end(run, canceled(run.run, run.log.history.workflow, run.reason or "The run was stopped."))
+            self.end(run, canceled_result(run.run, run.log.history.workflow, run.reason or "The run was stopped."))
 
-    def _throw_out(self, run: LiveRun) -> None:
+    def _kill(self, run: LiveRun) -> None:
         if run.closing or run.task is None:
             return
         if children := run.children:  # it collects what they finished, and each has a grace of its own
             for child in children:
                 self.stop_run(child, run.reason or "")
-            run.timer = self.loop.call_later(GRACE_S, self._throw_out, run)
+            run.timer = self.loop.call_later(GRACE_S, self._kill, run)
             return
         run.log.record(Message(f"The workflow went on for {GRACE_S:g} s after it was stopped.", "warning"))
         run.closing = True
-        throw_out(run.task)
+        kill(run.task)
         run.abandon()
-        self.end(run, canceled(run.run, run.log.history.workflow, run.reason or ""))
+        self.end(run, canceled_result(run.run, run.log.history.workflow, run.reason or ""))
 
     # The journal
 
@@ -276,7 +276,7 @@ class Runs:
             raise Unavailable("This engine keeps no history.", hint="Give it a journal.")
         return await in_thread(question, self.journal)
 
-    async def begin_once(self, history: History) -> bool:
+    async def begin_once(self, history: RunHistory) -> bool:
         """Whether there is no run of that id in the journal; then it is there now."""
         if self.journal is None or self.journal.failure is not None:
             return True
@@ -304,22 +304,22 @@ class Runs:
         except RetinueError:  # as above
             return
 
-    def _not_recorded(self, failure: RetinueError) -> None:
+    def _on_journal_failure(self, failure: RetinueError) -> None:
         """Tell every run that its history is no longer written. Called from the journal's thread."""
         loop = self._loop
         if loop is not None:
             with suppress(RuntimeError):  # it is closed: there is no run left to tell
-                loop.call_soon_threadsafe(self._tell_all, Message(_unrecorded(failure), "warning"))
+                loop.call_soon_threadsafe(self._broadcast, Message(_unrecorded_message(failure), "warning"))
 
-    def _tell_all(self, message: Message) -> None:
+    def _broadcast(self, message: Message) -> None:
         for run in tuple(self._runs.values()):
             if run.parent is None:
                 run.log.record(message)
 
 
-def _closed() -> Unavailable:
+def _closed_error() -> Unavailable:
     return Unavailable("The engine is not open.", hint="Use it inside `async with`.")
 
 
-def _unrecorded(failure: RetinueError) -> str:
+def _unrecorded_message(failure: RetinueError) -> str:
     return f"History is not recorded: {failure.message} {failure.hint}".strip()

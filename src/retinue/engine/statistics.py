@@ -18,14 +18,14 @@ from retinue.engine.store import MOST
 
 __all__ = [
     "CallFacts",
-    "Facts",
+    "JournalFacts",
     "Rating",
     "RunFacts",
     "UsageFacts",
     "Verdict",
-    "facts_in",
+    "read_facts",
     "forget_rating",
-    "ratings_in",
+    "read_ratings",
     "write_rating",
 ]
 
@@ -113,9 +113,9 @@ def write_rating(connection: sqlite3.Connection, run: str, rating: Rating) -> No
     connection.execute(_WRITE, (run, rating.verdict, rating.comment, rating.at_ns))
 
 
-def ratings_in(connection: sqlite3.Connection) -> dict[str, Rating]:
+def read_ratings(connection: sqlite3.Connection) -> dict[str, Rating]:
     """All ratings by their run; what somebody edited into nonsense is not there."""
-    if not _is_there(connection):
+    if not _has_ratings(connection):
         return {}
     return {
         run: Rating(cast("Verdict", verdict), comment, at_ns)
@@ -126,11 +126,11 @@ def ratings_in(connection: sqlite3.Connection) -> dict[str, Rating]:
 
 def forget_rating(connection: sqlite3.Connection, run: str) -> None:
     """Delete the rating of a run that is deleted itself."""
-    if _is_there(connection):
+    if _has_ratings(connection):
         connection.execute(_FORGET, (run,))
 
 
-def _is_there(connection: sqlite3.Connection) -> bool:
+def _has_ratings(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'ratings'").fetchone() is not None
 
 
@@ -158,7 +158,7 @@ class RunFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class JournalFacts:
     """All that was found.
 
     Attributes:
@@ -173,15 +173,15 @@ class Facts:
     unfinished: int = 0
     damaged: int = 0
 
-    def of_run(self, run: str) -> "Facts":
+    def of_run(self, run: str) -> "JournalFacts":
         """Those of one run, its child runs included."""
-        return Facts(
+        return JournalFacts(
             tuple(each for each in self.runs if each.run == run),
             tuple(call for call in self.calls if call.run.partition(CHILD)[0] == run),
         )
 
 
-def facts_in(connection: sqlite3.Connection, *, since_ns: int | None = None, newest: int | None = None) -> Facts:
+def read_facts(connection: sqlite3.Connection, *, since_ns: int | None = None, newest: int | None = None) -> JournalFacts:
     """The facts of all runs.
 
     Args:
@@ -199,31 +199,31 @@ def facts_in(connection: sqlite3.Connection, *, since_ns: int | None = None, new
         if isinstance(run, str) and isinstance(started_ns, int)
     }
     children = {run for run in starts if CHILD in run}
-    rated = ratings_in(connection)
+    ratings = read_ratings(connection)
     ends: dict[str, RunFacts] = {}
     calls: list[CallFacts] = []
-    asked: dict[str, set[str]] = defaultdict(set)
+    callees: dict[str, set[str]] = defaultdict(set)
     damaged = 0
     for run, node, kind, at_ns, text in connection.execute(_ENDS, (since_ns,)):
         start = starts.get(run)
         if start is None or not isinstance(at_ns, int) or at_ns < start[0]:
             continue  # not asked for; or it was copied from the run that this one is a fork of
-        said = _members(text)
-        if said is None or not isinstance(node, str):
+        members = _members(text)
+        if members is None or not isinstance(node, str):
             damaged += 1
         elif kind == "delegated":
-            calls.append(_call(run, node, said, asked[run], inside=True))
-            asked[run].add(said["agent"])
+            calls.append(_call(run, node, members, callees[run], inside=True))
+            callees[run].add(members["agent"])
         elif (
-            node and f"{run}{CHILD}{node}" not in children and not _stands_in(node, said)
+            node and f"{run}{CHILD}{node}" not in children and not _is_stand_in(node, members)
         ):  # of a child run its own calls are counted
-            calls.append(_call(run, node, said, asked[run]))
+            calls.append(_call(run, node, members, callees[run]))
         elif not node and CHILD not in run:
-            ends[run] = _run(run, *start, said, rated.get(run))
+            ends[run] = _run(run, *start, members, ratings.get(run))
     roots = [run for run in starts if CHILD not in run]
-    ended = tuple(ends[run] for run in roots if run in ends)
+    ended_runs = tuple(ends[run] for run in roots if run in ends)
     calls = [call for call in calls if call.run.partition(CHILD)[0] in ends]
-    return Facts(ended, tuple(calls), unfinished=len(roots) - len(ended), damaged=damaged)
+    return JournalFacts(ended_runs, tuple(calls), unfinished=len(roots) - len(ended_runs), damaged=damaged)
 
 
 _STARTS: Final = (
@@ -253,8 +253,8 @@ def _newest(connection: sqlite3.Connection, runs: int | None) -> int:
     """When the oldest of the newest runs began; 0 when there are not so many."""
     if runs is None:
         return 0
-    found = connection.execute(_NTH, (max(runs - 1, 0),)).fetchone()
-    return found[0] if found and isinstance(found[0], int) else 0
+    row = connection.execute(_NTH, (max(runs - 1, 0),)).fetchone()
+    return row[0] if row and isinstance(row[0], int) else 0
 
 
 _NTH: Final = "SELECT at_ns FROM events WHERE sequence = 0 ORDER BY at_ns DESC LIMIT 1 OFFSET ?"
@@ -268,71 +268,71 @@ def _members(text: object) -> dict[str, Any] | None:
         values = cast("list[Any]", json.loads(text))
     except (ValueError, RecursionError):  # a number of thousands of digits; a thousand lists in each other
         return None
-    said: dict[str, Any] = dict(zip(_MEMBERS, values, strict=True))
-    return said if isinstance(said["agent"], str) else None
+    members: dict[str, Any] = dict(zip(_MEMBERS, values, strict=True))
+    return members if isinstance(members["agent"], str) else None
 
 
-def _stands_in(node: str, said: dict[str, Any]) -> bool:
+def _is_stand_in(node: str, members: dict[str, Any]) -> bool:
     """Whether it is what the engine puts in place of a step that was stopped before anybody gave a result."""
-    return said["agent"] == node and said["outcome"] == "canceled" and said["duration_ns"] is None
+    return members["agent"] == node and members["outcome"] == "canceled" and members["duration_ns"] is None
 
 
-def _run(run: str, started_ns: int, label: str, said: dict[str, Any], rating: Rating | None) -> RunFacts:
-    tokens = _object(said["data.tokens"])
+def _run(run: str, started_ns: int, label: str, members: dict[str, Any], rating: Rating | None) -> RunFacts:
+    tokens = _object(members["data.tokens"])
     return RunFacts(
         run=run,
         label=label,
         started_ns=started_ns,
-        outcome=_outcome(said["outcome"]),
-        duration_ns=_count(said["duration_ns"]),
-        fault=_text(said["fault.code"]),
-        used=_usage(said["usage"]),
+        outcome=_outcome(members["outcome"]),
+        duration_ns=_count(members["duration_ns"]),
+        fault=_text(members["fault.code"]),
+        used=_usage(members["usage"]),
         tokens_full=_count(tokens.get("full")),
         tokens_handed_on=_count(tokens.get("handed_on")),
         rating=rating,
     )
 
 
-def _call(run: str, node: str, said: dict[str, Any], asked: Collection[str], *, inside: bool = False) -> CallFacts:
+def _call(run: str, node: str, members: dict[str, Any], callees: Collection[str], *, inside: bool = False) -> CallFacts:
     """One call; `asked` are those whose calls inside steps of this run are facts of their own."""
-    attempts = [_object(each) for each in _list(said["attempts"])]
+    attempts = [_object(each) for each in _list(members["attempts"])]
     faults = [code for each in attempts if (code := _text(_object(each.get("fault")).get("code")))]
-    used = [usage for each in attempts if (usage := _usage(each.get("usage"), asked)) is not None]
-    whole = _usage(said["usage"], asked)
-    alone = _text(said["fault.code"])
+    used = [usage for each in attempts if (usage := _usage(each.get("usage"), callees)) is not None]
+    whole = _usage(members["usage"], callees)
+    alone = _text(members["fault.code"])
     return CallFacts(
         run=run,
         node=node,
-        agent=said["agent"],
-        skill=_text(said["skill"]) or "",
-        outcome=_outcome(said["outcome"]),
-        duration_ns=_count(said["duration_ns"]),
-        retries=_count(said["retries"]) or 0,
+        agent=members["agent"],
+        skill=_text(members["skill"]) or "",
+        outcome=_outcome(members["outcome"]),
+        duration_ns=_count(members["duration_ns"]),
+        retries=_count(members["retries"]) or 0,
         faults=tuple(faults) or ((alone,) if alone else ()),
         used=tuple(used) or ((whole,) if whole else ()),
         inside=inside,
     )
 
 
-def _usage(value: object, asked: Collection[str] = ()) -> UsageFacts | None:
+def _usage(value: object, callees: Collection[str] = ()) -> UsageFacts | None:
     """What a usage says, with its parts; only an agent who is known to have been `asked` is somebody else."""
-    said = _object(value)
-    whole = _part(said, asked)
-    if "parts" in said:
-        parts = (_part(_object(each), asked) for each in _list(said["parts"]))
+    usage = _object(value)
+    whole = _part(usage, callees)
+    if "parts" in usage:
+        parts = (_part(_object(each), callees) for each in _list(usage["parts"]))
         whole = replace(whole, parts=tuple(part for part in parts if part != _NOTHING))
     return None if whole == _NOTHING else whole
 
 
-def _part(said: dict[str, Any], asked: Collection[str]) -> UsageFacts:
-    tokens_in, tokens_out = _count(said.get("tokens_in")), _count(said.get("tokens_out"))
-    total = _count(said.get("tokens_total"))
+def _part(usage: dict[str, Any], callees: Collection[str]) -> UsageFacts:
+    tokens_in, tokens_out = _count(usage.get("tokens_in")), _count(usage.get("tokens_out"))
+    total = _count(usage.get("tokens_total"))
     if total is None and (tokens_in is not None or tokens_out is not None):
         total = (tokens_in or 0) + (tokens_out or 0)
-    cost = _object(said.get("cost")).get("usd")
+    cost = _object(usage.get("cost")).get("usd")
     usd = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < MOST else None
-    agent, model, requests = _text(said.get("agent")), _text(said.get("model")), _count(said.get("requests"))
-    return UsageFacts(model, tokens_in, tokens_out, total, requests, usd, agent if agent in asked else None)
+    agent, model, requests = _text(usage.get("agent")), _text(usage.get("model")), _count(usage.get("requests"))
+    return UsageFacts(model, tokens_in, tokens_out, total, requests, usd, agent if agent in callees else None)
 
 
 _NOTHING: Final = UsageFacts()

@@ -65,7 +65,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         os.close(handle)
     connection = _connect(path, "rw")
     try:
-        _into_wal(connection)
+        _enable_wal(connection)
         # Not synced at each commit: a killed process loses nothing, a power cut at most the last moments.
         connection.execute("PRAGMA synchronous = NORMAL")
         if _format(connection, path) < _FORMAT:
@@ -144,7 +144,7 @@ def _lenient(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
 
-def _into_wal(connection: sqlite3.Connection) -> None:
+def _enable_wal(connection: sqlite3.Connection) -> None:
     # SQLite does not wait for a lock here if another process changes the mode at the same moment.
     end = time.monotonic() + _BUSY_S
     while True:
@@ -159,14 +159,14 @@ def _into_wal(connection: sqlite3.Connection) -> None:
 
 
 def _format(connection: sqlite3.Connection, path: Path) -> int:
-    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found > _FORMAT:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > _FORMAT:
         raise Unavailable(
-            f"The history in `{path}` was written by a newer version (format {found}, known up to {_FORMAT}).",
+            f"The history in `{path}` was written by a newer version (format {version}, known up to {_FORMAT}).",
             hint="Update this program.",
             path=str(path),
         )
-    return found
+    return version
 
 
 class Owner:

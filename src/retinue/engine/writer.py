@@ -35,10 +35,10 @@ class Writer:
         failure: Why rows are no longer written, if so.
     """
 
-    def __init__(self, path: Path, failed: Callable[[RetinueError], None]) -> None:
+    def __init__(self, path: Path, on_failure: Callable[[RetinueError], None]) -> None:
         self.failure: RetinueError | None = None
         self._path = path
-        self._failed = failed
+        self._on_failure = on_failure
         self._pending: deque[Row | _Job[object] | Callable[[], None]] = deque()
         self._wake = threading.Event()
         self._hurry = threading.Event()
@@ -59,9 +59,9 @@ class Writer:
         if self._thread is None:
             self._start()
 
-    def notify(self, written: Callable[[], None]) -> None:
+    def notify(self, on_written: Callable[[], None]) -> None:
         """Call `written` in the writer's thread, soon: when all rows so far are in the file, or never will be."""
-        self._pending.append(written)
+        self._pending.append(on_written)
         self._wake.set()
         self._hurry.set()
         if self._thread is None:
@@ -145,7 +145,7 @@ class Writer:
             if isinstance(item, _Job):
                 self._write(rows)
                 rows = []
-                self._do(cast("_Job[object]", item))
+                self._run_job(cast("_Job[object]", item))
             elif callable(item):
                 self._write(rows)
                 rows = []
@@ -158,22 +158,22 @@ class Writer:
         if not rows or self.failure is not None:
             return
         try:
-            written = self._transact(lambda connection: connection.executemany(INSERT, rows).rowcount)
+            row_count = self._transact(lambda connection: connection.executemany(INSERT, rows).rowcount)
         except RetinueError as error:
             self._give_up(error)
             return
         except Exception as error:  # noqa: BLE001 - say a name that is no Unicode; whatever it is, the thread must go on
             self._give_up(InternalError(f"An event cannot be recorded: `{type(error).__name__}`: {error}"))
             return
-        if written < len(rows):
+        if row_count < len(rows):
             runs = ", ".join(f"`{run}`" for run in sorted({row[0] for row in rows})[:3])
-            self._failed(InternalError(f"{len(rows) - written} events of {runs} were recorded by somebody else."))
+            self._on_failure(InternalError(f"{len(rows) - row_count} events of {runs} were recorded by somebody else."))
 
     def _give_up(self, failure: RetinueError) -> None:
         self.failure = failure
-        self._failed(failure)
+        self._on_failure(failure)
 
-    def _do(self, job: "_Job[object]") -> None:
+    def _run_job(self, job: "_Job[object]") -> None:
         if self.failure is not None:
             job.fail(self.failure)
             return

@@ -20,46 +20,46 @@ _ANYWHERE: Final = "us-east-1"
 """A client must have a region, even where an address of one's own makes it meaningless."""
 
 
-class _Flight:
+class _InFlightRequest:
     """One request on its way."""
 
     def __init__(self) -> None:
         self._connections: list[Any] = []
-        self._given_up = False
+        self._is_aborted = False
 
-    def board(self, connection: Any) -> None:
+    def add_connection(self, connection: Any) -> None:
         """It goes over `connection`."""
         connection.flight = self
         self._connections.append(connection)
-        if self._given_up:
+        if self._is_aborted:
             raise ConnectionAbortedError("nobody waits for this answer any more")
 
-    def give_up(self) -> None:
+    def abort(self) -> None:
         """Wake the thread that waits for the answer. A connection that carries somebody else by now is left alone."""
-        self._given_up = True
+        self._is_aborted = True
         for connection in self._connections:
             if connection.flight is self and connection.sock is not None:
                 with suppress(OSError):
                     connection.sock.shutdown(socket.SHUT_RDWR)
 
 
-_FLIGHT: ContextVar[_Flight | None] = ContextVar("_FLIGHT", default=None)
+_IN_FLIGHT: ContextVar[_InFlightRequest | None] = ContextVar("_FLIGHT", default=None)
 
 
 @contextmanager
 def in_flight() -> Generator[None]:
     """While a request is made. If it is cancelled, or its time is over, its thread ends too."""
-    flight = _Flight()
-    token = _FLIGHT.set(flight)
+    flight = _InFlightRequest()
+    token = _IN_FLIGHT.set(flight)
     try:
         yield
     except Exception:
         raise
     except BaseException:  # what cancels is no `Exception`
-        flight.give_up()
+        flight.abort()
         raise
     finally:
-        _FLIGHT.reset(token)
+        _IN_FLIGHT.reset(token)
 
 
 def bedrock_provider(*, base_url: str, key: str | None, environment: Mapping[str, str]) -> Any:
@@ -84,11 +84,11 @@ def bedrock_provider(*, base_url: str, key: str | None, environment: Mapping[str
         options["signature_version"] = UNSIGNED
     client = _client(Config(**options), base_url=base_url, environment=environment)
     events = client.meta.events
-    events.register("before-parse.bedrock-runtime", _see_whole)
+    events.register("before-parse.bedrock-runtime", _check_complete)
     if key:
         # Their own way to send a key refuses addresses like `http://localhost:4000`.
         events.register("before-send.bedrock-runtime", _Bearer(key))
-    _hold_connections(client)
+    _track_connections(client)
     return BedrockProvider(bedrock_client=client)
 
 
@@ -115,7 +115,7 @@ class _Bearer:
         request.headers["Authorization"] = f"Bearer {self._key}"
 
 
-def _see_whole(response_dict: Mapping[str, Any], **_: object) -> None:
+def _check_complete(response_dict: Mapping[str, Any], **_: object) -> None:
     """See that all came that was announced; the client itself would read half an answer as an empty one."""
     from botocore.exceptions import ConnectionClosedError  # noqa: PLC0415 - optional  # pyright: ignore[reportMissingTypeStubs] - none
 
@@ -124,7 +124,7 @@ def _see_whole(response_dict: Mapping[str, Any], **_: object) -> None:
         raise ConnectionClosedError(endpoint_url="Bedrock")
 
 
-def _hold_connections(client: Any) -> None:
+def _track_connections(client: Any) -> None:
     """Have each connection know the request that it carries."""
     from botocore.awsrequest import (  # noqa: PLC0415 - optional  # pyright: ignore[reportMissingTypeStubs] - none
         AWSHTTPConnection,
@@ -133,10 +133,10 @@ def _hold_connections(client: Any) -> None:
         AWSHTTPSConnectionPool,
     )
 
-    class Http(_Carrier, AWSHTTPConnection):
+    class Http(_TrackedConnection, AWSHTTPConnection):
         pass
 
-    class Https(_Carrier, AWSHTTPSConnection):
+    class Https(_TrackedConnection, AWSHTTPSConnection):
         pass
 
     class HttpPool(AWSHTTPConnectionPool):
@@ -149,13 +149,13 @@ def _hold_connections(client: Any) -> None:
     manager.pool_classes_by_scheme = {"http": HttpPool, "https": HttpsPool}
 
 
-class _Carrier:
+class _TrackedConnection:
     """A connection that knows whose request it carries."""
 
-    flight: _Flight | None = None
+    flight: _InFlightRequest | None = None
 
     def request(self, *arguments: Any, **options: Any) -> Any:
-        flight = _FLIGHT.get()
+        flight = _IN_FLIGHT.get()
         if flight is not None:
-            flight.board(self)
+            flight.add_connection(self)
         return super().request(*arguments, **options)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType] - what it is mixed into has it

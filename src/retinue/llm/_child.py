@@ -16,17 +16,17 @@ from retinue.contract.credentials import holds_secret
 from retinue.contract.sanitize import printable
 from retinue.errors import InvalidInput, RetinueError, Unavailable
 
-__all__ = ["Child"]
+__all__ = ["ServerProcess"]
 
 _READY_S: Final = 300.0
 """Seconds to load a model: large ones are read from slow disks."""
 
 _END_S: Final = 5.0
-_TOLD: Final = 300
+_MAX_MESSAGE: Final = 300
 """Characters of the process's own complaint that are passed on."""
 
 
-class Child:
+class ServerProcess:
     """A process that is up and answers.
 
     Args:
@@ -46,7 +46,7 @@ class Child:
 
     def __init__(self, path: str, *, name: str, threads: int, context: int) -> None:
         self.key = secrets.token_urlsafe(32)
-        asked = {"path": path, "name": name, "threads": threads, "context": context, "key": self.key}
+        options = {"path": path, "name": name, "threads": threads, "context": context, "key": self.key}
         with tempfile.TemporaryFile() as complaints:
             process = subprocess.Popen(  # noqa: S603 - argument vector, no shell
                 [sys.executable, "-P", str(Path(__file__).with_name("_serving.py"))],
@@ -58,15 +58,15 @@ class Child:
             )
             self._process = process
             self._end = weakref.finalize(self, _end, process)
-            answer = _told(process, asked)
+            answer = _handshake(process, options)
             if "address" not in answer:
                 self.close()
                 complaints.seek(0)
-                raise _not_up(path, process.returncode, answer.get("error", ""), complaints.read())
+                raise _startup_error(path, process.returncode, answer.get("error", ""), complaints.read())
         self.base_url = f"{answer['address']}/v1"
 
     @property
-    def running(self) -> bool:
+    def is_running(self) -> bool:
         """Whether the process still lives."""
         return self._process.poll() is None
 
@@ -80,7 +80,7 @@ class Child:
         self._end()
 
 
-def _told(process: "subprocess.Popen[bytes]", asked: dict[str, Any]) -> dict[str, str]:
+def _handshake(process: "subprocess.Popen[bytes]", options: dict[str, Any]) -> dict[str, str]:
     """Tell the process what to serve and hear where; nothing when it dies before, or takes too long."""
     late = threading.Timer(_READY_S, process.kill)
     late.daemon = True
@@ -88,7 +88,7 @@ def _told(process: "subprocess.Popen[bytes]", asked: dict[str, Any]) -> dict[str
     try:
         if process.stdin is None or process.stdout is None:
             return {}
-        process.stdin.write(json.dumps(asked).encode() + b"\n")
+        process.stdin.write(json.dumps(options).encode() + b"\n")
         process.stdin.flush()
         line = process.stdout.readline()
     except OSError:
@@ -98,18 +98,18 @@ def _told(process: "subprocess.Popen[bytes]", asked: dict[str, Any]) -> dict[str
     return cast("dict[str, str]", json.loads(line)) if line.endswith(b"\n") else {}
 
 
-def _not_up(path: str, status: int, error: str, complaints: bytes) -> RetinueError:
+def _startup_error(path: str, status: int, error: str, complaints: bytes) -> RetinueError:
     """Why there is no server: its own first words about it, as text of a stranger."""
     lines = complaints.decode(errors="replace").splitlines()
-    about = next((line.partition("error loading model: ")[2] for line in lines if "error loading model: " in line), "")
-    said = printable(about or (lines[-1] if lines else error))[:_TOLD].strip().rstrip(".")
-    because = f": {said}" if said else ""
+    cause = next((line.partition("error loading model: ")[2] for line in lines if "error loading model: " in line), "")
+    message = printable(cause or (lines[-1] if lines else error))[:_MAX_MESSAGE].strip().rstrip(".")
+    because = f": {message}" if message else ""
     if error:
         return InvalidInput(
             f"llama.cpp cannot load {path!r}{because}.",
             hint="Make sure that the file is whole, and of a kind that this version of llama.cpp knows.",
             path=path,
-            detail={"error": error[:_TOLD]},
+            detail={"error": error[:_MAX_MESSAGE]},
         )
     return Unavailable(
         f"The process that should serve {path!r} ended with status {status}{because}.",

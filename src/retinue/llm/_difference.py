@@ -16,7 +16,7 @@ _COMPARED: Final = 500
 """So many recorded requests are compared; the first of them."""
 
 _LEAVES: Final = 5_000
-_AROUND: Final = 40
+_CONTEXT: Final = 40
 _ABSENT: Final = "nothing"
 
 
@@ -28,48 +28,48 @@ class Nearest:
     recorded: JsonMapping
 
 
-def nearest(asked: JsonMapping, recorded: Sequence[JsonMapping]) -> Nearest | None:
+def nearest(request: JsonMapping, recorded: Sequence[JsonMapping]) -> Nearest | None:
     """The recorded request with the fewest places that differ, the first of equals; None when there are none."""
-    wanted = dict(_leaves(asked))
+    expected = dict(_leaves(request))
     best: Nearest | None = None
     fewest = 0
     for index, each in enumerate(recorded[:_COMPARED]):
-        have = dict(_leaves(each))
-        differing = sum(have.get(place, _ABSENT) != value for place, value in wanted.items())
-        differing += sum(place not in wanted for place in have)
+        actual = dict(_leaves(each))
+        differing = sum(actual.get(place, _ABSENT) != value for place, value in expected.items())
+        differing += sum(place not in expected for place in actual)
         if best is None or differing < fewest:
             best, fewest = Nearest(index, each), differing
     return best
 
 
-def difference(recorded: JsonMapping, asked: JsonMapping) -> tuple[str, str]:
+def difference(recorded: JsonMapping, request: JsonMapping) -> tuple[str, str]:
     """The first place where the two differ, as a JSON Pointer, and what stands there in each."""
-    have, wanted = dict(_leaves(recorded)), dict(_leaves(asked))
-    for place in (*wanted, *have):
-        left, right = have.get(place, _ABSENT), wanted.get(place, _ABSENT)
-        if left != right:
-            return place, f"recorded {_shown(left, right)}, asked {_shown(right, left)}"
+    actual, expected = dict(_leaves(recorded)), dict(_leaves(request))
+    for place in (*expected, *actual):
+        recorded_value, request_value = actual.get(place, _ABSENT), expected.get(place, _ABSENT)
+        if recorded_value != request_value:
+            return place, f"recorded {_excerpt(recorded_value, request_value)}, asked {_excerpt(request_value, recorded_value)}"
     return "", "they differ further down"
 
 
 def _leaves(value: JsonValue) -> Iterator[tuple[str, str]]:
     """Each place that holds no further place, with what it holds as Python would write it; up to a bound."""
-    left: list[tuple[tuple[str | int, ...], JsonValue]] = [((), value)]
+    stack: list[tuple[tuple[str | int, ...], JsonValue]] = [((), value)]
     for _ in range(_LEAVES):
-        if not left:
+        if not stack:
             return
-        place, each = left.pop()
+        place, each = stack.pop()
         if isinstance(each, dict) and each:
-            left += [((*place, name), each[name]) for name in sorted(each, reverse=True)]
+            stack += [((*place, name), each[name]) for name in sorted(each, reverse=True)]
         elif isinstance(each, list) and each:
-            left += [((*place, number), item) for number, item in reversed(list(enumerate(each)))]
+            stack += [((*place, number), item) for number, item in reversed(list(enumerate(each)))]
         else:
             yield pointer(place), repr(each)
 
 
-def _shown(value: str, other: str) -> str:
+def _excerpt(value: str, other: str) -> str:
     """`value` from a little before where it leaves `other`, cut to a readable length."""
     same = next((at for at, (one, two) in enumerate(zip(value, other, strict=False)) if one != two), 0)
-    start = max(0, same - _AROUND // 2)
-    part = value[start : start + 2 * _AROUND]
+    start = max(0, same - _CONTEXT // 2)
+    part = value[start : start + 2 * _CONTEXT]
     return f"{'…' if start else ''}{part}{'…' if start + len(part) < len(value) else ''}"

@@ -9,16 +9,16 @@ from typing import Annotated, Final, Literal, cast
 from pydantic import Field, ValidationError
 
 from retinue.contract.fault import Fault
-from retinue.contract.finding import as_detail, findings_of, in_short
+from retinue.contract.finding import as_detail, findings_of, summarise_findings
 from retinue.contract.json import JsonValue, dumps, loads
 from retinue.contract.model import Count, JsonMapping, Model
 from retinue.contract.result import Usage
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, ParseError
 
-from .port import Answered, StopReason
+from .port import AssistantMessage, StopReason
 from .turns import turn_from_json
 
-__all__ = ["MAX_LINE", "VERSION", "Answer", "Exchange", "Known", "append", "begin", "files", "reaching", "read"]
+__all__ = ["MAX_LINE", "VERSION", "RecordedResponse", "RecordedExchange", "RecordedModel", "append_line", "start_recording", "recording_files", "translate_os_errors", "read_recording"]
 
 VERSION: Final = 1
 """Of the format. A recording of another version is refused."""
@@ -34,7 +34,7 @@ class Header(Model):
     retinue_recording: Literal[1]
 
 
-class Known(Model):
+class RecordedModel(Model):
     """A model that took part. The prices are US dollars for a million tokens, where they are known."""
 
     model: str
@@ -43,7 +43,7 @@ class Known(Model):
     usd_out: Annotated[float, Field(ge=0)] | None = None
 
 
-class Answer(Model):
+class RecordedResponse(Model):
     """A response, its turn as `turns` writes it."""
 
     turn: JsonMapping
@@ -51,19 +51,19 @@ class Answer(Model):
     stop: StopReason = "end"
 
 
-class Exchange(Model):
+class RecordedExchange(Model):
     """What `model` was asked, and its answer, or else the fault."""
 
     model: str
     request: JsonMapping
-    answer: Answer | None = None
+    answer: RecordedResponse | None = None
     fault: Fault | None = None
 
 
-def append(path: Path, line: JsonValue) -> None:
+def append_line(path: Path, line: JsonValue) -> None:
     """Append `line` in one write, so that lines of several recorders never mix."""
     text = dumps(line, max_bytes=MAX_LINE, max_depth=_MAX_DEPTH)
-    with reaching(path, "written"):
+    with translate_os_errors(path, "written"):
         handle = os.open(path, os.O_WRONLY | os.O_APPEND)
         with open(handle, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor that only appends
             data = memoryview(f"{text}\n".encode())
@@ -71,9 +71,9 @@ def append(path: Path, line: JsonValue) -> None:
                 data = data[file.write(data) :]
 
 
-def begin(path: Path) -> None:
+def start_recording(path: Path) -> None:
     """Make the recording with its first line, or see that what is there is one."""
-    with reaching(path, "written"):
+    with translate_os_errors(path, "written"):
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         with open(handle, "a+b") as file:  # noqa: PTH123 - a descriptor made with its mode
             file.seek(0)
@@ -97,20 +97,20 @@ def _is_header(line: bytes) -> bool:
     return True
 
 
-def files(path: Path) -> list[Path]:
+def recording_files(path: Path) -> list[Path]:
     """The recordings that `path` stands for."""
     if not path.is_dir():
         return [path]
-    if found := sorted(path.glob("*.jsonl")):
-        return found
+    if paths := sorted(path.glob("*.jsonl")):
+        return paths
     raise MissingFile(
         f"There are no recordings in {str(path)!r}.", hint="Name a recording, or a folder of them.", path=str(path)
     )
 
 
-def read(path: Path) -> Iterator[tuple[str, Known | Exchange]]:
+def read_recording(path: Path) -> Iterator[tuple[str, RecordedModel | RecordedExchange]]:
     """Each line after the first with its place; blank lines are passed over."""
-    with reaching(path, "read"), path.open("rb") as file:
+    with translate_os_errors(path, "read"), path.open("rb") as file:
         if not _is_header(file.readline(MAX_LINE)):
             raise ParseError(
                 f"{str(path)!r} is not a recording of version {VERSION}.",
@@ -121,35 +121,35 @@ def read(path: Path) -> Iterator[tuple[str, Known | Exchange]]:
         for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 2):
             if line.strip():
                 place = f"{path}:{number}"
-                yield place, _line(line, place=place, number=number)
+                yield place, _parse_line(line, place=place, number=number)
 
 
-def _line(line: bytes, *, place: str, number: int) -> Known | Exchange:
+def _parse_line(line: bytes, *, place: str, number: int) -> RecordedModel | RecordedExchange:
     """One line, all of it looked at: also the turn that will be answered."""
 
-    def refused(why: str, *, hint: str = "", detail: JsonMapping | None = None) -> ParseError:
+    def line_error(why: str, *, hint: str = "", detail: JsonMapping | None = None) -> ParseError:
         message = f"Line {number} of the recording cannot be read: {why.rstrip('.')}."
         detail = {**(detail or {}), "line": number}
         return ParseError(message, hint=hint or "Use what a recorder wrote, unchanged.", path=place, detail=detail)
 
     try:
         data = loads(line, max_bytes=MAX_LINE, max_depth=_MAX_DEPTH)
-        read = (Exchange if isinstance(data, dict) and "request" in data else Known).model_validate_json(line)
-        turn = turn_from_json(read.answer.turn) if isinstance(read, Exchange) and read.answer else None
+        record = (RecordedExchange if isinstance(data, dict) and "request" in data else RecordedModel).model_validate_json(line)
+        turn = turn_from_json(record.answer.turn) if isinstance(record, RecordedExchange) and record.answer else None
     except ParseError as error:
-        raise refused(error.message, hint=error.hint, detail=error.detail) from None
+        raise line_error(error.message, hint=error.hint, detail=error.detail) from None
     except ValidationError as error:
         findings = findings_of(error, rule="recording/line")
-        raise refused(in_short(findings), detail=cast("JsonMapping", as_detail(findings))) from None
-    if isinstance(read, Exchange) and (read.answer is None) == (read.fault is None):
-        raise refused("an exchange has either an `answer` or a `fault`")
-    if turn is not None and not isinstance(turn, Answered):
-        raise refused("the answer is not a turn of a model")
-    return read
+        raise line_error(summarise_findings(findings), detail=cast("JsonMapping", as_detail(findings))) from None
+    if isinstance(record, RecordedExchange) and (record.answer is None) == (record.fault is None):
+        raise line_error("an exchange has either an `answer` or a `fault`")
+    if turn is not None and not isinstance(turn, AssistantMessage):
+        raise line_error("the answer is not a turn of a model")
+    return record
 
 
 @contextmanager
-def reaching(path: Path, what: str) -> Generator[None]:
+def translate_os_errors(path: Path, what: str) -> Generator[None]:
     """What the system says against the file, in our words."""
     try:
         yield

@@ -14,13 +14,13 @@ from typing import Any
 __all__: list[str] = []
 
 
-def _serve(asked: dict[str, Any]) -> Any:
+def _serve(options: dict[str, Any]) -> Any:
     """Start the server; it lives as long as what is given back."""
     xllamacpp: Any = importlib.import_module("xllamacpp")  # untyped
     parameters: Any = xllamacpp.CommonParams()
-    parameters.model.path = asked["path"]
-    parameters.model_alias = {asked["name"]}
-    parameters.api_keys = [asked["key"]]
+    parameters.model.path = options["path"]
+    parameters.model_alias = {options["name"]}
+    parameters.api_keys = [options["key"]]
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
     parameters.offline = True
@@ -28,20 +28,20 @@ def _serve(asked: dict[str, Any]) -> Any:
     parameters.endpoint_slots = False
     parameters.cors_origins = ""
     parameters.verbosity = 1
-    parameters.n_ctx = asked["context"]
+    parameters.n_ctx = options["context"]
     parameters.n_parallel = 1
     parameters.n_threads_http = 2
-    parameters.cpuparams.n_threads = asked["threads"]
-    parameters.cpuparams_batch.n_threads = asked["threads"]
+    parameters.cpuparams.n_threads = options["threads"]
+    parameters.cpuparams_batch.n_threads = options["threads"]
     return xllamacpp.Server(parameters)
 
 
 def _main() -> None:
     answers = os.dup(1)
     os.dup2(2, 1)  # whatever the native code prints is no answer
-    asked = json.loads(sys.stdin.readline())
+    options = json.loads(sys.stdin.readline())
     try:
-        server = _serve(asked)
+        server = _serve(options)
         answer = {"address": server.listening_address}
     except Exception as error:  # noqa: BLE001 - told to the parent, which names it
         server, answer = None, {"error": f"{type(error).__name__}: {error}"}

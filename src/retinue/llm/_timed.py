@@ -26,14 +26,14 @@ async def in_time(work: Coroutine[Any, Any, T], seconds: float) -> tuple[T | Non
     timer = asyncio.timeout_at(ends)
     try:
         async with timer:
-            return await _Rest(steps, waits_for), True
+            return await _Continuation(steps, waits_for), True
     except TimeoutError:
         if not timer.expired():
             raise
         return None, False
 
 
-class _Rest:
+class _Continuation:
     """What is left of a coroutine that has begun: awaiting this goes on where it waits."""
 
     __slots__ = ("_steps", "_waits_for")

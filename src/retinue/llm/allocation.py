@@ -14,7 +14,7 @@ from retinue.contract.definition import Definition, Tier, read_tier
 
 from .models import DEFAULT_TIERS
 
-__all__ = ["TARGET", "Allocation", "Mix", "Spent", "Unit", "allocate", "mixes", "points", "tier_of"]
+__all__ = ["TARGET", "Allocation", "TierMix", "ModelSpend", "Unit", "allocate", "tier_mixes", "points", "tier_of"]
 
 TARGET: Final[Mapping[Tier, float]] = MappingProxyType({"small": 0.70, "medium": 0.25, "large": 0.05})
 """The mix of tiers to aim at (A15). The spec names no unit, so it is measured in each."""
@@ -29,7 +29,7 @@ _HARD: Final = re.compile(
 _STEPS: Final = re.compile(r"\b(?:(then)|(after)|(next)|(finally)|(steps?))\b", re.IGNORECASE | re.ASCII)
 _LONG, _LONGER = 5_000, 15_000
 _MEDIUM, _LARGE = 2, 3
-_READ: Final = 100_000
+_MAX_READ: Final = 100_000
 """Characters of a request that are looked at: whatever makes it hard is said by then."""
 
 
@@ -60,17 +60,17 @@ def points(instruction: str, *, context_tokens: int = 0) -> tuple[int, tuple[str
         context_tokens: Tokens of all that is handed along.
     """
     score, reasons = 0, list[str]()
-    said = instruction[:_READ]
-    if found := _HARD.search(said):
+    text = instruction[:_MAX_READ]
+    if match := _HARD.search(text):
         score += 2
-        reasons.append(f"+2: it says {found[0].lower()!r}")
+        reasons.append(f"+2: it says {match[0].lower()!r}")
     if context_tokens > _LONGER:
         score += 2
         reasons.append(f"+2: {context_tokens:,} tokens of context, more than {_LONGER:,}")
     elif context_tokens > _LONG:
         score += 1
         reasons.append(f"+1: {context_tokens:,} tokens of context, more than {_LONG:,}")
-    steps = {found.lastindex: found[0].lower() for found in _STEPS.finditer(said)}
+    steps = {step.lastindex: step[0].lower() for step in _STEPS.finditer(text)}
     if len(steps) > 1:
         score += 1
         reasons.append(f"+1: several steps ({', '.join(steps.values())})")
@@ -82,7 +82,7 @@ def allocate(
     *,
     instruction: str = "",
     context_tokens: int = 0,
-    asked: str | None = None,
+    choice: str | None = None,
     default: str = "",
     parent: str | None = None,
     tiers: Mapping[Tier, str] = DEFAULT_TIERS,
@@ -102,14 +102,14 @@ def allocate(
         tiers: Which model each tier means, to know the tier of a model that is named.
     """
     score, reasons = points(instruction, context_tokens=context_tokens)
-    said = (
-        (asked, "it was chosen for this request"),
+    candidates = (
+        (choice, "it was chosen for this request"),
         (definition.model, f"`{definition.name}` names it"),
         (definition.tier, f"`{definition.name}` asks for this tier"),
         (default, "it is the default of the settings"),
     )
-    for wanted, reason in said:
-        word, why = (parent, f"{reason}: `inherit`") if wanted == "inherit" else (wanted, reason)
+    for name, reason in candidates:
+        word, why = (parent, f"{reason}: `inherit`") if name == "inherit" else (name, reason)
         if not word or word == "inherit":
             continue
         tier = read_tier(word)
@@ -130,12 +130,12 @@ def tier_of(model: str, tiers: Mapping[Tier, str] = DEFAULT_TIERS) -> Tier | Non
 
     A provider may answer with a name of its own, without the provider and with a date behind it.
     """
-    name = _bare(model)
-    by_size: dict[Tier, str] = {tier: _bare(each) for tier, each in tiers.items() if each}
-    exact: list[Tier] = [tier for tier, each in by_size.items() if each == name]
-    begun: list[Tier] = [tier for tier, each in by_size.items() if name.startswith(f"{each}-")]
-    if exact or begun:
-        return (exact or begun)[0]
+    name = _model_name(model)
+    models: dict[Tier, str] = {tier: _model_name(each) for tier, each in tiers.items() if each}
+    exact: list[Tier] = [tier for tier, each in models.items() if each == name]
+    by_prefix: list[Tier] = [tier for tier, each in models.items() if name.startswith(f"{each}-")]
+    if exact or by_prefix:
+        return (exact or by_prefix)[0]
     return next((tier for word in re.split(r"[^a-z]+", name) if (tier := read_tier(word)) and word not in _SIZES), None)
 
 
@@ -143,7 +143,7 @@ _SIZES: Final = frozenset(get_args(Tier))
 """Words that mean a tier to us; in the name of somebody's model they say something else."""
 
 
-def _bare(model: str) -> str:
+def _model_name(model: str) -> str:
     return model.strip().lower().partition(":")[2] or model.strip().lower()
 
 
@@ -180,7 +180,7 @@ def _points_of(score: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class ModelSpend:
     """What calls of one model came to. What nobody measured is None.
 
     Attributes:
@@ -195,7 +195,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class Mix:
+class TierMix:
     """How what was spent is shared out over the tiers, in one unit.
 
     Attributes:
@@ -210,28 +210,28 @@ class Mix:
     unknown: float = 0.0
 
     @property
-    def off_target(self) -> Mapping[Tier, float]:
+    def target_deviation(self) -> Mapping[Tier, float]:
         """By how many percentage points each share lies above its target, or below."""
         return {tier: (self.shares[tier] - share) * 100 for tier, share in TARGET.items()}
 
 
-def mixes(spent: Iterable[Spent]) -> tuple[Mix, ...]:
+def tier_mixes(spent: Iterable[ModelSpend]) -> tuple[TierMix, ...]:
     """The measured mix in each unit in which anything was measured (A15)."""
-    listed = tuple(spent)
+    items = tuple(spent)
     amounts: dict[Unit, list[tuple[Tier | None, float]]] = {
-        "calls": [(each.tier, each.calls) for each in listed],
-        "tokens": [(each.tier, each.tokens) for each in listed if each.tokens is not None],
-        "cost": [(each.tier, each.usd) for each in listed if each.usd is not None],
+        "calls": [(each.tier, each.calls) for each in items],
+        "tokens": [(each.tier, each.tokens) for each in items if each.tokens is not None],
+        "cost": [(each.tier, each.usd) for each in items if each.usd is not None],
     }
     return tuple(mix for unit, each in amounts.items() if (mix := _mix(unit, each)) is not None)
 
 
-def _mix(unit: Unit, amounts: list[tuple[Tier | None, float]]) -> Mix | None:
+def _mix(unit: Unit, amounts: list[tuple[Tier | None, float]]) -> TierMix | None:
     total = sum(amount for _, amount in amounts)
     unknown = sum(amount for tier, amount in amounts if tier is None)
     by_tier = {tier: sum(amount for each, amount in amounts if each == tier) for tier in TARGET}
-    known = sum(by_tier.values())
-    if not known:
+    tier_total = sum(by_tier.values())
+    if not tier_total:
         return None
-    shares: dict[Tier, float] = {tier: by_tier[tier] / known for tier in TARGET}
-    return Mix(unit, total, shares, unknown)
+    shares: dict[Tier, float] = {tier: by_tier[tier] / tier_total for tier in TARGET}
+    return TierMix(unit, total, shares, unknown)

@@ -16,10 +16,10 @@ from retinue.telemetry import model_span
 
 from . import endings
 from ._timed import in_time
-from .allowance import Allowance
-from .port import Answered, Hear, LanguageModel, Request, Response, Said, ToolAnswer, ToolAnswers, Turn
-from .purse import Hold, Purse
-from .uses import Repetition, Use, answer_all, named_apart, pending
+from .allowance import ConversationBudget
+from .port import AssistantMessage, OnText, LanguageModel, Request, Response, UserMessage, ToolResult, ToolResults, Turn
+from .purse import Reservation, BudgetTracker
+from .uses import RepetitionCounter, ToolCaller, execute_all, with_unique_ids, pending_calls
 
 __all__ = ["MAX_TEXT", "MAX_TURNS", "Conversation", "converse"]
 
@@ -48,18 +48,18 @@ class Conversation:
     turns: tuple[Turn, ...]
     usage: Usage
     requests: int
-    stopped: RetinueError | None = None
+    error: RetinueError | None = None
 
 
 async def converse(
     model: LanguageModel,
     request: Request,
     *,
-    use: Use | None = None,
-    purse: Purse | None = None,
+    call_tool: ToolCaller | None = None,
+    budget_tracker: BudgetTracker | None = None,
     max_turns: int = MAX_TURNS,
-    hear: Hear | None = None,
-    keep: Callable[[Sequence[Turn]], None] | None = None,
+    on_text: OnText | None = None,
+    on_turns: Callable[[Sequence[Turn]], None] | None = None,
     clock: Callable[[], int] = time.time_ns,
     deadline_ns: int | None = None,
 ) -> Conversation:
@@ -83,29 +83,29 @@ async def converse(
         BudgetExceeded: Not even one request fits.
         DeadlineExceeded: The time was over before the first response.
     """
-    talk = _Talk(model, request, use=use, purse=purse, max_turns=max_turns, hear=hear, keep=keep)
+    runner = _ConversationRunner(model, request, call_tool=call_tool, budget_tracker=budget_tracker, max_turns=max_turns, on_text=on_text, on_turns=on_turns)
     try:
         if deadline_ns is None:
-            stopped = await talk.go()
+            reason = await runner.run()
         else:
-            stopped = await _within(talk, (deadline_ns - clock()) / 1e9)
+            reason = await _within(runner, (deadline_ns - clock()) / 1e9)
     except RetinueError as error:
-        if not talk.used:
+        if not runner.usages:
             raise
-        stopped = error
-    return talk.result(stopped)
+        reason = error
+    return runner.result(reason)
 
 
-async def _within(talk: "_Talk", seconds: float) -> RetinueError | None:
+async def _within(runner: "_ConversationRunner", seconds: float) -> RetinueError | None:
     if seconds <= 0:
-        raise endings.over()
-    stopped, timely = await in_time(talk.go(), seconds)
+        raise endings.deadline_error()
+    reason, timely = await in_time(runner.run(), seconds)
     if not timely:
-        raise endings.over()
-    return stopped
+        raise endings.deadline_error()
+    return reason
 
 
-class _Talk:
+class _ConversationRunner:
     """One conversation as it goes."""
 
     def __init__(
@@ -113,113 +113,113 @@ class _Talk:
         model: LanguageModel,
         request: Request,
         *,
-        use: Use | None,
-        purse: Purse | None,
+        call_tool: ToolCaller | None,
+        budget_tracker: BudgetTracker | None,
         max_turns: int,
-        hear: Hear | None,
-        keep: Callable[[Sequence[Turn]], None] | None,
+        on_text: OnText | None,
+        on_turns: Callable[[Sequence[Turn]], None] | None,
     ) -> None:
-        self._model, self._request, self._use = model, request, use
-        self._max_turns, self._hear, self._keep = max_turns, hear, keep
+        self._model, self._request, self._call_tool = model, request, call_tool
+        self._max_turns, self._on_text, self._on_turns = max_turns, on_text, on_turns
         self._turns: list[Turn] = list(request.turns)
-        self._allowance = Allowance(model, request, purse) if purse is not None else None
-        self._repetition = Repetition()
+        self._budget = ConversationBudget(model, request, budget_tracker) if budget_tracker is not None else None
+        self._repetition = RepetitionCounter()
         self._repeats: Sequence[int] = ()
-        self._asked_again = False
-        self._heard: list[str] = []
-        self.used: list[Usage] = []
+        self._has_retried = False
+        self._pieces: list[str] = []
+        self.usages: list[Usage] = []
 
-    async def go(self) -> RetinueError | None:
+    async def run(self) -> RetinueError | None:
         """Go on until the model has answered; say why it stopped before that."""
-        if pending(self._turns)[0]:
-            await self._do()
+        if pending_calls(self._turns)[0]:
+            await self._execute_calls()
         while True:
-            if len(self.used) >= self._max_turns:
-                raise endings.too_many(self._max_turns)
-            response = await self._ask()
+            if len(self.usages) >= self._max_turns:
+                raise endings.max_turns_error(self._max_turns)
+            response = await self._request_once()
             turn = response.turn
-            if turn.uses:
-                self._repeats = self._repetition.count(turn.uses)
+            if turn.tool_calls:
+                self._repeats = self._repetition.count(turn.tool_calls)
                 if max(self._repeats) >= endings.MAX_REPEATS:
-                    return endings.going_round(turn.uses[self._repeats.index(max(self._repeats))].name)
-                await self._do()
+                    return endings.repetition_error(turn.tool_calls[self._repeats.index(max(self._repeats))].name)
+                await self._execute_calls()
             elif turn.text.strip():
-                return self._incomplete(response)
-            elif self._asked_again or response.stop in {"refused", "length"}:
-                return self._incomplete(response) or _nothing_said()
+                return self._incomplete_error(response)
+            elif self._has_retried or response.stop in {"refused", "length"}:
+                return self._incomplete_error(response) or _empty_answer_error()
             else:
-                self._asked_again = True
-                self._turns.append(Said(_EMPTY))
+                self._has_retried = True
+                self._turns.append(UserMessage(_EMPTY))
 
-    def result(self, stopped: RetinueError | None) -> Conversation:
+    def result(self, error: RetinueError | None) -> Conversation:
         """What there is so far."""
-        answers = (turn.text for turn in reversed(self._turns) if isinstance(turn, Answered) and turn.text)
+        answers = (turn.text for turn in reversed(self._turns) if isinstance(turn, AssistantMessage) and turn.text)
         return Conversation(
-            text="".join(self._heard) or next(answers, ""),
+            text="".join(self._pieces) or next(answers, ""),
             turns=tuple(self._turns),
-            usage=Usage.together(self.used) or Usage(),
-            requests=len(self.used),
-            stopped=stopped,
+            usage=Usage.total(self.usages) or Usage(),
+            requests=len(self.usages),
+            error=error,
         )
 
-    async def _ask(self) -> Response:
+    async def _request_once(self) -> Response:
         """Make one request, with its size set aside while it is under way."""
-        request, hold = await self._fitting()
+        request, reservation = await self._next_request()
         try:
             with model_span(self._model.name) as span:
-                response = await self._model.respond(request, hear=self._listen if self._hear else None)
+                response = await self._model.respond(request, on_text=self._on_piece if self._on_text else None)
                 span.note_usage(response.usage)
         except BaseException as error:
-            if hold is not None:
-                _let_go(hold, error, self._model.name)
+            if reservation is not None:
+                _settle_failed(reservation, error, self._model.name)
             raise
-        self._heard.clear()
-        self.used.append(response.usage)
-        turn = _bounded(response.turn)
-        if turn.uses or turn.text.strip():
+        self._pieces.clear()
+        self.usages.append(response.usage)
+        turn = _normalized(response.turn)
+        if turn.tool_calls or turn.text.strip():
             self._turns.append(turn)
-        if hold is not None and self._allowance is not None:
-            self._allowance.settle(hold, response.usage, self._turns)
-        if self._keep is not None:
-            self._keep(self._turns)
+        if reservation is not None and self._budget is not None:
+            self._budget.commit(reservation, response.usage, self._turns)
+        if self._on_turns is not None:
+            self._on_turns(self._turns)
         return response if turn is response.turn else replace(response, turn=turn)
 
-    def _listen(self, piece: str) -> None:
+    def _on_piece(self, piece: str) -> None:
         """Keep what arrives until its response is whole: when that never comes, this is all there is of it."""
-        self._heard.append(piece)
-        if self._hear is not None:
-            self._hear(piece)
+        self._pieces.append(piece)
+        if self._on_text is not None:
+            self._on_text(piece)
 
-    async def _fitting(self) -> tuple[Request, Hold | None]:
+    async def _next_request(self) -> tuple[Request, Reservation | None]:
         request = self._request
-        if len(self._turns) == len(request.turns) and self._allowance is None:
+        if len(self._turns) == len(request.turns) and self._budget is None:
             return request, None
         turns = tuple(self._turns)
-        if self._allowance is None:
+        if self._budget is None:
             return replace(request, turns=turns), None
-        max_tokens, hold = await self._allowance.hold(turns)
+        max_tokens, reservation = await self._budget.reserve(turns)
         if len(turns) == len(request.turns) and max_tokens == request.max_tokens:
-            return request, hold
-        return replace(request, turns=turns, max_tokens=max_tokens), hold
+            return request, reservation
+        return replace(request, turns=turns, max_tokens=max_tokens), reservation
 
-    async def _do(self) -> None:
+    async def _execute_calls(self) -> None:
         """Have what the last response wants done, and the answers become the next turn."""
-        turns, keep = self._turns, self._keep
-        uses, done = pending(turns)
-        if done:
+        turns, on_turns = self._turns, self._on_turns
+        calls, results = pending_calls(turns)
+        if results:
             turns.pop()
         place = len(turns)
 
-        def told(answers: Sequence[ToolAnswer]) -> None:
-            if keep is not None:
-                keep([*turns[:place], ToolAnswers((*done, *answers))])
+        def on_results(new_results: Sequence[ToolResult]) -> None:
+            if on_turns is not None:
+                on_turns([*turns[:place], ToolResults((*results, *new_results))])
 
-        answers = await answer_all(uses, self._request.tools, self._use, told=told, repeats=self._repeats)
-        turns.append(ToolAnswers((*done, *answers)))
-        if keep is not None:
-            keep(turns)
+        new_results = await execute_all(calls, self._request.tools, self._call_tool, on_results=on_results, repeats=self._repeats)
+        turns.append(ToolResults((*results, *new_results)))
+        if on_turns is not None:
+            on_turns(turns)
 
-    def _incomplete(self, response: Response) -> RetinueError | None:
+    def _incomplete_error(self, response: Response) -> RetinueError | None:
         """Why an answer without uses is not whole; None when it is."""
         if len(response.turn.text) >= MAX_TEXT:
             return OutputInvalid(
@@ -227,29 +227,29 @@ class _Talk:
                 hint="Ask for a shorter answer.",
             )
         if response.stop == "refused":
-            return endings.refused()
+            return endings.refusal_error()
         if response.stop != "length":
             return None
-        bound = self._allowance.bound if self._allowance else None
-        return endings.cut_off(bound or ("request.max_tokens" if self._request.max_tokens else "model.max_output"))
+        bound = self._budget.bound if self._budget else None
+        return endings.truncation_error(bound or ("request.max_tokens" if self._request.max_tokens else "model.max_output"))
 
 
-def _bounded(turn: Answered) -> Answered:
+def _normalized(turn: AssistantMessage) -> AssistantMessage:
     """The same turn with ids that differ, and no longer than anybody reads."""
-    uses = named_apart(turn.uses) if turn.uses else ()
-    if len(turn.text) <= MAX_TEXT and uses == turn.uses:
+    calls = with_unique_ids(turn.tool_calls) if turn.tool_calls else ()
+    if len(turn.text) <= MAX_TEXT and calls == turn.tool_calls:
         return turn
-    return Answered(turn.text[:MAX_TEXT], uses)
+    return AssistantMessage(turn.text[:MAX_TEXT], calls)
 
 
-def _let_go(hold: Hold, error: BaseException, model: str) -> None:
+def _settle_failed(reservation: Reservation, error: BaseException, model: str) -> None:
     """The request failed: what was set aside is free again if the provider has not begun to answer."""
     unreached = isinstance(error, NetworkError) and error.detail.get("reached") is False
     if unreached or isinstance(error, endings.UNSPENT):
-        hold.release()
+        reservation.release()
     else:
-        hold.settle(Usage(requests=1, model=model))
+        reservation.commit(Usage(requests=1, model=model))
 
 
-def _nothing_said() -> OutputInvalid:
+def _empty_answer_error() -> OutputInvalid:
     return OutputInvalid("The model gave an empty answer twice.", hint="Rephrase the request, or use another model.")

@@ -15,7 +15,7 @@ from retinue.errors import (
     Unavailable,
 )
 
-__all__ = ["MAX_REPEATS", "UNSPENT", "cut_off", "going_round", "over", "refused", "too_many"]
+__all__ = ["MAX_REPEATS", "UNSPENT", "truncation_error", "repetition_error", "deadline_error", "refusal_error", "max_turns_error"]
 
 MAX_REPEATS: Final = 5
 """So many times in a row the same may be asked of a tool."""
@@ -24,7 +24,7 @@ UNSPENT: Final[tuple[type[RetinueError], ...]] = (Unauthenticated, InvalidInput,
 """A provider that says one of these has not begun to answer."""
 
 
-def over() -> DeadlineExceeded:
+def deadline_error() -> DeadlineExceeded:
     """Its time is up."""
     return DeadlineExceeded(
         "The time for the conversation with the model is over.",
@@ -33,7 +33,7 @@ def over() -> DeadlineExceeded:
     )
 
 
-def too_many(max_turns: int) -> BudgetExceeded:
+def max_turns_error(max_turns: int) -> BudgetExceeded:
     """The model was asked as often as it may be."""
     return BudgetExceeded(
         f"The model was asked {max_turns} times without giving an answer (`max_turns`).",
@@ -42,7 +42,7 @@ def too_many(max_turns: int) -> BudgetExceeded:
     )
 
 
-def going_round(name: str) -> BudgetExceeded:
+def repetition_error(name: str) -> BudgetExceeded:
     """The same was asked of the tool `name` again and again."""
     return BudgetExceeded(
         f"The model asked for the same use of {name[:80]!r} {MAX_REPEATS} times in a row.",
@@ -51,7 +51,7 @@ def going_round(name: str) -> BudgetExceeded:
     )
 
 
-def refused() -> OutputInvalid:
+def refusal_error() -> OutputInvalid:
     """The model will not answer this."""
     return OutputInvalid(
         "The model, or its provider's filter, refused to answer.",
@@ -60,7 +60,7 @@ def refused() -> OutputInvalid:
     )
 
 
-def cut_off(bound: str) -> BudgetExceeded:
+def truncation_error(bound: str) -> BudgetExceeded:
     """The answer ended where the tokens did that `bound` leaves for one."""
     way = "Use a model that can write more" if bound == "model.max_output" else f"Raise `{bound}`"
     hint = f"{way}, or ask for a shorter answer."

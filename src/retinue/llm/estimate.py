@@ -12,11 +12,11 @@ from typing import Any, Final, Protocol, cast
 from retinue.contract.definition import ThinkingBounds
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
-from retinue.contract.tokens import counter
+from retinue.contract.tokens import get_counter
 
-__all__ = ["ENOUGH", "Estimate", "Past", "PriceOf", "Range", "answer_tokens", "estimate", "together", "unknown"]
+__all__ = ["MIN_SAMPLES", "Estimate", "PastCall", "PriceOf", "Range", "answer_tokens", "estimate", "combine", "unknown_estimate"]
 
-ENOUGH: Final = 5
+MIN_SAMPLES: Final = 5
 """Past calls from which on they are believed."""
 
 _TURNS: Final = 8
@@ -47,7 +47,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PastCall:
     """What one earlier call of the same agent took. What nobody measured is None."""
 
     model: str | None = None
@@ -96,9 +96,9 @@ def estimate(
     max_output: int | None = None,
     max_requests: int | None = 1,
     price: PriceOf | None = None,
-    past: Sequence[Past] = (),
-    within: ThinkingBounds | None = None,
-    perhaps: bool = False,
+    past: Sequence[PastCall] = (),
+    limits: ThinkingBounds | None = None,
+    is_optional: bool = False,
 ) -> Estimate:
     """What one call of an agent will take.
 
@@ -114,90 +114,90 @@ def estimate(
             not what a model answers.
         perhaps: Whether a model is asked at all shows only when it is done.
     """
-    max_requests = max_requests if within is None else within.requests
+    max_requests = max_requests if limits is None else limits.requests
     same = [each for each in past if each.model == model]
-    seconds, timed = _time(same)
+    seconds, time_note = _time(same)
     if model is None:
-        return Estimate(Range(0, 0), Range(0, 0), Range(0, 0), seconds, ("No model is asked.", timed))
-    tokens_in, read = _reading(request_tokens, same, within)
-    tokens_out, written = _writing(answer_schema, max_output, same, within)
-    assumptions = [read, written, timed]
-    if not _believed([each.tokens_in for each in same]):
+        return Estimate(Range(0, 0), Range(0, 0), Range(0, 0), seconds, ("No model is asked.", time_note))
+    tokens_in, input_note = _input_tokens(request_tokens, same, limits)
+    tokens_out, output_note = _output_tokens(answer_schema, max_output, same, limits)
+    assumptions = [input_note, output_note, time_note]
+    if not _typical_range([each.tokens_in for each in same]):
         most = _TURNS if max_requests is None else max(max_requests, 1)
         if most > 1 and tokens_in is not None and tokens_out is not None:
             tokens_in = Range(tokens_in.low, most * tokens_in.high + (most - 1) * tokens_out.high)
-        if most > 1 and tokens_out is not None and within is not None:  # its code may use every answer
+        if most > 1 and tokens_out is not None and limits is not None:  # its code may use every answer
             tokens_out = Range(tokens_out.low, most * tokens_out.high)
-        if within is None or max_requests is not None:
-            assumptions.append(_asked(most, said=max_requests is not None))
-        if perhaps:
-            tokens_in, tokens_out = _from_nothing(tokens_in), _from_nothing(tokens_out)
+        if limits is None or max_requests is not None:
+            assumptions.append(_requests_note(most, is_bounded=max_requests is not None))
+        if is_optional:
+            tokens_in, tokens_out = _from_zero(tokens_in), _from_zero(tokens_out)
             assumptions.append("It may need no model.")
-    usd = _money(price, tokens_in, tokens_out)
+    usd = _cost_range(price, tokens_in, tokens_out)
     if usd is None:
-        known = tokens_in is not None and tokens_out is not None
-        assumptions.append(f"The price of `{model}` is not known." if known else "So there is no cost either.")
+        has_tokens = tokens_in is not None and tokens_out is not None
+        assumptions.append(f"The price of `{model}` is not known." if has_tokens else "So there is no cost either.")
     return Estimate(tokens_in, tokens_out, usd, seconds, tuple(assumptions))
 
 
-def unknown(why: str) -> Estimate:
+def unknown_estimate(why: str) -> Estimate:
     """An estimate of what nobody can know yet, for the reason given as a sentence."""
     return Estimate(assumptions=(why,))
 
 
-def together(estimates: Iterable[Estimate], *, side_by_side: bool = True) -> Estimate:
+def combine(estimates: Iterable[Estimate], *, is_concurrent: bool = True) -> Estimate:
     """What several calls will take together. A figure that one of them lacks, all of them lack.
 
     Args:
         estimates: One for each call.
         side_by_side: Some of them may run at the same time, so that the longest alone may be all it takes.
     """
-    listed = list(estimates)
-    times = [each.seconds for each in listed if each.seconds is not None]
+    items = list(estimates)
+    times = [each.seconds for each in items if each.seconds is not None]
     seconds = None
-    if listed and len(times) == len(listed):
+    if items and len(times) == len(items):
         lows = [each.low for each in times]
-        seconds = Range(max(lows) if side_by_side else sum(lows), sum(each.high for each in times))
-    assumptions = dict.fromkeys(sentence for each in listed for sentence in each.assumptions)
+        seconds = Range(max(lows) if is_concurrent else sum(lows), sum(each.high for each in times))
+    assumptions = dict.fromkeys(sentence for each in items for sentence in each.assumptions)
     return Estimate(
-        _sum([each.tokens_in for each in listed]),
-        _sum([each.tokens_out for each in listed]),
-        _sum([each.usd for each in listed]),
+        _sum([each.tokens_in for each in items]),
+        _sum([each.tokens_out for each in items]),
+        _sum([each.usd for each in items]),
         seconds,
         tuple(assumptions),
     )
 
 
 def _sum(ranges: Sequence[Range | None]) -> Range | None:
-    known = [each for each in ranges if each is not None]
-    return sum(known, Range(0, 0)) if len(known) == len(ranges) else None
+    present = [each for each in ranges if each is not None]
+    return sum(present, Range(0, 0)) if len(present) == len(ranges) else None
 
 
 # The parts of an estimate, each with the sentence that it rests on.
 
 
-def _reading(request_tokens: int, past: Sequence[Past], within: ThinkingBounds | None) -> tuple[Range | None, str]:
-    found = _believed([each.tokens_in for each in past])
-    if found is None and within is not None:
-        if within.tokens_in is None:
+def _input_tokens(request_tokens: int, past: Sequence[PastCall], limits: ThinkingBounds | None) -> tuple[Range | None, str]:
+    past_range = _typical_range([each.tokens_in for each in past])
+    if past_range is None and limits is not None:
+        if limits.tokens_in is None:
             return None, "Tokens in are not known: its own code says what a model is asked."
-        high = request_tokens + within.tokens_in
+        high = request_tokens + limits.tokens_in
         return Range(request_tokens, high), "Tokens in go from those of the request to the most that its code sends."
-    if found is None:
+    if past_range is None:
         return Range(request_tokens, request_tokens), "Tokens in are those of the request, counted."
-    low = max(found.low, request_tokens)
-    return Range(low, max(found.high, low)), f"Tokens in are those of {len(past)} past calls, at least the request's."
+    low = max(past_range.low, request_tokens)
+    return Range(low, max(past_range.high, low)), f"Tokens in are those of {len(past)} past calls, at least the request's."
 
 
-def _writing(
-    schema: JsonMapping | None, max_output: int | None, past: Sequence[Past], within: ThinkingBounds | None
+def _output_tokens(
+    schema: JsonMapping | None, max_output: int | None, past: Sequence[PastCall], limits: ThinkingBounds | None
 ) -> tuple[Range | None, str]:
-    found = _believed([each.tokens_out for each in past])
-    if found is not None:
-        return found, f"Tokens out are those of {len(past)} past calls."
-    if within is not None:
-        most = [bound for bound in (within.tokens_out, max_output) if bound is not None]
-        if within.requests is None or not most:
+    past_range = _typical_range([each.tokens_out for each in past])
+    if past_range is not None:
+        return past_range, f"Tokens out are those of {len(past)} past calls."
+    if limits is not None:
+        most = [bound for bound in (limits.tokens_out, max_output) if bound is not None]
+        if limits.requests is None or not most:
             return None, "Tokens out are not known: its own code does not bound them."
         return Range(1, min(most)), "Tokens out are at most what its code asks for."
     low, high = answer_tokens(schema) if schema is not None else (1, None)
@@ -208,24 +208,24 @@ def _writing(
     return Range(min(low, *bounds), min(bounds)), f"Tokens out go from the least answer to the most that {what}."
 
 
-def _time(past: Sequence[Past]) -> tuple[Range | None, str]:
-    found = _believed([each.seconds for each in past])
-    if found is None:
-        return None, f"The time is not known: there are fewer than {ENOUGH} past calls like it."
-    return found, f"The time is that of {len(past)} past calls."
+def _time(past: Sequence[PastCall]) -> tuple[Range | None, str]:
+    past_range = _typical_range([each.seconds for each in past])
+    if past_range is None:
+        return None, f"The time is not known: there are fewer than {MIN_SAMPLES} past calls like it."
+    return past_range, f"The time is that of {len(past)} past calls."
 
 
-def _from_nothing(found: Range | None) -> Range | None:
-    return None if found is None else Range(0, found.high)
+def _from_zero(tokens: Range | None) -> Range | None:
+    return None if tokens is None else Range(0, tokens.high)
 
 
-def _asked(most: int, *, said: bool) -> str:
+def _requests_note(most: int, *, is_bounded: bool) -> str:
     if most == 1:
         return "It is asked once."
-    return f"It is asked 1 to {most} times ({'its own bound' if said else 'nothing bounds it closer'}), all sent again."
+    return f"It is asked 1 to {most} times ({'its own bound' if is_bounded else 'nothing bounds it closer'}), all sent again."
 
 
-def _money(price: PriceOf | None, tokens_in: Range | None, tokens_out: Range | None) -> Range | None:
+def _cost_range(price: PriceOf | None, tokens_in: Range | None, tokens_out: Range | None) -> Range | None:
     if price is None or tokens_in is None or tokens_out is None:
         return None
     low = price(tokens_in=int(tokens_in.low), tokens_out=int(tokens_out.low))
@@ -233,13 +233,13 @@ def _money(price: PriceOf | None, tokens_in: Range | None, tokens_out: Range | N
     return None if low is None or high is None else Range(low, high)
 
 
-def _believed(measured: Sequence[float | None]) -> Range | None:
+def _typical_range(measured: Sequence[float | None]) -> Range | None:
     """The middle four fifths of what was measured; None when it is too little."""
-    known = sorted(each for each in measured if each is not None)
-    if len(known) < ENOUGH:
+    values = sorted(each for each in measured if each is not None)
+    if len(values) < MIN_SAMPLES:
         return None
-    odd = len(known) // 10
-    return Range(known[odd], known[len(known) - 1 - odd])
+    odd = len(values) // 10
+    return Range(values[odd], values[len(values) - 1 - odd])
 
 
 # The size of an answer.
@@ -247,27 +247,27 @@ def _believed(measured: Sequence[float | None]) -> Range | None:
 
 def answer_tokens(schema: JsonMapping) -> tuple[int, int | None]:
     """The least and the most tokens that JSON of this schema takes; the most is None when nothing bounds it."""
-    least = counter().count(dumps(_least(schema, _DEEP)))
+    least = get_counter().count(dumps(_least(schema, _DEEP)))
     most = _most(schema, _DEEP)
     return least, None if most is None else max(least, -(-most // _CHARACTERS))
 
 
 def _least(schema: object, depth: int) -> object:  # noqa: PLR0911 - one for each type of JSON
     """A small value that the schema asks for, near enough to count it."""
-    said = _object(schema)
-    if "const" in said:
-        return said["const"]
-    if choices := _list(said.get("enum")):
+    node = _object(schema)
+    if "const" in node:
+        return node["const"]
+    if choices := _list(node.get("enum")):
         return min(choices, key=lambda each: len(str(each)))
-    match _type(said):
+    match _type(node):
         case "object":
-            members = _object(said.get("properties"))
-            names = [name for name in _list(said.get("required")) if isinstance(name, str)]
+            members = _object(node.get("properties"))
+            names = [name for name in _list(node.get("required")) if isinstance(name, str)]
             return {name: _least(members.get(name), depth - 1) for name in names} if depth else {}
         case "array":
-            return [_least(said.get("items"), depth - 1)] * min(_whole(said.get("minItems")) or 0, 100) if depth else []
+            return [_least(node.get("items"), depth - 1)] * min(_whole(node.get("minItems")) or 0, 100) if depth else []
         case "string":
-            return "word " * min((_whole(said.get("minLength")) or 0) // 5, 10_000)
+            return "word " * min((_whole(node.get("minLength")) or 0) // 5, 10_000)
         case "number" | "integer":
             return 0
         case "boolean":
@@ -278,20 +278,20 @@ def _least(schema: object, depth: int) -> object:  # noqa: PLR0911 - one for eac
 
 def _most(schema: object, depth: int) -> int | None:  # noqa: PLR0911 - as above
     """Characters of the longest value; None when nothing bounds it."""
-    said = _object(schema)
-    if "const" in said:
-        return len(str(said["const"])) + 2
-    if choices := _list(said.get("enum")):
+    node = _object(schema)
+    if "const" in node:
+        return len(str(node["const"])) + 2
+    if choices := _list(node.get("enum")):
         return max(len(str(each)) for each in choices) + 2
-    match _type(said):
-        case "object" if depth and said.get("additionalProperties") is False:
-            members = _object(said.get("properties"))
+    match _type(node):
+        case "object" if depth and node.get("additionalProperties") is False:
+            members = _object(node.get("properties"))
             sizes = [_most(each, depth - 1) for each in members.values()]
             return _all(sizes, sum(len(name) + 4 for name in members) + 2)
-        case "array" if depth and (count := _whole(said.get("maxItems"))) is not None:
-            one = _most(said.get("items"), depth - 1)
+        case "array" if depth and (count := _whole(node.get("maxItems"))) is not None:
+            one = _most(node.get("items"), depth - 1)
             return None if one is None else count * (one + 2) + 2
-        case "string" if (length := _whole(said.get("maxLength"))) is not None:
+        case "string" if (length := _whole(node.get("maxLength"))) is not None:
             return length + 2
         case "number" | "integer":
             return 20
@@ -302,15 +302,15 @@ def _most(schema: object, depth: int) -> int | None:  # noqa: PLR0911 - as above
 
 
 def _all(sizes: Sequence[int | None], more: int) -> int | None:
-    known = [size for size in sizes if size is not None]
-    return sum(known) + more if len(known) == len(sizes) else None
+    present = [size for size in sizes if size is not None]
+    return sum(present) + more if len(present) == len(sizes) else None
 
 
-def _type(said: JsonMapping) -> object:
-    kind: object = said.get("type")
+def _type(node: JsonMapping) -> object:
+    kind: object = node.get("type")
     if isinstance(kind, list):
         kind = next((each for each in cast("list[object]", kind) if each != "null"), None)
-    return kind or ("object" if "properties" in said else None)
+    return kind or ("object" if "properties" in node else None)
 
 
 def _object(value: object) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from retinue.contract.credentials import Cleaner
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
-from retinue.contract.text import cut
+from retinue.contract.text import truncate
 from retinue.errors import (
     DeadlineExceeded,
     InvalidInput,
@@ -24,12 +24,12 @@ from retinue.errors import (
 
 from .known import IDENTITIES
 
-__all__ = ["as_ours", "key_missing", "too_slow", "variables_in"]
+__all__ = ["translate_error", "missing_key_error", "timeout_error", "variables_named_in"]
 
 _LONGEST: Final = 300
 _VARIABLE: Final = re.compile(r"`([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)`")
 _SDKS: Final = frozenset({"anthropic", "botocore", "google", "grpc", "groq", "httpx", "httpx2", "openai", "urllib3"})
-_UNKNOWN_CALLER: Final = frozenset(
+_CREDENTIAL_ERRORS: Final = frozenset(
     {
         "CredentialRetrievalError",
         "DefaultCredentialsError",
@@ -50,7 +50,7 @@ _SERVER: Final = 500
 _LATER: Final = "Try again later, or use another model."
 
 
-def as_ours(
+def translate_error(
     error: Exception, *, model: str, variables: Sequence[str] = (), cleaner: Cleaner | None = None
 ) -> RetinueError:
     """The error of ours that says what `error` says.
@@ -66,47 +66,47 @@ def as_ours(
     if isinstance(error, ExceptionGroup):
         # Several were asked, one after the other: the last word counts.
         last = cast("ExceptionGroup[Exception]", error).exceptions[-1]
-        return as_ours(last, model=model, variables=variables, cleaner=cleaner)
+        return translate_error(last, model=model, variables=variables, cleaner=cleaner)
     if isinstance(error, theirs.ModelAPIError):
-        return _api(error, model, variables, cleaner)
+        return _api_error(error, model, variables, cleaner)
     if isinstance(error, theirs.ContentFilterError):
         return OutputInvalid(
             f"The provider of `{model}` filtered the answer.",
             hint="Rephrase the request, or use another model.",
             detail={"stop": "refused"},
         )
-    said = _said(error, cleaner)
+    message = _provider_message(error, cleaner)
     if isinstance(error, theirs.UserError):
-        return InvalidInput(f"`{model}` rejected the request: {said}", hint="Change the request, or use another model.")
+        return InvalidInput(f"`{model}` rejected the request: {message}", hint="Change the request, or use another model.")
     if type(error).__module__.partition(".")[0] in _SDKS:
-        return _of_client(type(error).__name__, model, said)
+        return _client_error(type(error).__name__, model, message)
     return OutputInvalid(
-        f"What `{model}` sent cannot be read: {type(error).__name__}: {said}", hint="Try again, or use another model."
+        f"What `{model}` sent cannot be read: {type(error).__name__}: {message}", hint="Try again, or use another model."
     )
 
 
-def _of_client(kind: str, model: str, said: str) -> RetinueError:
+def _client_error(kind: str, model: str, message: str) -> RetinueError:
     """What a client raises that pydantic-ai has no word for."""
-    if kind in _UNKNOWN_CALLER:
-        return _nobody_asks(model, said)
+    if kind in _CREDENTIAL_ERRORS:
+        return _no_credentials_error(model, message)
     if kind == "ParamValidationError":
-        return InvalidInput(f"{_REFUSED.format(model=model)}: {said}", hint=_CHANGE)
-    return _unreachable(model, said, reached=None)
+        return InvalidInput(f"{_REFUSED.format(model=model)}: {message}", hint=_CHANGE)
+    return _network_error(model, message, was_reached=None)
 
 
-def key_missing(provider: str, variables: Sequence[str]) -> Unauthenticated:
+def missing_key_error(provider: str, variables: Sequence[str]) -> Unauthenticated:
     """Nobody can be asked at `provider`: none of `variables` holds a key."""
-    named = " or ".join(f"`{name}`" for name in variables)
+    names = " or ".join(f"`{name}`" for name in variables)
     setting = f"models.key_variable.{provider}"
     return Unauthenticated(
-        f"There is no key for the provider `{provider}`: {named} is not set.",
-        hint=f"Set the environment variable {named}, or name another one as `{setting}`.",
+        f"There is no key for the provider `{provider}`: {names} is not set.",
+        hint=f"Set the environment variable {names}, or name another one as `{setting}`.",
         suggestions=tuple(variables),
         detail={"variables": list(variables)},
     )
 
 
-def too_slow(model: str, seconds: float) -> DeadlineExceeded:
+def timeout_error(model: str, seconds: float) -> DeadlineExceeded:
     """`model` took longer than a request may take."""
     return DeadlineExceeded(
         f"`{model}` has not answered within {seconds:g} s.",
@@ -115,12 +115,12 @@ def too_slow(model: str, seconds: float) -> DeadlineExceeded:
     )
 
 
-def variables_in(message: str) -> tuple[str, ...]:
+def variables_named_in(message: str) -> tuple[str, ...]:
     """The environment variables that a message of pydantic-ai names."""
     return tuple(dict.fromkeys(_VARIABLE.findall(message)))
 
 
-_PLAIN: Final[tuple[tuple[str, type[RetinueError], str, str], ...]] = (
+_ERROR_CLASSES: Final[tuple[tuple[str, type[RetinueError], str, str], ...]] = (
     (
         "ModelContextWindowExceededError",
         InvalidInput,
@@ -141,45 +141,45 @@ _PLAIN: Final[tuple[tuple[str, type[RetinueError], str, str], ...]] = (
 """What the classes of pydantic-ai mean, the narrower before the wider: ours, what is said, and what to do next."""
 
 
-def _api(error: Any, model: str, variables: Sequence[str], cleaner: Cleaner | None) -> RetinueError:
+def _api_error(error: Any, model: str, variables: Sequence[str], cleaner: Cleaner | None) -> RetinueError:
     """By the class of pydantic-ai, else by the status that the provider answered with."""
-    said = _said(error, cleaner)
+    message = _provider_message(error, cleaner)
     classes = {each.__name__ for each in type(error).__mro__}
     status: int | None = getattr(error, "status_code", None)
     detail: JsonMapping = {} if status is None else {"status": status}
     if classes & {"ModelConnectionError", "ModelRequestTimeout"}:
-        return _broken_off(error, model, said, is_late=bool(classes & {"ModelTimeoutError", "ModelRequestTimeout"}))
+        return _connection_error(error, model, message, is_late=bool(classes & {"ModelTimeoutError", "ModelRequestTimeout"}))
     if "ModelAuthenticationError" in classes:
-        return _refused_key(model, said, variables, detail)
+        return _rejected_key_error(model, message, variables, detail)
     if "ModelNotFoundError" in classes:
-        return _unknown(model, said, error, detail)
-    return _plain(error, model, said, detail)
+        return _unknown_model_error(model, message, error, detail)
+    return _other_error(error, model, message, detail)
 
 
-def _plain(error: Any, model: str, said: str, detail: JsonMapping) -> RetinueError:
+def _other_error(error: Any, model: str, message: str, detail: JsonMapping) -> RetinueError:
     classes = {each.__name__ for each in type(error).__mro__}
     status: int | None = detail.get("status")
     if "ModelQuotaExceededError" in classes:
         detail["retryable"] = False
-    for name, ours, what, hint in _PLAIN:
+    for name, ours, what, hint in _ERROR_CLASSES:
         if name in classes:
             return ours(
-                f"{what.format(model=model)}: {said}", hint=hint, detail=detail, retry_after_s=error.retry_after
+                f"{what.format(model=model)}: {message}", hint=hint, detail=detail, retry_after_s=error.retry_after
             )
     if status in _LATER_STATUSES:
         return Unavailable(
-            f"{_NOT_NOW.format(model=model)}: {said}", hint=_LATER, detail=detail, retry_after_s=error.retry_after
+            f"{_NOT_NOW.format(model=model)}: {message}", hint=_LATER, detail=detail, retry_after_s=error.retry_after
         )
     if status is not None and status < _SERVER:
-        return InvalidInput(f"{_REFUSED.format(model=model)}: {said}", hint=_CHANGE, detail=detail)
+        return InvalidInput(f"{_REFUSED.format(model=model)}: {message}", hint=_CHANGE, detail=detail)
     hint = "Try again, or use another model."
-    return OutputInvalid(f"What `{model}` sent cannot be read: {said}", hint=hint, detail=detail)
+    return OutputInvalid(f"What `{model}` sent cannot be read: {message}", hint=hint, detail=detail)
 
 
-def _broken_off(error: Any, model: str, said: str, *, is_late: bool) -> RetinueError:
+def _connection_error(error: Any, model: str, message: str, *, is_late: bool) -> RetinueError:
     unsent = getattr(error, "phase", None) in {"pool", "connect"}
     if not is_late or unsent:
-        return _unreachable(model, said, reached=False if unsent else None)
+        return _network_error(model, message, was_reached=False if unsent else None)
     return DeadlineExceeded(
         f"`{model}` has not answered in time.",
         hint="Raise `timeout_s`, or ask for less.",
@@ -187,42 +187,42 @@ def _broken_off(error: Any, model: str, said: str, *, is_late: bool) -> RetinueE
     )
 
 
-def _refused_key(model: str, said: str, variables: Sequence[str], detail: JsonMapping) -> Unauthenticated:
-    named = " or ".join(f"`{name}`" for name in variables)
+def _rejected_key_error(model: str, message: str, variables: Sequence[str], detail: JsonMapping) -> Unauthenticated:
+    names = " or ".join(f"`{name}`" for name in variables)
     setting = f"models.key_variable.{model.partition(':')[0]}"
     return Unauthenticated(
-        f"The provider of `{model}` refuses the key: {said}" if named else f"`{model}` wants a key: {said}",
-        hint=f"Make sure that {named} holds a key that may use this model."
-        if named
+        f"The provider of `{model}` refuses the key: {message}" if names else f"`{model}` wants a key: {message}",
+        hint=f"Make sure that {names} holds a key that may use this model."
+        if names
         else f"None was sent: say as `{setting}` which environment variable holds one that may use this model.",
         suggestions=tuple(variables),
         detail=detail,
     )
 
 
-def _nobody_asks(model: str, said: str) -> Unauthenticated:
+def _no_credentials_error(model: str, message: str) -> Unauthenticated:
     provider = model.partition(":")[0]
     variables = IDENTITIES.get(provider, ())
-    named = " or ".join(f"`{name}`" for name in variables)
+    names = " or ".join(f"`{name}`" for name in variables)
     return Unauthenticated(
-        f"The provider of `{model}` cannot be told who asks: {said}",
-        hint=f"Set {named}, or log in with the provider's own tool."
-        if named
+        f"The provider of `{model}` cannot be told who asks: {message}",
+        hint=f"Set {names}, or log in with the provider's own tool."
+        if names
         else "Log in with the provider's own tool.",
         suggestions=variables,
         detail={"variables": list(variables)},
     )
 
 
-def _unknown(model: str, said: str, error: Any, detail: JsonMapping) -> UnknownName:
+def _unknown_model_error(model: str, message: str, error: Any, detail: JsonMapping) -> UnknownName:
     from .known import nearest_models  # noqa: PLC0415 - loads the list of names only for the mistake
 
     near = nearest_models(model)
-    meant: str | None = getattr(error, "suggested_model_id", None)
-    if meant and meant != model:
-        near = tuple(dict.fromkeys((meant, *near)))
+    suggestion: str | None = getattr(error, "suggested_model_id", None)
+    if suggestion and suggestion != model:
+        near = tuple(dict.fromkeys((suggestion, *near)))
     return UnknownName(
-        f"The provider has no model `{model}`: {said}",
+        f"The provider has no model `{model}`: {message}",
         hint=f"Did you mean `{near[0]}`?"
         if near
         else "Check the provider's list of models, and `base_url` if you set it.",
@@ -231,22 +231,22 @@ def _unknown(model: str, said: str, error: Any, detail: JsonMapping) -> UnknownN
     )
 
 
-def _unreachable(model: str, said: str, *, reached: bool | None) -> NetworkError:
-    detail: JsonMapping = {} if reached is None else {"reached": reached}
-    what = "cannot be reached" if reached is False else "did not answer to the end"
+def _network_error(model: str, message: str, *, was_reached: bool | None) -> NetworkError:
+    detail: JsonMapping = {} if was_reached is None else {"reached": was_reached}
+    what = "cannot be reached" if was_reached is False else "did not answer to the end"
     return NetworkError(
-        f"The provider of `{model}` {what}: {said}", hint="Try again; see `base_url` if you set one.", detail=detail
+        f"The provider of `{model}` {what}: {message}", hint="Try again; see `base_url` if you set one.", detail=detail
     )
 
 
-def _said(error: Exception, cleaner: Cleaner | None) -> str:
+def _provider_message(error: Exception, cleaner: Cleaner | None) -> str:
     """What the provider said, as a sentence that may be shown."""
     text = (
         _message_in(getattr(error, "body", None)) or getattr(error, "message", "") or str(error) or type(error).__name__
     )
     text = (cleaner or Cleaner({})).text(text[: 4 * _LONGEST])
-    shown = cut(" ".join(printable(text).split()), _LONGEST)
-    return shown if shown.endswith((".", "!", "?")) else f"{shown}."
+    sentence = truncate(" ".join(printable(text).split()), _LONGEST)
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
 
 
 def _message_in(body: object) -> str:

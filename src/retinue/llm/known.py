@@ -158,10 +158,10 @@ def nearest_models(name: str) -> tuple[str, ...]:
     from pydantic_ai.models import known_model_names  # noqa: PLC0415 - optional, and only a mistake pays for it
 
     provider, _, model = name[:_LONGEST].partition(":")
-    known = [each for each in known_model_names() if ":" in each and not each.startswith("gateway/")]
-    own = [each for each in known if each.startswith(f"{provider}:")] or known
-    by_model = {each.partition(":")[2]: each for each in reversed(own)}
-    same = (by_model[model],) if model in by_model and own is known else ()
+    names = [each for each in known_model_names() if ":" in each and not each.startswith("gateway/")]
+    candidates = [each for each in names if each.startswith(f"{provider}:")] or names
+    by_model = {each.partition(":")[2]: each for each in reversed(candidates)}
+    same = (by_model[model],) if model in by_model and candidates is names else ()
     return (*same, *(by_model[each] for each in nearest(model, by_model)))
 
 
@@ -179,6 +179,6 @@ class ProviderSettings:
     key_variable: str = ""
 
 
-def address_of(provider: str, reached: ProviderSettings, environment: Mapping[str, str]) -> str:
+def address_of(provider: str, settings: ProviderSettings, environment: Mapping[str, str]) -> str:
     """Where `provider` is asked when that is not its own address: as it is set, or by its own variable; else empty."""
-    return reached.base_url or environment.get(ADDRESSES.get(provider, ""), "")
+    return settings.base_url or environment.get(ADDRESSES.get(provider, ""), "")

@@ -9,13 +9,13 @@ from typing import Final
 from .known import PRICED_AS
 from .prices import Price, price
 
-__all__ = ["Listed", "listed"]
+__all__ = ["ModelListing", "model_listing"]
 
 _MILLION: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ModelListing:
     """One model. What nobody knows is None.
 
     Attributes:
@@ -34,17 +34,17 @@ class Listed:
     window: int | None = None
 
 
-def listed(name: str, *, own: Price | None = None, address: str = "") -> Listed:
+def model_listing(name: str, *, own: Price | None = None, address: str = "") -> ModelListing:
     """What is known of the model `name` (`provider:model`), asked at `address` when that is not its usual one."""
     window = _window(name)
     # Long requests may cost more a token, so what is shown is the price of a short one.
-    sent = price(name, tokens_in=1_000, tokens_out=0, own=own, address=address)
-    written = price(name, tokens_in=0, tokens_out=1_000, own=own, address=address)
-    if sent is None or written is None:
-        return Listed(name, window=window)
-    each = _MILLION / 1_000
-    usd_in, usd_out = round(sent.usd * each, 6), round(written.usd * each, 6)
-    return Listed(name, usd_in, usd_out, sent.price_id, sent.price_date, window)
+    input_cost = price(name, tokens_in=1_000, tokens_out=0, own=own, address=address)
+    output_cost = price(name, tokens_in=0, tokens_out=1_000, own=own, address=address)
+    if input_cost is None or output_cost is None:
+        return ModelListing(name, window=window)
+    factor = _MILLION / 1_000
+    usd_in, usd_out = round(input_cost.usd * factor, 6), round(output_cost.usd * factor, 6)
+    return ModelListing(name, usd_in, usd_out, input_cost.price_id, input_cost.price_date, window)
 
 
 def _window(name: str) -> int | None:
@@ -54,7 +54,7 @@ def _window(name: str) -> int | None:
         return None
     provider, _, model = name.partition(":")
     try:
-        found = get_snapshot().find_provider_model(model, None, PRICED_AS.get(provider, provider), None)[1]
+        match = get_snapshot().find_provider_model(model, None, PRICED_AS.get(provider, provider), None)[1]
     except LookupError:
         return None
-    return found.context_window
+    return match.context_window

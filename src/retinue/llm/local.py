@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled
 
-from ._child import Child
-from .failures import too_slow
-from .port import Hear, Request, Response
+from ._child import ServerProcess
+from .failures import timeout_error
+from .port import OnText, Request, Response
 
 if TYPE_CHECKING:
-    from .provided import Provided
+    from .provided import PydanticAIModel
 
 __all__ = ["CONTEXT", "LocalModel", "open_local"]
 
@@ -61,17 +61,17 @@ class LocalModel:
                 hint="Use at least one thread; a context of 0 is as large as the model was made for.",
             )
         self._path = Path(path).expanduser().absolute()
-        _see_gguf(self._path)
+        _check_gguf(self._path)
         if any(importlib.util.find_spec(part) is None for part in ("xllamacpp", "pydantic_ai", "openai")):
             raise NotInstalled("Local models need an optional part.", hint="Install `retinue[local]`.")
         self.name = f"local:{os.fspath(path)}"
         self.max_output = context or None
         self._threads, self._context = threads, context
         self._starting = threading.Lock()
-        self._child: Child | None = None
-        self._door: Provided | None = None
+        self._process: ServerProcess | None = None
+        self._endpoint: PydanticAIModel | None = None
 
-    async def respond(self, request: Request, *, hear: Hear | None = None) -> Response:
+    async def respond(self, request: Request, *, on_text: OnText | None = None) -> Response:
         """Answer once. The first time, and after it died, its process is started before.
 
         Raises:
@@ -80,8 +80,8 @@ class LocalModel:
             DeadlineExceeded: `timeout_s` is over, loading included.
             RetinueError: As of any model.
         """
-        door = self._open() or await self._started(request.timeout_s)
-        return await door.respond(request, hear=hear)
+        endpoint = self._running_endpoint() or await self._ensure_started(request.timeout_s)
+        return await endpoint.respond(request, on_text=on_text)
 
     def price(self, *, tokens_in: int, tokens_out: int) -> float | None:  # noqa: ARG002 - the port names them
         """None: nobody charges for it, and nobody measured what it costs."""
@@ -89,20 +89,20 @@ class LocalModel:
 
     async def close(self) -> None:
         """End its process. Asking again starts it anew."""
-        if self._door is not None:
-            await self._door.close()
+        if self._endpoint is not None:
+            await self._endpoint.close()
         await asyncio.to_thread(self._end)
 
     def _end(self) -> None:
         with self._starting:
-            if self._child is not None:
-                self._child.close()
-            self._child = self._door = None
+            if self._process is not None:
+                self._process.close()
+            self._process = self._endpoint = None
 
-    async def _started(self, seconds: float | None) -> "Provided":
+    async def _ensure_started(self, seconds: float | None) -> "PydanticAIModel":
         """The door, once the process is up; it goes on loading when nobody waits any longer."""
-        if self._door is not None:  # the process behind it died
-            await self._door.close()
+        if self._endpoint is not None:  # the process behind it died
+            await self._endpoint.close()
         timer = asyncio.timeout(seconds)
         try:
             async with timer:
@@ -110,36 +110,36 @@ class LocalModel:
         except TimeoutError as error:
             if seconds is None or not timer.expired():
                 raise
-            raise too_slow(self.name, seconds) from error
+            raise timeout_error(self.name, seconds) from error
 
-    def _open(self) -> "Provided | None":
+    def _running_endpoint(self) -> "PydanticAIModel | None":
         """The door to the process, while it lives."""
-        return self._door if self._child is not None and self._child.running else None
+        return self._endpoint if self._process is not None and self._process.is_running else None
 
-    def _start(self) -> "Provided":
+    def _start(self) -> "PydanticAIModel":
         """Start the process, unless another thread just did."""
         with self._starting:
-            door = self._open()
-            if door is None:
-                if self._child is not None:
-                    self._child.close()
-                self._child = Child(str(self._path), name=self.name, threads=self._threads, context=self._context)
-                door = self._door = _door(self._child, name=self.name)
-            return door
+            endpoint = self._running_endpoint()
+            if endpoint is None:
+                if self._process is not None:
+                    self._process.close()
+                self._process = ServerProcess(str(self._path), name=self.name, threads=self._threads, context=self._context)
+                endpoint = self._endpoint = _connect(self._process, name=self.name)
+            return endpoint
 
 
-def _door(child: Child, *, name: str) -> "Provided":
+def _connect(process: ServerProcess, *, name: str) -> "PydanticAIModel":
     """The endpoint that `child` is, as any OpenAI-compatible one is spoken to."""
     from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - optional, and slow to import
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415 - as above
 
-    from .provided import Provided  # noqa: PLC0415 - as above
+    from .provided import PydanticAIModel  # noqa: PLC0415 - as above
 
-    provider = OpenAICompatibleProvider("local", base_url=child.base_url, api_key=child.key)
-    return Provided(OpenAIChatModel(name, provider=provider), name=name, address=child.base_url)
+    provider = OpenAICompatibleProvider("local", base_url=process.base_url, api_key=process.key)
+    return PydanticAIModel(OpenAIChatModel(name, provider=provider), name=name, address=process.base_url)
 
 
-def _see_gguf(path: Path) -> None:
+def _check_gguf(path: Path) -> None:
     """See that the file is there and begins as a GGUF file does: native code need not be the first to look."""
     try:
         with path.open("rb") as file:

@@ -11,20 +11,20 @@ from retinue.contract.json import dumps, loads
 from retinue.contract.model import JsonMapping
 from retinue.errors import InvalidInput, ParseError
 
-from .port import Answered, Said, ToolAnswer, ToolAnswers, ToolUse, Turn
+from .port import AssistantMessage, UserMessage, ToolResult, ToolResults, ToolCall, Turn
 from .uses import MAX_ARGUMENTS
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse, ModelResponsePart, ToolCallPart
 
-__all__ = ["Messages", "Native"]
+__all__ = ["MessageTranslator", "NativeMessage"]
 
 _EMPTY: Final = "(empty)"
 """Providers refuse a text that is empty."""
 
 
 @dataclass(frozen=True, slots=True)
-class Native:
+class NativeMessage:
     """A response as its provider gave it.
 
     Attributes:
@@ -45,7 +45,7 @@ class Native:
         }
 
 
-class Messages:
+class MessageTranslator:
     """Translates for one provider.
 
     Args:
@@ -58,29 +58,29 @@ class Messages:
         self._provider = provider
         self._types = messages
 
-    def written(self, turns: Sequence[Turn]) -> "list[ModelMessage]":
+    def to_messages(self, turns: Sequence[Turn]) -> "list[ModelMessage]":
         """These turns as messages; what several turns of the asking side say follows each other in one message."""
         types = self._types
         messages: list[ModelMessage] = []
         parts: list[ModelRequestPart] = []
         for turn in turns:
             match turn:
-                case Said(text):
+                case UserMessage(text):
                     parts.append(types.UserPromptPart(text or _EMPTY))
-                case ToolAnswers(answers):
-                    parts.extend(self._return(answer) for answer in answers)
-                case Answered():
+                case ToolResults(answers):
+                    parts.extend(self._tool_return(answer) for answer in answers)
+                case AssistantMessage():
                     if parts:
                         messages.append(types.ModelRequest(parts))
                         parts = []
-                    messages.append(self._native(turn) or self._plain(turn))
+                    messages.append(self._native_message(turn) or self._from_turn(turn))
                 case _:
                     assert_never(turn)
         if parts:
             messages.append(types.ModelRequest(parts))
         return messages
 
-    def read(self, message: "ModelResponse", *, answer: str = "") -> Answered:
+    def to_turn(self, message: "ModelResponse", *, output_tool: str = "") -> AssistantMessage:
         """What the provider said as a turn.
 
         Args:
@@ -90,30 +90,30 @@ class Messages:
         types = self._types
         texts: list[str] = []
         calls: list[ToolCallPart] = []
-        final: ToolCallPart | None = None
+        output_call: ToolCallPart | None = None
         for part in message.parts:
             if isinstance(part, types.TextPart):
                 texts.append(part.content)
             elif isinstance(part, types.ToolCallPart):
-                if answer and part.tool_name == answer:
-                    final = part
+                if output_tool and part.tool_name == output_tool:
+                    output_call = part
                 else:
                     calls.append(part)
-        if final is not None:
-            return Answered("".join(texts), _uses(calls)) if calls else Answered(_as_text(final))
-        ids = [call.tool_call_id for call in calls]
-        if "" in ids or len(set(ids)) < len(ids):
-            calls, message = self._named_apart(message, calls)
-        uses = _uses(calls)
-        whole = all(use.arguments is not None or len(use.raw) <= MAX_ARGUMENTS for use in uses)
-        return Answered("".join(texts), uses, native=Native(self._provider, message) if whole else None)
+        if output_call is not None:
+            return AssistantMessage("".join(texts), _tool_calls(calls)) if calls else AssistantMessage(_arguments_text(output_call))
+        call_ids = [call.tool_call_id for call in calls]
+        if "" in call_ids or len(set(call_ids)) < len(call_ids):
+            calls, message = self._with_unique_ids(message, calls)
+        tool_calls = _tool_calls(calls)
+        is_complete = all(use.arguments is not None or len(use.raw) <= MAX_ARGUMENTS for use in tool_calls)
+        return AssistantMessage("".join(texts), tool_calls, native=NativeMessage(self._provider, message) if is_complete else None)
 
-    def _named_apart(
+    def _with_unique_ids(
         self, message: "ModelResponse", calls: "list[ToolCallPart]"
     ) -> "tuple[list[ToolCallPart], ModelResponse]":
         """The response with an id for each call, and no id twice: their answers are paired by it."""
-        seen: set[str] = {""}
-        taken = {call.tool_call_id for call in calls}
+        used_ids: set[str] = {""}
+        all_ids = {call.tool_call_id for call in calls}
         parts: list[ModelResponsePart] = []
         renamed: list[ToolCallPart] = []
         for part in message.parts:
@@ -121,17 +121,17 @@ class Messages:
                 parts.append(part)
                 continue
             name, number = part.tool_call_id, 1
-            while name in seen or (number > 1 and name in taken):
+            while name in used_ids or (number > 1 and name in all_ids):
                 number += 1
                 name = f"{part.tool_call_id or 'use'}_{number}"
-            seen.add(name)
+            used_ids.add(name)
             renamed.append(part if name == part.tool_call_id else replace(part, tool_call_id=name))
             parts.append(renamed[-1])
         return renamed, replace(message, parts=parts)
 
-    def _native(self, turn: Answered) -> "ModelResponse | None":
+    def _native_message(self, turn: AssistantMessage) -> "ModelResponse | None":
         native: object = turn.native
-        if isinstance(native, Native):
+        if isinstance(native, NativeMessage):
             return cast("ModelResponse", native.message) if native.provider == self._provider else None
         if not isinstance(native, dict):
             return None
@@ -144,48 +144,48 @@ class Messages:
             return None
         return message if isinstance(message, self._types.ModelResponse) else None
 
-    def _plain(self, turn: Answered) -> "ModelResponse":
+    def _from_turn(self, turn: AssistantMessage) -> "ModelResponse":
         types = self._types
         parts: list[ModelResponsePart] = []
-        if turn.text or not turn.uses:
+        if turn.text or not turn.tool_calls:
             parts.append(types.TextPart(turn.text or _EMPTY))
-        parts.extend(types.ToolCallPart(use.name, use.arguments or {}, use.id) for use in turn.uses)
+        parts.extend(types.ToolCallPart(use.name, use.arguments or {}, use.id) for use in turn.tool_calls)
         return types.ModelResponse(parts)
 
-    def _return(self, answer: ToolAnswer) -> "ModelRequestPart":
+    def _tool_return(self, answer: ToolResult) -> "ModelRequestPart":
         return self._types.ToolReturnPart(
             answer.name, answer.text or _EMPTY, answer.id, outcome="failed" if answer.failed else "success"
         )
 
 
-def _uses(calls: "Iterable[ToolCallPart]") -> tuple[ToolUse, ...]:
-    return tuple(_use(call) for call in calls)
+def _tool_calls(calls: "Iterable[ToolCallPart]") -> tuple[ToolCall, ...]:
+    return tuple(_tool_call(call) for call in calls)
 
 
-def _use(call: "ToolCallPart") -> ToolUse:
-    given = call.args
-    if isinstance(given, dict):
-        return ToolUse(call.tool_call_id, call.tool_name, given)
-    written = given or ""
-    if not written.strip():
-        return ToolUse(call.tool_call_id, call.tool_name, {})
-    if len(written) > MAX_ARGUMENTS:
-        return ToolUse(call.tool_call_id, call.tool_name, None, written[: MAX_ARGUMENTS + 1])
+def _tool_call(call: "ToolCallPart") -> ToolCall:
+    args = call.args
+    if isinstance(args, dict):
+        return ToolCall(call.tool_call_id, call.tool_name, args)
+    text = args or ""
+    if not text.strip():
+        return ToolCall(call.tool_call_id, call.tool_name, {})
+    if len(text) > MAX_ARGUMENTS:
+        return ToolCall(call.tool_call_id, call.tool_name, None, text[: MAX_ARGUMENTS + 1])
     try:
-        arguments = loads(written, max_bytes=4 * MAX_ARGUMENTS)
+        arguments = loads(text, max_bytes=4 * MAX_ARGUMENTS)
     except ParseError:
         arguments = None
     if not isinstance(arguments, dict):
-        return ToolUse(call.tool_call_id, call.tool_name, None, written)
-    return ToolUse(call.tool_call_id, call.tool_name, arguments)
+        return ToolCall(call.tool_call_id, call.tool_name, None, text)
+    return ToolCall(call.tool_call_id, call.tool_name, arguments)
 
 
-def _as_text(call: "ToolCallPart") -> str:
+def _arguments_text(call: "ToolCallPart") -> str:
     """The arguments of the final answer as JSON text; whoever asked for it reads it strictly."""
-    given = call.args
-    if not isinstance(given, dict):
-        return given or ""
+    args = call.args
+    if not isinstance(args, dict):
+        return args or ""
     try:
-        return dumps(given)
+        return dumps(args)
     except InvalidInput:
-        return repr(given)
+        return repr(args)

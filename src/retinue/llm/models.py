@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from .port import LanguageModel
 
-__all__ = ["DEFAULT_TIERS", "Chosen", "Models", "ProviderSettings", "Whose"]
+__all__ = ["DEFAULT_TIERS", "ModelChoice", "Models", "ProviderSettings", "ModelSource"]
 
-Whose: TypeAlias = Literal["user", "definition", "task"]
+ModelSource: TypeAlias = Literal["user", "definition", "task"]
 """Whose word the name of a model is. A task may be a plan's, a project's, an agent's or a peer's: nobody can tell."""
 
 DEFAULT_TIERS: Final[Mapping[Tier, str]] = MappingProxyType(
@@ -57,7 +57,7 @@ _LONGEST: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ModelChoice:
     """A model by name, and why it is this one."""
 
     name: str
@@ -90,7 +90,7 @@ class Models:
     allowed: tuple[str, ...] = ()
     trusts_definitions: bool = True
     record: str = ""
-    _open: "dict[str, LanguageModel]" = field(default_factory=dict, repr=False)
+    _opened_models: "dict[str, LanguageModel]" = field(default_factory=dict, repr=False)
 
     @classmethod
     def only(cls, model: "LanguageModel") -> "Models":
@@ -113,8 +113,8 @@ class Models:
         own: str | None = None,
         tier: Tier | None = None,
         parent: str | None = None,
-        whose: Literal["user", "task"] = "task",
-    ) -> Chosen:
+        source: Literal["user", "task"] = "task",
+    ) -> ModelChoice:
         """The model for somebody: `model`, else `own`, else for `tier`, else the default (B12, C18).
 
         Args:
@@ -132,32 +132,32 @@ class Models:
                 allowed, or the definition a file of this machine; `suggestions` names what there is.
         """
         # A plan is made from definitions too: what both name is the definition's word, whoever repeats it.
-        repeats = whose == "task" and (model or "").strip() == (own or "").strip()
-        asks: Whose = "definition" if repeats else whose
-        said: tuple[tuple[str | None, str, Whose], ...] = (
-            (model, "it was asked for", asks),
+        is_repeated = source == "task" and (model or "").strip() == (own or "").strip()
+        task_source: ModelSource = "definition" if is_repeated else source
+        candidates: tuple[tuple[str | None, str, ModelSource], ...] = (
+            (model, "it was asked for", task_source),
             (own, "the definition names it", "definition"),
         )
-        for name, why, by in said:
+        for name, why, by in candidates:
             word = (name or "").strip()
             if not word:
                 continue
             if word.lower() != _INHERIT:
-                chosen = self._named(word, why)
+                choice = self._resolve(word, why)
                 if read_tier(word) is None:
-                    self._see_allowed(chosen.name, by)
-                return chosen
+                    self._check_allowed(choice.name, by)
+                return choice
             if parent:
-                self._see_allowed(parent, "definition")
-                return Chosen(parent, "it is inherited from whoever asks")
+                self._check_allowed(parent, "definition")
+                return ModelChoice(parent, "it is inherited from whoever asks")
         if tier is not None:
-            return self._sized(tier, f"the tier is {tier}")
+            return self._choice_for_tier(tier, f"the tier is {tier}")
         if not self.default and parent:
-            self._see_allowed(parent, "definition")
-            return Chosen(parent, "nothing else is configured for it, and whoever asks has it")
+            self._check_allowed(parent, "definition")
+            return ModelChoice(parent, "nothing else is configured for it, and whoever asks has it")
         if not self.default:
-            raise _not_configured()
-        return self._named(self.default, "it is the default")
+            raise _not_configured_error()
+        return self._resolve(self.default, "it is the default")
 
     def address(self, name: str) -> str:
         """Where the model called `name` is asked, when that is not its provider's usual address; else empty."""
@@ -165,30 +165,30 @@ class Models:
         environment = os.environ if self.environment is None else self.environment
         return address_of(provider, self.providers.get(provider, ProviderSettings()), environment)
 
-    def see(self, name: str) -> None:
+    def check(self, name: str) -> None:
         """See that `name`, a model's or a tier, could be opened. Nothing is, and nobody is asked.
 
         Raises:
             UnknownName: There is no such provider, or nobody knows whose model that is.
             InvalidInput: It names no model, or its provider's address is missing or none.
         """
-        full = self.choose(model=name, whose="user").name
+        full = self.choose(model=name, source="user").name
         if full in self.ready:
             return
         provider = _provider_in(full)
         if provider not in _FILES:
-            from .providers import see_provider  # noqa: PLC0415 - seldom needed
+            from .providers import check_provider  # noqa: PLC0415 - seldom needed
 
-            see_provider(full, self.providers.get(provider, ProviderSettings()))
+            check_provider(full, self.providers.get(provider, ProviderSettings()))
 
-    def see_key(self, name: str) -> None:
+    def check_key(self, name: str) -> None:
         """See that the key of the model, or the tier, called `name` is there. Nobody is asked whether it is right.
 
         Raises:
             Unauthenticated: It is not; the hint names the variable.
             UnknownName, InvalidInput: As `see`.
         """
-        full = self.choose(model=name, whose="user").name
+        full = self.choose(model=name, source="user").name
         if full in self.ready or (provider := _provider_in(full)) in _FILES:
             return
         from .providers import key_of  # noqa: PLC0415 - seldom needed
@@ -204,27 +204,27 @@ class Models:
             Unauthenticated: Its key is missing; the hint names the variable.
             NotInstalled: An extra is missing; the hint names it.
         """
-        found = self.ready.get(name) or self._open.get(name)
-        if found is None:
-            found = self._open[name] = self._kept(self._opened(self._full(name)))
-        return found
+        model = self.ready.get(name) or self._opened_models.get(name)
+        if model is None:
+            model = self._opened_models[name] = self._with_recording(self._open_model(self._full_name(name)))
+        return model
 
     async def close(self) -> None:
         """Close the connections of all models that were opened. They may still be asked; they open new ones."""
-        for model in self._open.values():
+        for model in self._opened_models.values():
             close = getattr(model, "close", None)
             if close is not None:
                 await close()
 
-    def _named(self, word: str, why: str) -> Chosen:
+    def _resolve(self, word: str, why: str) -> ModelChoice:
         tier = read_tier(word)
         if tier is not None:
-            return self._sized(tier, f"{why}, as {word.lower()!r}")
-        name = self._full(word)
-        known: Tier | None = next((size for size, model in self.tiers.items() if model == name), None)
-        return Chosen(name, why, known)
+            return self._choice_for_tier(tier, f"{why}, as {word.lower()!r}")
+        name = self._full_name(word)
+        model_tier: Tier | None = next((size for size, model in self.tiers.items() if model == name), None)
+        return ModelChoice(name, why, model_tier)
 
-    def _see_allowed(self, name: str, by: Whose) -> None:
+    def _check_allowed(self, name: str, by: ModelSource) -> None:
         """The one rule of who may name which model.
 
         Definitions and tasks may come with somebody else's project, or from a peer: none of them opens a file of this
@@ -234,54 +234,54 @@ class Models:
         if by == "user" or name in configured:
             return
         is_file = name.partition(":")[0].strip().casefold() in _FILES
-        may = (by == "definition" and self.trusts_definitions) or any(fnmatchcase(name, each) for each in self.allowed)
-        if may and not is_file:
+        is_permitted = (by == "definition" and self.trusts_definitions) or any(fnmatchcase(name, each) for each in self.allowed)
+        if is_permitted and not is_file:
             return
-        shown = tuple(sorted(each for each in configured if each.partition(":")[0] not in _FILES))
+        available = tuple(sorted(each for each in configured if each.partition(":")[0] not in _FILES))
         if by == "definition" and is_file:
             message = f"An agent's definition may not name the file {name[:_LONGEST]!r} as its model."
             hint = "Set it as `models.default` in the user's configuration, or pass it as `--model`."
         else:
             who = "A task" if by == "task" else "The definition of an agent in a folder that is not trusted"
             message = f"{who} may not name {name[:_LONGEST]!r} as its model: it is neither configured nor allowed here."
-            named = f" or {', '.join(f'`{each}`' for each in shown)}" if shown else ""
+            alternatives = f" or {', '.join(f'`{each}`' for each in available)}" if available else ""
             hint = (
-                f"Name a tier (`small`, `medium`, `large`){named}; its user allows others by `models.allow`, or names "
+                f"Name a tier (`small`, `medium`, `large`){alternatives}; its user allows others by `models.allow`, or names "
                 f"one by `--model`{' or trusts the folder: `retinue trust`' if by == 'definition' else ''}."
             )
-        raise AccessDenied(message, hint=hint, path="/model", suggestions=shown)
+        raise AccessDenied(message, hint=hint, path="/model", suggestions=available)
 
     def _configured(self) -> frozenset[str]:
         """The full names of the models that somebody set, or made."""
-        tiers = [name for name in self.tiers.values() if self.configured and not self._elsewhere(name)]
-        found: set[str] = set()
+        tiers = [name for name in self.tiers.values() if self.configured and not self._is_other_provider(name)]
+        names: set[str] = set()
         for name in (self.default, *tiers, *self.ready, *self.allowed):
             with suppress(UnknownName):
                 if name and read_tier(name) is None:
-                    found.add(self._full(name))
-        return frozenset(found)
+                    names.add(self._full_name(name))
+        return frozenset(names)
 
-    def _sized(self, tier: Tier, why: str) -> Chosen:
+    def _choice_for_tier(self, tier: Tier, why: str) -> ModelChoice:
         if not self.configured:
-            raise _not_configured()
+            raise _not_configured_error()
         name = self.tiers.get(tier, "")
-        if name and not self._elsewhere(name):
-            return Chosen(self._full(name), why, tier)
+        if name and not self._is_other_provider(name):
+            return ModelChoice(self._full_name(name), why, tier)
         if read_tier(self.default) is not None or not self.default:
             raise Unavailable(
                 f"No model is configured for the tier {tier!r}.",
                 hint=f"Set `models.{tier}` or `models.default` in `retinue.toml`.",
                 detail={"retryable": False},
             )
-        return Chosen(self._full(self.default), f"{why}, and no model is configured for it but the default", tier)
+        return ModelChoice(self._full_name(self.default), f"{why}, and no model is configured for it but the default", tier)
 
-    def _elsewhere(self, name: str) -> bool:
+    def _is_other_provider(self, name: str) -> bool:
         """Nobody configured the tiers, and the default model is not of the provider that they usually are of."""
         if self.tiers is not DEFAULT_TIERS or not self.default or read_tier(self.default) is not None:
             return False
-        return self._full(self.default).partition(":")[0] != name.partition(":")[0]
+        return self._full_name(self.default).partition(":")[0] != name.partition(":")[0]
 
-    def _full(self, name: str) -> str:
+    def _full_name(self, name: str) -> str:
         """The name with its provider."""
         name = name.strip()
         if name in self.ready or ":" in name:
@@ -297,7 +297,7 @@ class Models:
             )
         return f"{provider}:{name}"
 
-    def _kept(self, model: "LanguageModel") -> "LanguageModel":
+    def _with_recording(self, model: "LanguageModel") -> "LanguageModel":
         """`model`, recorded if that is wanted."""
         if not self.record:
             return model
@@ -311,25 +311,25 @@ class Models:
         """Takes credentials out of what is kept, also those in variables of the user's own choice."""
         from retinue.contract.credentials import Cleaner  # noqa: PLC0415 - seldom needed
 
-        return Cleaner(self.environment, variables=[reached.key_variable for reached in self.providers.values()])
+        return Cleaner(self.environment, variables=[settings.key_variable for settings in self.providers.values()])
 
-    def _opened(self, name: str) -> "LanguageModel":
+    def _open_model(self, name: str) -> "LanguageModel":
         provider = _provider_in(name)
-        rest = name.partition(":")[2]
+        path = name.partition(":")[2]
         if provider == "local":
             from .local import open_local  # noqa: PLC0415 - an optional part
 
-            return open_local(rest)
+            return open_local(path)
         if provider == "replay":
             from .recording import Replay  # noqa: PLC0415 - seldom needed
 
-            return cast("LanguageModel", Replay(rest, cleaner=self._cleaner()))
+            return cast("LanguageModel", Replay(path, cleaner=self._cleaner()))
         from .providers import open_model  # noqa: PLC0415 - loads pydantic-ai
 
         environment = os.environ if self.environment is None else self.environment
         return open_model(
             name,
-            reached=self.providers.get(provider, ProviderSettings()),
+            settings=self.providers.get(provider, ProviderSettings()),
             environment=environment,
             price=self.prices.get(name),
         )
@@ -344,7 +344,7 @@ def _provider_in(name: str) -> str:
     return provider
 
 
-def _not_configured() -> Unavailable:
+def _not_configured_error() -> Unavailable:
     hint = (
         "Set `models.default` in `retinue.toml` or in the user's configuration, or `RETINUE_MODELS_DEFAULT`, "
         "or pass `--model provider:model`."

@@ -17,17 +17,17 @@ from retinue.contract.task import Thinking
 __all__ = [
     "EFFORT_OF",
     "AnswerShape",
-    "Answered",
+    "AssistantMessage",
     "Effort",
-    "Hear",
+    "OnText",
     "LanguageModel",
     "Request",
     "Response",
-    "Said",
+    "UserMessage",
     "StopReason",
-    "ToolAnswer",
-    "ToolAnswers",
-    "ToolUse",
+    "ToolResult",
+    "ToolResults",
+    "ToolCall",
     "Turn",
 ]
 
@@ -36,19 +36,19 @@ Effort: TypeAlias = Literal["low", "medium", "high", "max"]
 
 StopReason: TypeAlias = Literal["end", "tools", "length", "refused", "other"]
 
-Hear: TypeAlias = Callable[[str], None]
+OnText: TypeAlias = Callable[[str], None]
 """Hears each piece of text as it arrives."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UserMessage:
     """A turn of whoever asks."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class ToolUse:
+class ToolCall:
     """A tool that the model wants used.
 
     Attributes:
@@ -63,7 +63,7 @@ class ToolUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AssistantMessage:
     """A turn of the model.
 
     Attributes:
@@ -72,12 +72,12 @@ class Answered:
     """
 
     text: str = ""
-    uses: tuple[ToolUse, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
     native: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class ToolAnswer:
+class ToolResult:
     """What came of one use of a tool."""
 
     id: str
@@ -87,13 +87,13 @@ class ToolAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolAnswers:
+class ToolResults:
     """The turn after tools were used: an answer for every use, in their order."""
 
-    answers: tuple[ToolAnswer, ...]
+    results: tuple[ToolResult, ...]
 
 
-Turn: TypeAlias = Said | Answered | ToolAnswers
+Turn: TypeAlias = UserMessage | AssistantMessage | ToolResults
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Response:
         usage: What the provider says it took, its cost where the price is known, and the model that answered.
     """
 
-    turn: Answered
+    turn: AssistantMessage
     usage: Usage = field(default_factory=Usage)
     stop: StopReason = "end"
 
@@ -149,7 +149,7 @@ class LanguageModel(Protocol):
     name: str
     max_output: int | None
 
-    async def respond(self, request: Request, *, hear: Hear | None = None) -> Response:
+    async def respond(self, request: Request, *, on_text: OnText | None = None) -> Response:
         """Answer once. With `hear`, text is streamed to it as it arrives; the response is the same.
 
         Raises:

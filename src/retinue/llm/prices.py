@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Price", "PriceList", "price"]
 
 _MILLION: Final = 1e6
-_KEPT: Final = 512
+_CACHE_SIZE: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +75,12 @@ class PriceList:
 
     def __init__(self, name: str, *, own: Price | None = None, address: str = "") -> None:
         self._own = own
-        self._found = None if own is not None else _find(name, address)
+        self._entry = None if own is not None else _find_entry(name, address)
 
     @property
     def is_known(self) -> bool:
         """Whether there is a price at all."""
-        return self._own is not None or self._found is not None
+        return self._own is not None or self._entry is not None
 
     def cost(self, *, tokens_in: int, tokens_out: int, tokens_cached: int = 0, tokens_written: int = 0) -> Cost | None:
         """What a call of this size costs; None when the price is not known.
@@ -93,11 +93,11 @@ class PriceList:
         """
         if self._own is not None:
             return self._own.cost(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached)
-        if self._found is None:
+        if self._entry is None:
             return None
         from genai_prices import types  # noqa: PLC0415 - optional
 
-        provider, model = self._found
+        provider, model = self._entry
         cached = min(tokens_cached, tokens_in)
         usage = types.Usage(
             input_tokens=tokens_in,
@@ -105,7 +105,7 @@ class PriceList:
             cache_read_tokens=cached,
             cache_write_tokens=min(tokens_written, tokens_in - cached),
         )
-        usd = _by_the_book(provider, model, usage)
+        usd = _book_price(provider, model, usage)
         if usd is None:
             return None
         return Cost(usd=usd, price_id=f"{_book()} {provider.id}:{model.id}", price_date=_book_date())
@@ -124,16 +124,16 @@ def price(
         own: A price of one's own, which holds instead of the book's.
         address: The provider's address where it is not its usual one: what is sold there has no price of the usual one.
     """
-    found = _lists(name, address) if own is None else PriceList(name, own=own)
-    return found.cost(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached)
+    prices = _price_list(name, address) if own is None else PriceList(name, own=own)
+    return prices.cost(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached)
 
 
-@lru_cache(maxsize=_KEPT)
-def _lists(name: str, address: str) -> PriceList:
+@lru_cache(maxsize=_CACHE_SIZE)
+def _price_list(name: str, address: str) -> PriceList:
     return PriceList(name, address=address)
 
 
-def _find(name: str, address: str) -> "tuple[Provider, ModelInfo] | None":
+def _find_entry(name: str, address: str) -> "tuple[Provider, ModelInfo] | None":
     try:
         from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - optional, and 60 ms
     except ImportError:
@@ -147,16 +147,16 @@ def _find(name: str, address: str) -> "tuple[Provider, ModelInfo] | None":
         return None
 
 
-def _by_the_book(provider: "Provider", model: "ModelInfo", usage: "Usage") -> float | None:
+def _book_price(provider: "Provider", model: "ModelInfo", usage: "Usage") -> float | None:
     from datetime import UTC, datetime  # noqa: PLC0415 - only prices need it
 
     try:
-        worked_out = model.calc_price(
+        calculation = model.calc_price(
             usage, provider, genai_request_timestamp=datetime.now(tz=UTC), auto_update_timestamp=None
         )
     except (LookupError, ValueError):
         return None
-    return float(worked_out.total_price)
+    return float(calculation.total_price)
 
 
 def _book() -> str:

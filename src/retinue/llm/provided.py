@@ -13,9 +13,9 @@ from retinue.contract.result import Cost, Usage
 from retinue.errors import InvalidInput, NetworkError, OutputInvalid, RetinueError
 
 from ._bedrock import in_flight
-from .failures import as_ours, too_slow
-from .messages import Messages
-from .port import AnswerShape, Hear, Request, Response, StopReason
+from .failures import translate_error, timeout_error
+from .messages import MessageTranslator
+from .port import AnswerShape, OnText, Request, Response, StopReason
 from .prices import Price, PriceList
 from .strictness import compiles, is_open
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from retinue.contract.definition import ToolSpec
 
-__all__ = ["Provided"]
+__all__ = ["PydanticAIModel"]
 
 _STREAMED: Final = 16_384
 """Tokens of an answer from which on it is streamed whether anybody hears it or not: some clients insist on it."""
@@ -54,7 +54,7 @@ _NARROW: Final = frozenset({"anthropic", "bedrock"})
 _GOOGLE: Final = frozenset({"google", "google-cloud"})
 
 
-class Provided:
+class PydanticAIModel:
     """A language model over any `Model` of pydantic-ai.
 
     Args:
@@ -89,7 +89,7 @@ class Provided:
         self._profile = _profile_of(model)
         limit: object = self._profile.get("anthropic_max_output_tokens")
         self.max_output: int | None = limit if isinstance(limit, int) else None
-        self._messages = Messages(f"{model.system} {address}".strip())
+        self._messages = MessageTranslator(f"{model.system} {address}".strip())
         self._prices = PriceList(self.name, own=price, address=address)
         self._variables, self._cleaner = tuple(variables), cleaner
         self._parameters, self._definition = ModelRequestParameters, ToolDefinition
@@ -98,51 +98,51 @@ class Provided:
     def __repr__(self) -> str:
         return f"Provided({self.name!r})"
 
-    async def respond(self, request: Request, *, hear: Hear | None = None) -> Response:
+    async def respond(self, request: Request, *, on_text: OnText | None = None) -> Response:
         """Answer once, by the provider. Errors are those of `LanguageModel.respond`."""
         if request.tools and not self._profile.get("supports_tools", True):
             raise InvalidInput(f"`{self.name}` cannot use tools.", hint="Use a model that can, or ask without tools.")
-        parameters, answer = self._asked_for(request)
+        parameters, output_tool = self._request_parameters(request)
         settings = self._settings(request)
         seconds = request.timeout_s
         timer = asyncio.timeout(seconds)
         try:
             async with timer:
-                messages = self.model.prepare_messages(self._messages.written(request.turns), parameters)
+                messages = self.model.prepare_messages(self._messages.to_messages(request.turns), parameters)
                 self._refresh()
                 with in_flight():
-                    if hear is None and (request.max_tokens or 0) <= _STREAMED:
-                        said = await self.model.request(messages, settings, parameters)
+                    if on_text is None and (request.max_tokens or 0) <= _STREAMED:
+                        response = await self.model.request(messages, settings, parameters)
                     else:
-                        said = await self._stream(messages, settings, parameters, hear)
+                        response = await self._stream(messages, settings, parameters, on_text)
         except TimeoutError as error:
             if seconds is not None and timer.expired():
-                raise too_slow(self.name, seconds) from error
+                raise timeout_error(self.name, seconds) from error
             raise NetworkError(f"`{self.name}` did not answer in time.", hint="Try again.") from error
         except RetinueError:
             raise
         except Exception as error:  # noqa: BLE001 - clients raise whatever they like; ours is raised instead
             # What the client says may hold the key, so its own words are not chained to ours.
-            raise as_ours(error, model=self.name, variables=self._variables, cleaner=self._cleaner) from None
-        if not (said.parts or said.finish_reason or said.usage.has_values()):
-            raise self._no_answer()
-        turn = self._messages.read(said, answer=answer)
-        stop = "tools" if turn.uses else _STOPS.get(said.finish_reason, "other")
-        return Response(turn, self._usage(said), stop)
+            raise translate_error(error, model=self.name, variables=self._variables, cleaner=self._cleaner) from None
+        if not (response.parts or response.finish_reason or response.usage.has_values()):
+            raise self._no_answer_error()
+        turn = self._messages.to_turn(response, output_tool=output_tool)
+        stop = "tools" if turn.tool_calls else _STOPS.get(response.finish_reason, "other")
+        return Response(turn, self._usage(response), stop)
 
     def price(self, *, tokens_in: int, tokens_out: int) -> float | None:
         """US dollars that a call of this size would cost at most; None when the price is not known.
 
         Where a provider takes more for what it puts into its cache, all of it is thought to go there.
         """
-        written = tokens_in if self._profile.get("supports_cache") else 0
-        cost = self._prices.cost(tokens_in=tokens_in, tokens_out=tokens_out, tokens_written=written)
+        cache_tokens = tokens_in if self._profile.get("supports_cache") else 0
+        cost = self._prices.cost(tokens_in=tokens_in, tokens_out=tokens_out, tokens_written=cache_tokens)
         return None if cost is None else cost.usd
 
     def unsupported(self, request: Request) -> tuple[str, ...]:
         """What `request` asks for that this model is known to ignore: `effort`, `temperature`, `max_tokens`."""
         ignored: list[str] = []
-        if request.effort is not None and not (self._thinks and self._has_room(request)):
+        if request.effort is not None and not (self._supports_thinking and self._has_thinking_room(request)):
             ignored.append("effort")
         settings = self.model.unsupported_settings
         if request.temperature is not None and "temperature" in settings:
@@ -157,19 +157,19 @@ class Provided:
             pass
 
     @property
-    def _thinks(self) -> bool:
+    def _supports_thinking(self) -> bool:
         return bool(self._profile.get("supports_thinking") or self._profile.get("thinking_always_enabled"))
 
     def _refresh(self) -> None:
         """Have connections that belong to this event loop; an agent of pydantic-ai does it before each run."""
         self.model._refresh_http_client()  # pyright: ignore[reportPrivateUsage] - there is no public way  # noqa: SLF001
 
-    def _asked_for(self, request: Request) -> "tuple[ModelRequestParameters, str]":
+    def _request_parameters(self, request: Request) -> "tuple[ModelRequestParameters, str]":
         """Tools, instructions and the shape of the answer; and the name of the tool whose arguments are the answer."""
         from pydantic_ai.messages import InstructionPart  # noqa: PLC0415 - optional
 
         parts = [InstructionPart(request.instructions)] if request.instructions else []
-        tools = self._defined(request.tools)
+        tools = self._tool_definitions(request.tools)
         shape = request.shape
         if shape is None:
             return self._parameters(function_tools=tools, instruction_parts=parts), ""
@@ -211,21 +211,21 @@ class Provided:
         """How an answer of a shape is asked for: the stricter the better, where nothing of the shape is lost."""
         narrow = self.model.system in _NARROW
         native = self._profile.get("supports_json_schema_output") and not (narrow and not compiles(shape.schema))
-        if native and not (request.tools and self._takes_one_of_both):
+        if native and not (request.tools and self._excludes_schema_with_tools):
             return "native"
-        if narrow and request.effort is not None and self._thinks:
+        if narrow and request.effort is not None and self._supports_thinking:
             return "prompted"  # whoever thinks first cannot be made to use a tool
         return "tool" if self._profile.get("supports_tools", True) else "prompted"
 
     @property
-    def _takes_one_of_both(self) -> bool:
+    def _excludes_schema_with_tools(self) -> bool:
         """Whether it takes either tools or a form for the answer, as the older models of Google do."""
         return self.model.system in _GOOGLE and not self._profile.get("google_supports_tool_combination")
 
-    def _defined(self, specs: "Sequence[ToolSpec]") -> "list[ToolDefinition]":
+    def _tool_definitions(self, specs: "Sequence[ToolSpec]") -> "list[ToolDefinition]":
         """The tools as pydantic-ai knows them; those of the last request are kept, for the next is mostly alike."""
         if specs is not self._tools[0]:
-            made = [
+            definitions = [
                 self._definition(
                     name=spec.name,
                     description=spec.description,
@@ -234,7 +234,7 @@ class Provided:
                 )
                 for spec in specs
             ]
-            self._tools = (specs, made)
+            self._tools = (specs, definitions)
         return self._tools[1]
 
     def _settings(self, request: Request) -> "ModelSettings":
@@ -245,7 +245,7 @@ class Provided:
             settings["temperature"] = request.temperature
         if request.timeout_s is not None:
             settings["timeout"] = request.timeout_s
-        if request.effort is not None and self._thinks and self._has_room(request):
+        if request.effort is not None and self._supports_thinking and self._has_thinking_room(request):
             settings["thinking"] = request.effort
         if request.tools and self._profile.get("supports_cache"):
             # Tools mean more requests to come, and each repeats what the one before it said.
@@ -254,15 +254,15 @@ class Provided:
             settings.pop(name, None)
         return settings
 
-    def _has_room(self, request: Request) -> bool:
+    def _has_thinking_room(self, request: Request) -> bool:
         """Whether thinking leaves an answer: where it is a number of tokens, that must be less than all."""
-        if request.max_tokens is None or request.effort is None or not self._thinks_by_number:
+        if request.max_tokens is None or request.effort is None or not self._has_thinking_budget:
             return True
         adaptive = any(self._profile.get(f"{each}_supports_adaptive_thinking") for each in ("anthropic", "bedrock"))
         return adaptive or request.max_tokens > _THINKING_BUDGETS[request.effort]
 
     @property
-    def _thinks_by_number(self) -> bool:
+    def _has_thinking_budget(self) -> bool:
         """Whether thinking is a number of tokens that must be less than all: Claude's, wherever it is asked."""
         return self.model.system == "anthropic" or self._profile.get("bedrock_thinking_variant") == "anthropic"
 
@@ -271,7 +271,7 @@ class Provided:
         messages: "list[ModelMessage]",
         settings: "ModelSettings",
         parameters: "ModelRequestParameters",
-        hear: Hear | None,
+        on_text: OnText | None,
     ) -> "ModelResponse":
         from pydantic_ai.messages import (  # noqa: PLC0415 - optional
             PartDeltaEvent,
@@ -280,7 +280,7 @@ class Provided:
             TextPartDelta,
         )
 
-        heard = 0
+        length = 0
         async with self.model.request_stream(messages, settings, parameters) as stream:
             async for event in stream:
                 piece = ""
@@ -289,38 +289,38 @@ class Provided:
                 elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
                     piece = event.delta.content_delta
                 if piece:
-                    heard += len(piece)
-                    if hear is not None:
-                        hear(piece)
-                if heard > _MAX_STREAM:
+                    length += len(piece)
+                    if on_text is not None:
+                        on_text(piece)
+                if length > _MAX_STREAM:
                     return stream.get()
-            said = stream.get()
-        if self._is_whole(said):
-            return said
-        if not said.parts:
-            raise self._no_answer()
+            response = stream.get()
+        if self._is_complete(response):
+            return response
+        if not response.parts:
+            raise self._no_answer_error()
         raise NetworkError(
             f"The answer of `{self.name}` was cut off on the way.", hint="Try again.", detail={"reached": True}
         )
 
-    def _no_answer(self) -> OutputInvalid:
+    def _no_answer_error(self) -> OutputInvalid:
         return OutputInvalid(f"What `{self.name}` sent is not an answer.", hint="Try again, or use another model.")
 
-    def _is_whole(self, said: "ModelResponse") -> bool:
+    def _is_complete(self, response: "ModelResponse") -> bool:
         """Whether a stream came to its end: some servers never say why they stop, but then they say what it took."""
-        if said.state == "incomplete":
+        if response.state == "incomplete":
             return False
         if self.model.provider is None:
             return True
-        if said.finish_reason is None:
+        if response.finish_reason is None:
             return False
         # For servers that never say why, `stop` is assumed of every stream, a cut one too.
-        told = said.finish_reason != "stop" or (said.provider_details or {}).get("finish_reason")
-        return bool(told) or (said.usage.has_values() and not said.usage.unmeasured_requests)
+        has_reason = response.finish_reason != "stop" or (response.provider_details or {}).get("finish_reason")
+        return bool(has_reason) or (response.usage.has_values() and not response.usage.unmeasured_requests)
 
-    def _usage(self, said: "ModelResponse") -> Usage:
-        used = said.usage
-        model = self._answered_by(said)
+    def _usage(self, response: "ModelResponse") -> Usage:
+        used = response.usage
+        model = self._answering_model(response)
         if used.unmeasured_requests or not used.has_values():
             return Usage(requests=1, model=model)
         return Usage(
@@ -328,16 +328,16 @@ class Provided:
             tokens_out=used.output_tokens,
             tokens_cached=used.cache_read_tokens or None,
             requests=1,
-            cost=self._cost(used, said),
+            cost=self._cost(used, response),
             model=model,
         )
 
-    def _cost(self, used: Any, said: "ModelResponse") -> Cost | None:
+    def _cost(self, used: Any, response: "ModelResponse") -> Cost | None:
         if used.cost is not None and used.cost >= 0:
             return Cost(
                 usd=float(used.cost),
                 price_id=f"{self.name.partition(':')[0]}: as billed",
-                price_date=said.timestamp.date().isoformat(),
+                price_date=response.timestamp.date().isoformat(),
             )
         return self._prices.cost(
             tokens_in=used.input_tokens,
@@ -346,11 +346,11 @@ class Provided:
             tokens_written=used.cache_write_tokens,
         )
 
-    def _answered_by(self, said: "ModelResponse") -> str:
+    def _answering_model(self, response: "ModelResponse") -> str:
         """The model that was asked; another one only when the provider says that another one answered."""
         provider, _, model = self.name.partition(":")
-        told = said.model_name or model
-        return self.name if told.startswith(model) or model in told else f"{provider}:{told}"
+        reported_name = response.model_name or model
+        return self.name if reported_name.startswith(model) or model in reported_name else f"{provider}:{reported_name}"
 
 
 def _profile_of(model: "Model") -> "ModelProfile":

@@ -14,19 +14,19 @@ from retinue.contract.sanitize import printable
 from retinue.errors import InvalidInput, NotInstalled, RetinueError, Unauthenticated, UnknownName
 
 from ._bedrock import bedrock_provider
-from .failures import key_missing, variables_in
+from .failures import missing_key_error, variables_named_in
 from .known import EXTRAS, IDENTITIES, KEYS, OPTIONAL_KEYS, PROVIDERS, ProviderSettings, address_of, nearest_provider
 from .prices import Price
-from .provided import Provided
+from .provided import PydanticAIModel
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from pydantic_ai.models import Model
 
-__all__ = ["key_of", "open_model", "see_provider"]
+__all__ = ["key_of", "open_model", "check_provider"]
 
-_HERE: Final[Mapping[str, str]] = {
+_LOCAL_ADDRESSES: Final[Mapping[str, str]] = {
     "litellm": "http://localhost:4000",
     "ollama": "http://localhost:11434/v1",
     "vllm": "http://localhost:8000/v1",
@@ -48,8 +48,8 @@ _EXTRA: Final = re.compile(r"pydantic-ai-slim\[([a-z0-9-]+)\]")
 
 
 def open_model(
-    name: str, *, reached: ProviderSettings, environment: Mapping[str, str], price: Price | None = None
-) -> Provided:
+    name: str, *, settings: ProviderSettings, environment: Mapping[str, str], price: Price | None = None
+) -> PydanticAIModel:
     """The model called `name`, as `provider:model`.
 
     Args:
@@ -64,29 +64,29 @@ def open_model(
         NotInstalled: An extra is missing; the hint names it.
         InvalidInput: The provider cannot be reached like this.
     """
-    see_provider(name, reached)
+    check_provider(name, settings)
     provider, _, model = name.partition(":")
-    address = address_of(provider, reached, environment)
-    _see_address(provider, address)
-    variables = _variables(provider, reached)
+    address = address_of(provider, settings, environment)
+    _check_address(provider, address)
+    variables = _variables(provider, settings)
     keep_secret(*variables)
-    with _said_as_ours(name, provider, variables):
-        key = key_of(provider, reached, environment)
-        address = address or _HERE.get(provider, "")
-        opened = _opened(provider, model, address, environment, key)
+    with _translate_errors(name, provider, variables):
+        key = key_of(provider, settings, environment)
+        address = address or _LOCAL_ADDRESSES.get(provider, "")
+        inner = _pydantic_model(provider, model, address, environment, key)
     # Where no key went out, no variable can hold a wrong one.
-    sent = variables if key is not None else () if reached.base_url else IDENTITIES.get(provider, ())
-    return Provided(
-        opened,
+    key_variables = variables if key is not None else () if settings.base_url else IDENTITIES.get(provider, ())
+    return PydanticAIModel(
+        inner,
         name=name,
         price=price,
         address=address,
-        variables=sent,
+        variables=key_variables,
         cleaner=Cleaner(environment, variables=variables),
     )
 
 
-def see_provider(name: str, reached: ProviderSettings) -> None:
+def check_provider(name: str, settings: ProviderSettings) -> None:
     """See that the provider in `name` is one, or has an address, and that the address which is set is one.
 
     Raises:
@@ -94,12 +94,12 @@ def see_provider(name: str, reached: ProviderSettings) -> None:
         InvalidInput: It needs an address that is not set, or what is set is none.
     """
     provider = name.partition(":")[0]
-    if provider not in PROVIDERS and not reached.base_url:
+    if provider not in PROVIDERS and not settings.base_url:
         raise _unknown_provider(name, provider)
-    _see_address(provider, reached.base_url)
+    _check_address(provider, settings.base_url)
 
 
-def _opened(provider: str, model: str, base_url: str, environment: Mapping[str, str], key: str | None) -> "Model":
+def _pydantic_model(provider: str, model: str, base_url: str, environment: Mapping[str, str], key: str | None) -> "Model":
     """The model of pydantic-ai."""
     from pydantic_ai.models import infer_model  # noqa: PLC0415 - optional, and 0.7 s
 
@@ -107,36 +107,36 @@ def _opened(provider: str, model: str, base_url: str, environment: Mapping[str, 
         from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - optional
         from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415 - optional
 
-        spoken_to = OpenAICompatibleProvider(provider, base_url=base_url, api_key=key or _NO_KEY)
-        return OpenAIChatModel(model, provider=spoken_to)
+        inner_provider = OpenAICompatibleProvider(provider, base_url=base_url, api_key=key or _NO_KEY)
+        return OpenAIChatModel(model, provider=inner_provider)
 
-    def provided(wanted: str) -> Any:
-        if wanted == "bedrock":
+    def provider_for(name: str) -> Any:
+        if name == "bedrock":
             return bedrock_provider(base_url=base_url, key=key, environment=environment)
-        return _provider(wanted, base_url, key)
+        return _provider(name, base_url, key)
 
-    return infer_model(f"{provider}:{model}", provided)
+    return infer_model(f"{provider}:{model}", provider_for)
 
 
 def _provider(name: str, base_url: str, key: str | None) -> Any:
     from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415 - optional
 
-    made = infer_provider_class(name)
-    takes = inspect.signature(made.__init__).parameters
+    provider_class = infer_provider_class(name)
+    accepted = inspect.signature(provider_class.__init__).parameters
     options: dict[str, str] = {}
-    address = next((each for each in _ADDRESS_OPTIONS if each in takes), "")
-    if base_url and address:
-        options[address] = base_url
-    holds_key = next((each for each in _KEY_OPTIONS if each in takes), "")
-    if holds_key and (key or base_url):
-        options[holds_key] = key or _NO_KEY
-    provider: Any = made(**options)
-    if base_url and not address:
-        _move(name, provider.client, base_url)
+    address_option = next((each for each in _ADDRESS_OPTIONS if each in accepted), "")
+    if base_url and address_option:
+        options[address_option] = base_url
+    key_option = next((each for each in _KEY_OPTIONS if each in accepted), "")
+    if key_option and (key or base_url):
+        options[key_option] = key or _NO_KEY
+    provider: Any = provider_class(**options)
+    if base_url and not address_option:
+        _set_base_url(name, provider.client, base_url)
     return provider
 
 
-def _move(name: str, client: Any, base_url: str) -> None:
+def _set_base_url(name: str, client: Any, base_url: str) -> None:
     """Have `client` ask at `base_url`: the providers that speak as OpenAI does share a client that can."""
     if not hasattr(client, "base_url"):
         raise InvalidInput(
@@ -146,24 +146,24 @@ def _move(name: str, client: Any, base_url: str) -> None:
     client.base_url = base_url
 
 
-def _variables(provider: str, reached: ProviderSettings) -> tuple[str, ...]:
+def _variables(provider: str, settings: ProviderSettings) -> tuple[str, ...]:
     """Where the key of `provider` may be."""
-    return (reached.key_variable,) if reached.key_variable else KEYS.get(provider) or OPTIONAL_KEYS.get(provider, ())
+    return (settings.key_variable,) if settings.key_variable else KEYS.get(provider) or OPTIONAL_KEYS.get(provider, ())
 
 
-def key_of(provider: str, reached: ProviderSettings, environment: Mapping[str, str]) -> str | None:
+def key_of(provider: str, settings: ProviderSettings, environment: Mapping[str, str]) -> str | None:
     """The key to send; None when none is needed, or none may go to a foreign address.
 
     Raises:
         Unauthenticated: It is missing, or can be none.
     """
-    if reached.base_url and not reached.key_variable:
+    if settings.base_url and not settings.key_variable:
         return None
-    variables = _variables(provider, reached)
+    variables = _variables(provider, settings)
     variable = next((name for name in variables if environment.get(name)), None)
     if variable is None:
-        if reached.key_variable or provider in KEYS:
-            raise key_missing(provider, variables)
+        if settings.key_variable or provider in KEYS:
+            raise missing_key_error(provider, variables)
         return None
     key = environment[variable]
     if not (key.isascii() and key.isprintable() and key == key.strip()):  # the client would quote it, or hang up
@@ -175,7 +175,7 @@ def key_of(provider: str, reached: ProviderSettings, environment: Mapping[str, s
     return key
 
 
-def _see_address(provider: str, base_url: str) -> None:
+def _check_address(provider: str, base_url: str) -> None:
     if provider == _COMPATIBLE and not base_url:
         raise InvalidInput(
             f"`{_COMPATIBLE}` needs a URL.",
@@ -202,28 +202,28 @@ def _unknown_provider(name: str, provider: str) -> UnknownName:
 
 
 @contextmanager
-def _said_as_ours(name: str, provider: str, variables: tuple[str, ...]) -> "Generator[None]":
+def _translate_errors(name: str, provider: str, variables: tuple[str, ...]) -> "Generator[None]":
     """What goes wrong while a provider is opened, in our words. Theirs are not chained: they may hold a key."""
     try:
         yield
     except RetinueError:
         raise
     except ImportError as error:
-        found = _EXTRA.search(str(error))
-        extra = found[1] if found else ""
-        wanted = EXTRAS.get(extra) or (f"pydantic-ai-slim[{extra}]" if extra else "retinue[llm]")
+        match = _EXTRA.search(str(error))
+        extra = match[1] if match else ""
+        package = EXTRAS.get(extra) or (f"pydantic-ai-slim[{extra}]" if extra else "retinue[llm]")
         raise NotInstalled(
-            f"What speaks with the provider `{provider}` is not installed.", hint=f"install `{wanted}`"
+            f"What speaks with the provider `{provider}` is not installed.", hint=f"install `{package}`"
         ) from error
     except Exception as error:  # noqa: BLE001 - clients raise whatever they like; ours is raised instead
-        said = printable(str(getattr(error, "message", "") or error))[:300]
-        missing = variables_in(said)
+        message = printable(str(getattr(error, "message", "") or error))[:300]
+        missing = variables_named_in(message)
         if missing and holds_secret(missing[0]):
-            raise key_missing(provider, missing) from None
+            raise missing_key_error(provider, missing) from None
         needed = missing or _NEEDED.get(provider, ())
         hint = f"Set {' or '.join(f'`{each}`' for each in needed)}." if needed else "See what its provider needs."
         raise InvalidInput(
-            f"`{printable(name[:200])}` cannot be opened: {Cleaner({}).text(said)}",
+            f"`{printable(name[:200])}` cannot be opened: {Cleaner({}).text(message)}",
             hint=hint,
             suggestions=needed,
             detail={"variables": list(variables)},

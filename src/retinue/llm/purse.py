@@ -13,14 +13,14 @@ from retinue.errors import BudgetExceeded
 if TYPE_CHECKING:
     from asyncio import Future
 
-__all__ = ["Hold", "Ledger", "Purse"]
+__all__ = ["Reservation", "BudgetScope", "BudgetTracker"]
 
 _SLACK: Final = 1e-12
 _SMALLEST: Final = 1e-3
 
 
 @dataclass(slots=True)
-class Ledger:
+class BudgetScope:
     """One set of bounds, and what is spent and held of them. Only a purse writes in it."""
 
     name: str
@@ -30,30 +30,30 @@ class Ledger:
     spent_tokens: int = 0
     spent_usd: float = 0.0
     spent_requests: int = 0
-    held_tokens: int = 0
-    held_usd: float = 0.0
-    held_requests: int = 0
-    waiting: "list[Future[None]]" = field(default_factory=list)
+    reserved_tokens: int = 0
+    reserved_usd: float = 0.0
+    reserved_requests: int = 0
+    waiters: "list[Future[None]]" = field(default_factory=list)
 
     @property
     def tokens_left(self) -> int | None:
         """Tokens that are neither spent nor held; None when nothing bounds them."""
-        return None if self.tokens is None else max(0, self.tokens - self.spent_tokens - self.held_tokens)
+        return None if self.tokens is None else max(0, self.tokens - self.spent_tokens - self.reserved_tokens)
 
     @property
     def usd_left(self) -> float | None:
         """Money that is neither spent nor held; None when nothing bounds it."""
-        return None if self.usd is None else max(0.0, self.usd - self.spent_usd - self.held_usd)
+        return None if self.usd is None else max(0.0, self.usd - self.spent_usd - self.reserved_usd)
 
-    def see_room(self, tokens: int, usd: float | None) -> None:
+    def check_available(self, tokens: int, usd: float | None) -> None:
         """See that a call of this size passes no bound.
 
         Raises:
             BudgetExceeded: It might.
         """
-        if self.requests is not None and self.spent_requests + self.held_requests >= self.requests:
+        if self.requests is not None and self.spent_requests + self.reserved_requests >= self.requests:
             raise self._exceeded("requests", f"all {self.requests} requests of a model are used up")
-        if self.tokens is not None and self.spent_tokens + self.held_tokens + tokens > self.tokens:
+        if self.tokens is not None and self.spent_tokens + self.reserved_tokens + tokens > self.tokens:
             why = f"{self.tokens_left:,} of {self.tokens:,} tokens are left, and the next call may take {tokens:,}"
             raise self._exceeded("tokens", why)
         if self.usd is None:
@@ -62,22 +62,22 @@ class Ledger:
             why = "the price of the model is not known, so a bound on money cannot be kept"
             hint = f"Set a price of your own as `models.prices`, or leave `{self.name}.cost_usd` out."
             raise self._exceeded("cost_usd", why, hint)
-        if self.spent_usd + self.held_usd + usd > self.usd + _SLACK:
-            left = self.usd_left or 0.0
-            why = f"{_amount(left)} of {_amount(self.usd)} USD are left, and the next call may take {_amount(usd)}"
+        if self.spent_usd + self.reserved_usd + usd > self.usd + _SLACK:
+            remaining = self.usd_left or 0.0
+            why = f"{_amount(remaining)} of {_amount(self.usd)} USD are left, and the next call may take {_amount(usd)}"
             raise self._exceeded("cost_usd", why)
 
-    def hold(self, tokens: int, usd: float, requests: int) -> None:
+    def reserve(self, tokens: int, usd: float, requests: int) -> None:
         """Hold more, or with negative numbers less; then whoever waits for that looks again."""
-        self.held_tokens += tokens
-        self.held_usd += usd
-        self.held_requests += requests
+        self.reserved_tokens += tokens
+        self.reserved_usd += usd
+        self.reserved_requests += requests
         if requests < 0:
-            for future in self.waiting:
+            for future in self.waiters:
                 if not future.done():
                     future.set_result(None)
 
-    def book(self, tokens: int, usd: float) -> None:
+    def charge(self, tokens: int, usd: float) -> None:
         """One call took this."""
         self.spent_tokens += tokens
         self.spent_usd += usd
@@ -94,7 +94,7 @@ class Ledger:
         )
 
 
-class Purse:
+class BudgetTracker:
     """Bounds on requests, tokens and money, and what is left of them. Absent bounds never end.
 
     Args:
@@ -111,7 +111,7 @@ class Purse:
         is_bounded: Whether anything bounds tokens or money, here or above; else nobody need know how large a call is.
     """
 
-    __slots__ = ("is_bounded", "ledgers", "used")
+    __slots__ = ("is_bounded", "scopes", "usages")
 
     def __init__(
         self,
@@ -119,46 +119,46 @@ class Purse:
         tokens: int | None = None,
         usd: float | None = None,
         requests: int | None = None,
-        above: "Purse | None" = None,
+        parent: "BudgetTracker | None" = None,
         name: str = "run.budget",
         separate: bool = False,
     ) -> None:
-        own = Ledger(name, tokens, usd, requests)
-        self.ledgers: tuple[Ledger, ...] = (own, *above.ledgers) if above is not None else (own,)
-        self.used: list[Usage] = [] if above is None or separate else above.used
-        self.is_bounded = tokens is not None or usd is not None or (above is not None and above.is_bounded)
+        own = BudgetScope(name, tokens, usd, requests)
+        self.scopes: tuple[BudgetScope, ...] = (own, *parent.scopes) if parent is not None else (own,)
+        self.usages: list[Usage] = [] if parent is None or separate else parent.usages
+        self.is_bounded = tokens is not None or usd is not None or (parent is not None and parent.is_bounded)
 
     @property
     def spent_tokens(self) -> int:
         """Tokens that calls through this purse took."""
-        return self.ledgers[0].spent_tokens
+        return self.scopes[0].spent_tokens
 
     @property
     def spent_usd(self) -> float:
         """Money that calls through this purse took, as far as it is known."""
-        return self.ledgers[0].spent_usd
+        return self.scopes[0].spent_usd
 
     @property
     def spent_requests(self) -> int:
         """Calls that were made through this purse."""
-        return self.ledgers[0].spent_requests
+        return self.scopes[0].spent_requests
 
     @property
     def tokens_left(self) -> int | None:
         """Tokens that are neither spent nor held, here and above; None when nothing bounds them."""
-        return min((left for ledger in self.ledgers if (left := ledger.tokens_left) is not None), default=None)
+        return min((remaining for scope in self.scopes if (remaining := scope.tokens_left) is not None), default=None)
 
     @property
     def usd_left(self) -> float | None:
         """Money that is neither spent nor held, here and above; None when nothing bounds it."""
-        return min((left for ledger in self.ledgers if (left := ledger.usd_left) is not None), default=None)
+        return min((remaining for scope in self.scopes if (remaining := scope.usd_left) is not None), default=None)
 
     @property
-    def is_held(self) -> bool:
+    def has_reservations(self) -> bool:
         """Whether something is set aside for a call under way, here or above: some of it may come back."""
-        return any(ledger.held_requests for ledger in self.ledgers)
+        return any(scope.reserved_requests for scope in self.scopes)
 
-    def hold(self, *, tokens: int, usd: float | None) -> "Hold":
+    def reserve(self, *, tokens: int, usd: float | None) -> "Reservation":
         """Set aside what a call may take at most.
 
         Args:
@@ -168,13 +168,13 @@ class Purse:
         Raises:
             BudgetExceeded: It might pass a bound; `detail["bound"]` names it.
         """
-        for ledger in self.ledgers:
-            ledger.see_room(tokens, usd)
-        for ledger in self.ledgers:
-            ledger.hold(tokens, usd or 0.0, 1)
-        return Hold(self.ledgers, tokens, usd or 0.0, self.used)
+        for scope in self.scopes:
+            scope.check_available(tokens, usd)
+        for scope in self.scopes:
+            scope.reserve(tokens, usd or 0.0, 1)
+        return Reservation(self.scopes, tokens, usd or 0.0, self.usages)
 
-    def book(self, *, tokens: int, usd: float, requests: int = 0) -> None:
+    def charge(self, *, tokens: int, usd: float, requests: int = 0) -> None:
         """Note what was spent without having been held here: by a program, or before a run was resumed.
 
         Args:
@@ -182,51 +182,51 @@ class Purse:
             usd: US dollars.
             requests: Calls of a model.
         """
-        for ledger in self.ledgers:
-            ledger.spent_tokens += tokens
-            ledger.spent_usd += usd
-            ledger.spent_requests += requests
+        for scope in self.scopes:
+            scope.spent_tokens += tokens
+            scope.spent_usd += usd
+            scope.spent_requests += requests
 
-    async def let_go(self) -> None:
+    async def wait_for_release(self) -> None:
         """Wait until some call under way is over, so that what it did not take is free again."""
         from asyncio import get_running_loop  # noqa: PLC0415 - most purses never wait, and every process has this module
 
-        over = get_running_loop().create_future()
-        for ledger in self.ledgers:
-            ledger.waiting.append(over)
+        released = get_running_loop().create_future()
+        for scope in self.scopes:
+            scope.waiters.append(released)
         try:
-            await over
+            await released
         finally:
-            for ledger in self.ledgers:
-                ledger.waiting.remove(over)
+            for scope in self.scopes:
+                scope.waiters.remove(released)
 
 
 @dataclass(slots=True)
-class Hold:
+class Reservation:
     """What is set aside for one call. Settle it or release it, once."""
 
-    _ledgers: tuple[Ledger, ...]
+    _scopes: tuple[BudgetScope, ...]
     _tokens: int
     _usd: float
-    _used: list[Usage]
-    _open: bool = True
+    _usages: list[Usage]
+    _is_open: bool = True
 
-    def settle(self, usage: Usage) -> None:
+    def commit(self, usage: Usage) -> None:
         """Book what the call took. What nobody counted is booked as held: nobody knows that it was less."""
-        if self._open:
-            self._used.append(usage)
+        if self._is_open:
+            self._usages.append(usage)
             tokens = self._tokens if usage.tokens is None else usage.tokens
             usd = usage.cost.usd if usage.cost else self._usd
-            for ledger in self._ledgers:
-                ledger.book(tokens, usd)
+            for scope in self._scopes:
+                scope.charge(tokens, usd)
             self.release()
 
     def release(self) -> None:
         """Let it go: the call was not made, or was refused before anything was spent."""
-        if self._open:
-            self._open = False
-            for ledger in self._ledgers:
-                ledger.hold(-self._tokens, -self._usd, -1)
+        if self._is_open:
+            self._is_open = False
+            for scope in self._scopes:
+                scope.reserve(-self._tokens, -self._usd, -1)
 
 
 def _amount(usd: float) -> str:

@@ -23,8 +23,8 @@ from retinue.contract.model import JsonMapping
 from retinue.errors import NotInstalled, RetinueError, Unauthenticated, UnknownName
 
 from ._difference import difference, nearest
-from ._recorded import VERSION, Answer, Exchange, Known, append, begin, files, reaching, read
-from .port import Answered, Hear, LanguageModel, Request, Response, Turn
+from ._recorded import VERSION, RecordedResponse, RecordedExchange, RecordedModel, append_line, start_recording, recording_files, translate_os_errors, read_recording
+from .port import AssistantMessage, OnText, LanguageModel, Request, Response, Turn
 from .turns import turn_from_json, turn_to_json, turns_to_json
 
 __all__ = ["VERSION", "Recorder", "Replay", "record_into"]
@@ -32,7 +32,7 @@ __all__ = ["VERSION", "Recorder", "Replay", "record_into"]
 _PRICED: Final = 1_000
 """Tokens of the call whose price is recorded."""
 
-_NOT_SAID: Final = (NotInstalled, Unauthenticated)
+_UNRECORDED: Final = (NotInstalled, Unauthenticated)
 """What goes wrong before a provider says anything worth keeping."""
 
 
@@ -56,15 +56,15 @@ class Recorder:
         self._model = model
         self._path = Path(path).expanduser().absolute()
         self._cleaner = Cleaner() if cleaner is None else cleaner
-        begin(self._path)
+        start_recording(self._path)
         priced = {
             "usd_in": model.price(tokens_in=_PRICED, tokens_out=0),
             "usd_out": model.price(tokens_in=0, tokens_out=_PRICED),
         }
         prices = {name: None if usd is None else usd * 1e6 / _PRICED for name, usd in priced.items()}
-        self._write(Known(model=self.name, max_output=self.max_output, **prices))
+        self._write(RecordedModel(model=self.name, max_output=self.max_output, **prices))
 
-    async def respond(self, request: Request, *, hear: Hear | None = None) -> Response:
+    async def respond(self, request: Request, *, on_text: OnText | None = None) -> Response:
         """What the model says, written down before it is handed on. A canceled request leaves nothing.
 
         Raises:
@@ -72,14 +72,14 @@ class Recorder:
             AccessDenied: The recording cannot be written any more.
         """
         try:
-            response = await self._model.respond(request, hear=hear)
-        except _NOT_SAID:
+            response = await self._model.respond(request, on_text=on_text)
+        except _UNRECORDED:
             raise
         except RetinueError as error:
             self._write_exchange(request, fault=Fault.from_error(error))
             raise
-        turn = turn_to_json(_plain(response.turn))
-        self._write_exchange(request, answer=Answer(turn=turn, usage=response.usage, stop=response.stop))
+        turn = turn_to_json(_without_native(response.turn))
+        self._write_exchange(request, answer=RecordedResponse(turn=turn, usage=response.usage, stop=response.stop))
         return response
 
     def price(self, *, tokens_in: int, tokens_out: int) -> float | None:
@@ -92,11 +92,11 @@ class Recorder:
         if close is not None:
             await close()
 
-    def _write_exchange(self, request: Request, *, answer: Answer | None = None, fault: Fault | None = None) -> None:
-        self._write(Exchange(model=self.name, request=_request_to_json(request), answer=answer, fault=fault))
+    def _write_exchange(self, request: Request, *, answer: RecordedResponse | None = None, fault: Fault | None = None) -> None:
+        self._write(RecordedExchange(model=self.name, request=_request_to_json(request), answer=answer, fault=fault))
 
-    def _write(self, line: Known | Exchange) -> None:
-        append(self._path, self._cleaner.data(line.to_json()))
+    def _write(self, line: RecordedModel | RecordedExchange) -> None:
+        append_line(self._path, self._cleaner.data(line.to_json()))
 
 
 def record_into(folder: str | os.PathLike[str], model: LanguageModel, *, cleaner: Cleaner | None = None) -> Recorder:
@@ -106,7 +106,7 @@ def record_into(folder: str | os.PathLike[str], model: LanguageModel, *, cleaner
         AccessDenied: The folder or the file cannot be made.
     """
     place = Path(folder).expanduser().absolute()
-    with reaching(place, "written"):
+    with translate_os_errors(place, "written"):
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Recorder(model, place / _file_name(place), cleaner=cleaner)
 
@@ -135,45 +135,45 @@ class Replay:
     def __init__(self, path: str | os.PathLike[str], *, cleaner: Cleaner | None = None) -> None:
         self._cleaner = Cleaner() if cleaner is None else cleaner
         self.name = f"replay:{os.fspath(path)}"
-        models: list[Known] = []
-        self._recorded: list[tuple[str, JsonMapping]] = []
-        self._waiting: defaultdict[str, list[Exchange]] = defaultdict(list)
+        models: list[RecordedModel] = []
+        self._requests: list[tuple[str, JsonMapping]] = []
+        self._pending: defaultdict[str, list[RecordedExchange]] = defaultdict(list)
         self._counts: defaultdict[str, int] = defaultdict(int)
-        for place, line in (each for file in files(Path(path).expanduser()) for each in read(file)):
-            if isinstance(line, Known):
+        for place, line in (each for file in recording_files(Path(path).expanduser()) for each in read_recording(file)):
+            if isinstance(line, RecordedModel):
                 models.append(line)
                 continue
             request = _content(self._cleaner.data(line.request))
             digest = _digest(request)
-            self._recorded.append((place, request))
-            self._waiting[digest].append(line)
+            self._requests.append((place, request))
+            self._pending[digest].append(line)
             self._counts[digest] += 1
         self._prices = [(one.usd_in, one.usd_out) for one in models]
         self.max_output = max((one.max_output for one in models if one.max_output is not None), default=None)
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """How many recorded exchanges have not been asked for yet."""
-        return sum(map(len, self._waiting.values()))
+        return sum(map(len, self._pending.values()))
 
-    async def respond(self, request: Request, *, hear: Hear | None = None) -> Response:
+    async def respond(self, request: Request, *, on_text: OnText | None = None) -> Response:
         """What was answered to an equal request, or the fault it met, raised again.
 
         Raises:
             UnknownName: No equal request was recorded, or not this often; the hint shows the nearest one.
         """
-        asked = _content(self._cleaner.data(_request_to_json(request)))
-        digest = _digest(asked)
-        waiting = self._waiting.get(digest)
-        if not waiting:
-            self._refuse(asked, digest)
-        exchange = waiting.pop(0)
+        content = _content(self._cleaner.data(_request_to_json(request)))
+        digest = _digest(content)
+        pending = self._pending.get(digest)
+        if not pending:
+            self._refuse(content, digest)
+        exchange = pending.pop(0)
         if exchange.fault is not None:
             raise exchange.fault.to_error()
-        answer = cast("Answer", exchange.answer)  # one of the two is there: `_read` saw to it
-        turn = cast("Answered", turn_from_json(answer.turn))
-        if hear is not None and turn.text:
-            hear(turn.text)
+        answer = cast("RecordedResponse", exchange.answer)  # one of the two is there: `_read` saw to it
+        turn = cast("AssistantMessage", turn_from_json(answer.turn))
+        if on_text is not None and turn.text:
+            on_text(turn.text)
         return Response(turn, answer.usage, answer.stop)
 
     def price(self, *, tokens_in: int, tokens_out: int) -> float | None:
@@ -185,7 +185,7 @@ class Replay:
             costs.append((tokens_in * usd_in + tokens_out * usd_out) / 1e6)
         return max(costs, default=None)
 
-    def _refuse(self, asked: JsonMapping, digest: str) -> NoReturn:
+    def _refuse(self, content: JsonMapping, digest: str) -> NoReturn:
         again = "To record it, run again with a real model and the setting `models.record`."
         times = self._counts.get(digest, 0)
         if times:
@@ -195,14 +195,14 @@ class Replay:
                 hint=again,
                 detail={"recorded": times},
             )
-        at, place, said = "", "", "It holds no requests at all."
-        if found := nearest(asked, [request for _, request in self._recorded]):
-            at = self._recorded[found.index][0]
-            place, said = difference(found.recorded, asked)
-            said = f"The nearest, at {at}, differs in `{place}`: {said}."
+        at, place, message = "", "", "It holds no requests at all."
+        if match := nearest(content, [request for _, request in self._requests]):
+            at = self._requests[match.index][0]
+            place, message = difference(match.recorded, content)
+            message = f"The nearest, at {at}, differs in `{place}`: {message}."
         raise UnknownName(
             f"`{self.name}` has no answer to this request.",
-            hint=f"{said} {again}",
+            hint=f"{message} {again}",
             path=place,
             detail={"nearest": at} if at else None,
         )
@@ -210,7 +210,7 @@ class Replay:
 
 def _request_to_json(request: Request) -> JsonMapping:
     """All that makes a request what it is; how long to wait for it is no part."""
-    data: JsonMapping = {"turns": turns_to_json([_plain(turn) for turn in request.turns])}
+    data: JsonMapping = {"turns": turns_to_json([_without_native(turn) for turn in request.turns])}
     if request.instructions:
         data["instructions"] = request.instructions
     if request.tools:
@@ -227,9 +227,9 @@ def _request_to_json(request: Request) -> JsonMapping:
 _T = TypeVar("_T", bound=Turn)
 
 
-def _plain(turn: _T) -> _T:
+def _without_native(turn: _T) -> _T:
     """`turn` without the provider's own form of it."""
-    return dataclasses.replace(turn, native=None) if isinstance(turn, Answered) else turn
+    return dataclasses.replace(turn, native=None) if isinstance(turn, AssistantMessage) else turn
 
 
 def _content(request: JsonValue) -> JsonMapping:

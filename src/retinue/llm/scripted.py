@@ -10,20 +10,20 @@ from typing import TypeAlias
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Cost, Usage
-from retinue.contract.tokens import DEFAULT, counter
+from retinue.contract.tokens import DEFAULT, get_counter
 from retinue.errors import Unavailable
 
-from .port import Answered, Hear, Request, Response, Said, ToolAnswers, ToolUse, Turn
+from .port import AssistantMessage, OnText, Request, Response, UserMessage, ToolResults, ToolCall, Turn
 
-__all__ = ["Line", "ScriptedModel", "use"]
+__all__ = ["Line", "ScriptedModel", "tool_call"]
 
-Line: TypeAlias = str | JsonMapping | ToolUse | tuple[ToolUse, ...] | Answered | Response | Exception
+Line: TypeAlias = str | JsonMapping | ToolCall | tuple[ToolCall, ...] | AssistantMessage | Response | Exception
 """One response: text, an object (as JSON text), tools to use, a whole turn or response, or an error to raise."""
 
 
-def use(name: str, /, *, id: str = "", **arguments: object) -> ToolUse:  # noqa: A002 - the word of every provider
+def tool_call(name: str, /, *, id: str = "", **arguments: object) -> ToolCall:  # noqa: A002 - the word of every provider
     """A use of the tool `name`; without an `id` it gets one when it is said."""
-    return ToolUse(id, name, dict(arguments))
+    return ToolCall(id, name, dict(arguments))
 
 
 class ScriptedModel:
@@ -48,37 +48,37 @@ class ScriptedModel:
     ) -> None:
         self.name = name
         self.max_output = max_output
-        self.asked: list[Request] = []
+        self.requests: list[Request] = []
         self._next = script if callable(script) else _in_order(tuple(script), name)
         self._usd_per_million = usd_per_million
 
-    async def respond(self, request: Request, *, hear: Hear | None = None) -> Response:
+    async def respond(self, request: Request, *, on_text: OnText | None = None) -> Response:
         """The next line. Tokens are counted by our own counter, which the usage names.
 
         Raises:
             Unavailable: The script is at its end.
         """
-        self.asked.append(request)
+        self.requests.append(request)
         line = self._next(request)
         if isinstance(line, Exception):
             raise line
         if isinstance(line, Response):
             response = line
         else:
-            whole = _turn(line, len(self.asked))
-            turn = _within(whole, request.max_tokens)
-            stop = "length" if turn != whole else "tools" if turn.uses else "end"
+            whole = _turn(line, len(self.requests))
+            turn = _truncated(whole, request.max_tokens)
+            stop = "length" if turn != whole else "tools" if turn.tool_calls else "end"
             response = Response(turn, self._usage(request, turn), stop)
-        if hear is not None and response.turn.text:
-            hear(response.turn.text)
+        if on_text is not None and response.turn.text:
+            on_text(response.turn.text)
         return response
 
     def price(self, *, tokens_in: int, tokens_out: int) -> float | None:
         """By `usd_per_million`."""
         return None if self._usd_per_million is None else (tokens_in + tokens_out) * self._usd_per_million / 1e6
 
-    def _usage(self, request: Request, turn: Answered) -> Usage:
-        count = counter().count
+    def _usage(self, request: Request, turn: AssistantMessage) -> Usage:
+        count = get_counter().count
         tokens_in = count(request.instructions) + sum(count(_text(each)) for each in request.turns)
         tokens_out = count(_text(turn))
         usd = self.price(tokens_in=tokens_in, tokens_out=tokens_out)
@@ -89,10 +89,10 @@ class ScriptedModel:
 
 
 def _in_order(lines: tuple[Line, ...], name: str) -> Callable[[Request], Line]:
-    left = iter(lines)
+    remaining = iter(lines)
 
-    def following(_: Request) -> Line:
-        for line in left:
+    def next_line(_: Request) -> Line:
+        for line in remaining:
             return line
         raise Unavailable(
             f"The script of `{name}` ended after {len(lines)} responses.",
@@ -100,32 +100,32 @@ def _in_order(lines: tuple[Line, ...], name: str) -> Callable[[Request], Line]:
             detail={"retryable": False},
         )
 
-    return following
+    return next_line
 
 
-def _turn(line: "str | JsonMapping | ToolUse | tuple[ToolUse, ...] | Answered", number: int) -> Answered:
+def _turn(line: "str | JsonMapping | ToolCall | tuple[ToolCall, ...] | AssistantMessage", number: int) -> AssistantMessage:
     match line:
-        case Answered():
+        case AssistantMessage():
             return line
         case str():
-            return Answered(line)
-        case ToolUse():
+            return AssistantMessage(line)
+        case ToolCall():
             return _turn((line,), number)
         case tuple():
-            named = (
+            with_ids = (
                 each if each.id else replace(each, id=f"use_{number}_{place}") for place, each in enumerate(line, 1)
             )
-            return Answered(uses=tuple(named))
+            return AssistantMessage(tool_calls=tuple(with_ids))
         case _:
-            return Answered(dumps(line))
+            return AssistantMessage(dumps(line))
 
 
-def _within(turn: Answered, max_tokens: int | None) -> Answered:
+def _truncated(turn: AssistantMessage, max_tokens: int | None) -> AssistantMessage:
     """`turn` cut where a provider would have stopped: a bound on tokens relies on that."""
-    count = counter().count
+    count = get_counter().count
     while max_tokens is not None and (tokens := count(_text(turn))) > max_tokens:
-        if turn.uses:
-            turn = replace(turn, uses=turn.uses[:-1])
+        if turn.tool_calls:
+            turn = replace(turn, uses=turn.tool_calls[:-1])
         else:
             turn = replace(turn, text=turn.text[: len(turn.text) * max_tokens // tokens])
     return turn
@@ -133,9 +133,9 @@ def _within(turn: Answered, max_tokens: int | None) -> Answered:
 
 def _text(turn: Turn) -> str:
     match turn:
-        case Said(text):
+        case UserMessage(text):
             return text
-        case Answered(text, uses):
+        case AssistantMessage(text, uses):
             return " ".join((text, *(f"{each.name} {each.raw or dumps(each.arguments)}" for each in uses)))
-        case ToolAnswers(answers):
+        case ToolResults(answers):
             return " ".join(each.text for each in answers)

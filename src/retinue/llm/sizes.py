@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 from retinue.contract.json import dumps
-from retinue.contract.tokens import counter
+from retinue.contract.tokens import get_counter
 from retinue.errors import InvalidInput
 
-from .port import Answered, Request, Said, ToolAnswers, Turn
+from .port import AssistantMessage, Request, UserMessage, ToolResults, Turn
 
-__all__ = ["MARGIN", "Sizes", "written"]
+__all__ = ["MARGIN", "RequestSizer", "turn_text"]
 
 MARGIN: Final = 1.25
 """What an estimate is multiplied with: our counter is up to 9 % off, and not every model cuts text like the one it was
@@ -25,7 +25,7 @@ _TOOLS: Final = 400
 """Tokens of a provider's own words about tools, when there are any."""
 
 
-class Sizes:
+class RequestSizer:
     """The size of a conversation's next request.
 
     Args:
@@ -34,49 +34,49 @@ class Sizes:
 
     def __init__(self, request: Request) -> None:
         self._request = request
-        self._seen = 0
+        self._counted_turns = 0
         self._tokens = 0
 
     def tokens_in(self, turns: Sequence[Turn]) -> int:
         """The most tokens a request with these turns should take; each turn is looked at once."""
-        if not self._seen:
-            self._tokens = _fixed(self._request)
-        self._tokens += sum(_estimate(turn) for turn in turns[self._seen :])
-        self._seen = len(turns)
+        if not self._counted_turns:
+            self._tokens = _fixed_tokens(self._request)
+        self._tokens += sum(_turn_tokens(turn) for turn in turns[self._counted_turns :])
+        self._counted_turns = len(turns)
         return self._tokens
 
-    def measured(self, tokens: int, turns: Sequence[Turn]) -> None:
+    def set_measured(self, tokens: int, turns: Sequence[Turn]) -> None:
         """The provider counted `tokens` for these turns, the last one its answer."""
-        self._tokens, self._seen = tokens, len(turns)
+        self._tokens, self._counted_turns = tokens, len(turns)
 
 
-def written(turn: Turn) -> str:
+def turn_text(turn: Turn) -> str:
     """The words of a turn, as they are counted."""
     match turn:
-        case Said(text):
+        case UserMessage(text):
             return text
-        case Answered(text, uses):
-            return "\n".join((text, *(f"{use.name} {use.raw or _json(use.arguments)}" for use in uses)))
-        case ToolAnswers(answers):
-            return "\n".join(answer.text for answer in answers)
+        case AssistantMessage(text, uses):
+            return "\n".join((text, *(f"{call.name} {call.raw or _json(call.arguments)}" for call in uses)))
+        case ToolResults(results):
+            return "\n".join(result.text for result in results)
         case _:
             assert_never(turn)
 
 
-def _fixed(request: Request) -> int:
+def _fixed_tokens(request: Request) -> int:
     words = [request.instructions]
     words += [f"{tool.name} {tool.description} {_json(tool.input_schema)}" for tool in request.tools]
     if request.shape:
         words.append(f"{request.shape.name} {request.shape.description} {_json(request.shape.schema)}")
-    return _margin("\n".join(words)) + (_TOOLS if request.tools or request.shape else 0)
+    return _tokens_with_margin("\n".join(words)) + (_TOOLS if request.tools or request.shape else 0)
 
 
-def _estimate(turn: Turn) -> int:
-    return _margin(written(turn)) + _TURN
+def _turn_tokens(turn: Turn) -> int:
+    return _tokens_with_margin(turn_text(turn)) + _TURN
 
 
-def _margin(text: str) -> int:
-    return int(counter().count(text) * MARGIN) + 1
+def _tokens_with_margin(text: str) -> int:
+    return int(get_counter().count(text) * MARGIN) + 1
 
 
 def _json(value: object) -> str:

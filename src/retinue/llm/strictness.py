@@ -31,17 +31,17 @@ def compiles(schema: object) -> bool:
     for each in _schemas(schema):
         if _takes_any_key(each) or isinstance(each.get("type"), (list, tuple)) or _NOT_COMPILED & each.keys():
             return False
-        keys, needed = each.get("properties"), each.get("required")
+        keys, required = each.get("properties"), each.get("required")
         if isinstance(keys, Mapping):
-            known = cast("Sequence[object]", needed) if isinstance(needed, (list, tuple)) else ()
-            optional += sum(key not in known for key in cast("Mapping[str, object]", keys))
+            required_keys = cast("Sequence[object]", required) if isinstance(required, (list, tuple)) else ()
+            optional += sum(key not in required_keys for key in cast("Mapping[str, object]", keys))
     return optional <= _MAX_OPTIONAL
 
 
 def _takes_any_key(schema: Mapping[str, object]) -> bool:
     kinds = schema.get("type")
-    named = cast("Sequence[object]", kinds) if isinstance(kinds, (list, tuple)) else (kinds,)
-    if "object" not in named:
+    types = cast("Sequence[object]", kinds) if isinstance(kinds, (list, tuple)) else (kinds,)
+    if "object" not in types:
         return False
     others = schema.get("additionalProperties")
     return bool(others or schema.get("patternProperties")) or (others is None and not schema.get("properties"))
@@ -52,9 +52,9 @@ def _schemas(value: object, depth: int = 0) -> Iterator[Mapping[str, object]]:
     if depth > _MAX_DEPTH:
         return
     if isinstance(value, Mapping):
-        found = cast("Mapping[str, object]", value)
-        yield found
-        for each in found.values():
+        mapping = cast("Mapping[str, object]", value)
+        yield mapping
+        for each in mapping.values():
             yield from _schemas(each, depth + 1)
     elif isinstance(value, (list, tuple)):
         for each in cast("Sequence[object]", value):

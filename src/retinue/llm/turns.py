@@ -11,7 +11,7 @@ from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping
 from retinue.errors import ParseError
 
-from .port import Answered, Said, ToolAnswer, ToolAnswers, ToolUse, Turn
+from .port import AssistantMessage, UserMessage, ToolResult, ToolResults, ToolCall, Turn
 
 __all__ = ["Writable", "turn_from_json", "turn_to_json", "turns_from_json", "turns_to_json"]
 
@@ -44,12 +44,12 @@ def turns_from_json(data: object) -> tuple[Turn, ...]:
 def turn_to_json(turn: Turn) -> JsonMapping:
     """This turn as JSON data."""
     match turn:
-        case Said(text):
+        case UserMessage(text):
             return {"said": text}
-        case Answered():
-            return _answered_to_json(turn)
-        case ToolAnswers(answers):
-            return {"tool_answers": [_answer_to_json(each) for each in answers]}
+        case AssistantMessage():
+            return _assistant_to_json(turn)
+        case ToolResults(answers):
+            return {"tool_answers": [_result_to_json(each) for each in answers]}
         case _:
             assert_never(turn)
 
@@ -66,27 +66,27 @@ def turn_from_json(data: object, *, place: int = 0) -> Turn:
     """
     turn = _mapping(data, (place,))
     if "said" in turn:
-        return Said(_text(turn, "said", (place,)))
+        return UserMessage(_text(turn, "said", (place,)))
     if "tool_answers" in turn:
-        given = _list(turn["tool_answers"], (place, "tool_answers"))
-        return ToolAnswers(
-            tuple(_answer_from_json(each, (place, "tool_answers", number)) for number, each in enumerate(given))
+        results = _list(turn["tool_answers"], (place, "tool_answers"))
+        return ToolResults(
+            tuple(_result_from_json(each, (place, "tool_answers", number)) for number, each in enumerate(results))
         )
     if "answered" in turn:
-        uses = _list(turn.get("uses", []), (place, "uses"))
+        calls = _list(turn.get("uses", []), (place, "uses"))
         native = turn.get("native")
-        return Answered(
+        return AssistantMessage(
             _text(turn, "answered", (place,)),
-            tuple(_use_from_json(each, (place, "uses", number)) for number, each in enumerate(uses)),
+            tuple(_call_from_json(each, (place, "uses", number)) for number, each in enumerate(calls)),
             native=None if native is None else _mapping(native, (place, "native")),
         )
     return _refuse("a turn (`said`, `answered` or `tool_answers`)", data, (place,))
 
 
-def _answered_to_json(turn: Answered) -> JsonMapping:
+def _assistant_to_json(turn: AssistantMessage) -> JsonMapping:
     data: JsonMapping = {"answered": turn.text}
-    if turn.uses:
-        data["uses"] = [_use_to_json(each) for each in turn.uses]
+    if turn.tool_calls:
+        data["uses"] = [_call_to_json(each) for each in turn.tool_calls]
     native: object = turn.native
     if native is None:  # which is cheap to see, and whether a thing fits a protocol is not
         return data
@@ -97,40 +97,40 @@ def _answered_to_json(turn: Answered) -> JsonMapping:
     return data
 
 
-def _use_to_json(use: ToolUse) -> JsonMapping:
-    data: JsonMapping = {"id": use.id, "name": use.name}
-    if use.arguments is not None:
-        data["arguments"] = use.arguments
-    if use.raw:
-        data["raw"] = use.raw
+def _call_to_json(call: ToolCall) -> JsonMapping:
+    data: JsonMapping = {"id": call.id, "name": call.name}
+    if call.arguments is not None:
+        data["arguments"] = call.arguments
+    if call.raw:
+        data["raw"] = call.raw
     return data
 
 
-def _use_from_json(data: object, where: tuple[str | int, ...]) -> ToolUse:
-    use = _mapping(data, where)
-    arguments = use.get("arguments")
-    return ToolUse(
-        _text(use, "id", where),
-        _text(use, "name", where),
+def _call_from_json(data: object, where: tuple[str | int, ...]) -> ToolCall:
+    call = _mapping(data, where)
+    arguments = call.get("arguments")
+    return ToolCall(
+        _text(call, "id", where),
+        _text(call, "name", where),
         None if arguments is None else _mapping(arguments, (*where, "arguments")),
-        _text(use, "raw", where) if "raw" in use else "",
+        _text(call, "raw", where) if "raw" in call else "",
     )
 
 
-def _answer_to_json(answer: ToolAnswer) -> JsonMapping:
-    data: JsonMapping = {"id": answer.id, "name": answer.name, "text": answer.text}
-    if answer.failed:
+def _result_to_json(result: ToolResult) -> JsonMapping:
+    data: JsonMapping = {"id": result.id, "name": result.name, "text": result.text}
+    if result.failed:
         data["failed"] = True
     return data
 
 
-def _answer_from_json(data: object, where: tuple[str | int, ...]) -> ToolAnswer:
-    answer = _mapping(data, where)
-    return ToolAnswer(
-        _text(answer, "id", where),
-        _text(answer, "name", where),
-        _text(answer, "text", where),
-        answer.get("failed") is True,
+def _result_from_json(data: object, where: tuple[str | int, ...]) -> ToolResult:
+    result = _mapping(data, where)
+    return ToolResult(
+        _text(result, "id", where),
+        _text(result, "name", where),
+        _text(result, "text", where),
+        result.get("failed") is True,
     )
 
 
@@ -153,9 +153,9 @@ def _text(data: dict[str, Any], key: str, where: tuple[str | int, ...]) -> str:
     return value
 
 
-def _refuse(expected: str, found: object, where: tuple[str | int, ...]) -> NoReturn:
+def _refuse(expected: str, value: object, where: tuple[str | int, ...]) -> NoReturn:
     raise ParseError(
-        f"A stored conversation needs {expected} here, not {type(found).__name__!r}.",
+        f"A stored conversation needs {expected} here, not {type(value).__name__!r}.",
         hint="Use what `turns_to_json` wrote, unchanged.",
         path=pointer(where),
     )

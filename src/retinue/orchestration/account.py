@@ -9,22 +9,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from retinue.contract.event import Event, Finished, Started, UsageNoted
+from retinue.contract.event import Event, NodeFinished, NodeStarted, UsageReported
 from retinue.contract.fault import Fault
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Budget
 from retinue.engine.history import is_kept
 from retinue.errors import BudgetExceeded
-from retinue.llm.purse import Purse
+from retinue.llm.purse import BudgetTracker
 from retinue.orchestration.order import RESERVED
 
-__all__ = ["Account", "Ledger", "total_usage"]
+__all__ = ["RunBudget", "RunUsage", "total_usage"]
 
 _HINT: Final = "Raise the budget, or ask for less; what was finished is kept."
 
 
 @dataclass(slots=True)
-class Ledger:
+class RunUsage:
     """The open account of one run."""
 
     budget: Budget
@@ -32,7 +32,7 @@ class Ledger:
     tokens: int = 0
     cost_usd: float = 0.0
 
-    def objection(self) -> Fault | None:
+    def limit_fault(self) -> Fault | None:
         """Why no further node may start, if so."""
         budget = self.budget
         if self.nodes >= budget.nodes:
@@ -50,7 +50,7 @@ class Ledger:
         self.tokens += usage.tokens or 0
         self.cost_usd += usage.known_usd or 0.0
 
-    def left(self) -> Budget:
+    def remaining(self) -> Budget:
         """What may still be spent; time is bounded by the deadline instead."""
         budget = self.budget
         if budget.tokens is None and budget.cost_usd is None and budget.timeout_s is None:
@@ -69,11 +69,11 @@ class Ledger:
         for what this run has still to start while the child runs.
         """
         nodes = (self.budget.nodes - self.nodes - reserved) // max(sharers, 1)
-        if nodes < 1 or self.objection() is not None:
+        if nodes < 1 or self.limit_fault() is not None:
             return None
         self.nodes += nodes
-        left = self.left()
-        return Budget(tokens=left.tokens, cost_usd=left.cost_usd, nodes=nodes, depth=left.depth)
+        remaining = self.remaining()
+        return Budget(tokens=remaining.tokens, cost_usd=remaining.cost_usd, nodes=nodes, depth=remaining.depth)
 
     def refund(self, granted: Budget, used: int) -> None:
         """Take back the nodes that a child run did not use."""
@@ -82,7 +82,7 @@ class Ledger:
 
 def total_usage(results: Iterable[Result]) -> Usage | None:
     """What `results` used together; what none of them measured is absent."""
-    return Usage.together(result.usage for result in results)
+    return Usage.total(result.usage for result in results)
 
 
 def _exceeded(message: str, bound: str) -> Fault:
@@ -90,7 +90,7 @@ def _exceeded(message: str, bound: str) -> Fault:
 
 
 @dataclass(slots=True)
-class Account:
+class RunBudget:
     """The account of one run.
 
     Attributes:
@@ -101,76 +101,76 @@ class Account:
     """
 
     budget: Budget
-    purse: Purse
-    ledger: Ledger = field(init=False)
-    used: list[Usage] = field(default_factory=list)
+    budget_tracker: BudgetTracker
+    run_usage: RunUsage = field(init=False)
+    usages: list[Usage] = field(default_factory=list)
     overhead: list[Usage] = field(default_factory=list)
-    _open: dict[str, Purse] = field(default_factory=dict)
+    _step_trackers: dict[str, BudgetTracker] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Open the ledger."""
-        self.ledger = Ledger(self.budget)
+        self.run_usage = RunUsage(self.budget)
 
-    def open(self, name: str, *, tokens: int | None = None) -> Purse:
+    def open(self, name: str, *, tokens: int | None = None) -> BudgetTracker:
         """The purse of one step or child run: what is spent in it is spent here.
 
         Args:
             name: The step.
             tokens: What it may spend at most, beside the bounds of the run.
         """
-        purse = self._open[name] = Purse(
-            tokens=tokens, above=self.purse, name="run.budget" if tokens is None else "orchestrator", separate=True
+        budget_tracker = self._step_trackers[name] = BudgetTracker(
+            tokens=tokens, parent=self.budget_tracker, name="run.budget" if tokens is None else "orchestrator", separate=True
         )
-        return purse
+        return budget_tracker
 
     def close(self, name: str, usage: Usage | None, *, overhead: bool = False) -> None:
         """Charge what a step says it took; what its purse has not seen of it is booked there too.
 
         Where it says nothing, because it was stopped, its purse says what it asked models for.
         """
-        purse = self._open.pop(name, None)
-        if usage is None and purse is not None:
-            usage = Usage.together(purse.used)
-        self.ledger.charge(usage)
+        step_tracker = self._step_trackers.pop(name, None)
+        if usage is None and step_tracker is not None:
+            usage = Usage.total(step_tracker.usages)
+        self.run_usage.charge(usage)
         if usage is None:
             return
-        self.used.append(usage)
+        self.usages.append(usage)
         if overhead:
             self.overhead.append(usage)
-        seen = purse or Purse()
-        tokens = max((usage.tokens or 0) - seen.spent_tokens, 0)
-        usd = max((usage.known_usd or 0.0) - seen.spent_usd, 0.0)
-        requests = max((usage.requests or 0) - seen.spent_requests, 0)
+        budget_tracker = step_tracker or BudgetTracker()
+        tokens = max((usage.tokens or 0) - budget_tracker.spent_tokens, 0)
+        usd = max((usage.known_usd or 0.0) - budget_tracker.spent_usd, 0.0)
+        requests = max((usage.requests or 0) - budget_tracker.spent_requests, 0)
         if tokens or usd or requests:
-            self.purse.book(tokens=tokens, usd=usd, requests=requests)
+            self.budget_tracker.charge(tokens=tokens, usd=usd, requests=requests)
 
-    def spent_before(self, planning: Usage | None, events: Sequence[Event] = ()) -> None:
+    def charge_earlier(self, planning: Usage | None, events: Sequence[Event] = ()) -> None:
         """Charge what was spent before: on the plan, and by earlier lives of the run on what is not kept of them.
 
         That are steps that failed, and those that were under way when the process was killed. Child runs see to their
         own.
         """
         self.close("", planning, overhead=True)
-        lost: list[Usage | None] = []
-        ended: dict[str, Result] = {}
-        noted: dict[str, list[Usage]] = {}
+        lost_usage: list[Usage | None] = []
+        results: dict[str, Result] = {}
+        node_usages: dict[str, list[Usage]] = {}
         for event in events:
             name, node = event.node, event.node.partition(RESERVED)[0]
             match event.body:
-                case Finished(result) if name:
-                    noted.pop(node, None)
-                    lost += [earlier.usage] if (earlier := ended.get(name)) else []
-                    ended[name] = result
-                case UsageNoted(usage):
-                    noted.setdefault(node, []).append(usage)
+                case NodeFinished(result) if name:
+                    node_usages.pop(node, None)
+                    lost_usage += [earlier.usage] if (earlier := results.get(name)) else []
+                    results[name] = result
+                case UsageReported(usage):
+                    node_usages.setdefault(node, []).append(usage)
                 case _:
                     pass
-        children = {event.node for event in events if isinstance(event.body, Started) and RESERVED in event.node}
-        lost += [one.usage for name, one in ended.items() if not is_kept(one) and name not in children]
-        lost += [usage for usages in noted.values() for usage in usages]
-        self.close("", Usage.together(lost))
+        children = {event.node for event in events if isinstance(event.body, NodeStarted) and RESERVED in event.node}
+        lost_usage += [one.usage for name, one in results.items() if not is_kept(one) and name not in children]
+        lost_usage += [usage for usages in node_usages.values() for usage in usages]
+        self.close("", Usage.total(lost_usage))
 
     @property
     def overhead_usage(self) -> Usage | None:
         """What the orchestrator itself took; None when it asked no model."""
-        return Usage.together(self.overhead)
+        return Usage.total(self.overhead)

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from retinue.llm.allocation import Allocation
     from retinue.llm.models import Models
 
-__all__ = ["Allocate", "allotments_of", "allotted", "usual"]
+__all__ = ["Allocator", "allocations_of", "allocate_models", "default_allocator"]
 
-Allocate: TypeAlias = "Callable[[Definition, str], Allocation]"
+Allocator: TypeAlias = "Callable[[Definition, str], Allocation]"
 """Which model an agent gets for an instruction."""
 
 _KEY: Final = "allocation"
 
 
-def allotted(plan: Plan, definitions: Mapping[str, Definition], allocate: Allocate) -> Plan:
+def allocate_models(plan: Plan, definitions: Mapping[str, Definition], allocate: Allocator) -> Plan:
     """`plan` with a model, or a tier, on every node that thinks with one.
 
     Args:
@@ -36,7 +36,7 @@ def allotted(plan: Plan, definitions: Mapping[str, Definition], allocate: Alloca
     notes: JsonMapping = {}
     for place, node in enumerate(nodes):
         definition = definitions.get(node.agent)
-        skill = None if definition is None else definition.asked(node.skill)
+        skill = None if definition is None else definition.skill_for(node.skill)
         if definition is None or skill is None or skill.thinks == "never":
             continue
         if node.model is not None:
@@ -44,19 +44,19 @@ def allotted(plan: Plan, definitions: Mapping[str, Definition], allocate: Alloca
             continue
         if skill.thinks == "by_others":
             continue
-        given = allocate(definition, node.instruction)
-        named = given.model or given.tier
-        if named is not None:
-            nodes[place] = node.model_copy(update={"model": named})
-            facts: JsonMapping = {"model": given.model, "tier": given.tier, "why": given.why, "score": given.score}
-            facts["reasons"] = list(given.reasons)
+        allocation = allocate(definition, node.instruction)
+        choice = allocation.model or allocation.tier
+        if choice is not None:
+            nodes[place] = node.model_copy(update={"model": choice})
+            facts: JsonMapping = {"model": allocation.model, "tier": allocation.tier, "why": allocation.why, "score": allocation.score}
+            facts["reasons"] = list(allocation.reasons)
             notes[node.id] = {name: value for name, value in facts.items() if value not in (None, [])}
     if not notes:
         return plan
     return plan.model_copy(update={"nodes": tuple(nodes), "extras": {**plan.extras, _KEY: notes}})
 
 
-def usual(models: "Models | None") -> Allocate:
+def default_allocator(models: "Models | None") -> Allocator:
     """The rules of `llm.allocation`, with the tiers and the default that are configured."""
     from retinue.llm.allocation import allocate  # noqa: PLC0415 - plans without models need none
     from retinue.llm.models import DEFAULT_TIERS  # noqa: PLC0415 - as above
@@ -70,10 +70,10 @@ def usual(models: "Models | None") -> Allocate:
     return by_rules
 
 
-def allotments_of(plan: Plan) -> "Mapping[str, JsonMapping]":
+def allocations_of(plan: Plan) -> "Mapping[str, JsonMapping]":
     """What `allotted` noted, by node; nothing where a plan was made by hand."""
-    said: object = plan.extras.get(_KEY)
-    if not isinstance(said, dict):
+    entry: object = plan.extras.get(_KEY)
+    if not isinstance(entry, dict):
         return {}
-    noted = cast("Mapping[str, object]", said)
-    return {name: cast("JsonMapping", facts) for name, facts in noted.items() if isinstance(facts, dict)}
+    notes = cast("Mapping[str, object]", entry)
+    return {name: cast("JsonMapping", facts) for name, facts in notes.items() if isinstance(facts, dict)}

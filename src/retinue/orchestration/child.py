@@ -14,36 +14,36 @@ from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result
 from retinue.contract.task import Budget
 from retinue.errors import BudgetExceeded, MissingFile
-from retinue.orchestration.account import Ledger, total_usage
-from retinue.orchestration.check import Check
-from retinue.orchestration.order import Caller, Order, digests_of
+from retinue.orchestration.account import RunUsage, total_usage
+from retinue.orchestration.check import PlanChecker
+from retinue.orchestration.order import Caller, RunRequest, digests_of
 from retinue.orchestration.planning import without_planning
-from retinue.orchestration.requests import Progress
+from retinue.orchestration.requests import NodeProgress
 
 if TYPE_CHECKING:
     from retinue.contract.model import JsonMapping
 
-__all__ = ["Children", "ascended", "child_order", "objection", "parts_in", "plan_in", "refused"]
+__all__ = ["ChildRuns", "as_node_result", "child_request", "limit_error", "split_plan_in", "plan_in", "refuse_plan"]
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Children:
+class ChildRuns:
     """The child runs of one walk, and the part of the budget that each is given.
 
     Attributes:
         composing: How many of the plan's agents may still answer with a plan, and share what is left.
     """
 
-    order: Order
-    ledger: Ledger
-    check: Check
+    request: RunRequest
+    run_usage: RunUsage
+    checker: PlanChecker
     composing: int
 
     def open(
-        self, progress: Progress, result: Result, plan: Plan, *, deadline_ns: int | None, unfinished: int
-    ) -> Order | Result:
+        self, progress: NodeProgress, result: Result, plan: Plan, *, deadline_ns: int | None, unfinished: int
+    ) -> RunRequest | Result:
         """The order for walking the plan that a node answered with; or what the node has come to without.
 
         Args:
@@ -55,43 +55,43 @@ class Children:
         """
         node = progress.node
         self.composing = max(self.composing - 1, 0)
-        granted = self.ledger.grant(sharers=self.composing + 1, reserved=unfinished)
-        error = objection(self.order, node, plan, granted)
+        granted = self.run_usage.grant(sharers=self.composing + 1, reserved=unfinished)
+        error = limit_error(self.request, node, plan, granted)
         if error is not None or granted is None:
             if granted is not None:
-                self.ledger.refund(granted, 0)
-            return result if error is None else refused(result, error)
+                self.run_usage.refund(granted, 0)
+            return result if error is None else refuse_plan(result, error)
         progress.last, progress.granted = result, granted
-        caller = self.check.caller(node, self.order.place_of(node.id))
+        caller = self.checker.caller(node, self.request.place_of(node.id))
         plan = self._with_model_of(node, plan)
-        below = child_order(self.order, plan, caller, granted=granted, deadline_ns=deadline_ns, task=result.task_id)
-        digests = digests_of((one.agent for one in plan.nodes), self.check.definition)
-        return below.model_copy(update={"definitions": digests})
+        request = child_request(self.request, plan, caller, granted=granted, deadline_ns=deadline_ns, task=result.task_id)
+        digests = digests_of((one.agent for one in plan.nodes), self.checker.definition)
+        return request.model_copy(update={"definitions": digests})
 
     def _with_model_of(self, node: Delegation, plan: Plan) -> Plan:
         """`plan` done with the model that was chosen for `node`, where `node` has others think for it, or is parted."""
         if node.model is None:
             return plan
-        asked = self.check.skill(node.agent, node.skill)
-        by_others = asked is not None and asked.thinks == "by_others"
+        node_skill = self.checker.skill(node.agent, node.skill)
+        by_others = node_skill is not None and node_skill.thinks == "by_others"
 
-        def chosen(one: Delegation) -> Delegation:
-            skill = self.check.skill(one.agent, one.skill)
+        def with_model(one: Delegation) -> Delegation:
+            skill = self.checker.skill(one.agent, one.skill)
             mine = by_others or one.agent == node.agent
             free = mine and one.model is None and skill is not None and skill.thinks != "never"
             return one.model_copy(update={"model": node.model}) if free else one
 
-        return plan.model_copy(update={"nodes": tuple(map(chosen, plan.nodes))})
+        return plan.model_copy(update={"nodes": tuple(map(with_model, plan.nodes))})
 
-    def close(self, progress: Progress, result: Result) -> Result:
+    def close(self, progress: NodeProgress, result: Result) -> Result:
         """What a child run came to, as the result of its node."""
         calls: object = result.extras.get("calls")
         if progress.granted is not None:
-            self.ledger.refund(progress.granted, calls if isinstance(calls, int) else progress.granted.nodes)
-        return ascended(progress.node, progress.last, result)
+            self.run_usage.refund(progress.granted, calls if isinstance(calls, int) else progress.granted.nodes)
+        return as_node_result(progress.node, progress.last, result)
 
 
-def objection(order: Order, node: Delegation, plan: Plan, granted: Budget | None) -> BudgetExceeded | None:
+def limit_error(request: RunRequest, node: Delegation, plan: Plan, granted: Budget | None) -> BudgetExceeded | None:
     """Why the plan that `node` answered with is not walked, if so: which bound it breaks, and where.
 
     Args:
@@ -100,54 +100,54 @@ def objection(order: Order, node: Delegation, plan: Plan, granted: Budget | None
         plan: What it answered with.
         granted: What the child run could spend; None when nothing is left.
     """
-    where, budget = order.place_of(node.id), order.budget
-    if order.depth + 1 > budget.depth:
-        chain = " → ".join(f"`{caller.agent}.{caller.skill}`" for caller in order.above[-5:])
-        asked = f" {chain} stand above it already." if chain else ""
+    where, budget = request.place_of(node.id), request.budget
+    if request.depth + 1 > budget.depth:
+        chain = " → ".join(f"`{caller.agent}.{caller.skill}`" for caller in request.above[-5:])
+        note = f" {chain} stand above it already." if chain else ""
         return BudgetExceeded(
             f"The plan of `{node.agent}` at `{where}` is not walked: delegations may stand {budget.depth} above each "
-            f"other, and this would be one more.{asked}",
+            f"other, and this would be one more.{note}",
             hint="Raise `depth` of the budget, or let it plan less deep.",
-            detail={"bound": "depth", "allowed": budget.depth, "wanted": order.depth + 1, "node": where},
+            detail={"bound": "depth", "allowed": budget.depth, "wanted": request.depth + 1, "node": where},
         )
-    left = granted.nodes if granted else 0
-    if len(plan.nodes) > left:
+    remaining = granted.nodes if granted else 0
+    if len(plan.nodes) > remaining:
         return BudgetExceeded(
             f"The plan of `{node.agent}` at `{where}` is not walked: it has {len(plan.nodes):,} delegations, and the "
-            f"budget has {left:,} left for it.",
+            f"budget has {remaining:,} left for it.",
             hint="Raise `nodes` of the budget, or let it plan less.",
-            detail={"bound": "nodes", "allowed": left, "wanted": len(plan.nodes), "node": where},
+            detail={"bound": "nodes", "allowed": remaining, "wanted": len(plan.nodes), "node": where},
         )
     return None
 
 
-def refused(result: Result, error: BudgetExceeded) -> Result:
+def refuse_plan(result: Result, error: BudgetExceeded) -> Result:
     """The answer of a composing agent whose plan is not walked; what it said beside the plan is kept."""
     extras = {name: value for name, value in result.extras.items() if name != "plan"}
     fault = Fault.from_error(error, operation=result.skill, failed_at="plan")
     return result.model_copy(update={"lifecycle": "ended", "outcome": "error", "fault": fault, "extras": extras})
 
 
-def child_order(
-    order: Order, plan: Plan, caller: Caller, *, granted: Budget, deadline_ns: int | None, task: str
-) -> Order:
+def child_request(
+    request: RunRequest, plan: Plan, caller: Caller, *, granted: Budget, deadline_ns: int | None, task: str
+) -> RunRequest:
     """The order for walking `plan` below `caller`, the node that answered with it."""
-    return Order(
+    return RunRequest(
         plan=without_planning(plan),  # an agent does not speak for the orchestrator
         budget=granted,
-        answer="collected" if order.answer == "collected" else "reduced",
+        answer="collected" if request.answer == "collected" else "reduced",
         deadline_ns=deadline_ns,
-        depth=order.depth + 1,
-        above=(*order.above, caller),
-        today=order.today,
-        counter=order.counter,
+        depth=request.depth + 1,
+        above=(*request.above, caller),
+        today=request.today,
+        counter=request.counter,
         parent=task,
-        model=order.model,
-        thinking=order.thinking,
+        model=request.model,
+        thinking=request.thinking,
     )
 
 
-def ascended(node: Delegation, before: Result | None, child: Result) -> Result:
+def as_node_result(node: Delegation, before: Result | None, child: Result) -> Result:
     """What a child run came to, as the result of its node.
 
     Args:
@@ -189,11 +189,11 @@ def plan_in(result: Result) -> Plan | None:
     return Plan.model_validate_json(dumps(result.extras["plan"]))
 
 
-def parts_in(split: Result) -> tuple[Plan | None, str]:
+def split_plan_in(split: Result) -> tuple[Plan | None, str]:
     """The plan into which a model split a request, if it did; and why, or why not."""
-    said = cast("JsonMapping", split.data) if split.useful and isinstance(split.data, dict) else {}
-    plan: object = said.get("plan")
-    reason = str(said.get("reason", "")) or (split.fault.message if split.fault else "")
+    data = cast("JsonMapping", split.data) if split.useful and isinstance(split.data, dict) else {}
+    plan: object = data.get("plan")
+    reason = str(data.get("reason", "")) or (split.fault.message if split.fault else "")
     return (None if plan is None else Plan.model_validate_json(dumps(plan))), reason
 
 

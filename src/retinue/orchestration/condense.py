@@ -11,16 +11,16 @@ from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import ContextLevel
-from retinue.contract.text import cut
+from retinue.contract.text import truncate
 from retinue.contract.tokens import TokenCounter
 from retinue.errors import InvalidInput
 
 __all__ = [
     "METADATA",
     "SUMMARY_CHARS",
-    "Handed",
+    "EdgePayload",
     "Savings",
-    "Summary",
+    "Excerpt",
     "full_text",
     "hand_on",
     "metadata_of",
@@ -36,7 +36,7 @@ METADATA: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Excerpt:
     """At most `SUMMARY_CHARS` characters of a text.
 
     Attributes:
@@ -48,7 +48,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class EdgePayload:
     """What one edge carries.
 
     Attributes:
@@ -87,19 +87,19 @@ class Savings:
         return {"counter": self.counter, "edges": self.edges, "full": self.full, "handed_on": self.handed_on}
 
 
-def summarise(text: str, *, limit: int = SUMMARY_CHARS) -> Summary:
+def summarise(text: str, *, limit: int = SUMMARY_CHARS) -> Excerpt:
     """The beginning of `text` on one line, cut at a word's edge; never more than `limit` characters (C24)."""
     words = text.split(maxsplit=limit + 1)  # no line of so many words fits, and a long text is not split to its end
     line = " ".join(words[: limit + 1])
-    return Summary(cut(line, limit), truncated=len(line) > limit)
+    return Excerpt(truncate(line, limit), truncated=len(line) > limit)
 
 
-def hand_on(result: Result, level: ContextLevel, counter: TokenCounter | None) -> Handed:
+def hand_on(result: Result, level: ContextLevel, counter: TokenCounter | None) -> EdgePayload:
     """What of `result` an edge of this `level` carries; without a counter nothing is measured."""
     inputs = _inputs(result, level)
     if counter is None:
-        return Handed(inputs, full=0, handed_on=0)
-    return Handed(
+        return EdgePayload(inputs, full=0, handed_on=0)
+    return EdgePayload(
         inputs,
         full=counter.count(full_text(result)),
         handed_on=0 if inputs is None else counter.count(_text_of(inputs)),
@@ -166,9 +166,9 @@ def _artifacts(result: Result) -> JsonMapping:
 def _gist(result: Result) -> str:
     """What an agent itself calls its summary, else the beginning of its text."""
     if isinstance(result.data, dict):
-        said = cast("dict[str, object]", result.data).get("summary")
-        if isinstance(said, str) and said.strip():
-            return said
+        summary = cast("dict[str, object]", result.data).get("summary")
+        if isinstance(summary, str) and summary.strip():
+            return summary
     return result.content or full_text(result)
 
 

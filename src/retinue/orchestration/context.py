@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from retinue.agents.grants import ALL, Grants
 from retinue.contract.definition import Definition
-from retinue.contract.event import Body, Checkpoint, Decision, Delegated, Finished, Progress
+from retinue.contract.event import Body, Checkpoint, Decision, DelegationFinished, NodeFinished, Progress
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
@@ -20,39 +20,39 @@ from retinue.contract.task import Answer, Budget, Question, Task
 from retinue.engine.base import REAL, Outside
 from retinue.engine.offload import Pool
 from retinue.errors import AccessDenied, BudgetExceeded, Canceled, InvalidInput
-from retinue.llm.purse import Purse
-from retinue.orchestration.check import ASK_LESS, Check, ring
+from retinue.llm.purse import BudgetTracker
+from retinue.orchestration.check import ASK_LESS, PlanChecker, call_cycle
 from retinue.orchestration.order import Caller
-from retinue.orchestration.reader.parameters import NOWHERE, Surroundings
-from retinue.orchestration.requests import keyed
+from retinue.orchestration.reader.parameters import EMPTY_ENVIRONMENT, ReaderEnvironment
+from retinue.orchestration.requests import with_idempotency_key
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from retinue.contract.task import Correction
 
-__all__ = ["ASKED_INSIDE", "Call", "Deadline", "NodeContext", "Surface", "asked_inside", "costs_a_round", "memo_for"]
+__all__ = ["MID_STEP_QUESTION", "AgentCaller", "Deadline", "NodeContext", "RunServices", "waiting_result", "counts_as_round", "checkpoint_for"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _SECOND = 1_000_000_000
-ASKED_INSIDE = "asked_inside"
+MID_STEP_QUESTION = "asked_inside"
 """Marks a question that an agent asked in the middle: it goes on even when nobody answers, and is told so."""
 
-_MOST_ASKED = 100
-_MOST_PHASES = 1_000
-_NOTED = (
+_MAX_QUESTIONS = 100
+_MAX_PHASES = 1_000
+_DELEGATED_FIELDS = (
     "task_id", "agent", "skill", "versions", "lifecycle", "outcome", "fault", "usage", "duration_ns", "attempts",
     "retries",
 )  # fmt: skip
 """What is noted of an agent that was asked inside a step; its answer stands in the result of whoever asked."""
 
-_MEMO = "memo"
+_CHECKPOINT = "memo"
 _CALLS = "calls"
 """Where a memo keeps those of the agents that were called and wait for an answer."""
 
 
-class Call(Protocol):
+class AgentCaller(Protocol):
     """The boundary, as a function."""
 
     def __call__(self, task: Task, run: "NodeContext", /) -> Awaitable[Result]:
@@ -95,7 +95,7 @@ class Deadline:
 
 
 @dataclass(slots=True)
-class Surface:
+class RunServices:
     """What all nodes of one run share.
 
     Attributes:
@@ -111,25 +111,25 @@ class Surface:
     """
 
     run: str
-    call: Call
+    call: AgentCaller
     emit: Callable[[Body, str, int], None]
     budget: Budget
     deadline: Deadline | None = None
     workspace: Workspace | None = None
     offload: Pool | None = None
     outside: Outside = REAL
-    around: Surroundings = NOWHERE
+    environment: ReaderEnvironment = EMPTY_ENVIRONMENT
     calls_left: int = field(default=0)
-    check: Check | None = None
+    checker: PlanChecker | None = None
     light_schema: Callable[[], str] = str
     above: tuple[Caller, ...] = ()
     grants: Grants = ALL
-    purse: Purse = field(init=False)
+    budget_tracker: BudgetTracker = field(init=False)
 
     def __post_init__(self) -> None:
         """All the nodes of the budget, unless said otherwise; and all its tokens and money."""
         self.calls_left = self.calls_left or self.budget.nodes
-        self.purse = Purse(tokens=self.budget.tokens, usd=self.budget.cost_usd)
+        self.budget_tracker = BudgetTracker(tokens=self.budget.tokens, usd=self.budget.cost_usd)
 
     @property
     def deadline_ns(self) -> int | None:
@@ -150,44 +150,44 @@ class NodeContext:
     """
 
     __slots__ = (
-        "_above", "_answers", "_delegated", "_depth", "_inner", "_made", "_open_purse", "_place", "_purse", "_surface",
-        "asked", "attempt", "budget", "correction", "deadline_ns", "grants", "memo", "node", "phases", "run",
+        "_above", "_answers", "_delegated", "_depth", "_inner", "_delegation_count", "_open_tracker", "_place", "_budget_tracker", "_services",
+        "task", "attempt", "budget", "correction", "deadline_ns", "grants", "checkpoint", "node", "phases", "run",
         "waits_for",
     )  # fmt: skip
 
     def __init__(
         self,
-        surface: Surface,
+        services: RunServices,
         node: str,
         *,
         budget: Budget | None = None,
         depth: int = 0,
         answers: Mapping[str, Answer | None] | None = None,
         grants: Grants | None = None,
-        memo: dict[str, Any] | None = None,
-        open_purse: Callable[[], Purse] | None = None,
+        checkpoint: dict[str, Any] | None = None,
+        open_tracker: Callable[[], BudgetTracker] | None = None,
     ) -> None:
-        self.run = surface.run
+        self.run = services.run
         self.node = node
         self.attempt = 0
-        self.deadline_ns = surface.deadline_ns
-        self.budget = budget or surface.budget
+        self.deadline_ns = services.deadline_ns
+        self.budget = budget or services.budget
         self.correction: Correction | None = None
         self.waits_for: Question | None = None
-        self.asked: Task | None = None
+        self.task: Task | None = None
         self.phases: dict[str, frozenset[str]] = {}
-        self._surface = surface
+        self._services = services
         self._depth = depth
         self._inner = False
         self._above: tuple[Caller, ...] | None = None
-        self._made = 0
+        self._delegation_count = 0
         self._delegated: Usage | None = None
-        self._place = f"{surface.run}:{node}"
+        self._place = f"{services.run}:{node}"
         self._answers = answers or {}
-        self._open_purse = open_purse
-        self._purse: Purse | None = None
-        self.grants = grants or surface.grants
-        self.memo = {} if memo is None else memo
+        self._open_tracker = open_tracker
+        self._budget_tracker: BudgetTracker | None = None
+        self.grants = grants or services.grants
+        self.checkpoint = {} if checkpoint is None else checkpoint
 
     @property
     def workspace(self) -> Workspace:
@@ -196,34 +196,34 @@ class NodeContext:
         Raises:
             AccessDenied: This run has none.
         """
-        if self._surface.workspace is None:
+        if self._services.workspace is None:
             raise AccessDenied("This run has no workspace.", hint="Start it with one: a directory that may be read.")
-        return self.grants.fenced(self._surface.workspace)
+        return self.grants.restrict_workspace(self._services.workspace)
 
     @property
-    def purse(self) -> Purse:
+    def budget_tracker(self) -> BudgetTracker:
         """What the models of its agent may still spend."""
-        if self._purse is None:
-            self._purse = self._surface.purse if self._open_purse is None else self._open_purse()
-        return self._purse
+        if self._budget_tracker is None:
+            self._budget_tracker = self._services.budget_tracker if self._open_tracker is None else self._open_tracker()
+        return self._budget_tracker
 
     @property
     def light_schema(self) -> str:
         """Who there is and what each does, in a few lines (B19)."""
-        return self._surface.light_schema()
+        return self._services.light_schema()
 
     def definition_of(self, name: str) -> Definition | None:
         """What the agent called `name` says of itself; None when nobody is called that."""
-        check = self._surface.check
-        return None if check is None else check.definition(name)
+        checker = self._services.checker
+        return None if checker is None else checker.definition(name)
 
     def review(self, plan: Plan) -> list[Finding]:
         """What keeps `plan` from being walked as the answer to this node's task."""
-        check, asked = self._surface.check, self.asked
-        if check is None:
+        checker, task = self._services.checker, self.task
+        if checker is None:
             return []
-        above = self._surface.above if asked is None else (*self._surface.above, check.caller(asked, self.node))
-        return [*check.findings(plan), *check.circles(plan, above)]
+        above = self._services.above if task is None else (*self._services.above, checker.caller(task, self.node))
+        return [*checker.findings(plan), *checker.cycles(plan, above)]
 
     def emit(self, body: Body) -> None:
         """Record an event of this node.
@@ -231,26 +231,26 @@ class NodeContext:
         That a step has finished is recorded by the engine, with the result; how an agent inside it ended is noted here,
         unless it only waits for an answer.
         """
-        if not isinstance(body, Finished):
-            if isinstance(body, Progress | Checkpoint) and len(self.phases) < _MOST_PHASES:
+        if not isinstance(body, NodeFinished):
+            if isinstance(body, Progress | Checkpoint) and len(self.phases) < _MAX_PHASES:
                 kind = "checkpoint" if isinstance(body, Checkpoint) else "progress"
                 self.phases[body.phase] = self.phases.get(body.phase, frozenset()) | {kind}
-            self._surface.emit(body, self.node, self.attempt)
+            self._services.emit(body, self.node, self.attempt)
         elif self._inner and self.waits_for is None:
-            facts = {name: getattr(body.result, name) for name in _NOTED}
-            self._surface.emit(Delegated(Result(**facts)), self.node, self.attempt)
+            facts = {name: getattr(body.result, name) for name in _DELEGATED_FIELDS}
+            self._services.emit(DelegationFinished(Result(**facts)), self.node, self.attempt)
 
     def now(self) -> int:
         """Nanoseconds since 1970 UTC."""
-        return self._surface.outside.clock()
+        return self._services.outside.clock()
 
     def random(self) -> float:
         """A number in [0, 1)."""
-        return self._surface.outside.chance()
+        return self._services.outside.chance()
 
     async def sleep(self, seconds: float) -> None:
         """Wait without blocking anybody."""
-        await self._surface.outside.pause(seconds)
+        await self._services.outside.pause(seconds)
 
     async def ask(self, question: Question) -> Answer | None:
         """Ask a person; None when nobody is there.
@@ -274,28 +274,28 @@ class NodeContext:
         adds it to a usage of its own does not pass for the one who took it. To ask again exactly what is being
         answered, by however many others, is refused: that would never end.
         """
-        self._made += 1
-        name = f"{self._place}:{key or self._made}"
-        asked = task.model_copy(update={"id": name, "depth": self._depth + 1, "parent": self._place})
+        self._delegation_count += 1
+        name = f"{self._place}:{key or self._delegation_count}"
+        request = task.model_copy(update={"id": name, "depth": self._depth + 1, "parent": self._place})
         try:
-            asked = keyed(self._with_parameters(asked), name)
+            request = with_idempotency_key(self._with_parameters(request), name)
         except InvalidInput as error:
             fault = Fault.from_error(error)
             return Result(task_id=name, agent=task.agent, skill=task.skill, outcome="rejected", fault=fault)
-        above, check = self._callers(), self._surface.check
-        again = () if check is None else (check.caller(asked, self.node),)
-        if (fault := _round(above, *again) or self._over()) is not None:
+        above, checker = self._callers(), self._services.checker
+        again = () if checker is None else (checker.caller(request, self.node),)
+        if (fault := _cycle_fault(above, *again) or self._limit_fault()) is not None:
             return Result(task_id=name, agent=task.agent, skill=task.skill, outcome="error", fault=fault)
-        self._surface.calls_left -= 1
+        self._services.calls_left -= 1
         self.emit(Decision("delegate", f"`{self.node}` calls `{task.agent}` itself.", {"task": name}))
-        notes: dict[str, Any] = self.memo.setdefault(_CALLS, {})
-        inner = self._inside(name, grants, notes.setdefault(name, {}))
+        notes: dict[str, Any] = self.checkpoint.setdefault(_CALLS, {})
+        inner = self._nested_context(name, grants, notes.setdefault(name, {}))
         inner._above = (*above, *again)  # noqa: SLF001 - one of us
-        result = await self._surface.call(asked, inner)
-        result = inner.accounted(result)
+        result = await self._services.call(request, inner)
+        result = inner.with_delegated_usage(result)
         if result.usage is not None:
-            result = result.model_copy(update={"usage": result.usage.taken_by(result.agent)})
-            self._delegated = Usage.together((self._delegated, result.usage))
+            result = result.model_copy(update={"usage": result.usage.with_agent(result.agent)})
+            self._delegated = Usage.total((self._delegated, result.usage))
         if inner.waits_for is not None:
             self.waits_for = inner.waits_for
             raise Canceled(f"Waiting for an answer: {inner.waits_for.text}")
@@ -314,28 +314,28 @@ class NodeContext:
             return task
         from retinue.orchestration.reader.planner import read_words  # noqa: PLC0415 - few tasks have words only
 
-        read = read_words(definition, task.instruction, self._surface.around, skill=skill.name)
-        if read.unknown:
+        read = read_words(definition, task.instruction, self._services.environment, skill=skill.name)
+        if read.unknown_words:
             raise InvalidInput(read.reason, hint="Say it in other words, or give parameters.", path="/instruction")
         return task.model_copy(update={"parameters": read.bound.parameters}) if read.chosen else task
 
-    def accounted(self, result: Result) -> Result:
+    def with_delegated_usage(self, result: Result) -> Result:
         """What this agent came to, with what those took whom it asked itself, if it says nothing of them."""
-        theirs, said = self._delegated, result.usage
+        theirs, own_usage = self._delegated, result.usage
         if theirs is None:
             return result
-        if said is not None and {part.agent for part in said.split()} & {part.agent for part in theirs.split()}:
+        if own_usage is not None and {part.agent for part in own_usage.split()} & {part.agent for part in theirs.split()}:
             return result
-        return result.model_copy(update={"usage": Usage.together((said, theirs))})
+        return result.model_copy(update={"usage": Usage.total((own_usage, theirs))})
 
-    def _inside(self, place: str, grants: Grants | None, memo: dict[str, Any]) -> "NodeContext":
+    def _nested_context(self, place: str, grants: Grants | None, checkpoint: dict[str, Any]) -> "NodeContext":
         """The context of an agent that this one calls."""
         inner = NodeContext(
-            self._surface, self.node, budget=self.budget, depth=self._depth + 1, answers=self._answers, memo=memo
+            self._services, self.node, budget=self.budget, depth=self._depth + 1, answers=self._answers, checkpoint=checkpoint
         )
-        inner.grants, inner._purse = (
+        inner.grants, inner._budget_tracker = (
             grants.within(self.grants) if grants else self.grants,
-            Purse(above=self.purse, separate=True),
+            BudgetTracker(parent=self.budget_tracker, separate=True),
         )
         inner.deadline_ns, inner._inner, inner._place = self.deadline_ns, True, place
         return inner
@@ -347,7 +347,7 @@ class NodeContext:
             AccessDenied: This run has no processes to give.
             DeadlineExceeded: Time ran out; the worker was killed.
         """
-        pool = self._surface.offload
+        pool = self._services.offload
         if pool is None:
             raise AccessDenied("This run has no worker processes.", hint="Start it with a `Pool`.")
         if self.deadline_ns is None:
@@ -358,32 +358,32 @@ class NodeContext:
     def _callers(self) -> tuple[Caller, ...]:
         """Everybody whose answer waits for this agent's, itself included, the outermost first."""
         if self._above is None:
-            check, asked = self._surface.check, self.asked
-            own = () if check is None or asked is None else (check.caller(asked, self.node),)
-            self._above = (*self._surface.above, *own)
+            checker, task = self._services.checker, self.task
+            own = () if checker is None or task is None else (checker.caller(task, self.node),)
+            self._above = (*self._services.above, *own)
         return self._above
 
-    def _over(self) -> Fault | None:
+    def _limit_fault(self) -> Fault | None:
         """Why no further agent may be called from here, if so."""
         if self._depth + 1 > self.budget.depth:
             bound = f"Delegations may stand {self.budget.depth} above each other, and this would be one more."
-        elif self._surface.calls_left < 1:
+        elif self._services.calls_left < 1:
             bound = f"All {self.budget.nodes} delegations of this run are used up."
         else:
             return None
         return Fault.from_error(BudgetExceeded(bound, hint="Raise the budget, or delegate less."))
 
 
-def _round(above: tuple[Caller, ...], again: Caller | None = None) -> Fault | None:
+def _cycle_fault(above: tuple[Caller, ...], again: Caller | None = None) -> Fault | None:
     """Why a request is not made that is being answered already; the chain names who asked whom."""
-    chain = "" if again is None else ring(above, again)
+    chain = "" if again is None else call_cycle(above, again)
     if not chain:
         return None
     message = f"This asks again exactly what is being answered: {chain}."
     return Fault.from_error(InvalidInput(message, hint=ASK_LESS, detail={"bound": "ring", "ring": chain}))
 
 
-def asked_inside(task: Task, context: NodeContext, question: Question, usage: Usage | None) -> Result:
+def waiting_result(task: Task, context: NodeContext, question: Question, usage: Usage | None) -> Result:
     """What a step came to whose agent must know something first. Its notes for itself are recorded with it."""
     return Result(
         task_id=task.id,
@@ -392,17 +392,17 @@ def asked_inside(task: Task, context: NodeContext, question: Question, usage: Us
         lifecycle="input_required",
         questions=(question,),
         usage=usage,
-        extras={ASKED_INSIDE: True, _MEMO: context.memo},
+        extras={MID_STEP_QUESTION: True, _CHECKPOINT: context.checkpoint},
     )
 
 
-def costs_a_round(result: Result, *, answered: int) -> bool:
+def counts_as_round(result: Result, *, answered: int) -> bool:
     """Whether asking for `result` counts against its agent: not in the middle of its work, unless it asks for ever."""
-    return ASKED_INSIDE not in result.extras or answered >= _MOST_ASKED
+    return MID_STEP_QUESTION not in result.extras or answered >= _MAX_QUESTIONS
 
 
-def memo_for(node: Delegation, last: Result | None) -> JsonMapping | None:
+def checkpoint_for(node: Delegation, last: Result | None) -> JsonMapping | None:
     """What the agent of `node` noted when it had to ask; nothing when another is asked now."""
-    if last is None or _MEMO not in last.extras or (last.agent, last.skill) != (node.agent, node.skill):
+    if last is None or _CHECKPOINT not in last.extras or (last.agent, last.skill) != (node.agent, node.skill):
         return None
-    return copy.deepcopy(last.extras[_MEMO])  # what is recorded stays as it was
+    return copy.deepcopy(last.extras[_CHECKPOINT])  # what is recorded stays as it was

@@ -11,16 +11,16 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Trace
-from retinue.orchestration.expected import Counted
+from retinue.orchestration.expected import ReportCounts
 
-__all__ = ["CRITERIA", "Criterion", "Verdict", "Word", "as_data", "seen"]
+__all__ = ["CRITERIA", "Criterion", "CriterionVerdict", "CriterionStatus", "as_data", "check_report"]
 
-Word: TypeAlias = Literal["met", "not_met", "not_judged"]
+CriterionStatus: TypeAlias = Literal["met", "not_met", "not_judged"]
 
-_TOLD: Final = 200
+_ANSWER_CHARS: Final = 200
 """Characters of a summary that may be told beside the report (H23)."""
 
-_REPEATED: Final = 60
+_REPEATED_CHARS: Final = 60
 _WRITES: Final = frozenset({"write", "edit"})
 _LOOKS: Final = frozenset({"read", "grep", "glob", "outline", "git", "lsp", "web_fetch", "web_search", "recall"})
 
@@ -43,7 +43,7 @@ class Criterion:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CriterionVerdict:
     """What was found of one criterion.
 
     Attributes:
@@ -51,7 +51,7 @@ class Verdict:
         reason: Why, in a few words.
     """
 
-    word: Word
+    status: CriterionStatus
     reason: str = ""
     quotation: str = ""
 
@@ -89,9 +89,9 @@ CRITERIA: Final = (
 """All of them, by area."""
 
 
-def seen(
-    said: Result, path: str, text: str, counted: Counted, *, phases: Mapping[str, Collection[str]]
-) -> Mapping[str, Verdict]:
+def check_report(
+    result: Result, path: str, text: str, counts: ReportCounts, *, phases: Mapping[str, Collection[str]]
+) -> Mapping[str, CriterionVerdict]:
     """What can be told of a report that is there, without a reader; what nobody can tell is `not_judged`.
 
     Args:
@@ -101,21 +101,21 @@ def seen(
         counted: What was counted in that.
         phases: The phases its agent told of, each with the kinds of events that did: `progress`, `checkpoint`.
     """
-    found = {each.id: Verdict("met") for each in CRITERIA if each.by == "measured"}
-    found |= {
-        "sources_three": _least(counted.sources, 3, "sources"),
-        "recommendations_three": _least(counted.recommendations, 3, "recommendations"),
-        "lines_named": _none(counted.bare, "without a line"),
-        "no_placeholder": _none((counted.placeholder,) if counted.placeholder else (), "a placeholder"),
-        **_of_traces(said.traces, path),
-        **_of_phases(phases),
-        **_of_answer(said, path, text),
+    verdicts = {each.id: CriterionVerdict("met") for each in CRITERIA if each.by == "measured"}
+    verdicts |= {
+        "sources_three": _at_least(counts.sources, 3, "sources"),
+        "recommendations_three": _at_least(counts.recommendations, 3, "recommendations"),
+        "lines_named": _none_of(counts.without_line, "without a line"),
+        "no_placeholder": _none_of((counts.placeholder,) if counts.placeholder else (), "a placeholder"),
+        **_trace_verdicts(result.traces, path),
+        **_phase_verdicts(phases),
+        **_answer_verdicts(result, path, text),
     }
-    if said.files_read:
-        found["files_named"] = _none(
-            (file for file in said.files_read if file != path and file not in text), "not named"
+    if result.files_read:
+        verdicts["files_named"] = _none_of(
+            (file for file in result.files_read if file != path and file not in text), "not named"
         )
-    return {each.id: found.get(each.id, Verdict("not_judged", _WHY[each.by])) for each in CRITERIA}
+    return {each.id: verdicts.get(each.id, CriterionVerdict("not_judged", _WHY[each.by])) for each in CRITERIA}
 
 
 _WHY: Final[Mapping[str, str]] = {
@@ -126,25 +126,25 @@ _WHY: Final[Mapping[str, str]] = {
 }
 
 
-def as_data(verdicts: Mapping[str, Verdict]) -> JsonMapping:
+def as_data(verdicts: Mapping[str, CriterionVerdict]) -> JsonMapping:
     """The verdicts as data, for the record."""
-    found: dict[str, JsonMapping] = {}
+    data: dict[str, JsonMapping] = {}
     for name, each in verdicts.items():
-        row = {"verdict": each.word, "reason": each.reason, "quotation": each.quotation}
-        found[name] = {key: value for key, value in row.items() if value}
-    return found
+        row = {"verdict": each.status, "reason": each.reason, "quotation": each.quotation}
+        data[name] = {key: value for key, value in row.items() if value}
+    return data
 
 
-def _least(count: int, least: int, what: str) -> Verdict:
-    return Verdict("met" if count >= least else "not_met", f"{count} {what}")
+def _at_least(count: int, least: int, what: str) -> CriterionVerdict:
+    return CriterionVerdict("met" if count >= least else "not_met", f"{count} {what}")
 
 
-def _none(wrong: Iterable[str], what: str) -> Verdict:
-    listed = list(wrong)
-    return Verdict("not_met", f"{what}: {', '.join(listed[:3])}"[:300]) if listed else Verdict("met")
+def _none_of(wrong: Iterable[str], what: str) -> CriterionVerdict:
+    items = list(wrong)
+    return CriterionVerdict("not_met", f"{what}: {', '.join(items[:3])}"[:300]) if items else CriterionVerdict("met")
 
 
-def _of_traces(traces: tuple[Trace, ...], path: str) -> Mapping[str, Verdict]:
+def _trace_verdicts(traces: tuple[Trace, ...], path: str) -> Mapping[str, CriterionVerdict]:
     """What the tools that were used tell; nothing where the agent shows none that wrote the report."""
     about = [str((trace.args or {}).get("path", "")).removeprefix("./") == path for trace in traces]
     writes = [at for at, trace in enumerate(traces) if trace.tool in _WRITES and about[at]]
@@ -153,40 +153,40 @@ def _of_traces(traces: tuple[Trace, ...], path: str) -> Mapping[str, Verdict]:
     looks = [at for at, trace in enumerate(traces) if trace.tool in _LOOKS and not about[at]]
     after = any(trace.tool in _LOOKS and about[at] for at, trace in enumerate(traces) if at > writes[-1])
     return {
-        "written_as_file": Verdict("met"),
-        "created_first": Verdict("met" if not looks or writes[0] < looks[0] else "not_met"),
-        "grown": Verdict("met" if len(writes) > 1 else "not_met", f"written {len(writes)} times"),
-        "looked_at_in_the_end": Verdict("met" if after else "not_met"),
+        "written_as_file": CriterionVerdict("met"),
+        "created_first": CriterionVerdict("met" if not looks or writes[0] < looks[0] else "not_met"),
+        "grown": CriterionVerdict("met" if len(writes) > 1 else "not_met", f"written {len(writes)} times"),
+        "looked_at_in_the_end": CriterionVerdict("met" if after else "not_met"),
     }
 
 
-def _of_phases(phases: Mapping[str, Collection[str]]) -> Mapping[str, Verdict]:
+def _phase_verdicts(phases: Mapping[str, Collection[str]]) -> Mapping[str, CriterionVerdict]:
     """What the agent told while it worked. Who names no phases shows no checkpoint that could be left out."""
     if not phases:
-        return {"progress_told": Verdict("not_met", "no progress was told")}
+        return {"progress_told": CriterionVerdict("not_met", "no progress was told")}
     return {
-        "progress_told": _none((name for name, told in phases.items() if "progress" not in told), "nothing told of"),
-        "nothing_skipped": _none(
-            (name for name, told in phases.items() if "checkpoint" not in told), "never completed"
+        "progress_told": _none_of((name for name, kinds in phases.items() if "progress" not in kinds), "nothing told of"),
+        "nothing_skipped": _none_of(
+            (name for name, kinds in phases.items() if "checkpoint" not in kinds), "never completed"
         ),
     }
 
 
-def _of_answer(said: Result, path: str, text: str) -> Mapping[str, Verdict]:
-    named = [artifact.path for artifact in said.artifacts]
-    told = said.content.strip()
+def _answer_verdicts(result: Result, path: str, text: str) -> Mapping[str, CriterionVerdict]:
+    paths = [artifact.path for artifact in result.artifacts]
+    answer = result.content.strip()
     flat = " ".join(text.split())
-    repeated = [line for line in told.splitlines() if len(line.strip()) >= _REPEATED and " ".join(line.split()) in flat]
-    found = {
-        "no_long_answer": Verdict("met" if len(told) <= _TOLD else "not_met", f"{len(told)} characters"),
-        "nothing_repeated": Verdict("not_met" if repeated else "met"),
+    repeated = [line for line in answer.splitlines() if len(line.strip()) >= _REPEATED_CHARS and " ".join(line.split()) in flat]
+    verdicts = {
+        "no_long_answer": CriterionVerdict("met" if len(answer) <= _ANSWER_CHARS else "not_met", f"{len(answer)} characters"),
+        "nothing_repeated": CriterionVerdict("not_met" if repeated else "met"),
     }
-    if path in said.files_written or path in named:
-        found |= {"written_as_file": Verdict("met")} if path in said.files_written else {}
-        found |= {"path_returned": Verdict("met"), "path_the_same": Verdict("met")}
-    elif named or path not in told:
-        found["path_returned"] = Verdict("met" if named else "not_met", "" if named else "no path is named")
-        found["path_the_same"] = Verdict("not_met", f"it names {', '.join(named[:3])}" if named else "no path is named")
+    if path in result.files_written or path in paths:
+        verdicts |= {"written_as_file": CriterionVerdict("met")} if path in result.files_written else {}
+        verdicts |= {"path_returned": CriterionVerdict("met"), "path_the_same": CriterionVerdict("met")}
+    elif paths or path not in answer:
+        verdicts["path_returned"] = CriterionVerdict("met" if paths else "not_met", "" if paths else "no path is named")
+        verdicts["path_the_same"] = CriterionVerdict("not_met", f"it names {', '.join(paths[:3])}" if paths else "no path is named")
     else:
-        found |= {"path_returned": Verdict("met"), "path_the_same": Verdict("met")}
-    return found
+        verdicts |= {"path_returned": CriterionVerdict("met"), "path_the_same": CriterionVerdict("met")}
+    return verdicts

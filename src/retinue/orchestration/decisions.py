@@ -14,12 +14,12 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Candidate, Delegation, Plan
 from retinue.contract.result import Result, Warned
 from retinue.errors import FaultCode, Unavailable
-from retinue.orchestration.escalate import Move, Situation, ways
+from retinue.orchestration.escalate import Move, Situation, open_moves
 from retinue.orchestration.planning import decision_of, planning_of
-from retinue.orchestration.reconsider import Options, reconsidered
-from retinue.orchestration.requests import Progress, Requests
+from retinue.orchestration.reconsider import RecoveryOptions, apply_choice
+from retinue.orchestration.requests import NodeProgress, TaskBuilder
 
-__all__ = ["COOL_DOWN", "FAILURES", "SKIPPED", "Breaker", "Decided", "Decisions", "opening", "unavailable"]
+__all__ = ["COOL_DOWN", "FAILURES", "SKIP_CALL", "CircuitBreaker", "RecordedDecision", "RunDecisions", "planning_decisions", "skipped_call_error"]
 
 FAILURES: Final = 3
 """So many failures in a row open a circuit. The boundary has retried each of them already."""
@@ -53,7 +53,7 @@ class _Circuit:
         return self.cooling is not None
 
 
-class Breaker:
+class CircuitBreaker:
     """Which skills and agents a run calls no more.
 
     A skill's circuit opens after `failures` failures in a row; that of a whole agent too, once these come from two of
@@ -61,66 +61,66 @@ class Breaker:
     """
 
     def __init__(self, *, failures: int = FAILURES, cool_down: int = COOL_DOWN) -> None:
-        self._most = failures
+        self._max_failures = failures
         self._cool_down = cool_down
         self._circuits: dict[_Key, _Circuit] = {}
 
     @property
-    def calm(self) -> bool:
+    def is_clear(self) -> bool:
         """Nobody has failed since their last answer, which is nearly always so."""
         return not self._circuits
 
-    def hear(self, node: str, agent: str, skill: str | None, result: Result) -> list[Decision]:
+    def record_result(self, node: str, agent: str, skill: str | None, result: Result) -> list[Decision]:
         """Note what the call of a skill on behalf of `node` came to; gives what follows, for the record."""
-        self._pass_time()
+        self._tick()
         fault = result.fault
         if result.outcome == "canceled":
-            self._give_back(node)
+            self._release_probe(node)
             return []
         if result.useful or fault is None or fault.code not in _COUNTED:
-            return self._answered(agent, skill)
+            return self._close_circuits(agent, skill)
         if fault.detail.get("bound") in _RUN_BOUNDS:
-            self._give_back(node)
+            self._release_probe(node)
             return []
-        said: list[Decision] = []
+        decisions: list[Decision] = []
         for key in ((agent, skill), (agent, None)) if skill is not None else ((agent, None),):
             circuit = self._circuits.setdefault(key, _Circuit())
             circuit.failures += 1
             circuit.skills.add(skill or "")
             if self._opens(key, circuit, node):
                 circuit.since, circuit.code, circuit.cooling, circuit.probe = node, fault.code, self._cool_down, ""
-                said.append(_opened(key, circuit))
-        return said
+                decisions.append(_open_decision(key, circuit))
+        return decisions
 
-    def objection(self, agent: str, skill: str | None) -> Decision | None:
+    def skip_decision(self, agent: str, skill: str | None) -> Decision | None:
         """Why this skill must not be called now, if so. A call that is not made counts for the cool-down too."""
-        closed = self._closed_door(agent, skill)
-        if closed is None:
+        entry = self._blocking_circuit(agent, skill)
+        if entry is None:
             return None
-        key, circuit = closed
-        self._pass_time()
+        key, circuit = entry
+        self._tick()
         reason = f"{_name(key)} is not called: {circuit.failures} calls in a row failed until `{circuit.since}`, "
         reason += f"the last with `{circuit.code}`."
         return Decision("skip_call", reason, _facts(key, circuit))
 
-    def unreliable(self, agent: str, skill: str | None) -> bool:
+    def is_unreliable(self, agent: str, skill: str | None) -> bool:
         """Whether a call would be refused."""
-        return self._closed_door(agent, skill) is not None
+        return self._blocking_circuit(agent, skill) is not None
 
-    def let_through(self, node: str, agent: str, skill: str | None) -> Decision | None:
+    def allow(self, node: str, agent: str, skill: str | None) -> Decision | None:
         """Note that `node` calls this skill; says so when that is the one call by which an open circuit is tried."""
-        probed = None
+        probe = None
         for key in ((agent, None), (agent, skill)):
             circuit = self._circuits.get(key)
             if circuit is not None and circuit.open:
                 circuit.probe = node
-                probed = key, circuit
-        if probed is None:
+                probe = key, circuit
+        if probe is None:
             return None
-        reason = f"{_name(probed[0])} is tried once more after {self._cool_down} other calls."
-        return Decision("probe_circuit", reason, _facts(*probed))
+        reason = f"{_name(probe[0])} is tried once more after {self._cool_down} other calls."
+        return Decision("probe_circuit", reason, _facts(*probe))
 
-    def _closed_door(self, agent: str, skill: str | None) -> tuple[_Key, _Circuit] | None:
+    def _blocking_circuit(self, agent: str, skill: str | None) -> tuple[_Key, _Circuit] | None:
         for key in dict.fromkeys(((agent, skill), (agent, None))):
             circuit = self._circuits.get(key)
             if circuit is not None and circuit.cooling is not None and (circuit.cooling > 0 or circuit.probe):
@@ -132,30 +132,30 @@ class Breaker:
         if circuit.open:
             return circuit.probe == node
         whole = key[1] is None and circuit.skills != {""}
-        return circuit.failures >= self._most and (not whole or len(circuit.skills) > 1)
+        return circuit.failures >= self._max_failures and (not whole or len(circuit.skills) > 1)
 
-    def _answered(self, agent: str, skill: str | None) -> list[Decision]:
-        said: list[Decision] = []
+    def _close_circuits(self, agent: str, skill: str | None) -> list[Decision]:
+        decisions: list[Decision] = []
         for key in dict.fromkeys(((agent, skill), (agent, None))):
             circuit = self._circuits.pop(key, None)
             if circuit is not None and circuit.open:
                 reason = f"{_name(key)} has answered again."
-                said.append(Decision("close_circuit", reason, {"agent": agent, "skill": key[1]}))
-        return said
+                decisions.append(Decision("close_circuit", reason, {"agent": agent, "skill": key[1]}))
+        return decisions
 
-    def _pass_time(self) -> None:
+    def _tick(self) -> None:
         for circuit in self._circuits.values():
             if circuit.cooling:
                 circuit.cooling -= 1
 
-    def _give_back(self, node: str) -> None:
+    def _release_probe(self, node: str) -> None:
         """A trial that was stopped has shown nothing: the next one may try."""
         for circuit in self._circuits.values():
             if circuit.probe == node:
                 circuit.probe = ""
 
 
-def _opened(key: _Key, circuit: _Circuit) -> Decision:
+def _open_decision(key: _Key, circuit: _Circuit) -> Decision:
     reason = f"{_name(key)} is judged unreliable: {circuit.failures} calls in a row failed, "
     reason += f"the last with `{circuit.code}`. It is not called again before it has rested."
     return Decision("open_circuit", reason, _facts(key, circuit))
@@ -171,60 +171,60 @@ def _name(key: _Key) -> str:
     return f"`{agent}`" if skill is None else f"`{agent}.{skill}`"
 
 
-SKIPPED: Final = "skip_call"
+SKIP_CALL: Final = "skip_call"
 """The move of a call that an open circuit forbids."""
 
 _NOTHING: Final[tuple[Decision, ...]] = ()
 
 
-class Decisions:
+class RunDecisions:
     """The decisions of one walk."""
 
-    def __init__(self, requests: Requests, definitions: Mapping[str, Definition]) -> None:
-        self._requests = requests
+    def __init__(self, tasks: TaskBuilder, definitions: Mapping[str, Definition]) -> None:
+        self._tasks = tasks
         self._definitions = definitions
-        self._breaker = Breaker()
+        self._breaker = CircuitBreaker()
         self._left_out: dict[str, tuple[str, ...]] = {}
 
-    def before(self, node: Delegation) -> Decision | None:
+    def before_call(self, node: Delegation) -> Decision | None:
         """What there is to say before `node` is called: nothing, that it is a trial, or that it must not be."""
         breaker = self._breaker
-        if breaker.calm:
+        if breaker.is_clear:
             return None
-        refused = breaker.objection(node.agent, node.skill)
-        return refused or breaker.let_through(node.id, node.agent, node.skill)
+        refused = breaker.skip_decision(node.agent, node.skill)
+        return refused or breaker.allow(node.id, node.agent, node.skill)
 
-    def after(self, node: Delegation, result: Result) -> Sequence[Decision]:
+    def after_call(self, node: Delegation, result: Result) -> Sequence[Decision]:
         """What follows from a call for the calls to come."""
-        if result.useful and self._breaker.calm:
+        if result.useful and self._breaker.is_clear:
             return _NOTHING
-        return self._breaker.hear(node.id, node.agent, node.skill, result)
+        return self._breaker.record_result(node.id, node.agent, node.skill, result)
 
-    def options(self, progress: Progress, result: Result, *, all_of_them: bool = False) -> Options:
+    def options(self, progress: NodeProgress, result: Result, *, all_of_them: bool = False) -> RecoveryOptions:
         """What may be done about a result: the rules' own choice, and when a model is to choose, all there is."""
-        found = ways(progress.node, result, self._situation(progress))
-        return Options(tuple(found) if all_of_them else (next(found),))
+        moves = open_moves(progress.node, result, self._situation(progress))
+        return RecoveryOptions(tuple(moves) if all_of_them else (next(moves),))
 
-    def chosen(self, progress: Progress, result: Result, choice: Result) -> tuple[Move, Decision]:
+    def resolve_choice(self, progress: NodeProgress, result: Result, choice: Result) -> tuple[Move, Decision]:
         """What a model chose to do about a result, and the decision as it is recorded."""
         options = self.options(progress, result, all_of_them=True)
-        return reconsidered(options, choice, progress.node, result, self._situation(progress))
+        return apply_choice(options, choice, progress.node, result, self._situation(progress))
 
-    def leave_out(self, node: Delegation, words: tuple[str, ...]) -> None:
+    def note_left_out(self, node: Delegation, words: tuple[str, ...]) -> None:
         """Note that somebody else is asked without these words of the request."""
         self._left_out[node.id] = (*self._left_out.get(node.id, ()), *words)
 
-    def _situation(self, progress: Progress) -> Situation:
+    def _situation(self, progress: NodeProgress) -> Situation:
         return Situation(
             tried=progress.tried,
             rounds=progress.rounds,
             definition_of=self._definitions.get,
-            request_to=self._requests.rebound,
-            unreliable=self._breaker.unreliable,
-            asked=progress.answers,
+            request_to=self._tasks.rebind,
+            is_unreliable=self._breaker.is_unreliable,
+            question_ids=progress.answers,
         )
 
-    def finished(self, node: Delegation, result: Result) -> Result:
+    def with_left_out_warning(self, node: Delegation, result: Result) -> Result:
         """`result` as what the node came to: what answers a more general question is only part of an answer."""
         left_out = self._left_out.get(node.id) if self._left_out and result.useful else None
         if not left_out:
@@ -239,7 +239,7 @@ class Decisions:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class RecordedDecision:
     """One decision of a run.
 
     Attributes:
@@ -253,18 +253,18 @@ class Decided:
     facts: JsonMapping = field(default_factory=dict[str, Any])
 
     @classmethod
-    def of(cls, node: str, decision: Decision) -> "Decided":
+    def of(cls, node: str, decision: Decision) -> "RecordedDecision":
         """A decision as it was recorded."""
         return cls(node, decision.move, decision.reason, decision.facts)
 
 
-def unavailable(decision: Decision) -> Unavailable:
+def skipped_call_error(decision: Decision) -> Unavailable:
     """The error of a call that was not made."""
     hint = "See why it failed, and ask again when that is mended."
     return Unavailable(decision.reason, hint=hint, detail={"decision": decision.move})
 
 
-def opening(plan: Plan) -> Iterator[tuple[str, Decision]]:
+def planning_decisions(plan: Plan) -> Iterator[tuple[str, Decision]]:
     """What was decided before the walk: whom each node was given to, and what nobody does.
 
     A plan made by hand says no such thing, and then there is nothing to tell.
@@ -273,12 +273,12 @@ def opening(plan: Plan) -> Iterator[tuple[str, Decision]]:
         yield "", decision_of(planning)
     for node in plan.nodes:
         if node.chosen is not None:
-            yield node.id, _choice(node, node.chosen)
+            yield node.id, _choice_decision(node, node.chosen)
     for dropped in plan.dropped:
         yield "", Decision("drop", f"{dropped.clause!r} is left out. {dropped.reason}", {"clause": dropped.clause})
 
 
-def _choice(node: Delegation, chosen: Candidate) -> Decision:
+def _choice_decision(node: Delegation, chosen: Candidate) -> Decision:
     others = ", ".join(f"`{one.agent}.{one.skill}` to {one.share:.2f}" for one in node.alternatives)
     because = f": it {chosen.reason}" if chosen.reason else ""
     reason = f"`{chosen.agent}.{chosen.skill}` fits to {chosen.share:.2f}{because}."

@@ -36,12 +36,12 @@ def read_plan(text: str | bytes) -> Plan:
     except ValidationError as error:
         findings = [_finding(each["type"], each["loc"], each["msg"]) for each in error.errors()[:_MOST]]
     except InvalidInput as error:  # no graph: the noun has said so itself
-        told: list[object] = error.detail.get("findings") or []
-        findings = [Finding.model_validate_json(json.dumps(cast("json.JsonValue", one))) for one in told]
-    said = " ".join(f"{one.message} (at `{one.path or '/'}`)" for one in findings[:_SHOWN])
+        raw_findings: list[object] = error.detail.get("findings") or []
+        findings = [Finding.model_validate_json(json.dumps(cast("json.JsonValue", one))) for one in raw_findings]
+    summary = " ".join(f"{one.message} (at `{one.path or '/'}`)" for one in findings[:_SHOWN])
     more = f" And {len(findings) - _SHOWN} more." if len(findings) > _SHOWN else ""
     raise InvalidDefinition(
-        f"This is not a plan: {said}{more}",
+        f"This is not a plan: {summary}{more}",
         hint="Fix what is said of each place; `retinue plan --json` shows the form.",
         path=findings[0].path if findings else "",
         detail={"findings": [one.to_json() for one in findings]},
@@ -51,16 +51,16 @@ def read_plan(text: str | bytes) -> Plan:
 def _finding(kind: str, place: Sequence[str | int], message: str) -> Finding:
     path = pointer(place)
     if kind == "extra_forbidden":
-        name, known = str(place[-1]), tuple(_fields(place[:-1]))
-        near = nearest(name, known)
-        listed = f"Available: {', '.join(known)}." if known else "Remove it."
-        fix = f"Did you mean `{near[0]}`? {listed}" if near else listed
+        name, names = str(place[-1]), tuple(_fields(place[:-1]))
+        near = nearest(name, names)
+        available = f"Available: {', '.join(names)}." if names else "Remove it."
+        fix = f"Did you mean `{near[0]}`? {available}" if near else available
         return Finding(rule="plan/unknown-field", message=f"There is no field `{name}`.", path=path, fix=fix)
     if kind == "missing":
         return Finding(rule="plan/missing-field", message=f"`{place[-1]}` is missing.", path=path, fix="Add it.")
     if kind in _AN_OBJECT:
-        known = ", ".join(_fields(place))
-        return Finding(rule="plan/value", message="An object belongs here.", path=path, fix=f"It has: {known}.")
+        names = ", ".join(_fields(place))
+        return Finding(rule="plan/value", message="An object belongs here.", path=path, fix=f"It has: {names}.")
     return Finding(rule="plan/value", message=f"{message}.", path=path, fix="Put a value there that fits.")
 
 
@@ -81,4 +81,4 @@ def _model_in(annotation: object) -> type[BaseModel] | None:
     """The noun that a field holds, by itself or in a row."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for inside in get_args(annotation) if (found := _model_in(inside)) is not None), None)
+    return next((model for inside in get_args(annotation) if (model := _model_in(inside)) is not None), None)

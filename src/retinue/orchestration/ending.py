@@ -12,27 +12,27 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Artifact, Result, Usage, Warned
-from retinue.contract.table import Cell, Column, Table
+from retinue.contract.table import Cell, TableColumn, Table
 from retinue.contract.tokens import TokenCounter
 from retinue.errors import Unavailable
 from retinue.orchestration.condense import Savings, full_text, metadata_of, summarise
-from retinue.orchestration.order import Order
-from retinue.orchestration.present.blocks import blocks_of, sources_in, tame
-from retinue.orchestration.present.markdown import as_markdown
-from retinue.orchestration.state import wanted_of
-from retinue.orchestration.synthesise import DONE, Ended, collect, has_reports, synthesise
+from retinue.orchestration.order import RunRequest
+from retinue.orchestration.present.blocks import answer_blocks, sources_in, sanitize_markdown
+from retinue.orchestration.present.markdown import blocks_to_markdown
+from retinue.orchestration.state import required_count
+from retinue.orchestration.synthesise import DONE, FinishedRun, collect, has_reports, synthesise
 
 if TYPE_CHECKING:
-    from retinue.orchestration.citing import Summary
+    from retinue.orchestration.citing import CitedSummary
 
-__all__ = ["answer_of", "counted", "placed_fault", "reduced"]
+__all__ = ["build_result", "with_quorum_warnings", "locate_fault", "as_agent_result"]
 
 _SUBJECTS: Final = 50
 _CITED: Final = 5
 _TITLE: Final = 120
 
 
-def reduced(order: Order, ended: Ended, merged: Result, summary: "Summary | None" = None) -> Result:
+def as_agent_result(request: RunRequest, run: FinishedRun, merged: Result, summary: "CitedSummary | None" = None) -> Result:
     """`merged`, the answer of a child run, as one agent's result.
 
     Args:
@@ -41,64 +41,64 @@ def reduced(order: Order, ended: Ended, merged: Result, summary: "Summary | None
         merged: The answer that `synthesise` made of them.
         summary: What holds of a model's summary; it leads.
     """
-    said = cast("JsonMapping", merged.data)
-    pairs = ended.pairs()
-    counted = _counted([result for _, result in pairs])
+    merged_data = cast("JsonMapping", merged.data)
+    pairs = run.pairs()
+    tally = _tally([result for _, result in pairs])
     claims = _claims(summary)
-    answer = "\n".join((*claims, counted))
-    parts = [_part(order, node, result) for node, result in ended.reports]
+    answer = "\n".join((*claims, tally))
+    parts = [_part(request, node, result) for node, result in run.reports]
     data: JsonMapping = {
         "answer": answer,
-        "findings": [_placed(order, finding) for finding in cast("list[JsonMapping]", said["findings"])],
+        "findings": [_with_place(request, finding) for finding in cast("list[JsonMapping]", merged_data["findings"])],
         "notes": [f"{_title(node)}: {_why_not(result)}" for node, result in pairs if not result.useful],
         "subjects": [_title(node) for node, _ in pairs][:_SUBJECTS],
         "parts": parts,
-        "failures": [_placed(order, failure) for failure in cast("list[JsonMapping]", said["failures"])],
-        "not_answered": said["not_answered"],
+        "failures": [_with_place(request, failure) for failure in cast("list[JsonMapping]", merged_data["failures"])],
+        "not_answered": merged_data["not_answered"],
         "metadata": [metadata for _, result in pairs if result.useful and (metadata := metadata_of(result))],
-        "tables": [_overview(order.plan, pairs).to_json(), *_of_all(ended.reports, "tables")],
-        "charts": _of_all(ended.reports, "charts"),
+        "tables": [_overview(request.plan, pairs).to_json(), *_collect_items(run.reports, "tables")],
+        "charts": _collect_items(run.reports, "charts"),
     }
-    kept = {name: value for name, value in data.items() if value not in ([], None)}
-    opening = "\n\n".join(filter(None, (tame("\n".join(f"- {claim}" for claim in claims)), counted)))
+    filled_data = {name: value for name, value in data.items() if value not in ([], None)}
+    opening = "\n\n".join(filter(None, (sanitize_markdown("\n".join(f"- {claim}" for claim in claims)), tally)))
     artifacts = tuple(_with_status(one, result) for _, result in pairs if result.useful for one in result.artifacts)
-    whole = merged.model_copy(update={"data": kept, "content": _content(opening, parts), "artifacts": artifacts})
+    whole = merged.model_copy(update={"data": filled_data, "content": _content(opening, parts), "artifacts": artifacts})
     return whole if summary is None else _with_summary(whole, summary)
 
 
-def _claims(summary: "Summary | None") -> tuple[str, ...]:
+def _claims(summary: "CitedSummary | None") -> tuple[str, ...]:
     """The sentences of a summary, each with its places."""
     claims = summary.claims if summary else ()
-    found: list[str] = []
+    sentences: list[str] = []
     for claim in claims:
         places = dict.fromkeys(piece.source for piece in claim.pieces if piece.source)
-        found.append(f"{claim.text} ({', '.join(places)})" if places else claim.text)
-    return tuple(found)
+        sentences.append(f"{claim.text} ({', '.join(places)})" if places else claim.text)
+    return tuple(sentences)
 
 
-def _with_summary(whole: Result, summary: "Summary") -> Result:
-    from retinue.orchestration.citing import dropped, told  # noqa: PLC0415 - only with a model
+def _with_summary(whole: Result, summary: "CitedSummary") -> Result:
+    from retinue.orchestration.citing import dropped_claim_warnings, summary_facts  # noqa: PLC0415 - only with a model
 
-    said = told(summary)
-    data: JsonMapping = {**cast("JsonMapping", whole.data), **({"summary": said} if said else {})}
-    return whole.model_copy(update={"data": data, "warnings": (*whole.warnings, *dropped(summary))})
+    facts = summary_facts(summary)
+    data: JsonMapping = {**cast("JsonMapping", whole.data), **({"summary": facts} if facts else {})}
+    return whole.model_copy(update={"data": data, "warnings": (*whole.warnings, *dropped_claim_warnings(summary))})
 
 
-def placed_fault(order: Order, ended: Ended, fault: Fault | None) -> Fault | None:
+def locate_fault(request: RunRequest, run: FinishedRun, fault: Fault | None) -> Fault | None:
     """`fault` with the node it belongs to, seen from the whole: the deepest that is known."""
-    if fault is None or not order.above or "node" in fault.detail:
+    if fault is None or not request.above or "node" in fault.detail:
         return fault
-    node = next((node for node, result in ended.pairs() if result.fault == fault), None)
-    where = order.above[-1].node if node is None else order.place_of(node.id)
+    node = next((node for node, result in run.pairs() if result.fault == fault), None)
+    where = request.above[-1].node if node is None else request.place_of(node.id)
     return fault.model_copy(update={"detail": {**fault.detail, "node": where}})
 
 
-def _counted(results: list[Result]) -> str:
+def _tally(results: list[Result]) -> str:
     """How many parts there are, and how many of them are answered."""
     whole = sum(result.outcome == "success" for result in results)
     in_part = sum(has_reports(result) for result in results) - whole
-    said = f"{whole} of {len(results)} {'part is' if len(results) == 1 else 'parts are'} answered"
-    return f"{said}, {in_part} more in part." if in_part else f"{said}."
+    text = f"{whole} of {len(results)} {'part is' if len(results) == 1 else 'parts are'} answered"
+    return f"{text}, {in_part} more in part." if in_part else f"{text}."
 
 
 def _with_status(artifact: Artifact, result: Result) -> Artifact:
@@ -107,13 +107,13 @@ def _with_status(artifact: Artifact, result: Result) -> Artifact:
     return artifact if artifact.status else artifact.model_copy(update={"status": status})
 
 
-def _part(order: Order, node: Delegation, result: Result) -> JsonMapping:
+def _part(request: RunRequest, node: Delegation, result: Result) -> JsonMapping:
     """What one delegation brought, as its agent said it; no text where it brought only files."""
     text = result.content
     if not text.strip():
         text = render_content(result.data) if result.data is not None else "" if result.artifacts else DONE
     return {
-        "node": order.place_of(node.id),
+        "node": request.place_of(node.id),
         "title": _title(node),
         "agent": result.agent,
         "skill": result.skill or node.skill or "",
@@ -123,28 +123,28 @@ def _part(order: Order, node: Delegation, result: Result) -> JsonMapping:
     }
 
 
-def _placed(order: Order, item: JsonMapping) -> JsonMapping:
+def _with_place(request: RunRequest, item: JsonMapping) -> JsonMapping:
     """A part with where it stands in the whole."""
-    return {**item, "node": order.place_of(str(item["node"]))} if "node" in item else item
+    return {**item, "node": request.place_of(str(item["node"]))} if "node" in item else item
 
 
 def _overview(plan: Plan, pairs: list[tuple[Delegation, Result]]) -> Table:
     """One row a delegation: as many as were asked, found or not."""
     title = summarise(plan.goal).text
     columns = (
-        Column(name="subject"),
-        Column(name="found"),
-        Column(name="first sentence"),
-        Column(name="source", kind="source"),
+        TableColumn(name="subject"),
+        TableColumn(name="found"),
+        TableColumn(name="first sentence"),
+        TableColumn(name="source", kind="source"),
     )
     return Table(
         title=title[:1].upper() + title[1:],
         columns=columns,
-        rows=tuple((_title(node), _found(result), *_gist(result)) for node, result in pairs),
+        rows=tuple((_title(node), _found_word(result), *_gist(result)) for node, result in pairs),
     )
 
 
-def _found(result: Result) -> str:
+def _found_word(result: Result) -> str:
     return "yes" if result.outcome == "success" else "in part" if has_reports(result) else "no"
 
 
@@ -155,8 +155,8 @@ def _gist(result: Result) -> tuple[Cell, Cell]:
     if result.outcome == "partial" and result.warnings:
         return summarise(result.warnings[0].message).text, None  # what it found may be something else
     data: Mapping[str, object] = cast("Mapping[str, object]", result.data) if isinstance(result.data, dict) else {}
-    listed = data.get("findings")
-    first: object = cast("list[object]", listed)[0] if isinstance(listed, list) and listed else None
+    findings = data.get("findings")
+    first: object = cast("list[object]", findings)[0] if isinstance(findings, list) and findings else None
     if isinstance(first, dict):
         finding = cast("Mapping[str, object]", first)
         content, source = finding.get("content"), finding.get("source")
@@ -164,8 +164,8 @@ def _gist(result: Result) -> tuple[Cell, Cell]:
             return summarise(content).text, source if isinstance(source, str) else None
     answer = data.get("answer")
     file = result.artifacts[0] if result.artifacts else None
-    said = answer if isinstance(answer, str) else result.content.strip() or (file and (file.summary or file.title))
-    return summarise(said or full_text(result)).text, file and file.path
+    text = answer if isinstance(answer, str) else result.content.strip() or (file and (file.summary or file.title))
+    return summarise(text or full_text(result)).text, file and file.path
 
 
 def _why_not(result: Result) -> str:
@@ -174,26 +174,26 @@ def _why_not(result: Result) -> str:
     return "It waits for an answer." if result.questions else "It brought nothing."
 
 
-def _of_all(reports: list[tuple[Delegation, Result]], name: str) -> list[object]:
+def _collect_items(reports: list[tuple[Delegation, Result]], name: str) -> list[object]:
     """The tables or charts of all reports, as their agents gave them."""
-    found: list[object] = []
+    items: list[object] = []
     for _, result in reports:
-        listed: object = cast("Mapping[str, object]", result.data).get(name) if isinstance(result.data, dict) else None
-        if isinstance(listed, list):
-            found += cast("list[object]", listed)
-    return found
+        values: object = cast("Mapping[str, object]", result.data).get(name) if isinstance(result.data, dict) else None
+        if isinstance(values, list):
+            items += cast("list[object]", values)
+    return items
 
 
 def _content(answer: str, parts: list[JsonMapping]) -> str:
     """A section for every part that brought something, as it is: whoever shows it makes it harmless."""
-    written = [answer]
+    sections = [answer]
     for part in parts:
         if not part["text"]:
             continue  # its files are told of all parts together
         sources = cast("list[str]", part["sources"])
         cited = f"\n\nSources: {', '.join(sources[:_CITED])}" if sources else ""
-        written.append(f"### {part['title']}\n\n{part['text']}{cited}")
-    return "\n\n".join(written)
+        sections.append(f"### {part['title']}\n\n{part['text']}{cited}")
+    return "\n\n".join(sections)
 
 
 def _title(node: Delegation) -> str:
@@ -202,9 +202,9 @@ def _title(node: Delegation) -> str:
     return title if len(title) <= _TITLE else f"{title[:_TITLE].rsplit(' ', 1)[0]} …"
 
 
-def answer_of(
-    order: Order,
-    ended: Ended,
+def build_result(
+    request: RunRequest,
+    run: FinishedRun,
     *,
     savings: Savings,
     counter: TokenCounter,
@@ -221,79 +221,79 @@ def answer_of(
         record: What a model wrote as the summary, not yet judged.
         usage: What all of it took: also what failed, was stopped, or was done by the orchestrator itself.
     """
-    if order.answer == "collected":
-        result = collect(ended)
+    if request.answer == "collected":
+        result = collect(run)
     else:
-        merged = synthesise(ended, savings=savings, counter=counter)
-        summary = _held(ended, record)
-        result = reduced(order, ended, merged, summary) if order.answer == "reduced" else _summed_up(merged, summary)
+        merged = synthesise(run, savings=savings, counter=counter)
+        summary = _verified_summary(run, record)
+        result = as_agent_result(request, run, merged, summary) if request.answer == "reduced" else _lead_with_summary(merged, summary)
     if usage is not None:
         result = result.model_copy(update={"usage": usage})
-    if ended.plan.join == "quorum" and result.outcome in {"success", "partial", "error"}:
-        result = _enough(order, ended, result)
-    fault = placed_fault(order, ended, result.fault)
+    if run.plan.join == "quorum" and result.outcome in {"success", "partial", "error"}:
+        result = _apply_quorum(request, run, result)
+    fault = locate_fault(request, run, result.fault)
     return result if fault is result.fault else result.model_copy(update={"fault": fault})
 
 
-def _held(ended: Ended, record: Result | None) -> "Summary | None":
+def _verified_summary(run: FinishedRun, record: Result | None) -> "CitedSummary | None":
     """What holds of the summary that a model wrote."""
     if record is None:
         return None
-    from retinue.orchestration.citing import evidence_of, held  # noqa: PLC0415 - only with a model
+    from retinue.orchestration.citing import collect_evidence, verify_summary  # noqa: PLC0415 - only with a model
 
-    return held(evidence_of(ended), record)
+    return verify_summary(collect_evidence(run), record)
 
 
-def _summed_up(merged: Result, summary: "Summary | None") -> Result:
+def _lead_with_summary(merged: Result, summary: "CitedSummary | None") -> Result:
     """`merged` with what holds of the summary in front."""
     if summary is None:
         return merged
     from retinue.orchestration.citing import with_summary  # noqa: PLC0415 - only with a model
 
     whole = with_summary(merged, summary)
-    return whole.model_copy(update={"content": as_markdown(blocks_of(whole.data))})
+    return whole.model_copy(update={"content": blocks_to_markdown(answer_blocks(whole.data))})
 
 
-def counted(node: Delegation, result: Result, results: Mapping[str, Result]) -> Result:
+def with_quorum_warnings(node: Delegation, result: Result, results: Mapping[str, Result]) -> Result:
     """`result` of a node that joined a quorum, with a warning when not all were there, or not all were counted in."""
     needs = tuple(dict.fromkeys(node.needs))
     missing = [need for need in needs if not results[need].useful]
     warnings: list[Warned] = []
     if missing:
         came = f"{len(needs) - len(missing)} of {len(needs)}"
-        warnings.append(_short(f"`{node.id}` works with {came} branches: {_names(missing)} brought nothing."))
+        warnings.append(_missing_warning(f"`{node.id}` works with {came} branches: {_names(missing)} brought nothing."))
     data = cast("JsonMapping", result.data) if isinstance(result.data, dict) else {}
     items: object = data.get("metadata")
     if isinstance(items, list) and len(cast("list[object]", items)) != len(needs) - len(missing):
         size = len(cast("list[object]", items))
-        warnings.append(_short(f"`{node.id}` aggregates {size} items, and {len(needs) - len(missing)} were handed on."))
+        warnings.append(_missing_warning(f"`{node.id}` aggregates {size} items, and {len(needs) - len(missing)} were handed on."))
     return result.model_copy(update={"warnings": (*result.warnings, *warnings)}) if warnings else result
 
 
-def _enough(order: Order, ended: Ended, result: Result) -> Result:
+def _apply_quorum(request: RunRequest, run: FinishedRun, result: Result) -> Result:
     """Fewer than all but the share: a warning. Fewer than the share: an error, with what there is kept (H25).
 
     Who has looked and found nothing (`rejected`) has reported.
     """
-    needed = {need for node in ended.plan.nodes for need in node.needs}
-    ends = [(node, one) for node, one in ended.pairs() if node.id not in needed]
+    needed = {need for node in run.plan.nodes for need in node.needs}
+    ends = [(node, one) for node, one in run.pairs() if node.id not in needed]
     missing = [node.id for node, one in ends if not one.useful and one.outcome != "rejected"]
     if not missing:
         return result
-    came, wanted = len(ends) - len(missing), wanted_of(ended.plan.quorum, len(ends))
-    if came >= wanted:
-        warning = _short(f"{came} of {len(ends)} branches reported: {_names(missing)} did not.")
+    came, required = len(ends) - len(missing), required_count(run.plan.quorum, len(ends))
+    if came >= required:
+        warning = _missing_warning(f"{came} of {len(ends)} branches reported: {_names(missing)} did not.")
         return result.model_copy(update={"warnings": (*result.warnings, warning)})
     silent = Fault.from_error(Unavailable("It brought nothing.", hint="Ask again."))
     failed = ((node.id, one.fault) for node, one in ends if node.id in missing and one.fault is not None)
     first, fault = next(failed, (missing[0], silent))
-    message = f"Only {came} of {len(ends)} branches reported, and {wanted} are wanted: {_names(missing)} did not."
-    detail = {"node": order.place_of(first), **fault.detail, "wanted": wanted, "came": came, "missing": missing}
+    message = f"Only {came} of {len(ends)} branches reported, and {required} are wanted: {_names(missing)} did not."
+    detail = {"node": request.place_of(first), **fault.detail, "wanted": required, "came": came, "missing": missing}
     blamed = fault.model_copy(update={"message": f"{message} The first: {fault.message}", "detail": detail})
     return result.model_copy(update={"outcome": "error", "fault": blamed})
 
 
-def _short(message: str) -> Warned:
+def _missing_warning(message: str) -> Warned:
     return Warned(
         type="missing_data",
         message=message,

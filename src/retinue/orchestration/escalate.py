@@ -20,21 +20,21 @@ from retinue.contract.task import Question
 from retinue.errors import FaultCode
 
 __all__ = [
-    "MOST_MOVES",
+    "MAX_MOVES",
     "Accept",
     "Ask",
-    "Broader",
-    "Elsewhere",
+    "BroaderRequest",
+    "Reroute",
     "GiveUp",
     "Move",
     "Situation",
-    "broader",
+    "broaden",
     "decide",
     "generic_task",
-    "lost_words",
+    "left_out_words",
     "parameter_at_fault",
-    "said_otherwise",
-    "ways",
+    "reword",
+    "open_moves",
 ]
 
 _POINTER: Final = re.compile(r"(?:/parameters)?/([A-Za-z_][A-Za-z0-9_]*)(?:/.*)?")
@@ -48,7 +48,7 @@ _SPACED: Final = re.compile(r"\s+(?=[,.;:?!])")
 
 
 @dataclass(frozen=True, slots=True)
-class Broader:
+class BroaderRequest:
     """A request in more general words.
 
     Attributes:
@@ -61,33 +61,33 @@ class Broader:
 
 def parameter_at_fault(fault: Fault | None, parameters: Collection[str]) -> str | None:
     """Which of `parameters` a fault points at."""
-    found = _POINTER.fullmatch(fault.path) if fault else None
-    return found[1] if found and found[1] in parameters else None
+    match = _POINTER.fullmatch(fault.path) if fault else None
+    return match[1] if match and match[1] in parameters else None
 
 
-def broader(node: Delegation, fault: Fault | None) -> Broader | None:
+def broaden(node: Delegation, fault: Fault | None) -> BroaderRequest | None:
     """The request of `node` without what limited it; None when nothing did, or nothing would be left.
 
     What the fault points at goes. When it points at nothing, whatever was read out of the words for the skill that
     failed goes, since another skill has its own parameters; but not a table: asked of another it is another question.
     """
-    said = {one.parameter: one for one in node.bindings if _limits(one, node.instruction)}
-    named = parameter_at_fault(fault, said)
-    dropped = [said[named]] if named is not None else [one for one in said.values() if one.parameter != "files"]
+    bindings = {one.parameter: one for one in node.bindings if _limits(one, node.instruction)}
+    parameter = parameter_at_fault(fault, bindings)
+    dropped = [bindings[parameter]] if parameter is not None else [one for one in bindings.values() if one.parameter != "files"]
     words = node.instruction
     for binding in sorted(dropped, key=lambda one: -len(one.words)):
         words = _as_words(binding.words).sub(" ", words, count=1)
     words = _SPACED.sub("", " ".join(_LOOSE.sub(" ", words).split()))
     words = " ".join(_DANGLING.sub("", words).split()).strip(" ,;:-")
     left_out = tuple(dict.fromkeys(binding.words for binding in dropped))
-    return Broader(words, left_out) if left_out and len(words.split()) > 1 else None
+    return BroaderRequest(words, left_out) if left_out and len(words.split()) > 1 else None
 
 
-def lost_words(node: Delegation, request: Delegation) -> tuple[str, ...]:
+def left_out_words(node: Delegation, request: Delegation) -> tuple[str, ...]:
     """The words that limited `node` and that `request`, the same put to somebody else, tells nobody."""
-    told = [one.words for one in request.bindings] + [text for text in request.parameters.values() if _is_text(text)]
-    said = (one.words for one in node.bindings if _limits(one, node.instruction))
-    return tuple(dict.fromkeys(words for words in said if not any(words in text for text in told)))
+    texts = [one.words for one in request.bindings] + [text for text in request.parameters.values() if _is_text(text)]
+    limiting_words = (one.words for one in node.bindings if _limits(one, node.instruction))
+    return tuple(dict.fromkeys(words for words in limiting_words if not any(words in text for text in texts)))
 
 
 def _is_text(value: object) -> TypeGuard[str]:
@@ -97,8 +97,8 @@ def _is_text(value: object) -> TypeGuard[str]:
 def _limits(binding: Binding, instruction: str) -> bool:
     """Whether words of the instruction, and not all of it, became a parameter."""
     words = binding.words
-    said = binding.how == "said" and bool(words.strip()) and words != instruction
-    return said and _as_words(words).search(instruction) is not None
+    is_part = binding.how == "said" and bool(words.strip()) and words != instruction
+    return is_part and _as_words(words).search(instruction) is not None
 
 
 def _as_words(text: str) -> re.Pattern[str]:
@@ -117,31 +117,31 @@ def generic_task(definition: Definition, words: str, tried: Collection[tuple[str
     return f"does nothing like it: {routing.reason}" if routing.abstained else routing.candidates[0]
 
 
-MOST_MOVES: Final = 4
+MAX_MOVES: Final = 4
 """A node is put to so many others at most: three alternatives of the plan and the generic task."""
 
-_FINAL: Final[frozenset[FaultCode]] = frozenset({"access_denied", "unauthenticated", "budget_exceeded", "canceled"})
+_FINAL_FAULTS: Final[frozenset[FaultCode]] = frozenset({"access_denied", "unauthenticated", "budget_exceeded", "canceled"})
 """Faults that another agent must not be used to get round."""
 
-_OF_THE_AGENT: Final[frozenset[FaultCode]] = frozenset({"missing_file", "network_error", "unavailable", "timeout"})
+_AGENT_FAULTS: Final[frozenset[FaultCode]] = frozenset({"missing_file", "network_error", "unavailable", "timeout"})
 """Faults that another skill of the same agent would share, were it asked the same."""
 
-_OF_THE_REQUEST: Final[frozenset[FaultCode]] = frozenset({"invalid_input", "missing_file", "parse_error"})
+_REQUEST_FAULTS: Final[frozenset[FaultCode]] = frozenset({"invalid_input", "missing_file", "parse_error"})
 """4xx (P11): the same again would be refused again, by whomever. Only another request may fare better."""
 
-_OF_THE_SKILL: Final[frozenset[FaultCode]] = frozenset(
+_SKILL_FAULTS: Final[frozenset[FaultCode]] = frozenset(
     {"invalid_input", "output_invalid", "unavailable", "timeout", "internal_error"}
 )
 """Faults after which the agent's other skills may still do it, put more generally (P14). Not what was not found: a
 broader question does not find it either, it only finds something else."""
 
-_SAYS_AGAIN: Final[frozenset[FaultCode]] = frozenset({"invalid_input", "missing_file"})
+_REPHRASABLE_FAULTS: Final[frozenset[FaultCode]] = frozenset({"invalid_input", "missing_file"})
 """Faults that a person can mend by saying one parameter otherwise."""
 
-_NEARLY: Final = 0.5
-_ABOUT_AS_WELL: Final = 0.8
+_SIMILAR_SHARE: Final = 0.5
+_NEAR_EQUAL_SHARE: Final = 0.8
 """Who was asked first has looked and found nothing: only somebody who was nearly asked first may know better."""
-_ROUNDS: Final = 3
+_MAX_ROUNDS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class Reroute:
     """Another agent or skill is asked, the same or something more general.
 
     Attributes:
@@ -179,7 +179,7 @@ class GiveUp:
     reason: str
 
 
-Move: TypeAlias = Accept | Ask | Elsewhere | GiveUp
+Move: TypeAlias = Accept | Ask | Reroute | GiveUp
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +199,8 @@ class Situation:
     rounds: int
     definition_of: Callable[[str], Definition | None]
     request_to: Callable[[Delegation, Candidate], Delegation | None]
-    unreliable: Callable[[str, str | None], bool] = lambda _agent, _skill: False
-    asked: Collection[str] = ()
+    is_unreliable: Callable[[str, str | None], bool] = lambda _agent, _skill: False
+    question_ids: Collection[str] = ()
 
     def skill_of(self, candidate: Candidate) -> Skill | None:
         """What the definition says of a candidate; None when there is no such skill."""
@@ -210,10 +210,10 @@ class Situation:
 
 def decide(node: Delegation, result: Result, situation: Situation) -> Move:
     """What to do now that `node` has come to `result`: the first of the ways that are open."""
-    return next(ways(node, result, situation))
+    return next(open_moves(node, result, situation))
 
 
-def ways(node: Delegation, result: Result, situation: Situation) -> Iterator[Move]:
+def open_moves(node: Delegation, result: Result, situation: Situation) -> Iterator[Move]:
     """All that may be done about `result`, best first; each is found when it is asked for.
 
     The last is always to leave it at that. Nobody, a model included, may do anything else.
@@ -226,40 +226,40 @@ def ways(node: Delegation, result: Result, situation: Situation) -> Iterator[Mov
         yield _ask(result, situation.rounds)
     elif result.outcome == "canceled":
         yield GiveUp("Stopped.")
-    elif fault.code in _FINAL:
+    elif fault.code in _FINAL_FAULTS:
         yield GiveUp(f"`{fault.code}` is no reason to ask somebody else.")
     elif fault.detail.get("bound") == "run.budget.timeout_s":
         yield GiveUp("The time of the whole run is over.")
     else:
-        yield from _other_ways(node, fault, situation)
+        yield from _recovery_moves(node, fault, situation)
 
 
 def _ask(result: Result, rounds: int) -> Move:
     if not result.questions:
         return GiveUp("It waits for an answer but asks nothing.")
-    if rounds >= _ROUNDS:
+    if rounds >= _MAX_ROUNDS:
         return GiveUp(f"A person was asked {rounds} times, and it asks again.")
     return Ask(result.questions, "It cannot go on without an answer.")
 
 
-def _other_ways(node: Delegation, fault: Fault, situation: Situation) -> Iterator[Move]:
+def _recovery_moves(node: Delegation, fault: Fault, situation: Situation) -> Iterator[Move]:
     """The ways out that nothing speaks against; at the end giving up, with what speaks against each of the others."""
     refused: list[str] = []
-    if len(set(situation.tried)) > MOST_MOVES:
-        refused.append(f"it was put to {MOST_MOVES} others already")
+    if len(set(situation.tried)) > MAX_MOVES:
+        refused.append(f"it was put to {MAX_MOVES} others already")
     else:
         own = [one for one in node.alternatives if one.agent == node.agent]
         for candidate in [*own, *(one for one in node.alternatives if one.agent != node.agent)]:
-            found = _as_it_is(node, candidate, fault, situation)
-            if isinstance(found, str):
-                refused.append(f"{_name(candidate)} {found}")
+            move = _same_request(node, candidate, fault, situation)
+            if isinstance(move, str):
+                refused.append(f"{_name(candidate)} {move}")
             else:
-                yield found
-        found = _more_generally(node, fault, situation)
-        if isinstance(found, str):
-            refused.append(f"`{node.agent}` in general {found}")
+                yield move
+        move = _broader_move(node, fault, situation)
+        if isinstance(move, str):
+            refused.append(f"`{node.agent}` in general {move}")
         else:
-            yield found
+            yield move
     others = f", and nobody else to ask: {'; '.join(refused)}" if refused else ""
     question = _question(node, fault, situation)
     if question is not None:
@@ -268,9 +268,9 @@ def _other_ways(node: Delegation, fault: Fault, situation: Situation) -> Iterato
     yield GiveUp(f"`{fault.code}`{others}.")
 
 
-def said_otherwise(
-    node: Delegation, result: Result, way: Elsewhere, words: str, situation: Situation
-) -> Elsewhere | None:
+def reword(
+    node: Delegation, result: Result, move: Reroute, words: str, situation: Situation
+) -> Reroute | None:
     """`way` with the request in these words; None when that cannot be put to the same candidate.
 
     Args:
@@ -281,52 +281,52 @@ def said_otherwise(
         situation: What the decision rests on.
     """
     fault = result.fault or Fault(code="internal_error", message="It did not say why.")
-    request = _request(node.model_copy(update={"instruction": words}), way.candidate, fault, situation)
+    request = _request(node.model_copy(update={"instruction": words}), move.candidate, fault, situation)
     if isinstance(request, str):
         return None
-    left_out = tuple(dict.fromkeys((*way.left_out, *lost_words(node, request))))
-    return Elsewhere(way.candidate, way.reason, request, left_out)
+    left_out = tuple(dict.fromkeys((*move.left_out, *left_out_words(node, request))))
+    return Reroute(move.candidate, move.reason, request, left_out)
 
 
-def _as_it_is(node: Delegation, candidate: Candidate, fault: Fault, situation: Situation) -> Elsewhere | str:
+def _same_request(node: Delegation, candidate: Candidate, fault: Fault, situation: Situation) -> Reroute | str:
     """The same request put to `candidate`, or why not."""
     if (candidate.agent, candidate.skill) in situation.tried:
         return "was tried"
-    if fault.code in _OF_THE_AGENT and any(agent == candidate.agent for agent, _ in situation.tried):
+    if fault.code in _AGENT_FAULTS and any(agent == candidate.agent for agent, _ in situation.tried):
         return "is the same agent"
-    nearly = _ABOUT_AS_WELL if fault.code == "missing_file" else _NEARLY
+    nearly = _NEAR_EQUAL_SHARE if fault.code == "missing_file" else _SIMILAR_SHARE
     if node.chosen is not None and candidate.share < nearly * node.chosen.share:
         return "fits too badly"
     request = _request(node, candidate, fault, situation)
     if isinstance(request, str):
         return request
-    lost = lost_words(node, request)
-    why = f"{_asked(node)} ended with `{fault.code}`; {_name(candidate)} fits to {candidate.share:.2f}"
-    why += f", but has no use for {_quoted(lost)}." if lost else ", and can be called from what was said."
-    return Elsewhere(candidate, why, request, lost)
+    left_out = left_out_words(node, request)
+    why = f"{_node_name(node)} ended with `{fault.code}`; {_name(candidate)} fits to {candidate.share:.2f}"
+    why += f", but has no use for {_quoted(left_out)}." if left_out else ", and can be called from what was said."
+    return Reroute(candidate, why, request, left_out)
 
 
-def _more_generally(node: Delegation, fault: Fault, situation: Situation) -> Elsewhere | str:
+def _broader_move(node: Delegation, fault: Fault, situation: Situation) -> Reroute | str:
     """A more general request to what else the agent does, or why not."""
     definition = situation.definition_of(node.agent)
-    if fault.code not in _OF_THE_SKILL or definition is None or _is_missing_here(fault):
+    if fault.code not in _SKILL_FAULTS or definition is None or _is_missing_here(fault):
         return f"would end with `{fault.code}` too"
-    planned = _planned(node, situation)
+    planned = _planned_skill(node, situation)
     if planned is not None and "write" in (planned.effects or ()):
         return "would only answer a question, and a change was asked for"
-    said = broader(node, fault)
-    if said is None:
+    broad_request = broaden(node, fault)
+    if broad_request is None:
         return "can be told nothing more general"
-    candidate = generic_task(definition, said.words, situation.tried)
+    candidate = generic_task(definition, broad_request.words, situation.tried)
     if isinstance(candidate, str):
         return candidate
-    general = node.model_copy(update={"instruction": said.words})
+    general = node.model_copy(update={"instruction": broad_request.words})
     request = _request(general, candidate, fault, situation)
     if isinstance(request, str):
         return request
-    left_out = _quoted(said.left_out)
-    why = f"{_asked(node)} ended with `{fault.code}`; asked more generally, without {left_out}, {_name(candidate)}"
-    return Elsewhere(candidate, f"{why} fits to {candidate.share:.2f}.", request, said.left_out)
+    left_out = _quoted(broad_request.left_out)
+    why = f"{_node_name(node)} ended with `{fault.code}`; asked more generally, without {left_out}, {_name(candidate)}"
+    return Reroute(candidate, f"{why} fits to {candidate.share:.2f}.", request, broad_request.left_out)
 
 
 def _request(node: Delegation, candidate: Candidate, fault: Fault, situation: Situation) -> Delegation | str:
@@ -334,16 +334,16 @@ def _request(node: Delegation, candidate: Candidate, fault: Fault, situation: Si
     skill = situation.skill_of(candidate)
     if skill is None or skill.unavailable:
         return "is not available"
-    if situation.unreliable(candidate.agent, candidate.skill):
+    if situation.is_unreliable(candidate.agent, candidate.skill):
         return "has failed too often in this run"
     if not set(skill.possible_effects) <= _effects_of(node, situation):
         return "would touch more than was planned"
     request = situation.request_to(node, candidate)
     if request is None:
         return "needs to know more than was said"
-    named = parameter_at_fault(fault, node.parameters) if fault.code in _OF_THE_REQUEST else None
-    if named is not None and named in request.parameters and request.parameters[named] == node.parameters[named]:
-        return f"would be told the same `{named}`"
+    parameter = parameter_at_fault(fault, node.parameters) if fault.code in _REQUEST_FAULTS else None
+    if parameter is not None and parameter in request.parameters and request.parameters[parameter] == node.parameters[parameter]:
+        return f"would be told the same `{parameter}`"
     return request
 
 
@@ -351,24 +351,24 @@ def _question(node: Delegation, fault: Fault, situation: Situation) -> Question 
     """What a person could say otherwise; None when the fault points at nothing that can be said, or it was asked."""
     definition = situation.definition_of(node.agent)
     skill = definition.skill(node.skill) if definition is not None and node.skill else None
-    if skill is None or fault.code not in _SAYS_AGAIN or situation.rounds >= _ROUNDS:
+    if skill is None or fault.code not in _REPHRASABLE_FAULTS or situation.rounds >= _MAX_ROUNDS:
         return None
-    known: dict[str, dict[str, object]] = skill.input_schema.get("properties") or {}
-    named = parameter_at_fault(fault, known)
-    if named is None or f"other_{named}" in situation.asked:
+    properties: dict[str, dict[str, object]] = skill.input_schema.get("properties") or {}
+    parameter = parameter_at_fault(fault, properties)
+    if parameter is None or f"other_{parameter}" in situation.question_ids:
         return None
     hint = f" {fault.hint}" if fault.hint else ""
     return Question(
-        id=f"other_{named}",
-        text=f"{fault.message}{hint} What should `{named}` be instead?",
+        id=f"other_{parameter}",
+        text=f"{fault.message}{hint} What should `{parameter}` be instead?",
         agent=node.agent,
         skill=node.skill,
-        parameter=named,
-        answer_schema=known[named] if "$ref" not in str(known[named]) else None,
+        parameter=parameter,
+        answer_schema=properties[parameter] if "$ref" not in str(properties[parameter]) else None,
     )
 
 
-def _planned(node: Delegation, situation: Situation) -> Skill | None:
+def _planned_skill(node: Delegation, situation: Situation) -> Skill | None:
     """The skill that the plan chose; without a plan's choice, what it was first put to."""
     return situation.skill_of(
         node.chosen or Candidate(agent=node.agent, skill=node.skill or node.agent, score=0, share=0)
@@ -377,7 +377,7 @@ def _planned(node: Delegation, situation: Situation) -> Skill | None:
 
 def _effects_of(node: Delegation, situation: Situation) -> set[str]:
     """What the planned skill may touch: everything, while nobody has said."""
-    planned = _planned(node, situation)
+    planned = _planned_skill(node, situation)
     touched: set[str] = set(planned.possible_effects) if planned else set()
     definition = situation.definition_of(node.chosen.agent if node.chosen else node.agent)
     if definition is not None and definition.instructions is not None and definition.tools != ():
@@ -390,7 +390,7 @@ def _is_missing_here(fault: Fault) -> bool:
     return fault.code == "unavailable" and not fault.retryable
 
 
-def _asked(node: Delegation) -> str:
+def _node_name(node: Delegation) -> str:
     return f"`{node.agent}.{node.skill}`" if node.skill else f"`{node.agent}`"
 
 

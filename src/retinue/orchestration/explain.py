@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from retinue.contract.confidence import label_of
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Binding, Candidate, Delegation, Plan
-from retinue.orchestration.allotment import allotments_of
-from retinue.orchestration.decisions import Decided
+from retinue.orchestration.allotment import allocations_of
+from retinue.orchestration.decisions import RecordedDecision
 from retinue.orchestration.planning import Planning, planning_of
 
 __all__ = ["explain"]
 
 
-def explain(plan: Plan, decisions: Iterable[Decided] = (), *, confidence: float | None = None) -> JsonMapping:
+def explain(plan: Plan, decisions: Iterable[RecordedDecision] = (), *, confidence: float | None = None) -> JsonMapping:
     """Who was considered for each clause and why, how each parameter got its value, what was dropped and decided.
 
     `clauses` and `dropped` are the plan's; `decisions` the run's, in order, but for those that only repeat the plan.
@@ -31,17 +31,17 @@ def explain(plan: Plan, decisions: Iterable[Decided] = (), *, confidence: float 
         facts["confidence"] = {"value": confidence, "label": label_of(confidence)}
     if (planning := planning_of(plan)) is not None:
         facts["planning"] = _planning(planning)
-    said = [one for one in decisions if one.move not in {"choose", "drop"} and not one.move.startswith("plan_")]
-    allotments = allotments_of(plan)
+    run_decisions = [one for one in decisions if one.move not in {"choose", "drop"} and not one.move.startswith("plan_")]
+    allocations = allocations_of(plan)
     return facts | {
-        "clauses": [_clause(node) | _thinks(node, allotments.get(node.id)) for node in plan.nodes],
+        "clauses": [_clause(node) | _model_facts(node, allocations.get(node.id)) for node in plan.nodes],
         "dropped": [
             {"clause": one.clause, "reason": one.reason, "nearest": [_candidate(near) for near in one.nearest]}
             for one in plan.dropped
         ],
         "decisions": [
             {"node": one.node, "move": one.move, "reason": one.reason, **({"facts": one.facts} if one.facts else {})}
-            for one in said
+            for one in run_decisions
         ],
     }
 
@@ -63,7 +63,7 @@ def _clause(node: Delegation) -> JsonMapping:
         "skill": node.skill or "",
         "needs": list(node.needs),
         "candidates": considered,
-        "parameters": [_binding(one) for one in node.bindings] or _given(node),
+        "parameters": [_binding(one) for one in node.bindings] or _handmade_parameters(node),
         "questions": [question.text for question in node.questions],
     }
 
@@ -74,11 +74,11 @@ def _planning(planning: Planning) -> JsonMapping:
     return {name: value for name, value in facts.items() if value not in ("", 0, []) and name not in {"usage", "text"}}
 
 
-def _thinks(node: Delegation, allotment: JsonMapping | None) -> JsonMapping:
+def _model_facts(node: Delegation, allocation: JsonMapping | None) -> JsonMapping:
     """With which model the agent thinks, by what score, and how hard."""
     facts: JsonMapping = {}
-    if allotment is not None:
-        facts["model"] = allotment
+    if allocation is not None:
+        facts["model"] = allocation
     elif node.model is not None:
         facts["model"] = {"model": node.model}
     if node.thinking is not None:
@@ -96,6 +96,6 @@ def _binding(binding: Binding) -> JsonMapping:
     return facts | ({"words": binding.words} if binding.words else {})
 
 
-def _given(node: Delegation) -> list[JsonMapping]:
+def _handmade_parameters(node: Delegation) -> list[JsonMapping]:
     """Parameters of a plan made by hand, which says nothing of where they come from."""
     return [{"parameter": name, "value": value, "how": "given"} for name, value in node.parameters.items()]

@@ -16,23 +16,23 @@ from retinue.contract.result import Usage
 from retinue.contract.task import Answer, Budget, Question, Thinking
 from retinue.engine.base import REAL
 from retinue.errors import RetinueError, Unavailable
-from retinue.llm.purse import Purse
+from retinue.llm.purse import BudgetTracker
 from retinue.orchestration.planning import Planning, planning_of, with_planning
-from retinue.orchestration.shares import USUAL, harder, thinking_in, with_thinking
+from retinue.orchestration.shares import DEFAULT_SHARES, harder, thinking_in, with_thinking
 from retinue.orchestration.synthesise import RUN_AGENT
 
 if TYPE_CHECKING:
     from retinue.llm.models import Models
-    from retinue.orchestration.allotment import Allocate
+    from retinue.orchestration.allotment import Allocator
     from retinue.orchestration.reader.model import ModelReader
-    from retinue.orchestration.reader.parameters import Surroundings
+    from retinue.orchestration.reader.parameters import ReaderEnvironment
     from retinue.orchestration.reader.planner import Planner
     from retinue.orchestration.reader.router import Embedder
-    from retinue.orchestration.thinker import Thinker
+    from retinue.orchestration.thinker import StructuredModel
 
-__all__ = ["Answerer", "Goals", "PlannedBy", "by_name", "thinks_along"]
+__all__ = ["Answerer", "GoalPlanner", "PlannerChoice", "by_name", "judge_model_name"]
 
-PlannedBy: TypeAlias = Literal["auto", "model", "rules"]
+PlannerChoice: TypeAlias = Literal["auto", "model", "rules"]
 """Who plans: a model when one is configured, a model whatever may be, or the rules."""
 
 Answerer: TypeAlias = Callable[[Question], Awaitable[Answer | None]]
@@ -40,7 +40,7 @@ Answerer: TypeAlias = Callable[[Question], Awaitable[Answer | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Goals:
+class GoalPlanner:
     """Plans goals for the agents of one registry. Attributes as those of `Orchestrator`.
 
     Attributes:
@@ -48,43 +48,43 @@ class Goals:
     """
 
     registry: Registry
-    around: "Surroundings"
+    environment: "ReaderEnvironment"
     planner: "Planner | None" = None
     likeness: "Embedder | None" = None
     models: "Models | None" = None
     model: str | None = None
     thinking: Thinking | None = None
     grants: Grants = ALL
-    allocate: "Allocate | None" = None
+    allocate: "Allocator | None" = None
 
-    def by_rules(self, goal: str) -> Plan:
+    def plan_by_rules(self, goal: str) -> Plan:
         """The rules' plan.
 
         Raises:
             InvalidInput: The goal is empty, too long, or holds control characters.
         """
         mode, words = thinking_in(goal)
-        plan = self._finished(self._rules().plan(words, around=self.around))
-        return self._whole(plan, goal, words, harder(self.thinking, mode))
+        plan = self._with_models(self._rules().plan(words, environment=self.environment))
+        return self._for_goal(plan, goal, words, harder(self.thinking, mode))
 
-    async def planned(self, goal: str, *, budget: Budget, by: PlannedBy, ask: Answerer | None) -> Plan:
+    async def plan(self, goal: str, *, budget: Budget, by: PlannerChoice, ask: Answerer | None) -> Plan:
         """As `Orchestrator.plan_goal`."""
         mode, words = thinking_in(goal)
         thinking = harder(self.thinking, mode)
-        thinker = None if by == "rules" else self._thinker(budget, thinking, insist=by == "model")
-        if thinker is None:
-            return self.by_rules(goal)
-        if isinstance(thinker, str):
+        model = None if by == "rules" else self._planning_model(budget, thinking, insist=by == "model")
+        if model is None:
+            return self.plan_by_rules(goal)
+        if isinstance(model, str):
             name = self.model or (self.models.default if self.models else "")
-            reason = f"The rules made the plan, since `{name}` cannot be asked: {thinker}"
-            return with_planning(self.by_rules(goal), Planning(model=name, reason=reason))
+            reason = f"The rules made the plan, since `{name}` cannot be asked: {model}"
+            return with_planning(self.plan_by_rules(goal), Planning(model=name, reason=reason))
         reader = self._reader()
         began_ns = REAL.clock()
         asked_ns = 0
         answers: list[tuple[str, str]] = []
         usage: list[Usage] = []
         while True:
-            plan = await reader.plan(words, thinker, around=self.around, answers=answers)
+            plan = await reader.plan(words, model, environment=self.environment, answers=answers)
             planning = planning_of(plan) or Planning()
             usage += [planning.usage] if planning.usage else []
             if planning.move != "clarify" or ask is None or answers:
@@ -92,22 +92,22 @@ class Goals:
             since_ns = REAL.clock()
             answer = await ask(Question(id="clarify", text=planning.text, agent=RUN_AGENT))
             asked_ns = REAL.clock() - since_ns
-            if thinker.deadline_ns is not None:
-                thinker = replace(thinker, deadline_ns=thinker.deadline_ns + asked_ns)
+            if model.deadline_ns is not None:
+                model = replace(model, deadline_ns=model.deadline_ns + asked_ns)
             if answer is None or not str(answer.value or "").strip():
                 break
             answers.append((planning.text, str(answer.value)))
-        took = {"usage": Usage.together(usage), "duration_ns": max(0, REAL.clock() - began_ns - asked_ns)}
+        took = {"usage": Usage.total(usage), "duration_ns": max(0, REAL.clock() - began_ns - asked_ns)}
         plan = with_planning(plan, planning.model_copy(update=took))
-        return self._whole(plan, goal, words, thinking)
+        return self._for_goal(plan, goal, words, thinking)
 
-    def _thinker(self, budget: Budget, thinking: Thinking | None, *, insist: bool) -> "Thinker | str | None":
+    def _planning_model(self, budget: Budget, thinking: Thinking | None, *, insist: bool) -> "StructuredModel | str | None":
         """Who plans, within the budget; None when nobody is configured, or why the one who is cannot.
 
         Raises:
             RetinueError: Somebody insists, and there is none.
         """
-        from retinue.orchestration.thinker import Thinker  # noqa: PLC0415 - the rules need none
+        from retinue.orchestration.thinker import StructuredModel  # noqa: PLC0415 - the rules need none
 
         models = self.models
         if models is None or not (insist or self.model or models.configured):
@@ -115,35 +115,35 @@ class Goals:
                 raise Unavailable("No model is configured to plan with.", hint="Name one, or plan by rules.")
             return None
         try:
-            model = models.get(models.choose(model=self.model, whose="user").name)
+            model = models.get(models.choose(model=self.model, source="user").name)
         except RetinueError as error:
             if insist:
                 raise
             return f"{error.message} {error.hint}"
-        tokens = None if budget.tokens is None else USUAL.of_orchestrator(budget.tokens)
-        purse = Purse(tokens=tokens, usd=budget.cost_usd, name="orchestrator")
+        tokens = None if budget.tokens is None else DEFAULT_SHARES.of_orchestrator(budget.tokens)
+        purse = BudgetTracker(tokens=tokens, usd=budget.cost_usd, name="orchestrator")
         deadline_ns = None if budget.timeout_s is None else REAL.clock() + int(budget.timeout_s * 1_000_000_000)
-        return Thinker(model, purse, deadline_ns, thinking)
+        return StructuredModel(model, purse, deadline_ns, thinking)
 
     def _rules(self) -> "Planner":
         from retinue.orchestration.reader.planner import Planner  # noqa: PLC0415 - a plan made by hand needs none
 
-        return self.planner or Planner(self.registry.offered(), likeness=self.likeness)
+        return self.planner or Planner(self.registry.selectable(), likeness=self.likeness)
 
     def _reader(self) -> "ModelReader":
         from retinue.orchestration.reader.model import ModelReader  # noqa: PLC0415 - only with a model
 
-        return ModelReader(self.registry.offered(), self._rules(), self.grants, self._finished)
+        return ModelReader(self.registry.selectable(), self._rules(), self.grants, self._with_models)
 
-    def _finished(self, plan: Plan) -> Plan:
+    def _with_models(self, plan: Plan) -> Plan:
         """`plan` with the model that each node gets."""
         if self.allocate is None and (self.models is None or not self.models.configured):
             return plan
-        from retinue.orchestration.allotment import allotted, usual  # noqa: PLC0415 - only with models
+        from retinue.orchestration.allotment import allocate_models, default_allocator  # noqa: PLC0415 - only with models
 
-        return allotted(plan, by_name(self.registry.definitions()), self.allocate or usual(self.models))
+        return allocate_models(plan, by_name(self.registry.definitions()), self.allocate or default_allocator(self.models))
 
-    def _whole(self, plan: Plan, goal: str, words: str, thinking: Thinking | None) -> Plan:
+    def _for_goal(self, plan: Plan, goal: str, words: str, thinking: Thinking | None) -> Plan:
         """`plan` for the goal as it was said, with how hard its agents are to think, and examples beside refusals."""
         dropped = tuple(one if one.examples else self._with_examples(one) for one in plan.dropped)
         update: dict[str, object] = {"dropped": dropped} if plan.dropped else {}
@@ -153,7 +153,7 @@ class Goals:
 
     def _with_examples(self, dropped: Dropped) -> Dropped:
         """`dropped` with an example of each skill that came near, of those that name no file that is not here."""
-        definitions = by_name(self.registry.offered())
+        definitions = by_name(self.registry.selectable())
         requests: list[str] = []
         for near in dropped.nearest if dropped.wanted else ():
             skill = definitions[near.agent].skill(near.skill) if near.agent in definitions else None
@@ -162,24 +162,24 @@ class Goals:
         return dropped.model_copy(update={"examples": tuple(requests)})
 
     def _is_possible(self, example: str) -> bool:
-        exists = self.around.exists
+        exists = self.environment.exists
         words = (word.strip("`'\"?,.:;()") for word in example.split())
         return exists is None or all(exists(word) for word in words if "/" in word or "." in word)
 
 
-def thinks_along(models: "Models | None", model: str | None) -> str | None:
+def judge_model_name(models: "Models | None", model: str | None) -> str | None:
     """The name of the model that thinks along in a run; None when none is configured, or none of that name."""
     if models is None or not (model or models.configured):
         return None
     try:
-        return models.choose(model=model, whose="user").name
+        return models.choose(model=model, source="user").name
     except RetinueError:
         return None
 
 
 def by_name(definitions: Iterable[Definition]) -> dict[str, Definition]:
     """Of two majors the oldest: it answers to the bare name."""
-    found: dict[str, Definition] = {}
+    oldest: dict[str, Definition] = {}
     for definition in definitions:
-        found.setdefault(definition.name, definition)
-    return found
+        oldest.setdefault(definition.name, definition)
+    return oldest

@@ -14,14 +14,14 @@ from retinue.contract.definition import Definition, Skill, ThinkingBounds, Tier
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result, Usage
-from retinue.contract.tokens import counter
+from retinue.contract.tokens import get_counter
 from retinue.errors import UnknownName
 from retinue.llm.allocation import TARGET, Allocation, allocate
-from retinue.llm.estimate import Estimate, Past, PriceOf, estimate, together, unknown
-from retinue.orchestration.allotment import allotments_of
+from retinue.llm.estimate import Estimate, PastCall, PriceOf, estimate, combine, unknown_estimate
+from retinue.orchestration.allotment import allocations_of
 from retinue.orchestration.planning import planning_of
 
-__all__ = ["AUTO", "ROUTINE", "By", "Menu", "Option", "Surroundings", "Thresholds", "actuals", "chosen", "menu_of"]
+__all__ = ["AUTO", "ROUTINE", "By", "Menu", "Option", "ModelCatalogue", "Thresholds", "actuals", "with_option", "menu_of"]
 
 AUTO: Final = "auto"
 """Takes the recommended option: "decide for me"."""
@@ -47,7 +47,7 @@ ROUTINE: Final = Thresholds()
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ModelCatalogue:
     """What is known around a plan.
 
     Attributes:
@@ -62,7 +62,7 @@ class Surroundings:
     model_of: Callable[[str], str | None] = str
     price_of: Callable[[str], PriceOf | None] = lambda _: None
     max_output: Callable[[str], int | None] = lambda _: None
-    past_of: Callable[[str, str], Sequence[Past]] = lambda _agent, _skill: ()
+    past_of: Callable[[str, str], Sequence[PastCall]] = lambda _agent, _skill: ()
     default: str = ""
     tiers: Mapping[Tier, str] = field(default_factory=dict[Tier, str])
 
@@ -81,7 +81,7 @@ class Option:
 
     letter: str
     title: str
-    wanted: Mapping[str, str]
+    model_by_node: Mapping[str, str]
     models: tuple[str, ...]
     estimate: Estimate
     reasons: tuple[str, str]
@@ -89,7 +89,7 @@ class Option:
 
     def to_json(self) -> JsonMapping:
         """As data."""
-        facts: JsonMapping = {"letter": self.letter, "title": self.title, "wanted": dict(self.wanted)}
+        facts: JsonMapping = {"letter": self.letter, "title": self.title, "wanted": dict(self.model_by_node)}
         facts |= {"models": list(self.models), "reasons": list(self.reasons), "recommended": self.recommended}
         return facts | {"estimate": self.estimate.to_json()}
 
@@ -118,11 +118,11 @@ class Menu:
         Raises:
             UnknownName: There is none; the letters are listed.
         """
-        said = word.strip().lower()
-        if said in _DECIDE:
+        choice = word.strip().lower()
+        if choice in _DECIDE:
             return self.recommended
         for option in self.options:
-            if option.letter.lower() == said:
+            if option.letter.lower() == choice:
                 return option
         letters = [option.letter for option in self.options]
         hint = f"There is {', '.join(letters)}, and `auto` for the recommended one."
@@ -134,7 +134,7 @@ class Menu:
 
 
 def menu_of(
-    plan: Plan, definitions: Mapping[str, Definition], around: Surroundings, *, routine: Thresholds = ROUTINE
+    plan: Plan, definitions: Mapping[str, Definition], catalogue: ModelCatalogue, *, routine: Thresholds = ROUTINE
 ) -> Menu:
     """The ways to do `plan`: all with the smallest models, as the rules allocate, all with the largest (A16, A17).
 
@@ -147,49 +147,49 @@ def menu_of(
         around: Models, prices and past calls.
         routine: Up to where nobody need be asked.
     """
-    thinking = [node for node in plan.nodes if node.agent in definitions and definitions[node.agent].thinks(node.skill)]
-    allotted = allotments_of(plan)
-    by_rules = {node.id for node in thinking if _by_the_rules(node, allotted.get(node.id, {}))}
-    asked = {node.id: None if node.id in by_rules else node.model for node in thinking}
-    given = {
-        node.id: _allocated(node, definitions[node.agent], around, asked=asked[node.id])
-        for node in thinking
-        if asked[node.id] is not None or not _has_others_think(node, definitions)
+    model_nodes = [node for node in plan.nodes if node.agent in definitions and definitions[node.agent].uses_model(node.skill)]
+    allocation_notes = allocations_of(plan)
+    by_rules = {node.id for node in model_nodes if _by_the_rules(node, allocation_notes.get(node.id, {}))}
+    requested_models = {node.id: None if node.id in by_rules else node.model for node in model_nodes}
+    allocations = {
+        node.id: _allocation_for(node, definitions[node.agent], catalogue, requested_model=requested_models[node.id])
+        for node in model_nodes
+        if requested_models[node.id] is not None or not _delegates_thinking(node, definitions)
     }
-    wanted = {name: each.model or each.tier or "small" for name, each in given.items()}
+    rule_models = {name: each.model or each.tier or "small" for name, each in allocations.items()}
     ways: list[tuple[str, Mapping[str, str], bool]] = [
-        ("the smallest models", dict.fromkeys(asked, "small"), False),
-        ("models by the rules", wanted, True),
-        ("the largest models", dict.fromkeys(asked, "large"), False),
+        ("the smallest models", dict.fromkeys(requested_models, "small"), False),
+        ("models by the rules", rule_models, True),
+        ("the largest models", dict.fromkeys(requested_models, "large"), False),
     ]
-    found: dict[tuple[str, ...], tuple[str, Mapping[str, str], bool]] = {}
+    unique_ways: dict[tuple[str, ...], tuple[str, Mapping[str, str], bool]] = {}
     for title, words, recommended in ways:
-        names = tuple(_name(words.get(one), around) or "" for one in asked)
+        names = tuple(_name(words.get(one), catalogue) or "" for one in requested_models)
         # Of two ways that come to the same the title of the plainer one stays, and what the rules say of each.
-        earlier = found.get(names)
+        earlier = unique_ways.get(names)
         if earlier is None:
-            found[names] = title, words, recommended
+            unique_ways[names] = title, words, recommended
         elif recommended:
-            found[names] = earlier[0], words, True
-    whole = [together(_estimates(plan, definitions, words, around)) for _, words, _ in found.values()]
-    best = next(place for place, (_, _, recommended) in enumerate(found.values()) if recommended)
+            unique_ways[names] = earlier[0], words, True
+    whole = [combine(_estimates(plan, definitions, words, catalogue)) for _, words, _ in unique_ways.values()]
+    best = next(place for place, (_, _, recommended) in enumerate(unique_ways.values()) if recommended)
     options = tuple(
         Option(
             letter="ABC"[place],
-            title=title if thinking else "no model is asked",
-            wanted=words,
+            title=title if model_nodes else "no model is asked",
+            model_by_node=words,
             models=tuple(dict.fromkeys(filter(None, names))),
             estimate=whole[place],
-            reasons=_reasons(place, best, whole, given, [one for one in asked if one not in given]),
+            reasons=_reasons(place, best, whole, allocations, [one for one in requested_models if one not in allocations]),
             recommended=place == best,
         )
-        for place, (names, (title, words, _)) in enumerate(found.items())
+        for place, (names, (title, words, _)) in enumerate(unique_ways.items())
     )
     why_not = ""
-    if thinking:
-        first = thinking[0]
-        why_not = _not_routine(plan, definitions[first.agent], given.get(first.id), options[best].estimate, routine)
-    return Menu(options, not why_not, why_not or _why_routine(thinking, definitions))
+    if model_nodes:
+        first = model_nodes[0]
+        why_not = _not_routine(plan, definitions[first.agent], allocations.get(first.id), options[best].estimate, routine)
+    return Menu(options, not why_not, why_not or _why_routine(model_nodes, definitions))
 
 
 def _by_the_rules(node: Delegation, facts: JsonMapping) -> bool:
@@ -197,58 +197,58 @@ def _by_the_rules(node: Delegation, facts: JsonMapping) -> bool:
     return "score" in facts and node.model == facts.get("model", facts.get("tier"))
 
 
-def _has_others_think(node: Delegation, definitions: Mapping[str, Definition]) -> bool:
-    skill = definitions[node.agent].asked(node.skill)
+def _delegates_thinking(node: Delegation, definitions: Mapping[str, Definition]) -> bool:
+    skill = definitions[node.agent].skill_for(node.skill)
     return skill is not None and skill.thinks == "by_others"
 
 
-def _name(word: str | None, around: Surroundings) -> str | None:
-    return (around.model_of(word) or word) if word else None
+def _name(word: str | None, catalogue: ModelCatalogue) -> str | None:
+    return (catalogue.model_of(word) or word) if word else None
 
 
-def _allocated(node: Delegation, definition: Definition, around: Surroundings, *, asked: str | None) -> Allocation:
+def _allocation_for(node: Delegation, definition: Definition, catalogue: ModelCatalogue, *, requested_model: str | None) -> Allocation:
     return allocate(
         definition,
         instruction=node.instruction,
         context_tokens=_request_tokens(node, definition),
-        asked=asked,
-        default=around.default,
-        tiers=around.tiers,
+        choice=requested_model,
+        default=catalogue.default,
+        tiers=catalogue.tiers,
     )
 
 
 def _request_tokens(node: Delegation, definition: Definition) -> int:
     """Tokens of what is known of a request before anything has run."""
-    count = counter().count
-    said = json.dumps(node.parameters, default=str) if node.parameters else ""
-    return sum(map(count, (definition.instructions or "", node.instruction, node.target or "", said)))
+    count = get_counter().count
+    parameters = json.dumps(node.parameters, default=str) if node.parameters else ""
+    return sum(map(count, (definition.instructions or "", node.instruction, node.target or "", parameters)))
 
 
 def _estimates(
-    plan: Plan, definitions: Mapping[str, Definition], wanted: Mapping[str, str], around: Surroundings
+    plan: Plan, definitions: Mapping[str, Definition], model_by_node: Mapping[str, str], catalogue: ModelCatalogue
 ) -> list[Estimate]:
     return [
-        _one(node, definitions[node.agent], wanted.get(node.id), around)
+        _node_estimate(node, definitions[node.agent], model_by_node.get(node.id), catalogue)
         for node in plan.nodes
         if node.agent in definitions
     ]
 
 
-def _one(node: Delegation, definition: Definition, word: str | None, around: Surroundings) -> Estimate:
-    skill = definition.asked(node.skill)
+def _node_estimate(node: Delegation, definition: Definition, word: str | None, catalogue: ModelCatalogue) -> Estimate:
+    skill = definition.skill_for(node.skill)
     if skill is not None and skill.thinks == "by_others":
-        return unknown(f"What `{node.id}` takes is not known: it answers with a plan, and others do it.")
-    name = _name(word, around)
+        return unknown_estimate(f"What `{node.id}` takes is not known: it answers with a plan, and others do it.")
+    name = _name(word, catalogue)
     return estimate(
         model=name,
         request_tokens=_request_tokens(node, definition),
         answer_schema=skill.output_schema if skill else None,
-        max_output=around.max_output(name) if name else None,
+        max_output=catalogue.max_output(name) if name else None,
         max_requests=1 if definition.tools == () else definition.runner.max_turns,
-        price=around.price_of(name) if name else None,
-        past=around.past_of(node.agent, node.skill or ""),
-        within=None if _is_prompted(definition, skill) else (skill and skill.thinks_within) or ThinkingBounds(),
-        perhaps=skill is not None and skill.thinks == "can",
+        price=catalogue.price_of(name) if name else None,
+        past=catalogue.past_of(node.agent, node.skill or ""),
+        limits=None if _is_prompted(definition, skill) else (skill and skill.thinks_within) or ThinkingBounds(),
+        is_optional=skill is not None and skill.thinks == "can",
     )
 
 
@@ -264,32 +264,32 @@ def _is_prompted(definition: Definition, skill: Skill | None) -> bool:
 
 
 def _reasons(
-    place: int, best: int, whole: Sequence[Estimate], given: Mapping[str, Allocation], others: Sequence[str]
+    place: int, best: int, whole: Sequence[Estimate], allocations: Mapping[str, Allocation], others: Sequence[str]
 ) -> tuple[str, str]:
-    if not given and not others:
+    if not allocations and not others:
         return "No agent of this plan asks a model.", "So it costs nothing but time."
-    demanding = {name: each.score for name, each in given.items() if each.score > 1}
+    demanding = {name: each.score for name, each in allocations.items() if each.score > 1}
     if place == best:
-        told = [f"{name} gets {each.tier or each.model}: {each.why}" for name, each in given.items()]
-        told += [f"{name} has others think, each by its own rules" for name in others]
-        shown, more = told[:3], f", and {len(told) - 3} more" if len(told) > 3 else ""
-        return f"{'; '.join(shown)}{more}.", _against_target(given)
+        lines = [f"{name} gets {each.tier or each.model}: {each.why}" for name, each in allocations.items()]
+        lines += [f"{name} has others think, each by its own rules" for name in others]
+        sample, more = lines[:3], f", and {len(lines) - 3} more" if len(lines) > 3 else ""
+        return f"{'; '.join(sample)}{more}.", _against_target(allocations)
     if place < best:
         against = ", ".join(f"{name} has {score} points" for name, score in list(demanding.items())[:3])
-        return _compared(whole[place], whole[best]), f"But {against or 'the rules give more'}."
+        return _cost_comparison(whole[place], whole[best]), f"But {against or 'the rules give more'}."
     first = "The most capable model does every delegation."
-    return first, _compared(whole[place], whole[best])
+    return first, _cost_comparison(whole[place], whole[best])
 
 
-def _against_target(given: Mapping[str, Allocation]) -> str:
-    if not given:
+def _against_target(allocations: Mapping[str, Allocation]) -> str:
+    if not allocations:
         return "Which models these are shows when it has made its plan."
-    shares = {tier: sum(each.tier == tier for each in given.values()) / len(given) for tier in TARGET}
-    told = "/".join(f"{share:.0%}" for share in shares.values())
-    return f"By delegations that is {told} small/medium/large; over many runs 70/25/5 is aimed at."
+    shares = {tier: sum(each.tier == tier for each in allocations.values()) / len(allocations) for tier in TARGET}
+    percentages = "/".join(f"{share:.0%}" for share in shares.values())
+    return f"By delegations that is {percentages} small/medium/large; over many runs 70/25/5 is aimed at."
 
 
-def _compared(one: Estimate, other: Estimate) -> str:
+def _cost_comparison(one: Estimate, other: Estimate) -> str:
     if one.usd is None or other.usd is None:
         return "What it costs beside the recommended way is not known."
     less = "less" if one.usd.high <= other.usd.high else "more"
@@ -297,7 +297,7 @@ def _compared(one: Estimate, other: Estimate) -> str:
 
 
 def _not_routine(
-    plan: Plan, definition: Definition, given: Allocation | None, expected: Estimate, routine: Thresholds
+    plan: Plan, definition: Definition, allocation: Allocation | None, expected: Estimate, routine: Thresholds
 ) -> str:
     """Why somebody should be asked, in one sentence; empty when it is routine (A18).
 
@@ -312,12 +312,12 @@ def _not_routine(
         routine: Up to where it is routine.
     """
     tokens, usd = expected.tokens, expected.usd
-    skill = definition.asked(plan.nodes[0].skill)
+    skill = definition.skill_for(plan.nodes[0].skill)
     must = skill is None or skill.thinks != "can"
     reasons = (
         (len(plan.nodes) > 1, f"It has {len(plan.nodes)} delegations."),
-        (given is None, f"`{definition.name}` has other agents do the work."),
-        (given and given.tier != "small", f"Its model is {(given and given.tier) or 'of no known tier'}, not small."),
+        (allocation is None, f"`{definition.name}` has other agents do the work."),
+        (allocation and allocation.tier != "small", f"Its model is {(allocation and allocation.tier) or 'of no known tier'}, not small."),
         (must and not _reads_only(definition, skill), f"`{definition.name}` may do more than read."),
         (must and tokens is None, "What it takes is not known."),
         (tokens and tokens.high > routine.tokens, f"It may take more than {routine.tokens:,} tokens."),
@@ -326,11 +326,11 @@ def _not_routine(
     return next((why for holds, why in reasons if holds), "")
 
 
-def _why_routine(thinking: Sequence[Delegation], definitions: Mapping[str, Definition]) -> str:
-    if not thinking:
+def _why_routine(model_nodes: Sequence[Delegation], definitions: Mapping[str, Definition]) -> str:
+    if not model_nodes:
         return "No model is asked."
-    definition = definitions[thinking[0].agent]
-    reads = _reads_only(definition, definition.asked(thinking[0].skill))
+    definition = definitions[model_nodes[0].agent]
+    reads = _reads_only(definition, definition.skill_for(model_nodes[0].skill))
     return f"It is one small delegation that {'only reads' if reads else 'could do without a model'}."
 
 
@@ -345,14 +345,14 @@ def _reads_only(definition: Definition, skill: Skill | None) -> bool:
 # What was chosen, and what came of it.
 
 
-def chosen(plan: Plan, option: Option, *, by: By) -> Plan:
+def with_option(plan: Plan, option: Option, *, by: By) -> Plan:
     """`plan` done the way of `option`, and with that in it."""
     nodes = tuple(
-        node.model_copy(update={"model": option.wanted[node.id]}) if node.id in option.wanted else node
+        node.model_copy(update={"model": option.model_by_node[node.id]}) if node.id in option.model_by_node else node
         for node in plan.nodes
     )
-    said = option.to_json() | {"by": by}
-    return plan.model_copy(update={"nodes": nodes, "extras": {**plan.extras, _KEY: said}})
+    choice = option.to_json() | {"by": by}
+    return plan.model_copy(update={"nodes": nodes, "extras": {**plan.extras, _KEY: choice}})
 
 
 def actuals(plan: Plan, result: Result) -> JsonMapping | None:
@@ -364,18 +364,18 @@ def actuals(plan: Plan, result: Result) -> JsonMapping | None:
     option: object = plan.extras.get(_KEY)
     if not isinstance(option, dict):
         return None
-    said = cast("dict[str, Any]", option)
-    expected = cast("dict[str, Any]", said.get("estimate") if isinstance(said.get("estimate"), dict) else {})
+    choice = cast("dict[str, Any]", option)
+    expected = cast("dict[str, Any]", choice.get("estimate") if isinstance(choice.get("estimate"), dict) else {})
     planning = planning_of(plan)
     tokens, usd = _spent(result.usage)
     planned_tokens, planned_usd = _spent(planning.usage if planning else None)
     took: dict[str, float | None] = {
-        "tokens": _besides(tokens, planned_tokens),
-        "cost_usd": _besides(usd, planned_usd),
+        "tokens": _subtract(tokens, planned_tokens),
+        "cost_usd": _subtract(usd, planned_usd),
         "seconds": None if result.duration_ns is None else result.duration_ns / 1e9,
     }
     figures = {name: each for name, value in took.items() if (each := _figure(expected.get(name), value))}
-    return {"option": said.get("letter"), "by": said.get("by"), "figures": figures}
+    return {"option": choice.get("letter"), "by": choice.get("by"), "figures": figures}
 
 
 def _spent(usage: Usage | None) -> tuple[int | None, float | None]:
@@ -385,12 +385,12 @@ def _spent(usage: Usage | None) -> tuple[int | None, float | None]:
     return usage.tokens, usage.cost.usd if usage.cost else None
 
 
-def _besides(whole: float | None, part: float | None) -> float | None:
+def _subtract(whole: float | None, part: float | None) -> float | None:
     """What is left of `whole` without `part`; None when that is nothing, since then nothing else was measured."""
     if whole is None or not part:
         return whole
-    left = whole - part
-    return left if left > _ROUNDED_OFF else None
+    remainder = whole - part
+    return remainder if remainder > _ROUNDED_OFF else None
 
 
 def _figure(expected: object, actual: float | None) -> JsonMapping:

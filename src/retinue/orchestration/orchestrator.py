@@ -20,17 +20,17 @@ from retinue.contract.task import Budget, Limits, Thinking
 from retinue.contract.tokens import DEFAULT
 from retinue.engine.base import REAL, Engine
 from retinue.errors import UnknownName
-from retinue.orchestration.goals import Answerer, Goals, PlannedBy, by_name, thinks_along
-from retinue.orchestration.order import RUN_PLAN, Order, digests_of
+from retinue.orchestration.goals import Answerer, GoalPlanner, PlannerChoice, by_name, judge_model_name
+from retinue.orchestration.order import RUN_PLAN, RunRequest, digests_of
 from retinue.orchestration.planning import planning_of
 from retinue.orchestration.running import workflows
-from retinue.orchestration.shares import shared
+from retinue.orchestration.shares import allocate_tokens
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from retinue.llm.models import Models
-    from retinue.orchestration.allotment import Allocate
-    from retinue.orchestration.reader.parameters import Surroundings
+    from retinue.orchestration.allotment import Allocator
+    from retinue.orchestration.reader.parameters import ReaderEnvironment
     from retinue.orchestration.reader.planner import Planner
     from retinue.orchestration.reader.router import Embedder
 
@@ -64,7 +64,7 @@ class Orchestrator:
     model: str | None = None
     thinking: Thinking | None = None
     grants: Grants = ALL
-    allocate: "Allocate | None" = None
+    allocate: "Allocator | None" = None
 
     def plan(self, goal: str) -> Plan:
         """What would be done for `goal` by the rules, without doing it and without asking a model.
@@ -74,10 +74,10 @@ class Orchestrator:
         Raises:
             InvalidInput: The goal is empty, too long, or holds control characters.
         """
-        return self._goals().by_rules(goal)
+        return self._goal_planner().plan_by_rules(goal)
 
     async def plan_goal(
-        self, goal: str, *, budget: Budget | None = None, by: PlannedBy = "auto", ask: Answerer | None = None
+        self, goal: str, *, budget: Budget | None = None, by: PlannerChoice = "auto", ask: Answerer | None = None
     ) -> Plan:
         """What would be done for `goal`, planned with a model (B19, P20).
 
@@ -95,7 +95,7 @@ class Orchestrator:
             Unavailable: `by` is `model`, and none is configured.
             RetinueError: `by` is `model`, and it cannot be opened: its name, its key or a package is missing.
         """
-        return await self._goals().planned(goal, budget=budget or Budget(), by=by, ask=ask)
+        return await self._goal_planner().plan(goal, budget=budget or Budget(), by=by, ask=ask)
 
     async def start(
         self,
@@ -111,20 +111,20 @@ class Orchestrator:
         """
         planning = planning_of(plan)
         if self.models is not None and self.models.configured and budget is not None and budget.tokens is not None:
-            plan = shared(plan, budget.tokens, by_name(self.registry.definitions()))
-        order = Order(
+            plan = allocate_tokens(plan, budget.tokens, by_name(self.registry.definitions()))
+        request = RunRequest(
             plan=plan,
             budget=budget or Budget(),
             answer=answer,
             today=self._day().isoformat(),
             counter=self.counter,
-            model=thinks_along(self.models, self.model),
+            model=judge_model_name(self.models, self.model),
             thinking=self.thinking,
             spent=planning.usage if planning else None,
             planned_ns=planning.duration_ns if planning else 0,
             definitions=digests_of((node.agent for node in plan.nodes), self._definition_of),
         )
-        return await self.engine.start(RUN_PLAN, order.to_json(), run=run, label=plan.goal)
+        return await self.engine.start(RUN_PLAN, request.to_json(), run=run, label=plan.goal)
 
     def changed(self, payload: JsonMapping) -> list[str]:
         """The agents of a run that are not defined any more as they were when it began, by what it was started with.
@@ -132,7 +132,7 @@ class Orchestrator:
         Raises:
             InvalidInput: `payload` is not what a run of a plan is started with.
         """
-        before = Order.read(payload).definitions
+        before = RunRequest.read(payload).definitions
         now = digests_of(before, self._definition_of)
         return [name for name, digest in before.items() if now.get(name) != digest]
 
@@ -202,37 +202,37 @@ class Orchestrator:
         limits: Limits | None = None,
     ) -> Plan:
         """The plan that `run_task` walks."""
-        called = self.registry.get(agent)
-        definition = called.definition
+        callee = self.registry.get(agent)
+        definition = callee.definition
         # The plan names a major only where the plain name would reach another one: the agent is told what is asked.
-        major = None if self.registry.get(definition.name) is called else definition.major
+        major = None if self.registry.get(definition.name) is callee else definition.major
         name = skill if skill is not None or definition.default_skill is None else definition.default_skill.name
-        found = None if name is None else definition.skill(name)
-        if name is None or (found is not None and found.instruction_field and instruction.strip() and not parameters):
+        target_skill = None if name is None else definition.skill(name)
+        if name is None or (target_skill is not None and target_skill.instruction_field and instruction.strip() and not parameters):
             from retinue.orchestration.reader.planner import read_words  # noqa: PLC0415 - a call in full needs none
 
-            read = read_words(definition, instruction, self._around(), skill=name, likeness=self.likeness)
-            if read.unknown and found is not None:
+            read = read_words(definition, instruction, self._environment(), skill=name, likeness=self.likeness)
+            if read.unknown_words and target_skill is not None:
                 return Plan(goal=instruction, dropped=(read.dropped,))
-            found = found or (definition.skill(read.chosen.skill or "") if read.chosen else None)
-        if found is None:  # the boundary says best what there is
+            target_skill = target_skill or (definition.skill(read.chosen.skill or "") if read.chosen else None)
+        if target_skill is None:  # the boundary says best what there is
             node = Delegation(id="n1", agent=definition.name, major=major, limits=limits or Limits(), skill=skill)
             return Plan(goal=instruction, nodes=(node,))
         from retinue.orchestration.reader.bind import bind  # noqa: PLC0415 - nor does it need to read words
 
         bound = bind(
-            found,
+            target_skill,
             instruction,
             agent=definition.name,
             target=target,
-            given=parameters,
-            around=self._around(),
+            preset=parameters,
+            environment=self._environment(),
         )
         node = Delegation(
             id="n1",
             agent=definition.name,
             major=major,
-            skill=found.name,
+            skill=target_skill.name,
             instruction=instruction,
             target=target,
             parameters=bound.parameters,
@@ -247,10 +247,10 @@ class Orchestrator:
             return self.registry.get(name).definition
         return None
 
-    def _goals(self) -> Goals:
-        return Goals(
+    def _goal_planner(self) -> GoalPlanner:
+        return GoalPlanner(
             registry=self.registry,
-            around=self._around(),
+            environment=self._environment(),
             planner=self.planner,
             likeness=self.likeness,
             models=self.models,
@@ -260,10 +260,10 @@ class Orchestrator:
             allocate=self.allocate,
         )
 
-    def _around(self) -> "Surroundings":
-        from retinue.orchestration.reader.parameters import surroundings  # noqa: PLC0415 - only when words are read
+    def _environment(self) -> "ReaderEnvironment":
+        from retinue.orchestration.reader.parameters import reader_environment  # noqa: PLC0415 - only when words are read
 
-        return surroundings(self.registry, self.workspace, self._day(), grants=self.grants)
+        return reader_environment(self.registry, self.workspace, self._day(), grants=self.grants)
 
     def _day(self) -> date:
         return self.today or datetime.fromtimestamp(REAL.clock() / 1_000_000_000, UTC).astimezone().date()

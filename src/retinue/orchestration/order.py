@@ -15,9 +15,9 @@ from retinue.contract.result import Usage
 from retinue.contract.task import Budget, Thinking
 from retinue.contract.tokens import DEFAULT
 from retinue.errors import InvalidInput
-from retinue.orchestration.expected import overlapping
+from retinue.orchestration.expected import overlap_findings
 
-__all__ = ["RESERVED", "RUN_PLAN", "Caller", "Order", "digests_of"]
+__all__ = ["RESERVED", "RUN_PLAN", "Caller", "RunRequest", "digests_of"]
 
 RUN_PLAN: Final = "run_plan"
 """The one workflow that walks plans. Its payload is an `Order`."""
@@ -42,7 +42,7 @@ class Caller(Model):
     request: str
 
 
-class Order(Model):
+class RunRequest(Model):
     """A plan to be walked, and within which bounds.
 
     Attributes:
@@ -77,7 +77,7 @@ class Order(Model):
     definitions: dict[str, str] = Field(default_factory=dict[str, str])
 
     @classmethod
-    def read(cls, payload: JsonMapping) -> "Order":
+    def read(cls, payload: JsonMapping) -> "RunRequest":
         """The order that `payload` holds.
 
         Raises:
@@ -98,30 +98,30 @@ class Order(Model):
 
 def digests_of(agents: Iterable[str], definition_of: Callable[[str], Definition | None]) -> dict[str, str]:
     """A digest of the definition of each of `agents`; where it stands is no part of it. Unknown ones are left out."""
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for name in dict.fromkeys(agents):
         if (definition := definition_of(name)) is not None:
             text = definition.model_copy(update={"source": None}).to_json_text()
-            found[name] = f"{crc32(text.encode()):08x}"  # nobody attacks it, and `hashlib` costs the quick path 2 ms
-    return found
+            digests[name] = f"{crc32(text.encode()):08x}"  # nobody attacks it, and `hashlib` costs the quick path 2 ms
+    return digests
 
 
 @lru_cache(maxsize=16)
-def _read(payload: bytes) -> Order:
+def _read(payload: bytes) -> RunRequest:
     """Orders are values, so many runs of the same plan share one."""
-    order = Order.model_validate_json(payload)
-    reserved = [node.id for node in order.plan.nodes if RESERVED in node.id]
+    request = RunRequest.model_validate_json(payload)
+    reserved = [node.id for node in request.plan.nodes if RESERVED in node.id]
     if reserved:
         raise InvalidInput(
             f"`{RESERVED}` is reserved, and stands in the ids {', '.join(reserved[:5])}.",
             hint="Use letters, digits, dots and dashes.",
             path="/plan/nodes",
         )
-    if shared := overlapping(order.plan):
+    if overlaps := overlap_findings(request.plan):
         raise InvalidInput(
-            " ".join(finding.message for finding in shared[:5]),
+            " ".join(finding.message for finding in overlaps[:5]),
             hint="Give each branch a file of its own, or let one need the other.",
-            path=f"/plan{shared[0].path}",
-            detail={"findings": [finding.to_json() for finding in shared]},
+            path=f"/plan{overlaps[0].path}",
+            detail={"findings": [finding.to_json() for finding in overlaps]},
         )
-    return order
+    return request

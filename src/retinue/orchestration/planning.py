@@ -14,11 +14,11 @@ from retinue.contract.model import Count, Model
 from retinue.contract.plan import Plan
 from retinue.contract.result import Usage
 
-__all__ = ["MOVES", "Move", "Planning", "decision_of", "planning_of", "with_planning", "without_planning"]
+__all__ = ["MOVES", "PlanningMove", "Planning", "decision_of", "planning_of", "with_planning", "without_planning"]
 
-Move: TypeAlias = Literal["delegate", "respond_directly", "clarify", "cannot_handle"]
+PlanningMove: TypeAlias = Literal["delegate", "respond_directly", "clarify", "cannot_handle"]
 
-MOVES: Final[tuple[Move, ...]] = ("delegate", "respond_directly", "clarify", "cannot_handle")
+MOVES: Final[tuple[PlanningMove, ...]] = ("delegate", "respond_directly", "clarify", "cannot_handle")
 
 _KEY: Final = "planning"
 
@@ -39,7 +39,7 @@ class Planning(Model):
 
     by: Literal["rules", "model"] = "rules"
     model: str | None = None
-    move: Move = "delegate"
+    move: PlanningMove = "delegate"
     reason: str = ""
     text: str = ""
     corrections: Count = 0
@@ -60,11 +60,11 @@ def with_planning(plan: Plan, planning: Planning) -> Plan:
 
 def planning_of(plan: Plan) -> Planning | None:
     """What `plan` says of how it came about; None when it says nothing that can be read."""
-    said: object = plan.extras.get(_KEY)
-    if not isinstance(said, dict):
+    entry: object = plan.extras.get(_KEY)
+    if not isinstance(entry, dict):
         return None
     try:
-        return Planning.model_validate_json(dumps(cast("object", said)))
+        return Planning.model_validate_json(dumps(cast("object", entry)))
     except ValidationError:
         return None
 

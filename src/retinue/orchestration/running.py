@@ -14,16 +14,16 @@ from retinue.agents.registry import Registry
 from retinue.contract.event import Body
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
-from retinue.engine.base import REAL, Outside, Scope, Workflow
+from retinue.engine.base import REAL, Outside, WorkflowScope, Workflow
 from retinue.engine.offload import Pool
 from retinue.errors import Unavailable
-from retinue.llm.purse import Purse
-from retinue.orchestration.check import Check
-from retinue.orchestration.context import Deadline, Surface
+from retinue.llm.purse import BudgetTracker
+from retinue.orchestration.check import PlanChecker
+from retinue.orchestration.context import Deadline, RunServices
 from retinue.orchestration.goals import by_name
-from retinue.orchestration.order import RUN_PLAN, Order
-from retinue.orchestration.reader.parameters import surroundings
-from retinue.orchestration.walk import Walk
+from retinue.orchestration.order import RUN_PLAN, RunRequest
+from retinue.orchestration.reader.parameters import reader_environment
+from retinue.orchestration.walk import Executor
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -60,71 +60,71 @@ def workflows(
     """
     call = (boundary or Boundary(registry)).call
     definitions = by_name(registry.definitions())
-    check = Check(registry.definitions())
-    around = surroundings(registry, workspace, grants=grants)
-    shared: dict[str, tuple[Purse, Deadline]] = {}
-    planners = _Planners(registry, grants, likeness)
+    checker = PlanChecker(registry.definitions())
+    environment = reader_environment(registry, workspace, grants=grants)
+    child_limits: dict[str, tuple[BudgetTracker, Deadline]] = {}
+    planners = _PlannerCache(registry, grants, likeness)
 
     def light_schema() -> str:
         from retinue.agents.light_schema import light_schema_of  # noqa: PLC0415 - few agents ask who there is
 
         return light_schema_of(registry)
 
-    async def run_plan(scope: Scope, payload: JsonMapping) -> Result:
-        order = Order.read(payload)
+    async def run_plan(scope: WorkflowScope, payload: JsonMapping) -> Result:
+        request = RunRequest.read(payload)
 
         def emit(body: Body, node: str, attempt: int) -> None:
             scope.emit(body, node=node, attempt=attempt)
 
-        surface = Surface(
+        services = RunServices(
             run=scope.run,
             call=call,
             emit=emit,
-            budget=order.budget,
+            budget=request.budget,
             workspace=workspace,
             offload=offload,
             outside=outside,
-            around=around,
-            check=check,
+            environment=environment,
+            checker=checker,
             light_schema=light_schema,
-            above=order.above,
+            above=request.above,
             grants=grants,
         )
-        if (above := shared.pop(scope.run, None)) is not None:
-            purse, surface.deadline = above
-            surface.purse = Purse(tokens=order.budget.tokens, usd=order.budget.cost_usd, above=purse)
-        mind = None
-        if order.model is not None:
-            from retinue.orchestration.thoughts import Mind  # noqa: PLC0415 - most runs ask no model
+        if (parent_limits := child_limits.pop(scope.run, None)) is not None:
+            budget_tracker, services.deadline = parent_limits
+            services.budget_tracker = BudgetTracker(tokens=request.budget.tokens, usd=request.budget.cost_usd, parent=budget_tracker)
+        judge = None
+        if request.model is not None:
+            from retinue.orchestration.thoughts import ModelJudge  # noqa: PLC0415 - most runs ask no model
 
-            mind = Mind(
-                order.model, partial(_opened, models, order.model), planners.model, order.thinking, outside.clock
+            judge = ModelJudge(
+                request.model, partial(_open_model, models, request.model), planners.model_reader, request.thinking, outside.clock
             )
-        return await Walk(scope, order, surface, definitions, mind=mind, below=shared).run()
+        return await Executor(scope, request, services, definitions, judge=judge, child_limits=child_limits).run()
 
     return {RUN_PLAN: run_plan}
 
 
-def _opened(models: "Models | None", name: str) -> "LanguageModel":
+def _open_model(models: "Models | None", name: str) -> "LanguageModel":
     if models is None:
         raise Unavailable(f"No models are configured here, and the run thinks with `{name}`.", hint="Configure one.")
     return models.get(name)
 
 
-class _Planners:
+class _PlannerCache:
     """The planners for one registry, made when first asked and then kept."""
 
     def __init__(self, registry: Registry, grants: Grants, likeness: "Embedder | None") -> None:
         self._registry, self._grants, self._likeness = registry, grants, likeness
-        self._made: tuple[int, ModelReader] | None = None
+        self._cached: tuple[int, ModelReader] | None = None
 
-    def model(self) -> "ModelReader":
+    def model_reader(self) -> "ModelReader":
         """Plans with a model's judgement."""
         from retinue.orchestration.reader.model import ModelReader  # noqa: PLC0415 - most runs ask no model
         from retinue.orchestration.reader.planner import Planner  # noqa: PLC0415 - as above
 
-        if self._made is None or self._made[0] != len(self._registry):
-            definitions = self._registry.offered()
-            made = ModelReader(definitions, Planner(definitions, likeness=self._likeness), self._grants)
-            self._made = len(self._registry), made
-        return self._made[1]
+        if self._cached is None or self._cached[0] != len(self._registry):
+            definitions = self._registry.selectable()
+            reader = ModelReader(definitions, Planner(definitions, likeness=self._likeness), self._grants)
+            self._cached = len(self._registry), reader
+        return self._cached[1]

@@ -15,14 +15,14 @@ from retinue.contract.definition import Definition
 from retinue.contract.plan import Plan
 from retinue.contract.task import Thinking
 
-__all__ = ["EXTRA_TOKENS", "SHOWN", "USUAL", "Shares", "harder", "shared", "thinking_in", "with_thinking"]
+__all__ = ["EXTRA_TOKENS", "MODE_LABELS", "DEFAULT_SHARES", "BudgetShares", "harder", "allocate_tokens", "thinking_in", "with_thinking"]
 
 EXTRA_TOKENS: Final[Mapping[Thinking, int]] = MappingProxyType(
     {"standard": 0, "think": 1_000, "think_hard": 2_000, "ultrathink": 4_000}
 )
 """What each mode adds to the budget of a node (H26)."""
 
-SHOWN: Final[Mapping[Thinking, str]] = MappingProxyType(
+MODE_LABELS: Final[Mapping[Thinking, str]] = MappingProxyType(
     {"standard": "standard", "think": "think", "think_hard": "think hard", "ultrathink": "ultrathink"}
 )
 """As the dialects and people write them."""
@@ -48,15 +48,15 @@ def thinking_in(goal: str) -> tuple[Thinking | None, str]:
         return None, goal
     if _ULTRA.search(goal):
         return "ultrathink", _without(goal, [match.span() for match in _ULTRA.finditer(goal)])
-    found: Thinking | None = None
+    mode: Thinking | None = None
     spans: list[tuple[int, int]] = []
     for match in _THINK.finditer(goal):
-        said = match["hard"] or match["link"] or match["end"].strip() or match.end() == len(goal)
-        if not said or _NOT_AN_ORDER.match(goal, match.end()):
+        marker = match["hard"] or match["link"] or match["end"].strip() or match.end() == len(goal)
+        if not marker or _NOT_AN_ORDER.match(goal, match.end()):
             continue
-        found = harder(found, "think_hard" if match["hard"] else "think")
+        mode = harder(mode, "think_hard" if match["hard"] else "think")
         spans.append((match.end("before"), match.end()))
-    return found, _without(goal, spans) if spans else goal
+    return mode, _without(goal, spans) if spans else goal
 
 
 def harder(first: Thinking | None, second: Thinking | None) -> Thinking | None:
@@ -76,17 +76,17 @@ def with_thinking(plan: Plan, mode: Thinking | None) -> Plan:
 
 def _without(goal: str, spans: list[tuple[int, int]]) -> str:
     """`goal` without these parts; all of it when nothing would be left."""
-    kept: list[str] = []
+    parts: list[str] = []
     place = 0
     for start, end in spans:
-        kept.append(goal[place:start])
+        parts.append(goal[place:start])
         place = end
-    rest = re.sub(r"[ \t]{2,}", " ", " ".join((*kept, goal[place:]))).strip(" \t\n,;:")
+    rest = re.sub(r"[ \t]{2,}", " ", " ".join((*parts, goal[place:]))).strip(" \t\n,;:")
     return rest if any(character.isalnum() for character in rest) else goal
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class BudgetShares:
     """Parts of a budget, 0 to 1. What they leave is for the workers, in equal parts.
 
     Attributes:
@@ -104,10 +104,10 @@ class Shares:
         return round(tokens * self.orchestrator)
 
 
-USUAL: Final = Shares()
+DEFAULT_SHARES: Final = BudgetShares()
 
 
-def shared(plan: Plan, tokens: int | None, definitions: Mapping[str, Definition], *, shares: Shares = USUAL) -> Plan:
+def allocate_tokens(plan: Plan, tokens: int | None, definitions: Mapping[str, Definition], *, shares: BudgetShares = DEFAULT_SHARES) -> Plan:
     """`plan` with a bound of tokens on every node that may ask a model and has none yet.
 
     A single delegation has the whole budget: there is nobody to share it with.
@@ -118,23 +118,23 @@ def shared(plan: Plan, tokens: int | None, definitions: Mapping[str, Definition]
         definitions: Who there is, by name.
         shares: How it is shared out.
     """
-    known = {node.id: definitions[node.agent] for node in plan.nodes if node.agent in definitions}
-    thinking = [node for node in plan.nodes if node.id in known and known[node.id].thinks(node.skill)]
-    if tokens is None or not thinking or len(plan.nodes) == 1:
+    definition_by_node = {node.id: definitions[node.agent] for node in plan.nodes if node.agent in definitions}
+    model_nodes = [node for node in plan.nodes if node.id in definition_by_node and definition_by_node[node.id].uses_model(node.skill)]
+    if tokens is None or not model_nodes or len(plan.nodes) == 1:
         return plan
-    above = [node.id for node in thinking if _supervises(known[node.id], node.skill)]
-    kept = shares.orchestrator + shares.reserve + (shares.supervisor if above else 0.0)
-    workers = len(thinking) - len(above)
-    each = round(tokens * max(1.0 - kept, 0.0) / workers) if workers else 0
-    of_each = {node.id: each for node in thinking}
-    of_each |= {name: round(tokens * shares.supervisor / len(above)) for name in above}
+    supervisors = [node.id for node in model_nodes if _supervises(definition_by_node[node.id], node.skill)]
+    overhead = shares.orchestrator + shares.reserve + (shares.supervisor if supervisors else 0.0)
+    workers = len(model_nodes) - len(supervisors)
+    each = round(tokens * max(1.0 - overhead, 0.0) / workers) if workers else 0
+    tokens_by_node = {node.id: each for node in model_nodes}
+    tokens_by_node |= {name: round(tokens * shares.supervisor / len(supervisors)) for name in supervisors}
     nodes = [
         node
-        if node.id not in of_each or node.limits.tokens is not None
+        if node.id not in tokens_by_node or node.limits.tokens is not None
         else node.model_copy(
             update={
                 "limits": node.limits.model_copy(
-                    update={"tokens": max(of_each[node.id], 1) + EXTRA_TOKENS[node.thinking or "standard"]}
+                    update={"tokens": max(tokens_by_node[node.id], 1) + EXTRA_TOKENS[node.thinking or "standard"]}
                 )
             }
         )
@@ -145,6 +145,6 @@ def shared(plan: Plan, tokens: int | None, definitions: Mapping[str, Definition]
 
 def _supervises(definition: Definition, name: str | None) -> bool:
     """Whether a skill answers with a plan: where an agent tells its skills apart in this, those that say so."""
-    skill = definition.asked(name)
+    skill = definition.skill_for(name)
     told_apart = any(each.thinks == "by_others" for each in definition.skills)
     return skill is not None and skill.thinks == "by_others" if told_apart else definition.composes

@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 
 from retinue.contract.plan import Delegation, Join, Plan
 
-__all__ = ["Moves", "Skip", "State", "wanted_of"]
+__all__ = ["Actions", "Skip", "PlanState", "required_count"]
 
 _Verdict: TypeAlias = Literal["wait", "start", "skip"]
 _ROUNDING: Final = 1e-9
@@ -33,7 +33,7 @@ class Skip:
 
 
 @dataclass(slots=True)
-class Moves:
+class Actions:
     """What is to be done now.
 
     Attributes:
@@ -60,7 +60,7 @@ class _Node:
     status: Literal["waiting", "running", "stopping", "ended"] = "waiting"
 
 
-class State:
+class PlanState:
     """One walk of one plan.
 
     `all` and `fail_fast` are satisfied when every need is useful (or optional), `quorum` when every need has ended and
@@ -77,39 +77,39 @@ class State:
                 self._nodes[need].followers.append(node)
                 self._nodes[need].wanted_by += 1
         self._open = len(self._nodes)
-        self._settled = False
-        self._fresh: dict[str, Delegation] = {}
+        self._is_settled = False
+        self._ready: dict[str, Delegation] = {}
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         """Whether every node has ended."""
         return not self._open
 
-    def begin(self) -> Moves:
+    def begin(self) -> Actions:
         """The nodes that need nothing."""
-        moves = Moves()
+        actions = Actions()
         for node in self._nodes.values():
             if not node.needs:
                 self._start(node)
-        return self._told(moves)
+        return self._with_ready_nodes(actions)
 
-    def end(self, name: str, *, useful: bool) -> Moves:
+    def end(self, name: str, *, useful: bool) -> Actions:
         """Note that the node called `name` has ended, and say what follows."""
-        moves = Moves()
-        ended = self._nodes[name]
-        pending = deque([(ended, useful)])
+        actions = Actions()
+        ended_node = self._nodes[name]
+        pending = deque([(ended_node, useful)])
         while pending:
             node, worth = pending.popleft()
             if node.status != "ended":
-                self._end(node, moves, pending, useful=worth)
-        return self._told(moves)
+                self._end(node, actions, pending, useful=worth)
+        return self._with_ready_nodes(actions)
 
-    def _told(self, moves: Moves) -> Moves:
-        fresh, self._fresh = self._fresh, {}
-        moves.start = sorted(fresh.values(), key=lambda node: self._nodes[node.id].place)
-        return moves
+    def _with_ready_nodes(self, actions: Actions) -> Actions:
+        ready, self._ready = self._ready, {}
+        actions.start = sorted(ready.values(), key=lambda node: self._nodes[node.id].place)
+        return actions
 
-    def _end(self, node: _Node, moves: Moves, pending: "deque[tuple[_Node, bool]]", *, useful: bool) -> None:
+    def _end(self, node: _Node, actions: Actions, pending: "deque[tuple[_Node, bool]]", *, useful: bool) -> None:
         node.status = "ended"
         self._open -= 1
         for follower in node.followers:
@@ -117,90 +117,90 @@ class State:
             follower.useful_needs += useful
             follower.missing_needs += not useful and not node.delegation.optional
             if follower.status == "waiting":
-                self._judge(follower, moves, pending)
-        self._judge_plan(node, moves, pending, useful=useful)
+                self._update_node(follower, actions, pending)
+        self._update_plan(node, actions, pending, useful=useful)
 
-    def _judge(self, node: _Node, moves: Moves, pending: "deque[tuple[_Node, bool]]") -> None:
+    def _update_node(self, node: _Node, actions: Actions, pending: "deque[tuple[_Node, bool]]") -> None:
         verdict = _verdict(node.delegation.join, node)
         match verdict:
             case "wait":
                 return
             case "start":
                 self._start(node)
-                self._release(node, moves, pending)
+                self._release(node, actions, pending)
             case "skip":
                 node.status = "stopping"
-                moves.skip.append(Skip(node.delegation, _why(node), unneeded=False))
+                actions.skip.append(Skip(node.delegation, _why(node), unneeded=False))
                 pending.append((node, False))
                 if node.delegation.join == "fail_fast":
-                    self._release(node, moves, pending)
+                    self._release(node, actions, pending)
             case _:
                 assert_never(verdict)
 
     def _start(self, node: _Node) -> None:
         node.status = "running"
-        self._fresh[node.delegation.id] = node.delegation
+        self._ready[node.delegation.id] = node.delegation
 
-    def _release(self, node: _Node, moves: Moves, pending: "deque[tuple[_Node, bool]]") -> None:
+    def _release(self, node: _Node, actions: Actions, pending: "deque[tuple[_Node, bool]]") -> None:
         """Nobody waits on behalf of `node` any more: whatever only it wanted may stop."""
-        released = [node]
-        for one in released:  # grows while it is walked
+        queue = [node]
+        for one in queue:  # grows while it is walked
             for need in dict.fromkeys(one.delegation.needs):
-                wanted = self._nodes[need]
-                wanted.wanted_by -= 1
-                if wanted.wanted_by == 0 and self._drop(wanted, moves, pending):
-                    released.append(wanted)
+                need_node = self._nodes[need]
+                need_node.wanted_by -= 1
+                if need_node.wanted_by == 0 and self._drop(need_node, actions, pending):
+                    queue.append(need_node)
 
-    def _drop(self, node: _Node, moves: Moves, pending: "deque[tuple[_Node, bool]]") -> bool:
+    def _drop(self, node: _Node, actions: Actions, pending: "deque[tuple[_Node, bool]]") -> bool:
         """Stop `node`, or keep it from starting; whether it was still to be started."""
         if node.status not in {"waiting", "running"}:
             return False
         waiting = node.status == "waiting"
         node.status = "stopping"
-        if waiting or self._fresh.pop(node.delegation.id, None):
-            moves.skip.append(Skip(node.delegation, "Not started: it is not needed any more.", unneeded=True))
+        if waiting or self._ready.pop(node.delegation.id, None):
+            actions.skip.append(Skip(node.delegation, "Not started: it is not needed any more.", unneeded=True))
             pending.append((node, False))
         else:
-            moves.stop.append(node.delegation.id)
+            actions.stop.append(node.delegation.id)
         return waiting
 
-    def _judge_plan(self, node: _Node, moves: Moves, pending: "deque[tuple[_Node, bool]]", *, useful: bool) -> None:
+    def _update_plan(self, node: _Node, actions: Actions, pending: "deque[tuple[_Node, bool]]", *, useful: bool) -> None:
         """Whether the plan as a whole has what it wants, or can no longer have it."""
-        if self._settled:
+        if self._is_settled:
             return
         match self._plan.join:
             case "all" | "quorum":
                 return
             case "any":
-                self._settled = useful and not node.followers
+                self._is_settled = useful and not node.followers
             case "fail_fast":
-                self._settled = not useful and not node.delegation.optional
+                self._is_settled = not useful and not node.delegation.optional
             case _:
                 assert_never(self._plan.join)
-        if self._settled:
+        if self._is_settled:
             for other in self._nodes.values():
-                self._drop(other, moves, pending)
+                self._drop(other, actions, pending)
 
 
-def wanted_of(quorum: float, branches: int) -> int:
+def required_count(quorum: float, branches: int) -> int:
     """How many of so many branches a share asks for, at least one."""
     return max(1, math.ceil(quorum * branches - _ROUNDING))
 
 
 def _verdict(join: Join, node: _Node) -> _Verdict:
     """What the join policy says of a node, now that some of its needs have ended."""
-    ended = node.ended_needs == node.needs
+    all_ended = node.ended_needs == node.needs
     match join:
         case "all" | "fail_fast":
             if node.missing_needs:
                 return "skip"
-            return "start" if ended else "wait"
+            return "start" if all_ended else "wait"
         case "any":
-            return "start" if node.useful_needs else "skip" if ended else "wait"
+            return "start" if node.useful_needs else "skip" if all_ended else "wait"
         case "quorum":
-            if _reachable(node) < wanted_of(node.delegation.quorum, node.needs):
+            if _reachable(node) < required_count(node.delegation.quorum, node.needs):
                 return "skip"
-            return "start" if ended else "wait"
+            return "start" if all_ended else "wait"
         case _:
             assert_never(join)
 
@@ -209,8 +209,8 @@ def _why(node: _Node) -> str:
     """Why a node is not started."""
     if node.delegation.join != "quorum":
         return f"Not started: what it needs has not come ({_names(node.delegation.needs)})."
-    wanted = wanted_of(node.delegation.quorum, node.needs)
-    return f"Not started: {wanted} of its {node.needs} needs are wanted, and no more than {_reachable(node)} can come."
+    required = required_count(node.delegation.quorum, node.needs)
+    return f"Not started: {required} of its {node.needs} needs are wanted, and no more than {_reachable(node)} can come."
 
 
 def _reachable(node: _Node) -> int:

@@ -15,8 +15,8 @@ from retinue.contract.definition import Tier
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Outcome
 from retinue.engine.ids import CHILD
-from retinue.engine.statistics import CallFacts, Facts, RunFacts, UsageFacts
-from retinue.llm.allocation import Mix, Spent, mixes, tier_of
+from retinue.engine.statistics import CallFacts, JournalFacts, RunFacts, UsageFacts
+from retinue.llm.allocation import TierMix, ModelSpend, tier_mixes, tier_of
 
 __all__ = ["Period", "Statistics", "Tally", "statistics_of"]
 
@@ -55,8 +55,8 @@ class Tally:
     @property
     def success_rate(self) -> float | None:
         """Whole answers among the calls that nobody stopped; None when there was none."""
-        judged = self.calls - self.canceled
-        return self.success / judged if judged else None
+        completed = self.calls - self.canceled
+        return self.success / completed if completed else None
 
     @property
     def median_ns(self) -> int | None:
@@ -118,7 +118,7 @@ class Period:
 
     name: str
     whole: Tally
-    mix: tuple[Mix, ...]
+    mix: tuple[TierMix, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class Statistics:
     skills: tuple[Tally, ...] = ()
     models: tuple[Tally, ...] = ()
     faults: Mapping[str, int] = field(default_factory=dict[str, int])
-    mix: tuple[Mix, ...] = ()
+    mix: tuple[TierMix, ...] = ()
     tokens_full: int | None = None
     tokens_handed_on: int | None = None
     periods: tuple[Period, ...] = ()
@@ -170,11 +170,11 @@ class Statistics:
         return whole
 
 
-def _mix_json(mix: Mix) -> JsonMapping:
+def _mix_json(mix: TierMix) -> JsonMapping:
     return {"unit": mix.unit, "total": mix.total, "unknown": mix.unknown, "shares": dict(mix.shares)}
 
 
-def statistics_of(facts: Facts, *, tiers: Mapping[Tier, str], agent: str | None = None) -> Statistics:
+def statistics_of(facts: JournalFacts, *, tiers: Mapping[Tier, str], agent: str | None = None) -> Statistics:
     """What `facts` add up to.
 
     Args:
@@ -183,8 +183,8 @@ def statistics_of(facts: Facts, *, tiers: Mapping[Tier, str], agent: str | None 
         agent: Only calls of this agent, and only runs in which it was called.
     """
     calls = [call for call in facts.calls if agent is None or call.agent == agent]
-    named = {_root(call) for call in calls}
-    runs = [run for run in facts.runs if agent is None or run.run in named]
+    run_ids = {_root(call) for call in calls}
+    runs = [run for run in facts.runs if agent is None or run.run in run_ids]
     ratings = {run.run: run.rating.verdict for run in runs if run.rating is not None}
     full = [run.tokens_full for run in runs if run.tokens_full is not None]
     return Statistics(
@@ -232,24 +232,24 @@ def _own(call: CallFacts) -> Iterator[list[UsageFacts]]:
 def _tallies(
     calls: Iterable[CallFacts], ratings: Mapping[str, str], name_of: Callable[[CallFacts], str]
 ) -> tuple[Tally, ...]:
-    found: dict[str, Tally] = {}
+    tallies: dict[str, Tally] = {}
     for call in calls:
         name = name_of(call)
-        _count(found.setdefault(name, Tally(name)), call, _own(call), ratings)
-    return _most_called(found)
+        _count(tallies.setdefault(name, Tally(name)), call, _own(call), ratings)
+    return _most_called(tallies)
 
 
 def _by_model(calls: Iterable[CallFacts], ratings: Mapping[str, str]) -> tuple[Tally, ...]:
     """A call counts for each model that it used, with what it spent there."""
-    found: dict[str, Tally] = {}
+    tallies: dict[str, Tally] = {}
     for call in calls:
         by_name: dict[str, list[list[UsageFacts]]] = defaultdict(list)
         for parts in _own(call):
             for name in dict.fromkeys(part.model for part in parts if part.model):
                 by_name[name].append([part for part in parts if part.model == name])
         for name, used in by_name.items():
-            _count(found.setdefault(name, Tally(name)), call, used, ratings)
-    return _most_called(found)
+            _count(tallies.setdefault(name, Tally(name)), call, used, ratings)
+    return _most_called(tallies)
 
 
 def _count(tally: Tally, call: CallFacts, used: Iterable[Sequence[UsageFacts]], ratings: Mapping[str, str]) -> None:
@@ -260,26 +260,26 @@ def _count(tally: Tally, call: CallFacts, used: Iterable[Sequence[UsageFacts]], 
     tally.bad += verdict == "bad"
 
 
-def _most_called(found: Mapping[str, Tally]) -> tuple[Tally, ...]:
-    return tuple(sorted(found.values(), key=lambda tally: (-tally.calls, tally.name)))
+def _most_called(tallies: Mapping[str, Tally]) -> tuple[Tally, ...]:
+    return tuple(sorted(tallies.values(), key=lambda tally: (-tally.calls, tally.name)))
 
 
-def _mix(calls: Iterable[CallFacts], tiers: Mapping[Tier, str]) -> tuple[Mix, ...]:
-    known: dict[str, Tier | None] = {}
-    spent: list[Spent] = []
+def _mix(calls: Iterable[CallFacts], tiers: Mapping[Tier, str]) -> tuple[TierMix, ...]:
+    tier_by_model: dict[str, Tier | None] = {}
+    spent: list[ModelSpend] = []
     for part in (part for call in calls for parts in _own(call) for part in parts):
         if part.model:
-            if part.model not in known:
-                known[part.model] = _tier(part.model, tiers)
+            if part.model not in tier_by_model:
+                tier_by_model[part.model] = _tier(part.model, tiers)
             requests = 1 if part.requests is None else part.requests
-            spent.append(Spent(known[part.model], requests, part.tokens, part.usd))
-    return mixes(spent)
+            spent.append(ModelSpend(tier_by_model[part.model], requests, part.tokens, part.usd))
+    return tier_mixes(spent)
 
 
 def _tier(model: str, tiers: Mapping[Tier, str]) -> Tier | None:
     """The tier of a model, or of several that an older record tells as one, when they have the same."""
-    found: list[Tier | None] = [tier_of(each, tiers) for each in model.split(", ")]
-    return found[0] if len(set(found)) == 1 else None
+    model_tiers: list[Tier | None] = [tier_of(each, tiers) for each in model.split(", ")]
+    return model_tiers[0] if len(set(model_tiers)) == 1 else None
 
 
 # Over time.
@@ -301,5 +301,5 @@ def _periods(
     for call in calls:
         of_period[names[_root(call)]].append(call)
     for name in sorted(by_period):
-        there = of_period[name]
-        yield Period(name, _whole(name, by_period[name], there, alone=alone), _mix(there, tiers))
+        period_calls = of_period[name]
+        yield Period(name, _whole(name, by_period[name], period_calls, alone=alone), _mix(period_calls, tiers))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from retinue.contract.names import fold
 from retinue.contract.plan import Delegation, Expected, Plan
-from retinue.contract.sanitize import workspace_path
+from retinue.contract.sanitize import check_workspace_path
 from retinue.contract.task import Limits
 from retinue.errors import InvalidInput
 
@@ -67,12 +67,12 @@ def supervise(
         InvalidInput: There are no topics, one is empty or stands twice, or the quorum is no share.
         AccessDenied: The folder lies outside the workspace.
     """
-    _see_topics(topics)
+    _check_topics(topics)
     if not 0 < quorum <= 1:
         raise InvalidInput(
             f"A quorum of {quorum!r} is not a share.", hint="Give one above 0 and at most 1.", path="/quorum"
         )
-    place = None if folder is None else workspace_path(folder)
+    place = None if folder is None else check_workspace_path(folder)
     width = max(3, len(str(len(topics))))
 
     def report(path: str, topic: str) -> Expected:
@@ -88,20 +88,20 @@ def supervise(
                 skill=skill,
                 instruction=instruction.replace(_TOPIC, topic),
                 target=topic,
-                parameters=cast("JsonMapping", _about(topic, dict(parameters or {}))),
+                parameters=cast("JsonMapping", _fill_topic(topic, dict(parameters or {}))),
                 expects=() if place is None else (report(f"{place}/{name}.md", topic),),
                 limits=limits or Limits(),
             )
         )
     if then is None:
         return Plan(goal=goal, nodes=tuple(workers), join="quorum", quorum=quorum)
-    return Plan(goal=goal, nodes=(*workers, _after(then, workers, quorum)))
+    return Plan(goal=goal, nodes=(*workers, _with_workers(then, workers, quorum)))
 
 
-def _see_topics(topics: Sequence[str]) -> None:
-    plain = [" ".join(topic.split()).casefold() for topic in topics]
-    empty = [f"topic {place} is empty" for place, topic in enumerate(plain) if not topic]
-    twice = [f"{topics[place]!r} appears twice" for place, topic in enumerate(plain) if topic in plain[:place]]
+def _check_topics(topics: Sequence[str]) -> None:
+    keys = [" ".join(topic.split()).casefold() for topic in topics]
+    empty = [f"topic {place} is empty" for place, topic in enumerate(keys) if not topic]
+    twice = [f"{topics[place]!r} appears twice" for place, topic in enumerate(keys) if topic in keys[:place]]
     wrong = [*empty, *dict.fromkeys(twice)] if topics else ["there are none"]
     if wrong:
         raise InvalidInput(
@@ -111,18 +111,18 @@ def _see_topics(topics: Sequence[str]) -> None:
         )
 
 
-def _about(topic: str, value: object) -> Any:
+def _fill_topic(topic: str, value: object) -> Any:
     """`value` with the topic in the place of its mark."""
     if isinstance(value, str):
         return value.replace(_TOPIC, topic)
     if isinstance(value, dict):
-        return {name: _about(topic, item) for name, item in cast("dict[str, object]", value).items()}
+        return {name: _fill_topic(topic, item) for name, item in cast("dict[str, object]", value).items()}
     if isinstance(value, (list, tuple)):
-        return [_about(topic, item) for item in cast("Sequence[object]", value)]
+        return [_fill_topic(topic, item) for item in cast("Sequence[object]", value)]
     return value
 
 
-def _after(then: Delegation, workers: list[Delegation], quorum: float) -> Delegation:
+def _with_workers(then: Delegation, workers: list[Delegation], quorum: float) -> Delegation:
     needs = tuple(dict.fromkeys((*then.needs, *(worker.id for worker in workers))))
     context = {worker.id: "metadata" for worker in workers} | then.context
     return then.model_copy(update={"needs": needs, "context": context, "join": "quorum", "quorum": quorum})

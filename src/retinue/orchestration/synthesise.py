@@ -21,12 +21,12 @@ from retinue.errors import InvalidInput
 from retinue.orchestration.account import total_usage
 from retinue.orchestration.condense import Savings, full_text
 from retinue.orchestration.planning import planning_of
-from retinue.orchestration.present.blocks import blocks_of, place_of, sources_in, tame
+from retinue.orchestration.present.blocks import answer_blocks, place_of, sources_in, sanitize_markdown
 from retinue.orchestration.present.figures import figures_in
-from retinue.orchestration.present.markdown import as_markdown
-from retinue.orchestration.targets import against_targets
+from retinue.orchestration.present.markdown import blocks_to_markdown
+from retinue.orchestration.targets import compare_to_targets
 
-__all__ = ["DONE", "RUN_AGENT", "Ended", "collect", "has_reports", "synthesise"]
+__all__ = ["DONE", "RUN_AGENT", "FinishedRun", "collect", "has_reports", "synthesise"]
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ _FACT_CHARS: Final = 30
 
 
 @dataclass(frozen=True)
-class Ended:
+class FinishedRun:
     """A run whose nodes have all ended.
 
     Attributes:
@@ -85,11 +85,11 @@ class Ended:
     def questions(self) -> tuple[Question, ...]:
         """What somebody would have to say for the rest."""
         waiting = (result.questions for result in self.results.values() if result.lifecycle == "input_required")
-        asked = tuple(question for questions in waiting for question in questions)
+        pending = tuple(question for questions in waiting for question in questions)
         planning = planning_of(self.plan)
         if planning is None or planning.move != "clarify" or self.plan.nodes:
-            return asked
-        return (Question(id="clarify", text=planning.text, agent=RUN_AGENT), *asked)
+            return pending
+        return (Question(id="clarify", text=planning.text, agent=RUN_AGENT), *pending)
 
 
 def has_reports(result: Result) -> bool:
@@ -98,93 +98,93 @@ def has_reports(result: Result) -> bool:
     return result.useful or (isinstance(reports, int) and reports > 0)
 
 
-def synthesise(ended: Ended, *, savings: Savings, counter: TokenCounter) -> Result:
+def synthesise(run: FinishedRun, *, savings: Savings, counter: TokenCounter) -> Result:
     """The answer to the plan's goal."""
-    seen: set[str] = set()
-    sections = [_section(node, result, seen) for node, result in ended.reports]
-    for (_, result), section in zip(ended.reports, sections, strict=True):
+    seen_lines: set[str] = set()
+    sections = [_section(node, result, seen_lines) for node, result in run.reports]
+    for (_, result), section in zip(run.reports, sections, strict=True):
         savings.add(full=counter.count(full_text(result)), handed_on=counter.count(str(section["text"])))
     data: JsonMapping = {
-        "goal": ended.plan.goal,
-        "answer": sections or _for_nothing(ended),
-        "findings": _findings(ended.reports),
-        "not_answered": [one.model_dump(mode="json", exclude={"wanted"}) for one in ended.plan.dropped],
-        "failures": [_failure(node, result) for node, result in ended.failures],
-        "questions": [question.to_json() for question in ended.questions],
-        "not_needed": sorted(ended.unneeded),
+        "goal": run.plan.goal,
+        "answer": sections or _empty_goal_answer(run),
+        "findings": _findings(run.reports),
+        "not_answered": [one.model_dump(mode="json", exclude={"wanted"}) for one in run.plan.dropped],
+        "failures": [_failure(node, result) for node, result in run.failures],
+        "questions": [question.to_json() for question in run.questions],
+        "not_needed": sorted(run.unneeded),
         "tokens": savings.to_json(),
-        "targets": against_targets(ended.plan, ended.results, savings=savings, duration_ns=ended.duration_ns),
-        "plan": ended.plan.to_json(),
+        "targets": compare_to_targets(run.plan, run.results, savings=savings, duration_ns=run.duration_ns),
+        "plan": run.plan.to_json(),
     }
-    whole = _result(ended, data, as_markdown(blocks_of(data)))
+    whole = _result(run, data, blocks_to_markdown(answer_blocks(data)))
     return whole.model_copy(update={"extras": {**whole.extras, "targets": data["targets"]}})
 
 
-def collect(ended: Ended) -> Result:
+def collect(run: FinishedRun) -> Result:
     """The results side by side, for a plan made by hand: by the ids of the nodes, and what failed.
 
     What answers in text alone, as many programs do, has no data: then its text stands there. `incomplete` holds the
     data of failures below which something was finished, where there are any.
     """
-    useful = [(node.id, result) for node, result in ended.pairs() if result.useful]
+    useful = [(node.id, result) for node, result in run.pairs() if result.useful]
     results: JsonMapping = {name: result.content if result.data is None else result.data for name, result in useful}
-    content = "\n\n".join(f"## {name}\n\n{tame(result.content)}" for name, result in useful if result.content)
+    content = "\n\n".join(f"## {name}\n\n{sanitize_markdown(result.content)}" for name, result in useful if result.content)
     incomplete: dict[str, list[object]] = {}
-    for node, result in ended.reports:
+    for node, result in run.reports:
         if not result.useful:
             incomplete.setdefault(node.id, []).append(result.data)
-    data: JsonMapping = {"results": results, "failures": [_failure(node, one) for node, one in ended.failures]}
-    return _result(ended, {**data, "incomplete": incomplete} if incomplete else data, content)
+    data: JsonMapping = {"results": results, "failures": [_failure(node, one) for node, one in run.failures]}
+    return _result(run, {**data, "incomplete": incomplete} if incomplete else data, content)
 
 
-def _result(ended: Ended, data: JsonMapping, content: str) -> Result:
-    lifecycle, outcome = _ending(ended)
-    results = list(ended.results.values())
+def _result(run: FinishedRun, data: JsonMapping, content: str) -> Result:
+    lifecycle, outcome = _run_outcome(run)
+    results = list(run.results.values())
     useful = [result for result in results if result.useful]
-    failed = [result.fault for _, result in ended.failures if result.fault]
-    fault = _nobody(ended.plan) if outcome == "rejected" else None
+    failed = [result.fault for _, result in run.failures if result.fault]
+    fault = _no_agent_fault(run.plan) if outcome == "rejected" else None
     if outcome is not None and not useful and failed:
         fault = failed[0]
     return Result(
-        task_id=ended.task_id,
+        task_id=run.task_id,
         agent=RUN_AGENT,
         versions=Versions(contract=CONTRACT_VERSION),
         lifecycle=lifecycle,
         outcome=outcome,
         data=data,
         content=content,
-        artifacts=_union(result.artifacts for _, result in ended.reports),
-        warnings=_warnings(ended),
+        artifacts=_union(result.artifacts for _, result in run.reports),
+        warnings=_warnings(run),
         fault=fault,
         usage=total_usage(results),
-        duration_ns=ended.duration_ns,
+        duration_ns=run.duration_ns,
         confidence=_confidence(useful),
-        completeness=_completeness(ended, len(useful)),
+        completeness=_completeness(run, len(useful)),
         files_read=_union(result.files_read for result in results),
         files_written=_union(result.files_written for result in results),
-        questions=ended.questions,
-        extras={"calls": ended.calls, "reports": len(ended.reports)},
+        questions=run.questions,
+        extras={"calls": run.calls, "reports": len(run.reports)},
     )
 
 
-def _ending(ended: Ended) -> tuple[Lifecycle, Outcome | None]:
+def _run_outcome(run: FinishedRun) -> tuple[Lifecycle, Outcome | None]:
     """How the run as a whole ended (C1, C29)."""
-    useful = [result for result in ended.results.values() if result.useful]
-    required = [node for node, _ in ended.failures if not node.optional]
-    missing = _unplanned(ended.plan)
+    useful = [result for result in run.results.values() if result.useful]
+    required = [node for node, _ in run.failures if not node.optional]
+    missing = _unplanned(run.plan)
     if not useful:
-        if ended.questions:
+        if run.questions:
             return "input_required", None
-        if not ended.plan.nodes and not missing:  # nothing was asked, and that is what it got
+        if not run.plan.nodes and not missing:  # nothing was asked, and that is what it got
             return "ended", "success"
-        if all(result.outcome == "rejected" for result in ended.results.values()):  # nobody was asked, or nobody knew
+        if all(result.outcome == "rejected" for result in run.results.values()):  # nobody was asked, or nobody knew
             return "ended", "rejected"
-        stopped = all(result.outcome == "canceled" for result in ended.results.values())
-        return "ended", "canceled" if stopped and ended.results else "error"
-    if ended.plan.join == "fail_fast" and required:
+        all_canceled = all(result.outcome == "canceled" for result in run.results.values())
+        return "ended", "canceled" if all_canceled and run.results else "error"
+    if run.plan.join == "fail_fast" and required:
         return "ended", "error"
-    satisfied = ended.plan.join in {"any", "quorum"} and (bool(ended.unneeded) or not required)
-    whole = (satisfied or not required) and not missing and not ended.questions
+    satisfied = run.plan.join in {"any", "quorum"} and (bool(run.unneeded) or not required)
+    whole = (satisfied or not required) and not missing and not run.questions
     return "ended", "success" if whole and all(result.outcome == "success" for result in useful) else "partial"
 
 
@@ -193,9 +193,9 @@ def _unplanned(plan: Plan) -> list[Dropped]:
     return [dropped for dropped in plan.dropped if dropped.wanted]
 
 
-def _for_nothing(ended: Ended) -> list[JsonMapping]:
+def _empty_goal_answer(run: FinishedRun) -> list[JsonMapping]:
     """The answer to a goal for which no agent is needed."""
-    if ended.plan.nodes or _unplanned(ended.plan) or ended.questions:
+    if run.plan.nodes or _unplanned(run.plan) or run.questions:
         return []
     section: JsonMapping = {
         "node": "",
@@ -206,35 +206,35 @@ def _for_nothing(ended: Ended) -> list[JsonMapping]:
         "text": "That asks for nothing, so no agent was called. Say what you want to know or have found out.",
         "sources": [],
     }
-    planning = planning_of(ended.plan)
+    planning = planning_of(run.plan)
     if planning is not None and planning.move == "respond_directly":
         note = f"`{planning.model}` says this by itself: no agent was called, and nothing was looked up."
-        section |= {"text": tame(planning.text), "left_out": [note]}
+        section |= {"text": sanitize_markdown(planning.text), "left_out": [note]}
     return [section]
 
 
-def _section(node: Delegation, result: Result, seen: set[str]) -> JsonMapping:
+def _section(node: Delegation, result: Result, seen_lines: set[str]) -> JsonMapping:
     figures = figures_in(result.data).to_json()
     if result.content.strip():
-        text = tame(result.content)
+        text = sanitize_markdown(result.content)
     elif result.data is None:
         text = "" if result.artifacts else DONE
     else:
-        text = _worded(result.data, figures)
+        text = _data_text(result.data, figures)
     return {
         "node": node.id,
         "title": _title(node),
         "agent": result.agent,
         "skill": result.skill or node.skill or "",
         "outcome": result.outcome,
-        "text": _without_repeats(text, seen) if text else "",
+        "text": _without_repeats(text, seen_lines) if text else "",
         "sources": list(sources_in(result.data)),
         **({"artifacts": [artifact.to_json() for artifact in result.artifacts]} if result.artifacts else {}),
         **figures,
     }
 
 
-def _worded(data: object, figures: JsonMapping) -> str:
+def _data_text(data: object, figures: JsonMapping) -> str:
     """`data` in words, without what is drawn; nothing when all of it is."""
     if not isinstance(data, dict) or not figures:
         return render_content(cast("object", data))
@@ -244,44 +244,44 @@ def _worded(data: object, figures: JsonMapping) -> str:
 
 def _title(node: Delegation) -> str:
     title = " ".join((node.instruction or f"{node.agent} {node.skill or ''}").split()).strip()
-    cut = title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS].rsplit(' ', 1)[0]} …"
-    return cut[:1].upper() + cut[1:]
+    short = title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS].rsplit(' ', 1)[0]} …"
+    return short[:1].upper() + short[1:]
 
 
-def _without_repeats(text: str, seen: set[str]) -> str:
+def _without_repeats(text: str, seen_lines: set[str]) -> str:
     """`text` without the lines that an earlier section has word for word.
 
     The sentence it begins with answers its question: where something new follows, it stays.
     """
-    kept: list[str] = []
+    lines: list[str] = []
     lead = ""
     fenced = False
     for line in text.strip().split("\n"):
         fenced ^= line.startswith("```")
         fact = line.strip(" -*•\t").lower()
         if not fenced and len(fact) >= _FACT_CHARS:
-            if fact in seen:
-                lead = line if not kept and not lead and line[:1] not in "-*•|#" else lead
+            if fact in seen_lines:
+                lead = line if not lines and not lead and line[:1] not in "-*•|#" else lead
                 continue
-            seen.add(fact)
-        kept.append(line)
-    rest = "\n".join(kept).strip()
+            seen_lines.add(fact)
+        lines.append(line)
+    rest = "\n".join(lines).strip()
     return "\n\n".join(filter(None, (lead, rest))) if rest else "Nothing beyond what stands above."
 
 
 def _findings(reports: list[tuple[Delegation, Result]]) -> list[JsonMapping]:
     """The findings of all agents, the same fact from the same place once."""
-    found: dict[tuple[str, str], JsonMapping] = {}
+    findings: dict[tuple[str, str], JsonMapping] = {}
     for node, result in reports:
-        said = cast("dict[str, object]", result.data) if isinstance(result.data, dict) else {}
-        listed = said.get("findings")
-        for item in cast("list[object]", listed) if isinstance(listed, list) else []:
+        data = cast("dict[str, object]", result.data) if isinstance(result.data, dict) else {}
+        items = data.get("findings")
+        for item in cast("list[object]", items) if isinstance(items, list) else []:
             if isinstance(item, dict):
                 finding = cast("JsonMapping", item)
                 content = str(finding.get("content") or finding.get("topic") or "")
                 key = (" ".join(content.lower().split()), place_of(finding))
-                found.setdefault(key, {**finding, "agent": result.agent, "node": node.id})
-    return list(found.values())
+                findings.setdefault(key, {**finding, "agent": result.agent, "node": node.id})
+    return list(findings.values())
 
 
 def _failure(node: Delegation, result: Result) -> JsonMapping:
@@ -299,7 +299,7 @@ def _failure(node: Delegation, result: Result) -> JsonMapping:
     }
 
 
-def _warnings(ended: Ended) -> tuple[Warned, ...]:
+def _warnings(run: FinishedRun) -> tuple[Warned, ...]:
     missing = [
         Warned(
             type="missing_data",
@@ -307,7 +307,7 @@ def _warnings(ended: Ended) -> tuple[Warned, ...]:
             impact="This part of the goal is not answered." if not node.optional else "An optional part is missing.",
             recovery=str(failure["hint"]) or "Ask for it again, or ask another agent.",
         )
-        for node, result in ended.failures
+        for node, result in run.failures
         for failure in (_failure(node, result),)
     ]
     unasked = [
@@ -317,7 +317,7 @@ def _warnings(ended: Ended) -> tuple[Warned, ...]:
             impact="This part of the goal is not answered.",
             recovery="Add an agent that does it, or say it in other words.",
         )
-        for dropped in _unplanned(ended.plan)
+        for dropped in _unplanned(run.plan)
     ]
     waiting = [
         Warned(
@@ -326,25 +326,25 @@ def _warnings(ended: Ended) -> tuple[Warned, ...]:
             impact="Without an answer this part of the goal is not done.",
             recovery="Answer the question.",
         )
-        for question in ended.questions
+        for question in run.questions
     ]
-    own = [warning for result in ended.results.values() for warning in result.warnings]
+    own = [warning for result in run.results.values() for warning in result.warnings]
     return tuple(dict.fromkeys([*missing, *unasked, *waiting, *own]))
 
 
-def _completeness(ended: Ended, useful: int) -> int | None:
+def _completeness(run: FinishedRun, useful: int) -> int | None:
     """How many of the requests in the goal were answered, in full or in part, as a percentage."""
-    asked = len(ended.results) - len(ended.unneeded) + len(_unplanned(ended.plan))
-    return None if asked < 1 else min(100, 100 * useful // asked)
+    request_count = len(run.results) - len(run.unneeded) + len(_unplanned(run.plan))
+    return None if request_count < 1 else min(100, 100 * useful // request_count)
 
 
 def _confidence(useful: list[Result]) -> float | None:
     """A chain is as sure as its weakest part; unknown when one part is (C31)."""
-    known = [result.confidence for result in useful if result.confidence is not None]
-    return min(known) if known and len(known) == len(useful) else None
+    confidences = [result.confidence for result in useful if result.confidence is not None]
+    return min(confidences) if confidences and len(confidences) == len(useful) else None
 
 
-def _nobody(plan: Plan) -> Fault:
+def _no_agent_fault(plan: Plan) -> Fault:
     near = tuple(dict.fromkeys(f"{one.agent}.{one.skill}" for dropped in plan.dropped for one in dropped.nearest))
     return Fault.from_error(
         InvalidInput(

@@ -15,25 +15,25 @@ from retinue.contract.plan import Plan
 from retinue.contract.result import Result
 from retinue.orchestration.condense import Savings
 
-__all__ = ["TARGETS", "Target", "against_targets"]
+__all__ = ["TARGETS", "RunTarget", "compare_to_targets"]
 
 _BRANCHES: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RunTarget:
     """A share to reach, and one that it should not fall below, 0 to 1."""
 
     aim: float
     critical: float
 
 
-TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
+TARGETS: Final[Mapping[str, RunTarget]] = MappingProxyType(
     {
-        "delegation": Target(0.90, 0.50),
-        "files": Target(1.00, 0.80),
-        "reduction": Target(0.90, 0.50),
-        "speed_up": Target(0.40, 0.20),
+        "delegation": RunTarget(0.90, 0.50),
+        "files": RunTarget(1.00, 0.80),
+        "reduction": RunTarget(0.90, 0.50),
+        "speed_up": RunTarget(0.40, 0.20),
     }
 )
 """Of the goal's requests those that went to agents; of the expected files those that are there; of all tokens that
@@ -41,7 +41,7 @@ could have been handed on those that were not; of the time that the branches too
 spared."""
 
 
-def against_targets(
+def compare_to_targets(
     plan: Plan, results: Mapping[str, Result], *, savings: Savings, duration_ns: int | None
 ) -> JsonMapping:
     """The measured figures of a run, each with its target, and whether it is met.
@@ -53,15 +53,15 @@ def against_targets(
         duration_ns: How long the whole took.
     """
     below = [result.extras.get("targets") for result in results.values()]
-    took = [
+    durations = [
         (_figure(result.extras.get("targets"), "speed_up")[1] or result.duration_ns or 0) for result in results.values()
     ]
-    branches = sum(map(bool, took)) + sum(_figure(each, "speed_up")[1] > 0 for each in below)
+    branches = sum(map(bool, durations)) + sum(_figure(each, "speed_up")[1] > 0 for each in below)
     figures = {
-        "delegation": _together(_delegation(plan), below, "delegation"),
-        "files": _together(_files(plan, results), below, "files"),
-        "reduction": _together((savings.full - savings.handed_on, savings.full), below, "reduction"),
-        "speed_up": (sum(took) - duration_ns, sum(took)) if duration_ns and branches >= _BRANCHES else (0, 0),
+        "delegation": _sum_figures(_delegation(plan), below, "delegation"),
+        "files": _sum_figures(_files(plan, results), below, "files"),
+        "reduction": _sum_figures((savings.full - savings.handed_on, savings.full), below, "reduction"),
+        "speed_up": (sum(durations) - duration_ns, sum(durations)) if duration_ns and branches >= _BRANCHES else (0, 0),
     }
     return {
         name: {
@@ -77,11 +77,11 @@ def against_targets(
     }
 
 
-def _verdict(figure: float, target: Target) -> str:
+def _verdict(figure: float, target: RunTarget) -> str:
     return "met" if figure >= target.aim else "critical" if figure < target.critical else "below"
 
 
-def _together(own: tuple[int, int], below: Iterable[object], name: str) -> tuple[int, int]:
+def _sum_figures(own: tuple[int, int], below: Iterable[object], name: str) -> tuple[int, int]:
     """Part and whole of a run and of the runs below it."""
     parts, wholes = zip(own, *(_figure(each, name) for each in below), strict=True)
     return sum(parts), sum(wholes)
@@ -103,8 +103,8 @@ def _delegation(plan: Plan) -> tuple[int, int]:
 
 
 def _files(plan: Plan, results: Mapping[str, Result]) -> tuple[int, int]:
-    wanted = [(node.id, expected.path) for node in plan.nodes for expected in node.expects]
+    expected_paths = [(node.id, expected.path) for node in plan.nodes for expected in node.expects]
     there = {
         (name, artifact.path) for name, result in results.items() for artifact in result.artifacts if artifact.size
     }
-    return sum(one in there for one in wanted), len(wanted)
+    return sum(one in there for one in expected_paths), len(expected_paths)

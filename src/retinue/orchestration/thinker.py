@@ -21,9 +21,9 @@ from retinue.orchestration._foreign import one_line
 if TYPE_CHECKING:
     from retinue.llm.converse import Conversation
     from retinue.llm.port import AnswerShape, LanguageModel, Turn
-    from retinue.llm.purse import Purse
+    from retinue.llm.purse import BudgetTracker
 
-__all__ = ["CORRECTIONS", "Judge", "Thinker", "Thought"]
+__all__ = ["CORRECTIONS", "AnswerCheck", "StructuredModel", "StructuredAnswer"]
 
 CORRECTIONS: Final = 2
 """So often an answer is sent back (C6)."""
@@ -35,12 +35,12 @@ _MAX_BYTES: Final = 200_000
 _SHOWN: Final = 12
 _FINDING: Final = 400
 
-Judge: TypeAlias = Callable[[JsonMapping], Sequence[str]]
+AnswerCheck: TypeAlias = Callable[[JsonMapping], Sequence[str]]
 """What is wrong with an answer that has the right form, in sentences; nothing when it holds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
+class StructuredAnswer:
     """What came of one question.
 
     Attributes:
@@ -57,11 +57,11 @@ class Thought:
     model: str
     corrections: int = 0
     objections: tuple[str, ...] = ()
-    refused: str = ""
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Thinker:
+class StructuredModel:
     """A model that orchestration may ask.
 
     Attributes:
@@ -72,14 +72,14 @@ class Thinker:
     """
 
     model: "LanguageModel"
-    purse: "Purse"
+    budget_tracker: "BudgetTracker"
     deadline_ns: int | None = None
     thinking: Thinking | None = None
     clock: Callable[[], int] = REAL.clock
 
     async def ask(
-        self, instructions: str, said: str, shape: "AnswerShape", *, judge: Judge, max_tokens: int = 4_000
-    ) -> Thought:
+        self, instructions: str, prompt: str, shape: "AnswerShape", *, check: AnswerCheck, max_tokens: int = 4_000
+    ) -> StructuredAnswer:
         """Ask, and send back what does not hold.
 
         Args:
@@ -89,29 +89,29 @@ class Thinker:
             judge: What is wrong with an answer of that shape.
             max_tokens: The longest answer.
         """
-        from retinue.llm.port import Said  # noqa: PLC0415 - a run without a model never comes here
+        from retinue.llm.port import UserMessage  # noqa: PLC0415 - a run without a model never comes here
 
-        turns: list[Turn] = [Said(said)]
-        used: list[Usage] = []
+        turns: list[Turn] = [UserMessage(prompt)]
+        usages: list[Usage] = []
         objections: tuple[str, ...] = ()
-        takes = schema.compile(shape.schema)
+        validator = schema.compile(shape.schema)
         for corrections in range(CORRECTIONS + 1):
             try:
-                talk = await self._once(instructions, turns, shape, max_tokens)
+                conversation = await self._converse(instructions, turns, shape, max_tokens)
             except Exception as error:  # noqa: BLE001 - a model may be anybody's; without an answer the rules decide
-                return self._none(_why(error), used, corrections, objections)
-            used.append(talk.usage)
-            if talk.stopped is not None:
-                return self._none(_why(talk.stopped), used, corrections, objections)
-            data, objections = _read(talk.text, takes, judge)
+                return self._no_answer(_error_text(error), usages, corrections, objections)
+            usages.append(conversation.usage)
+            if conversation.error is not None:
+                return self._no_answer(_error_text(conversation.error), usages, corrections, objections)
+            data, objections = _read(conversation.text, validator, check)
             if data is not None and not objections:
-                return Thought(data, Usage.together(used), self.model.name, corrections)
-            turns = [*talk.turns, Said(_correction(objections))]
+                return StructuredAnswer(data, Usage.total(usages), self.model.name, corrections)
+            turns = [*conversation.turns, UserMessage(_correction(objections))]
         last = next(iter(objections), "nothing was said of it")
-        refused = f"its answer was refused {CORRECTIONS + 1} times, the last time because of this: {last}"
-        return self._none(refused, used, CORRECTIONS, objections)
+        refusal = f"its answer was refused {CORRECTIONS + 1} times, the last time because of this: {last}"
+        return self._no_answer(refusal, usages, CORRECTIONS, objections)
 
-    async def _once(
+    async def _converse(
         self, instructions: str, turns: "list[Turn]", shape: "AnswerShape", max_tokens: int
     ) -> "Conversation":
         """One request. A second is made only when the answer was empty."""
@@ -127,14 +127,14 @@ class Thinker:
             timeout_s=_TIMEOUT_S,
         )
         return await converse(
-            self.model, request, purse=self.purse, max_turns=2, clock=self.clock, deadline_ns=self.deadline_ns
+            self.model, request, budget_tracker=self.budget_tracker, max_turns=2, clock=self.clock, deadline_ns=self.deadline_ns
         )
 
-    def _none(self, why: str, used: list[Usage], corrections: int, objections: tuple[str, ...]) -> Thought:
-        return Thought(None, Usage.together(used), self.model.name, corrections, objections, why)
+    def _no_answer(self, why: str, usages: list[Usage], corrections: int, objections: tuple[str, ...]) -> StructuredAnswer:
+        return StructuredAnswer(None, Usage.total(usages), self.model.name, corrections, objections, why)
 
 
-def _read(text: str, takes: "schema.Validator", judge: Judge) -> tuple[JsonMapping | None, tuple[str, ...]]:
+def _read(text: str, validator: "schema.Validator", check: AnswerCheck) -> tuple[JsonMapping | None, tuple[str, ...]]:
     """The answer, and what is wrong with it."""
     try:
         data = json.loads(text, max_bytes=_MAX_BYTES)
@@ -145,20 +145,20 @@ def _read(text: str, takes: "schema.Validator", judge: Judge) -> tuple[JsonMappi
             return None, (one_line(error.message, limit=_FINDING),)
     if not isinstance(data, dict):
         return None, ("It is not a JSON object.",)
-    found = takes.findings(data, bounded=True)
-    if found:
-        told = (f"At `{one.path or '/'}`: {one.message} {one.fix}" for one in found[:_SHOWN])
-        return None, tuple(one_line(each, limit=_FINDING) for each in told)
-    judged = judge(data)
-    return data, tuple(one_line(each, limit=_FINDING) for each in judged[:_SHOWN])
+    findings = validator.findings(data, bounded=True)
+    if findings:
+        lines = (f"At `{one.path or '/'}`: {one.message} {one.fix}" for one in findings[:_SHOWN])
+        return None, tuple(one_line(each, limit=_FINDING) for each in lines)
+    objections = check(data)
+    return data, tuple(one_line(each, limit=_FINDING) for each in objections[:_SHOWN])
 
 
 def _correction(objections: tuple[str, ...]) -> str:
-    listed = "\n".join(f"- {each}" for each in objections)
-    return f"This answer cannot be used:\n{listed}\nGive the whole JSON object again, with all of this mended."
+    lines = "\n".join(f"- {each}" for each in objections)
+    return f"This answer cannot be used:\n{lines}\nGive the whole JSON object again, with all of this mended."
 
 
-def _why(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, RetinueError):
         return one_line(f"`{error.code}`: {error.message}", limit=_FINDING)
     return one_line(f"`{type(error).__name__}`: {error}", limit=_FINDING)

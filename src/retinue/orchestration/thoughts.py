@@ -13,22 +13,22 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Thinking
 from retinue.engine.base import REAL, Step
-from retinue.llm.purse import Purse
-from retinue.orchestration.account import Account
-from retinue.orchestration.check import Check
-from retinue.orchestration.context import Surface
-from retinue.orchestration.order import RESERVED, Order
-from retinue.orchestration.reconsider import Options
-from retinue.orchestration.requests import Progress, Requests
-from retinue.orchestration.shares import USUAL
-from retinue.orchestration.synthesise import RUN_AGENT, Ended
-from retinue.orchestration.thinker import Thinker
+from retinue.llm.purse import BudgetTracker
+from retinue.orchestration.account import RunBudget
+from retinue.orchestration.check import PlanChecker
+from retinue.orchestration.context import RunServices
+from retinue.orchestration.order import RESERVED, RunRequest
+from retinue.orchestration.reconsider import RecoveryOptions
+from retinue.orchestration.requests import NodeProgress, TaskBuilder
+from retinue.orchestration.shares import DEFAULT_SHARES
+from retinue.orchestration.synthesise import RUN_AGENT, FinishedRun
+from retinue.orchestration.thinker import StructuredModel
 
 if TYPE_CHECKING:
     from retinue.llm.port import LanguageModel
     from retinue.orchestration.reader.model import ModelReader
 
-__all__ = ["SPLIT_TOKENS", "SYNTHESIS", "Mind", "Thoughts", "split_name", "think_name"]
+__all__ = ["SPLIT_TOKENS", "SYNTHESIS", "ModelJudge", "JudgeCalls", "split_step_name", "judge_step_name"]
 
 SPLIT_TOKENS: Final = 400
 """An instruction of more tokens may be several requests, and a model is asked whether it is."""
@@ -39,7 +39,7 @@ SYNTHESIS: Final = f"{RESERVED}synthesis"
 """The step in which a model writes the summary of a run."""
 
 
-def think_name(node: str, number: int) -> str:
+def judge_step_name(node: str, number: int) -> str:
     """The step in which a model reconsiders a node for the so-manieth time.
 
     It begins with the reserved sign, as all steps do that are no agent's: whoever follows a run tells by that.
@@ -47,13 +47,13 @@ def think_name(node: str, number: int) -> str:
     return f"{RESERVED}think{number}.{node}"
 
 
-def split_name(node: str) -> str:
+def split_step_name(node: str) -> str:
     """The step in which a model splits the request of a node."""
     return f"{RESERVED}split.{node}"
 
 
 @dataclass(frozen=True, slots=True)
-class Mind:
+class ModelJudge:
     """The model that thinks along in a run.
 
     Attributes:
@@ -70,109 +70,109 @@ class Mind:
     thinking: Thinking | None = None
     clock: Callable[[], int] = REAL.clock
 
-    def ready(self, purse: Purse, deadline_ns: int | None) -> Thinker | str:
+    def prepare(self, budget_tracker: BudgetTracker, deadline_ns: int | None) -> StructuredModel | str:
         """The model, ready to be asked; or why it is not."""
         try:
             model = self.open()
         except Exception as error:  # noqa: BLE001 - a provider may fail in any way; then the rules decide
             return f"it cannot be asked: {error}"
-        return Thinker(model, purse, deadline_ns, self.thinking, self.clock)
+        return StructuredModel(model, budget_tracker, deadline_ns, self.thinking, self.clock)
 
 
 @dataclass(frozen=True, slots=True)
-class Thoughts:
+class JudgeCalls:
     """What one walk asks.
 
     Each method gives the name of a step and its body, or None when there is nothing to ask.
     """
 
-    mind: Mind
-    order: Order
-    surface: Surface
-    account: Account
-    requests: Requests
-    check: Check
+    judge: ModelJudge
+    request: RunRequest
+    services: RunServices
+    run_budget: RunBudget
+    tasks: TaskBuilder
+    checker: PlanChecker
 
-    def reconsidering(self, progress: Progress, result: Result, options: Options) -> tuple[str, Step] | None:
+    def reconsider_step(self, progress: NodeProgress, result: Result, options: RecoveryOptions) -> tuple[str, Step] | None:
         """Which of the ways that are open for a failed node is taken."""
-        mind = self.mind
-        if not options.worth_a_thought:
+        judge = self.judge
+        if not options.has_choice:
             return None
-        node, goal = progress.node, self.order.plan.goal
-        progress.thoughts += 1
-        name = think_name(node.id, progress.thoughts)
-        purse = self._purse(name)
+        node, goal = progress.node, self.request.plan.goal
+        progress.judge_calls += 1
+        name = judge_step_name(node.id, progress.judge_calls)
+        budget_tracker = self._open_tracker(name)
 
         async def body() -> Result:
-            thinker = mind.ready(purse, self.surface.deadline_ns)
-            if isinstance(thinker, str):
-                return self._said(name, {"model": mind.model, "options": list(options.ids), "refused": thinker})
-            return await options.asked(node, result, thinker, goal=goal, task=self._task(name))
+            model = judge.prepare(budget_tracker, self.services.deadline_ns)
+            if isinstance(model, str):
+                return self._record(name, {"model": judge.model, "options": list(options.ids), "refused": model})
+            return await options.ask_model(node, result, model, goal=goal, task=self._task(name))
 
         return name, body
 
-    def splitting(self, progress: Progress) -> tuple[str, Step] | None:
+    def split_step(self, progress: NodeProgress) -> tuple[str, Step] | None:
         """Whether the request of a node is several, when it is large enough to be (A25).
 
         Not when its agent may answer with a plan itself, when it has to leave a file, or when it is handed something:
         the parts would know nothing of that.
         """
-        mind, node, order = self.mind, progress.node, self.order
-        if len(node.instruction) <= SPLIT_TOKENS or order.depth >= order.budget.depth:
+        judge, node, request = self.judge, progress.node, self.request
+        if len(node.instruction) <= SPLIT_TOKENS or request.depth >= request.budget.depth:
             return None
-        bound = node.expects or node.needs or self.requests.composes(node)
-        if bound or self.requests.counter.count(node.instruction) <= SPLIT_TOKENS:
+        bound = node.expects or node.needs or self.tasks.composes(node)
+        if bound or self.tasks.counter.count(node.instruction) <= SPLIT_TOKENS:
             return None
-        name = split_name(node.id)
-        purse = self._purse(name)
-        above = (*order.above, self.check.caller(node, order.place_of(node.id)))
-        most = max(order.budget.nodes - self.account.ledger.nodes, 0)
+        name = split_step_name(node.id)
+        budget_tracker = self._open_tracker(name)
+        above = (*request.above, self.checker.caller(node, request.place_of(node.id)))
+        max_nodes = max(request.budget.nodes - self.run_budget.run_usage.nodes, 0)
 
         async def body() -> Result:
-            thinker = mind.ready(purse, self.surface.deadline_ns)
-            if isinstance(thinker, str):
-                return self._said(name, {"model": mind.model, "reason": thinker})
-            split = await mind.planner().split(
-                node, thinker, goal=order.plan.goal, above=above, most=most, around=self.requests.around
+            model = judge.prepare(budget_tracker, self.services.deadline_ns)
+            if isinstance(model, str):
+                return self._record(name, {"model": judge.model, "reason": model})
+            split = await judge.planner().split(
+                node, model, goal=request.plan.goal, ancestors=above, limit=max_nodes, environment=self.tasks.environment
             )
-            data: JsonMapping = {"model": mind.model, "reason": split.reason}
+            data: JsonMapping = {"model": judge.model, "reason": split.reason}
             data |= {"plan": split.plan.to_json()} if split.plan is not None else {}
-            return self._said(name, data, split.usage)
+            return self._record(name, data, split.usage)
 
         return name, body
 
-    def writing(self, ended: Ended) -> tuple[str, Step] | None:
+    def summary_step(self, run: FinishedRun) -> tuple[str, Step] | None:
         """The summary of several answers (B25). A single answer is its own."""
-        mind = self.mind
-        if self.order.answer == "collected" or sum(one.useful for one in ended.results.values()) < _SEVERAL:
+        judge = self.judge
+        if self.request.answer == "collected" or sum(one.useful for one in run.results.values()) < _SEVERAL:
             return None
-        from retinue.orchestration.citing import evidence_of, written  # noqa: PLC0415 - only with a model
+        from retinue.orchestration.citing import collect_evidence, write_claims  # noqa: PLC0415 - only with a model
 
-        evidence = evidence_of(ended)
+        evidence = collect_evidence(run)
         if not evidence.pieces:
             return None
         name = f"{SYNTHESIS}.{evidence.digest}"  # a resumed run may have more evidence, and then another summary
-        purse = self._purse(name)
+        budget_tracker = self._open_tracker(name)
 
         async def body() -> Result:
-            thinker = mind.ready(purse, self.surface.deadline_ns)
-            if isinstance(thinker, str):
-                return self._said(name, {"model": mind.model, "refused": thinker})
-            return await written(self.order.plan.goal, evidence, thinker, task=self._task(name))
+            model = judge.prepare(budget_tracker, self.services.deadline_ns)
+            if isinstance(model, str):
+                return self._record(name, {"model": judge.model, "refused": model})
+            return await write_claims(self.request.plan.goal, evidence, model, task=self._task(name))
 
         return name, body
 
-    def _purse(self, name: str) -> Purse:
+    def _open_tracker(self, name: str) -> BudgetTracker:
         """What one thought may take: what the orchestrator's share of the budget has left (H26)."""
-        tokens = self.order.budget.tokens
+        tokens = self.request.budget.tokens
         if tokens is None:
-            return self.account.open(name)
-        taken = self.account.overhead_usage
-        left = USUAL.of_orchestrator(tokens) - ((taken.tokens if taken else None) or 0)
-        return self.account.open(name, tokens=max(left, 0))
+            return self.run_budget.open(name)
+        overhead = self.run_budget.overhead_usage
+        remaining = DEFAULT_SHARES.of_orchestrator(tokens) - ((overhead.tokens if overhead else None) or 0)
+        return self.run_budget.open(name, tokens=max(remaining, 0))
 
     def _task(self, name: str) -> str:
-        return f"{self.surface.run}:{name}"
+        return f"{self.services.run}:{name}"
 
-    def _said(self, name: str, data: JsonMapping, usage: Usage | None = None) -> Result:
+    def _record(self, name: str, data: JsonMapping, usage: Usage | None = None) -> Result:
         return Result(task_id=self._task(name), agent=RUN_AGENT, outcome="success", data=data, usage=usage)

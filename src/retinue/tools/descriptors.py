@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 
 from retinue.errors import AccessDenied, InvalidInput, Unavailable
 
-__all__ = ["MetLink", "open_regular", "replace", "revise"]
+__all__ = ["SymlinkInPath", "open_regular", "replace", "revise"]
 
 # `O_PATH` needs no read permission on the folders above a file, as usual; where it is missing, reading must do.
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -30,7 +30,7 @@ _KINDS = (
 _LONGEST_WAIT_S = 10.0
 
 
-class MetLink(Exception):
+class SymlinkInPath(Exception):
     """A component of the path is a link. Never seen outside of tools."""
 
 
@@ -44,8 +44,8 @@ def open_regular(root: str, parts: tuple[str, ...]) -> int:
     """
     if not parts:
         raise InvalidInput("the workspace itself is a folder, not a file", hint="name a file in it")
-    with _folder(root, parts[:-1]) as folder:
-        return _regular(parts, folder)
+    with _open_folder(root, parts[:-1]) as folder:
+        return _open_regular_at(parts, folder)
 
 
 def replace(root: str, parts: tuple[str, ...], data: bytes) -> None:
@@ -59,8 +59,8 @@ def replace(root: str, parts: tuple[str, ...], data: bytes) -> None:
         AccessDenied: The file that is there is write-protected.
         OSError: The system refuses.
     """
-    with _folder(root, parts[:-1], create=True) as folder:
-        _put(parts, folder, data)
+    with _open_folder(root, parts[:-1], create=True) as folder:
+        _replace_file(parts, folder, data)
 
 
 def revise(
@@ -82,22 +82,22 @@ def revise(
         Unavailable: Somebody else has kept the folder locked for seconds.
         OSError: The system refuses, or there is no such file and `create` is not set.
     """
-    with _folder(root, parts[:-1], create=create) as folder, _locked(folder, parts):
+    with _open_folder(root, parts[:-1], create=create) as folder, _lock_folder(folder, parts):
         before: bytes | None = None
         try:
-            before = _content(parts, folder, max_bytes)
+            before = _read_content(parts, folder, max_bytes)
         except FileNotFoundError:
             if not create:
                 raise
         after = change(before)
         if after != before:
-            _put(parts, folder, after)
+            _replace_file(parts, folder, after)
 
 
-def _regular(parts: tuple[str, ...], folder: int) -> int:
+def _open_regular_at(parts: tuple[str, ...], folder: int) -> int:
     # Looked at before it is opened: opening a device or a FIFO can already do something.
     _check_regular(os.stat(parts[-1], dir_fd=folder, follow_symlinks=False), parts)
-    descriptor = _opened(parts[-1], os.O_RDONLY | _FILE_FLAGS, folder)
+    descriptor = _open_component(parts[-1], os.O_RDONLY | _FILE_FLAGS, folder)
     try:
         _check_regular(os.fstat(descriptor), parts)
     except BaseException:
@@ -106,8 +106,8 @@ def _regular(parts: tuple[str, ...], folder: int) -> int:
     return descriptor
 
 
-def _content(parts: tuple[str, ...], folder: int, max_bytes: int) -> bytes:
-    with os.fdopen(_regular(parts, folder), "rb") as file:
+def _read_content(parts: tuple[str, ...], folder: int, max_bytes: int) -> bytes:
+    with os.fdopen(_open_regular_at(parts, folder), "rb") as file:
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise InvalidInput(
@@ -116,36 +116,36 @@ def _content(parts: tuple[str, ...], folder: int, max_bytes: int) -> bytes:
     return data
 
 
-def _put(parts: tuple[str, ...], folder: int, data: bytes) -> None:
+def _replace_file(parts: tuple[str, ...], folder: int, data: bytes) -> None:
     from secrets import token_hex  # noqa: PLC0415 - only writing needs it
 
-    found: os.stat_result | None = None
+    old_stat: os.stat_result | None = None
     with suppress(FileNotFoundError):
-        found = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
-        _check_regular(found, parts)
-        _check_unprotected(found, parts)
+        old_stat = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
+        _check_regular(old_stat, parts)
+        _check_unprotected(old_stat, parts)
     temporary = f".{token_hex(8)}.tmp"
-    descriptor = _nameless(folder)
-    named = descriptor is None
+    descriptor = _open_unnamed(folder)
+    has_name = descriptor is None
     if descriptor is None:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE_FLAGS, 0o666, dir_fd=folder)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            if found is not None:
-                _keep(found, descriptor)
-            if not named:
+            if old_stat is not None:
+                _copy_owner_and_mode(old_stat, descriptor)
+            if not has_name:
                 os.link(f"/proc/self/fd/{descriptor}", temporary, dst_dir_fd=folder, follow_symlinks=True)
-                named = True
+                has_name = True
         os.replace(temporary, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
-        if named:
+        if has_name:
             os.unlink(temporary, dir_fd=folder)
         raise
 
 
-def _nameless(folder: int) -> int | None:
+def _open_unnamed(folder: int) -> int | None:
     """A new file without a name, which is gone with the process: killed while it writes, it leaves nothing half done.
 
     Linux has them, on most file systems; None elsewhere.
@@ -158,30 +158,30 @@ def _nameless(folder: int) -> int | None:
         return None
 
 
-def _keep(found: os.stat_result, descriptor: int) -> None:
+def _copy_owner_and_mode(old_stat: os.stat_result, descriptor: int) -> None:
     """Give a new file the owner, where the system lets us, and the mode of the one it replaces."""
-    made = os.fstat(descriptor)
-    if (made.st_uid, made.st_gid) != (found.st_uid, found.st_gid):
+    new_stat = os.fstat(descriptor)
+    if (new_stat.st_uid, new_stat.st_gid) != (old_stat.st_uid, old_stat.st_gid):
         with suppress(PermissionError):
-            os.fchown(descriptor, found.st_uid, found.st_gid)
-    os.fchmod(descriptor, stat.S_IMODE(found.st_mode) & 0o777)
+            os.fchown(descriptor, old_stat.st_uid, old_stat.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(old_stat.st_mode) & 0o777)
 
 
 @contextmanager
-def _locked(folder: int, parts: tuple[str, ...]) -> Generator[None]:
+def _lock_folder(folder: int, parts: tuple[str, ...]) -> Generator[None]:
     """Hold the folder against every other `revise`, of any process."""
     from fcntl import LOCK_EX, LOCK_NB, flock  # noqa: PLC0415 - only writing needs these two
     from time import monotonic, sleep  # noqa: PLC0415
 
     descriptor = os.open(".", os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder)
     try:
-        ends = monotonic() + _LONGEST_WAIT_S
+        deadline = monotonic() + _LONGEST_WAIT_S
         while True:
             try:
                 flock(descriptor, LOCK_EX | LOCK_NB)
             except BlockingIOError:
-                if monotonic() > ends:
-                    raise _is_locked(parts) from None
+                if monotonic() > deadline:
+                    raise _lock_timeout(parts) from None
                 sleep(0.002)
             else:
                 break
@@ -190,7 +190,7 @@ def _locked(folder: int, parts: tuple[str, ...]) -> Generator[None]:
         os.close(descriptor)
 
 
-def _is_locked(parts: tuple[str, ...]) -> Unavailable:
+def _lock_timeout(parts: tuple[str, ...]) -> Unavailable:
     return Unavailable(
         f"the folder of {'/'.join(parts)!r} has been locked for {_LONGEST_WAIT_S:g} seconds",
         hint="somebody else is writing there; try again later",
@@ -198,7 +198,7 @@ def _is_locked(parts: tuple[str, ...]) -> Unavailable:
 
 
 @contextmanager
-def _folder(root: str, parts: tuple[str, ...], *, create: bool = False) -> Generator[int]:
+def _open_folder(root: str, parts: tuple[str, ...], *, create: bool = False) -> Generator[int]:
     """A descriptor of the folder at `parts`, reached step by step and closed at the end."""
     descriptor = os.open(root, _FOLDER_FLAGS)
     try:
@@ -206,7 +206,7 @@ def _folder(root: str, parts: tuple[str, ...], *, create: bool = False) -> Gener
             if create:
                 with suppress(FileExistsError):
                     os.mkdir(part, dir_fd=descriptor)
-            inner = _opened(part, _FOLDER_FLAGS, descriptor)
+            inner = _open_component(part, _FOLDER_FLAGS, descriptor)
             os.close(descriptor)
             descriptor = inner
         yield descriptor
@@ -214,13 +214,13 @@ def _folder(root: str, parts: tuple[str, ...], *, create: bool = False) -> Gener
         os.close(descriptor)
 
 
-def _opened(name: str, flags: int, folder: int) -> int:
+def _open_component(name: str, flags: int, folder: int) -> int:
     try:
         return os.open(name, flags | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:
         # `O_DIRECTORY | O_NOFOLLOW` reports a link as "not a directory", plain `O_NOFOLLOW` as a loop.
         if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR) and _is_link(name, folder):
-            raise MetLink from error
+            raise SymlinkInPath from error
         raise
 
 
@@ -231,17 +231,17 @@ def _is_link(name: str, folder: int) -> bool:
         return False
 
 
-def _check_regular(found: os.stat_result, parts: tuple[str, ...]) -> None:
-    if stat.S_ISLNK(found.st_mode):
-        raise MetLink
-    if not stat.S_ISREG(found.st_mode):
-        kind = next((name for test, name in _KINDS if test(found.st_mode)), "special file")
+def _check_regular(status: os.stat_result, parts: tuple[str, ...]) -> None:
+    if stat.S_ISLNK(status.st_mode):
+        raise SymlinkInPath
+    if not stat.S_ISREG(status.st_mode):
+        kind = next((name for test, name in _KINDS if test(status.st_mode)), "special file")
         raise InvalidInput(f"{'/'.join(parts)!r} is a {kind}, not a regular file", hint="name a regular file")
 
 
-def _check_unprotected(found: os.stat_result, parts: tuple[str, ...]) -> None:
+def _check_unprotected(status: os.stat_result, parts: tuple[str, ...]) -> None:
     # Replacing a file asks the system about its folder only; its own mode says no as clearly.
-    if not stat.S_IMODE(found.st_mode) & 0o222:
+    if not stat.S_IMODE(status.st_mode) & 0o222:
         raise AccessDenied(
             f"{'/'.join(parts)!r} is write-protected", hint="give it a writable mode if it is meant to be changed"
         )

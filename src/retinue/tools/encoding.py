@@ -7,10 +7,10 @@ what is not UTF-8 or UTF-16 with a mark is read as Latin-1, which never fails, a
 import codecs
 from dataclasses import dataclass
 
-__all__ = ["Decoded", "decode", "encode", "encoding_of", "is_binary"]
+__all__ = ["DecodedText", "decode", "encode", "encoding_of", "is_binary"]
 
-_SNIFFED = 8192
-_MARKS: tuple[tuple[bytes, str], ...] = (
+_SNIFF_BYTES = 8192
+_BOM_ENCODINGS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     # UTF-32's little-endian mark begins with UTF-16's, so it comes first.
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -21,7 +21,7 @@ _MARKS: tuple[tuple[bytes, str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedText:
     """A text and how it was read.
 
     Attributes:
@@ -37,21 +37,21 @@ class Decoded:
 
 def encoding_of(head: bytes) -> str | None:
     """The encoding that a byte-order mark at the start of `head` announces, or None."""
-    return next((name for mark, name in _MARKS if head.startswith(mark)), None)
+    return next((name for mark, name in _BOM_ENCODINGS if head.startswith(mark)), None)
 
 
 def is_binary(head: bytes) -> bool:
     """Whether a file that begins with `head` is no text: a NUL in its first 8 KiB and no mark that explains it."""
-    return b"\0" in head[:_SNIFFED] and encoding_of(head) in (None, "utf-8-sig")
+    return b"\0" in head[:_SNIFF_BYTES] and encoding_of(head) in (None, "utf-8-sig")
 
 
-def decode(data: bytes) -> Decoded:
+def decode(data: bytes) -> DecodedText:
     """Read `data` as text. Never fails: what fits nothing is Latin-1 and not `certain`."""
-    marked = encoding_of(data)
+    bom_encoding = encoding_of(data)
     try:
-        return Decoded(data.decode(marked or "utf-8"), marked or "utf-8", certain=True)
+        return DecodedText(data.decode(bom_encoding or "utf-8"), bom_encoding or "utf-8", certain=True)
     except UnicodeDecodeError:
-        return Decoded(data.decode("latin-1"), "latin-1", certain=False)
+        return DecodedText(data.decode("latin-1"), "latin-1", certain=False)
 
 
 def encode(text: str, like: bytes) -> bytes:
@@ -60,14 +60,14 @@ def encode(text: str, like: bytes) -> bytes:
     Raises:
         UnicodeEncodeError: A character has no place in that encoding.
     """
-    read = decode(like)
-    for mark, codec in _MARKED:
-        if read.certain and like.startswith(mark):
+    decoded_text = decode(like)
+    for mark, codec in _BOM_CODECS:
+        if decoded_text.certain and like.startswith(mark):
             return mark + text.encode(codec)
-    return text.encode(read.encoding)
+    return text.encode(decoded_text.encoding)
 
 
-_MARKED: tuple[tuple[bytes, str], ...] = (
+_BOM_CODECS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),

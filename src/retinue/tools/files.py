@@ -10,7 +10,7 @@ from os import fstat
 from typing import BinaryIO
 
 from retinue.errors import InvalidInput
-from retinue.tools.encoding import Decoded, decode, encoding_of, is_binary
+from retinue.tools.encoding import DecodedText, decode, encoding_of, is_binary
 from retinue.tools.workspace import PathLike, Workspace
 
 __all__ = ["FileText", "read"]
@@ -75,7 +75,7 @@ def read(
         file.seek(0)
         if size <= workspace.max_bytes:
             decoded = decode(workspace.read_bytes(path))
-            wanted = _of_whole(decoded, first_line, last_line)
+            selection = _select_from_text(decoded, first_line, last_line)
         elif last_line is None or encoding_of(head) not in (None, "utf-8-sig"):
             raise InvalidInput(
                 f"{relative!r} holds {size} bytes, more than the cap of {workspace.max_bytes}",
@@ -83,66 +83,66 @@ def read(
                 detail={"size": size, "max_bytes": workspace.max_bytes},
             )
         else:
-            wanted = _of_window(file, first_line, last_line, max_bytes)
-    lines = _capped(wanted.lines, max_lines=max_lines, max_bytes=max_bytes)
+            selection = _select_from_file(file, first_line, last_line, max_bytes)
+    lines = _clip_lines(selection.lines, max_lines=max_lines, max_bytes=max_bytes)
     return FileText(
         path=relative,
         text="\n".join(lines),
         first_line=first_line,
         last_line=first_line + len(lines) - 1,
-        total_lines=wanted.total,
+        total_lines=selection.total,
         size=size,
-        encoding=wanted.encoding,
-        certain=wanted.certain,
-        truncated=wanted.cut or lines != wanted.lines,
+        encoding=selection.encoding,
+        certain=selection.certain,
+        truncated=selection.is_truncated or lines != selection.lines,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _LineRange:
     """The lines asked for before any cap, how many there are in all if known, and whether some are missing already."""
 
     lines: list[str]
     total: int | None
     encoding: str
     certain: bool
-    cut: bool = False
+    is_truncated: bool = False
 
 
-def _of_whole(decoded: Decoded, first: int, last: int | None) -> _Wanted:
+def _select_from_text(decoded: DecodedText, first: int, last: int | None) -> _LineRange:
     lines = decoded.text.split("\n")
     if not lines[-1]:
         lines.pop()
-    wanted = [line.removesuffix("\r") for line in lines[first - 1 : last]]
-    return _Wanted(wanted, len(lines), decoded.encoding, decoded.certain)
+    selection = [line.removesuffix("\r") for line in lines[first - 1 : last]]
+    return _LineRange(selection, len(lines), decoded.encoding, decoded.certain)
 
 
-def _of_window(file: BinaryIO, first: int, last: int, max_bytes: int) -> _Wanted:
+def _select_from_file(file: BinaryIO, first: int, last: int, max_bytes: int) -> _LineRange:
     """Lines `first` to `last` of a file that is not held in memory: only their bytes are kept."""
-    kept = bytearray()
-    line, reached, ended = 1, False, False
-    while line <= last and len(kept) <= max_bytes:
+    buffer = bytearray()
+    line, has_lines, at_end = 1, False, False
+    while line <= last and len(buffer) <= max_bytes:
         chunk = file.read(_CHUNK)
         if not chunk:
-            ended = True
+            at_end = True
             break
         breaks = chunk.count(b"\n")
         if line + breaks >= first:
-            reached = True
+            has_lines = True
             pieces = chunk.split(b"\n")
-            kept += b"\n".join(pieces[max(0, first - line) : last - line + 1])
+            buffer += b"\n".join(pieces[max(0, first - line) : last - line + 1])
             # A line that ends inside this chunk, with more of the range to come in the next one, keeps its break
             # through the empty piece after it; the end of the range has none.
         line += breaks
-    cut = len(kept) > max_bytes
-    text, encoding, certain = _decoded_head(bytes(kept[:max_bytes]))
-    lines = [row.removesuffix("\r") for row in text.split("\n")] if reached else []
-    if ended and lines and not lines[-1]:
+    is_truncated = len(buffer) > max_bytes
+    text, encoding, certain = _decode_head(bytes(buffer[:max_bytes]))
+    lines = [row.removesuffix("\r") for row in text.split("\n")] if has_lines else []
+    if at_end and lines and not lines[-1]:
         lines.pop()
-    return _Wanted(lines, None, encoding, certain, cut)
+    return _LineRange(lines, None, encoding, certain, is_truncated)
 
 
-def _decoded_head(data: bytes) -> tuple[str, str, bool]:
+def _decode_head(data: bytes) -> tuple[str, str, bool]:
     """Decode bytes that may stop in the middle of a character."""
     try:
         return codecs.getincrementaldecoder("utf-8-sig")().decode(data), "utf-8", True
@@ -150,11 +150,11 @@ def _decoded_head(data: bytes) -> tuple[str, str, bool]:
         return data.decode("latin-1"), "latin-1", False
 
 
-def _capped(lines: list[str], *, max_lines: int, max_bytes: int) -> list[str]:
+def _clip_lines(lines: list[str], *, max_lines: int, max_bytes: int) -> list[str]:
     """As many whole lines as fit; of a first line that is too long by itself, its beginning."""
-    left = max_bytes
+    remaining = max_bytes
     for count, line in enumerate(lines[:max_lines]):
-        left -= len(line.encode("utf-8", "surrogatepass")) + 1
-        if left < -1:
+        remaining -= len(line.encode("utf-8", "surrogatepass")) + 1
+        if remaining < -1:
             return lines[:count] or [line[:max_bytes]]
     return lines[:max_lines]

@@ -13,47 +13,47 @@ from typing import Final
 
 from retinue import __version__
 
-__all__ = ["code_state", "read_kept", "write_kept"]
+__all__ = ["code_fingerprint", "read_cache_file", "write_cache_file"]
 
 _STALE_S: Final = 3600
 _PACKAGE: Final = Path(__file__).parent.parent
 
 
-def code_state(*folders: str) -> bytes:
+def code_fingerprint(*folders: str) -> bytes:
     """What names the present state of the code in these folders of the package, and of the interpreter.
 
     What was derived by that code is kept under it, and so is derived anew after an upgrade or an edit.
     """
-    states = sorted(state for folder in folders for state in _states(_PACKAGE / folder))
+    states = sorted(state for folder in folders for state in _file_states(_PACKAGE / folder))
     return sha256(repr((__version__, sys.version, states)).encode()).hexdigest().encode()
 
 
-def _states(folder: Path) -> Iterator[tuple[str, int, int]]:
+def _file_states(folder: Path) -> Iterator[tuple[str, int, int]]:
     """Each source file below a folder, with its size and when it was changed."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():
                 if entry.name != "__pycache__":
-                    yield from _states(Path(entry.path))
+                    yield from _file_states(Path(entry.path))
             elif entry.name.endswith((".py", ".json", ".toml")):
-                found = entry.stat()
-                yield entry.path, found.st_size, found.st_mtime_ns
+                status = entry.stat()
+                yield entry.path, status.st_size, status.st_mtime_ns
 
 
-def read_kept(path: Path, *, most_bytes: int) -> bytes:
+def read_cache_file(path: Path, *, max_bytes: int) -> bytes:
     """What `path` holds; nothing when it is no plain file of this user's, or larger than `most_bytes`."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
         with os.fdopen(descriptor, "rb") as file:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_size > most_bytes:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_size > max_bytes:
                 return b""
             return file.read()
     except OSError:
         return b""
 
 
-def write_kept(path: Path, pieces: Iterable[bytes]) -> str:
+def write_cache_file(path: Path, pieces: Iterable[bytes]) -> str:
     """Put `pieces` in place of what `path` holds; gives the reason when that is not possible.
 
     Any number of processes and threads may do so at once: the last writer wins, and no reader sees a part.
@@ -61,7 +61,7 @@ def write_kept(path: Path, pieces: Iterable[bytes]) -> str:
     temporary = path.with_name(f"{path.name}.{os.getpid()}-{token_hex(4)}.tmp")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _sweep(path)
+        _delete_stale(path)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.writelines(pieces)
@@ -74,9 +74,9 @@ def write_kept(path: Path, pieces: Iterable[bytes]) -> str:
     return ""
 
 
-def _sweep(path: Path) -> None:
+def _delete_stale(path: Path) -> None:
     """Delete what a killed process left half-written."""
-    for left in path.parent.glob(f"{path.name}.*.tmp"):
+    for orphan in path.parent.glob(f"{path.name}.*.tmp"):
         with suppress(OSError):
-            if left.stat().st_mtime < time() - _STALE_S:
-                left.unlink()
+            if orphan.stat().st_mtime < time() - _STALE_S:
+                orphan.unlink()

@@ -9,7 +9,7 @@ from typing import Final
 
 from retinue.errors import InvalidInput
 
-__all__ = ["below", "checked", "clipped", "folded", "media_type", "quoted"]
+__all__ = ["parts_below", "check_path", "clip", "fold_name", "media_type", "quote_name"]
 
 _LONGEST: Final = 4096
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -45,7 +45,7 @@ _MEDIA_TYPES: Final = {
 }
 
 
-def checked(path: str | os.PathLike[str]) -> str:
+def check_path(path: str | os.PathLike[str]) -> str:
     """`path` as text, if it can be a path at all (K16, C12).
 
     Raises:
@@ -56,24 +56,24 @@ def checked(path: str | os.PathLike[str]) -> str:
     if not text:
         raise InvalidInput("a path is empty", hint="name a file or folder; `.` is the workspace itself")
     if len(text) > _LONGEST:
-        raise InvalidInput(f"a path is longer than {_LONGEST} characters: {clipped(text)!r}", hint="name a real file")
+        raise InvalidInput(f"a path is longer than {_LONGEST} characters: {clip(text)!r}", hint="name a real file")
     if _CONTROL.search(text):
         raise InvalidInput(
-            f"the path {clipped(text)!r} holds a control character", hint="leave out NUL, CR, LF and their like"
+            f"the path {clip(text)!r} holds a control character", hint="leave out NUL, CR, LF and their like"
         )
     if _SURROGATE.search(text):
-        raise InvalidInput(f"the path {clipped(text)!r} is not valid Unicode", hint="rename the file to UTF-8")
+        raise InvalidInput(f"the path {clip(text)!r} is not valid Unicode", hint="rename the file to UTF-8")
     try:
         os.fsencode(text)
     except UnicodeEncodeError:
         raise InvalidInput(
-            f"the path {clipped(text)!r} cannot be opened in this locale, which is not UTF-8",
+            f"the path {clip(text)!r} cannot be opened in this locale, which is not UTF-8",
             hint="start again with `PYTHONUTF8=1` in the environment",
         ) from None
     return text
 
 
-def below(path: str, root: str) -> tuple[str, ...] | None:
+def parts_below(path: str, root: str) -> tuple[str, ...] | None:
     """The components of the absolute, normal `path` under `root`; None when it is not under it (C13)."""
     if path == root:
         return ()
@@ -81,7 +81,7 @@ def below(path: str, root: str) -> tuple[str, ...] | None:
     return tuple(path[len(prefix) :].split(os.sep)) if path.startswith(prefix) else None  # noqa: PTH206 - as text
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """One component as the most forgiving file system would compare it.
 
     Case, Unicode form, characters that HFS+ ignores, and the trailing dots, spaces, streams and short names of NTFS:
@@ -89,16 +89,16 @@ def folded(name: str) -> str:
     """
     from unicodedata import normalize  # noqa: PLC0415 - only writing needs it
 
-    plain = _IGNORED.sub("", normalize("NFKC", name)).casefold().partition(":")[0].rstrip(". ")
-    return ".git" if plain == "git~1" else plain
+    base = _IGNORED.sub("", normalize("NFKC", name)).casefold().partition(":")[0].rstrip(". ")
+    return ".git" if base == "git~1" else base
 
 
-def clipped(text: str) -> str:
+def clip(text: str) -> str:
     """`text`, or its first 200 characters."""
     return text if len(text) <= 200 else text[:200] + "…"
 
 
-def quoted(name: bytes) -> str:
+def quote_name(name: bytes) -> str:
     """A file name as text that is safe to show and to send.
 
     It is the name itself, unless that holds control characters or bytes that are no UTF-8, or begins with a quote:
@@ -110,8 +110,8 @@ def quoted(name: bytes) -> str:
         text = None
     if text is not None and not text.startswith('"') and not _CONTROL.search(text):
         return text
-    shown = "".join(_escaped(character) for character in name.decode("utf-8", "surrogateescape"))
-    return f'"{shown}"'
+    escaped_text = "".join(_escape(character) for character in name.decode("utf-8", "surrogateescape"))
+    return f'"{escaped_text}"'
 
 
 def media_type(path: str, *, is_text: bool) -> str:
@@ -120,7 +120,7 @@ def media_type(path: str, *, is_text: bool) -> str:
     return _MEDIA_TYPES.get(suffix) or ("text/plain" if is_text else "application/octet-stream")
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
     code = ord(character)

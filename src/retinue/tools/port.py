@@ -11,11 +11,11 @@ from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Grip", "Tool", "ToolOutput"]
+__all__ = ["ToolContext", "Tool", "ToolOutput"]
 
 
 @dataclass(frozen=True, slots=True)
-class Grip:
+class ToolContext:
     """What a tool may hold on to during one call.
 
     Attributes:
@@ -60,7 +60,7 @@ class Tool(Protocol):
         """What it says of itself."""
         ...
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Do it. `arguments` have passed the input schema.
 
         Raises:

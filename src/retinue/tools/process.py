@@ -17,15 +17,15 @@ from typing import IO
 
 from retinue.errors import AccessDenied, DeadlineExceeded, LimitReached, NotInstalled
 
-__all__ = ["Finished", "Output", "clean_environment", "find_program", "run", "stream"]
+__all__ = ["ProcessExit", "ProcessOutput", "clean_environment", "find_program", "run", "stream"]
 
-_KEPT = ("HOME", "XDG_CONFIG_HOME", "TMPDIR", "SUDO_UID", "USER", "LOGNAME")
+_INHERITED_VARIABLES = ("HOME", "XDG_CONFIG_HOME", "TMPDIR", "SUDO_UID", "USER", "LOGNAME")
 _CHUNK = 65_536
 _STDERR_CAP = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class ProcessExit:
     """How a program ended: its exit code (negative: the signal that ended it) and the head of its stderr."""
 
     code: int
@@ -33,7 +33,7 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class ProcessOutput:
     """All that a finished program said."""
 
     code: int
@@ -43,8 +43,8 @@ class Output:
 
 def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
     """The few variables a child gets: an absolute PATH, HOME and its like, the C locale, and `extra`."""
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    return {"PATH": _absolute_path(), "LC_ALL": "C", **kept, **extra}
+    inherited_env = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
+    return {"PATH": _absolute_path(), "LC_ALL": "C", **inherited_env, **extra}
 
 
 def find_program(name: str) -> str | None:
@@ -60,7 +60,7 @@ def run(
     timeout_s: float,
     max_bytes: int,
     stdin: bytes = b"",
-) -> Output:
+) -> ProcessOutput:
     """Run `argv` to its end and give all it said.
 
     Raises:
@@ -74,8 +74,8 @@ def run(
         try:
             parts.append(next(lines))
         except StopIteration as end:
-            finished: Finished = end.value
-            return Output(finished.code, b"".join(parts), finished.stderr)
+            status: ProcessExit = end.value
+            return ProcessOutput(status.code, b"".join(parts), status.stderr)
 
 
 def stream(
@@ -86,21 +86,21 @@ def stream(
     timeout_s: float,
     max_bytes: int,
     stdin: bytes = b"",
-) -> Generator[bytes, None, Finished]:
+) -> Generator[bytes, None, ProcessExit]:
     """Run `argv` and yield its stdout in chunks as they come; a closed generator ends the program.
 
     Raises: as `run`.
     """
     deadline = monotonic() + timeout_s
-    with _input(stdin) as source, _started(argv, cwd=cwd, env=env, stdin=source) as process:
+    with _input(stdin) as source, _start(argv, cwd=cwd, env=env, stdin=source) as process:
         try:
             stderr = yield from _pump(process, argv[0], deadline=deadline, timeout_s=timeout_s, max_bytes=max_bytes)
             code = process.wait(timeout=max(0.0, deadline - monotonic()))
         except subprocess.TimeoutExpired:
-            raise _too_slow(argv[0], timeout_s) from None
+            raise _timeout_error(argv[0], timeout_s) from None
         finally:
             process.kill()
-    return Finished(code, stderr.decode("utf-8", "replace"))
+    return ProcessExit(code, stderr.decode("utf-8", "replace"))
 
 
 @contextmanager
@@ -115,7 +115,7 @@ def _input(data: bytes) -> Generator[int]:
         yield file.fileno()
 
 
-def _started(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: int) -> subprocess.Popen[bytes]:
+def _start(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: int) -> subprocess.Popen[bytes]:
     # No new session: Ctrl-C in the terminal must reach the child as well.
     try:
         return subprocess.Popen(  # noqa: S603 - argument vector, no shell
@@ -145,29 +145,29 @@ def _pump(
     process: subprocess.Popen[bytes], name: str, *, deadline: float, timeout_s: float, max_bytes: int
 ) -> Generator[bytes, None, bytes]:
     """Yield stdout until both outputs have ended; gives the head of stderr back."""
-    said, stderr = 0, bytearray()
+    stdout_size, stderr = 0, bytearray()
     with DefaultSelector() as selector:
         for pipe in (process.stdout, process.stderr):
-            selector.register(_present(pipe), EVENT_READ)
+            selector.register(_require_pipe(pipe), EVENT_READ)
         while selector.get_map():
-            left = deadline - monotonic()
-            if left <= 0:
-                raise _too_slow(name, timeout_s)
-            for key, _ in selector.select(left):
+            remaining = deadline - monotonic()
+            if remaining <= 0:
+                raise _timeout_error(name, timeout_s)
+            for key, _ in selector.select(remaining):
                 chunk = os.read(key.fd, _CHUNK)
                 if not chunk:
                     selector.unregister(key.fileobj)
                 elif key.fileobj is process.stderr:
                     stderr += chunk[: _STDERR_CAP - len(stderr)]
                 else:
-                    said += len(chunk)
-                    if said > max_bytes:
-                        raise _too_much(name, max_bytes)
+                    stdout_size += len(chunk)
+                    if stdout_size > max_bytes:
+                        raise _output_limit_error(name, max_bytes)
                     yield chunk
     return bytes(stderr)
 
 
-def _present(pipe: IO[bytes] | None) -> IO[bytes]:
+def _require_pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     assert pipe is not None  # noqa: S101 - both pipes were asked for
     return pipe
 
@@ -178,7 +178,7 @@ def _absolute_path() -> str:
     return os.pathsep.join(entry for entry in entries if Path(entry).is_absolute())
 
 
-def _too_slow(name: str, timeout_s: float) -> DeadlineExceeded:
+def _timeout_error(name: str, timeout_s: float) -> DeadlineExceeded:
     return DeadlineExceeded(
         f"`{Path(name).name}` took longer than {timeout_s:g} seconds and was ended",
         hint="narrow the question, or allow more time",
@@ -186,7 +186,7 @@ def _too_slow(name: str, timeout_s: float) -> DeadlineExceeded:
     )
 
 
-def _too_much(name: str, max_bytes: int) -> LimitReached:
+def _output_limit_error(name: str, max_bytes: int) -> LimitReached:
     return LimitReached(
         f"`{Path(name).name}` gave more than {max_bytes} bytes and was ended",
         hint="narrow the question: fewer commits, fewer paths, or a smaller range",

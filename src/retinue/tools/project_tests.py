@@ -19,23 +19,23 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.contract.json import loads
 from retinue.errors import DeadlineExceeded, InvalidInput, LimitReached, RetinueError
-from retinue.tools.hands.program import Ran, run_program
+from retinue.tools.hands.program import ProgramResult, run_program
 from retinue.tools.process import clean_environment, find_program
-from retinue.tools.refactor import Changes
+from retinue.tools.refactor import ChangeSet
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Ending", "Suite", "Tested", "find_suite", "run_suite"]
+__all__ = ["SuiteOutcome", "Suite", "SuiteResult", "find_suite", "run_suite"]
 
-Ending: TypeAlias = Literal["passed", "failed", "hung", "not run"]
+SuiteOutcome: TypeAlias = Literal["passed", "failed", "hung", "not run"]
 
 _TIMEOUT_S: Final = 300.0
 _TAIL: Final = 6_000
-_MOST_BYTES: Final = 512 * 2**20
-_SHOWN: Final = 5
+_MAX_BYTES: Final = 512 * 2**20
+_MAX_SHOWN: Final = 5
 _NOTHING_COLLECTED: Final = 5
 """How pytest says that it found no tests."""
-_BORROWED: Final = ("node_modules", "target", "vendor")
+_LINKED_FOLDERS: Final = ("node_modules", "target", "vendor")
 """Folders of built or installed things, which the copy takes by a link."""
 
 
@@ -54,7 +54,7 @@ class Suite:
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class SuiteResult:
     """How the tests went.
 
     Attributes:
@@ -63,7 +63,7 @@ class Tested:
         seconds: How long they took.
     """
 
-    ending: Ending
+    ending: SuiteOutcome
     command: str
     output: str
     seconds: float
@@ -74,7 +74,7 @@ class Tested:
         return self.ending == "passed"
 
     @property
-    def last_words(self) -> str:
+    def last_line(self) -> str:
         """The last line with words in it."""
         return next((line.strip() for line in reversed(self.output.splitlines()) if line.strip()), "they said nothing")
 
@@ -89,13 +89,13 @@ def find_suite(workspace: Workspace) -> Suite | None:
     if _has_node_tests(workspace) and (program := find_program("npm")):
         return Suite("npm", ("npm", "test", "--silent"), program)
     if _has_python_tests(workspace):
-        own = root / ".venv" / "bin" / "python"
-        program = str(own) if os.access(own, os.X_OK) else sys.executable
+        venv_python = root / ".venv" / "bin" / "python"
+        program = str(venv_python) if os.access(venv_python, os.X_OK) else sys.executable
         return Suite("pytest", ("python", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"), program)
     return None
 
 
-async def run_suite(suite: Suite, workspace: Workspace, changes: Changes, *, timeout_s: float | None) -> Tested:
+async def run_suite(suite: Suite, workspace: Workspace, changes: ChangeSet, *, timeout_s: float | None) -> SuiteResult:
     """Run the tests as they are with `changes` made.
 
     Raises:
@@ -103,12 +103,12 @@ async def run_suite(suite: Suite, workspace: Workspace, changes: Changes, *, tim
         NotInstalled: Their program is not here.
     """
     seconds = min(_TIMEOUT_S, timeout_s or _TIMEOUT_S)
-    with _folder() as folder:
-        left_out = await asyncio.to_thread(_copied, workspace, changes, folder)
+    with _temporary_folder() as folder:
+        unreadable_paths = await asyncio.to_thread(_copy_project, workspace, changes, folder)
         roots = [str(each) for each in (folder, folder / "src") if each.is_dir()]
         environment = clean_environment({"PYTHONPATH": os.pathsep.join(roots), "PYTHONDONTWRITEBYTECODE": "1"})
         try:
-            ran = await run_program(
+            result = await run_program(
                 suite.argv,
                 program=suite.program,
                 folder=str(folder),
@@ -117,44 +117,44 @@ async def run_suite(suite: Suite, workspace: Workspace, changes: Changes, *, tim
                 limit=2 * _TAIL,
             )
         except DeadlineExceeded as error:
-            said = str(error.detail.get("output", ""))[-_TAIL:]
-            return Tested("hung", suite.line, f"{said}{_without(left_out)}", seconds)
+            tail = str(error.detail.get("output", ""))[-_TAIL:]
+            return SuiteResult("hung", suite.line, f"{tail}{_unreadable_note(unreadable_paths)}", seconds)
         except LimitReached as error:
-            said = str(error.detail.get("output", ""))[-_TAIL:]
-            return Tested("failed", suite.line, f"{said}\n({error.message})", seconds)
-    output = f"{ran.output[-_TAIL:]}{_without(left_out)}"
-    return Tested(_ending(suite, ran), suite.line, output, ran.duration_ns / 1e9)
+            tail = str(error.detail.get("output", ""))[-_TAIL:]
+            return SuiteResult("failed", suite.line, f"{tail}\n({error.message})", seconds)
+    output = f"{result.output[-_TAIL:]}{_unreadable_note(unreadable_paths)}"
+    return SuiteResult(_ending_of(suite, result), suite.line, output, result.duration_ns / 1e9)
 
 
-def _ending(suite: Suite, ran: Ran) -> Ending:
-    if ran.code == 0:
+def _ending_of(suite: Suite, result: ProgramResult) -> SuiteOutcome:
+    if result.code == 0:
         return "passed"
-    if suite.kind == "pytest" and (ran.code == _NOTHING_COLLECTED or "No module named pytest" in ran.output):
+    if suite.kind == "pytest" and (result.code == _NOTHING_COLLECTED or "No module named pytest" in result.output):
         return "not run"
     return "failed"
 
 
-def _without(paths: Sequence[str]) -> str:
+def _unreadable_note(paths: Sequence[str]) -> str:
     """That the copy was not the whole project, for whoever wonders why its tests fail."""
-    shown = ", ".join(paths[:_SHOWN]) + (" …" if len(paths) > _SHOWN else "")
-    return f"\n(run without {shown}, which may not be read)" if paths else ""
+    names = ", ".join(paths[:_MAX_SHOWN]) + (" …" if len(paths) > _MAX_SHOWN else "")
+    return f"\n(run without {names}, which may not be read)" if paths else ""
 
 
 @contextmanager
-def _folder() -> Generator[Path]:
+def _temporary_folder() -> Generator[Path]:
     with TemporaryDirectory(prefix="retinue-tests-", ignore_cleanup_errors=True) as name:
         yield Path(name).resolve()
 
 
-def _copied(workspace: Workspace, changes: Changes, folder: Path) -> tuple[str, ...]:
+def _copy_project(workspace: Workspace, changes: ChangeSet, folder: Path) -> tuple[str, ...]:
     """Copy what may be read, changed; gives the paths of what may not."""
     size = 0
     listing = list_files(workspace)
     for entry in listing.files:
         size += entry.size
-        if size > _MOST_BYTES:
+        if size > _MAX_BYTES:
             raise InvalidInput(
-                f"The project holds more than {_MOST_BYTES // 2**20} MiB, too much to copy for its tests.",
+                f"The project holds more than {_MAX_BYTES // 2**20} MiB, too much to copy for its tests.",
                 hint="Run the tests yourself, or start in a smaller folder.",
             )
         target = folder / entry.path
@@ -162,17 +162,17 @@ def _copied(workspace: Workspace, changes: Changes, folder: Path) -> tuple[str, 
         with workspace.open(entry.path) as source, target.open("wb") as copy:
             shutil.copyfileobj(source, copy)
         target.chmod((workspace.root / entry.path).stat().st_mode & 0o777 | 0o600)
-    for name in _BORROWED:
-        theirs = workspace.root / name
-        if theirs.is_dir() and not (folder / name).exists():
+    for name in _LINKED_FOLDERS:
+        original = workspace.root / name
+        if original.is_dir() and not (folder / name).exists():
             if any(change.path.startswith(f"{name}/") for change in changes.files):
                 raise InvalidInput(
                     f"The change is in `{name}`, which the copy for the tests takes by a link.",
                     hint="Run the tests yourself.",
                 )
-            (folder / name).symlink_to(theirs)
-    Changes(changes.files).apply(Workspace(folder, write=["."]))
-    return listing.hidden
+            (folder / name).symlink_to(original)
+    ChangeSet(changes.files).apply(Workspace(folder, write=["."]))
+    return listing.hidden_paths
 
 
 def _has_python_tests(workspace: Workspace) -> bool:
@@ -187,10 +187,10 @@ def _has_python_tests(workspace: Workspace) -> bool:
 
 def _has_node_tests(workspace: Workspace) -> bool:
     try:
-        said = loads(workspace.read_bytes("package.json", max_bytes=2**20))
+        package = loads(workspace.read_bytes("package.json", max_bytes=2**20))
     except RetinueError:
         return False
-    match said:
+    match package:
         case {"scripts": {"test": str()}}:
             return True
         case _:

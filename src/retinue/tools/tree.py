@@ -19,7 +19,7 @@ from retinue.errors import InvalidInput, RetinueError
 from retinue.tools import paths
 from retinue.tools.workspace import Workspace
 
-__all__ = ["FileEntry", "Listing", "Skipped", "glob", "list_files", "matcher"]
+__all__ = ["FileEntry", "FileListing", "SkippedFile", "glob", "list_files", "matcher"]
 
 _IGNORED_FOLDERS = frozenset(
     {
@@ -42,7 +42,7 @@ class FileEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedFile:
     """A file that was left out, and why; `path` is quoted where it could not be shown as it is."""
 
     path: str
@@ -50,7 +50,7 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class FileListing:
     """The files of a workspace, sorted by path.
 
     Attributes:
@@ -62,13 +62,13 @@ class Listing:
     """
 
     files: tuple[FileEntry, ...]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedFile, ...]
     source: Literal["git", "walk"]
     note: str = ""
-    hidden: tuple[str, ...] = ()
+    hidden_paths: tuple[str, ...] = ()
 
 
-def list_files(workspace: Workspace, *, limit: int = 200_000, with_ignored: bool = False) -> Listing:
+def list_files(workspace: Workspace, *, limit: int = 200_000, with_ignored: bool = False) -> FileListing:
     """Every file of the workspace that may be read and is not ignored, sorted by path.
 
     Args:
@@ -81,21 +81,21 @@ def list_files(workspace: Workspace, *, limit: int = 200_000, with_ignored: bool
     """
     names, source, note = _names(workspace, with_ignored=with_ignored)
     files: list[FileEntry] = []
-    skipped: list[Skipped] = []
-    hidden: list[str] = []
+    skipped: list[SkippedFile] = []
+    hidden_paths: list[str] = []
     for name in names:
-        found = _entry(workspace, name, hidden)
-        if isinstance(found, FileEntry):
-            files.append(found)
-        elif found is not None:
-            skipped.append(found)
+        item = _entry(workspace, name, hidden_paths)
+        if isinstance(item, FileEntry):
+            files.append(item)
+        elif item is not None:
+            skipped.append(item)
         if len(files) > limit:
             raise InvalidInput(
                 f"the workspace holds more than {limit} files", hint="choose a smaller folder, or ignore what is built"
             )
     files.sort(key=lambda entry: entry.path)
     skipped.sort(key=lambda entry: entry.path)
-    return Listing(tuple(files), tuple(skipped), source, note, tuple(sorted(hidden)))
+    return FileListing(tuple(files), tuple(skipped), source, note, tuple(sorted(hidden_paths)))
 
 
 def glob(workspace: Workspace, patterns: str | Iterable[str], *, limit: int = 10_000) -> list[str]:
@@ -107,9 +107,9 @@ def glob(workspace: Workspace, patterns: str | Iterable[str], *, limit: int = 10
     Raises:
         InvalidInput: A pattern is empty, absolute, too long, or has `..` as a component.
     """
-    is_wanted = matcher(patterns)
-    found = [entry.path for entry in list_files(workspace).files if is_wanted(entry.path)]
-    return found[:limit]
+    is_match = matcher(patterns)
+    matches = [entry.path for entry in list_files(workspace).files if is_match(entry.path)]
+    return matches[:limit]
 
 
 def matcher(patterns: str | Iterable[str]) -> Callable[[str], bool]:
@@ -121,8 +121,8 @@ def matcher(patterns: str | Iterable[str]) -> Callable[[str], bool]:
     whole = (patterns,) if isinstance(patterns, str) else tuple(patterns)
     if not whole:
         return lambda _: True
-    compiled = [_compiled(pattern) for pattern in whole]
-    return lambda path: any(_fits(path.split("/"), pattern) for pattern in compiled)
+    compiled = [_compile_pattern(pattern) for pattern in whole]
+    return lambda path: any(_matches_pattern(path.split("/"), pattern) for pattern in compiled)
 
 
 def _names(workspace: Workspace, *, with_ignored: bool) -> tuple[Iterable[bytes], Literal["git", "walk"], str]:
@@ -131,10 +131,10 @@ def _names(workspace: Workspace, *, with_ignored: bool) -> tuple[Iterable[bytes]
         from retinue.tools.git import Git  # noqa: PLC0415 - only a repository has need of it
 
         try:
-            return Git(workspace.root).listed_files(), "git", ""
+            return Git(workspace.root).list_files(), "git", ""
         except RetinueError as error:
             note = f"git could not list the files, so ignored files may be among them: {error.message}"
-    return _walked(os.fsencode(workspace.root)), "walk", note
+    return _walk(os.fsencode(workspace.root)), "walk", note
 
 
 def _may_be_repository(workspace: Workspace) -> bool:
@@ -142,7 +142,7 @@ def _may_be_repository(workspace: Workspace) -> bool:
     return any(os.path.lexists(folder / ".git") for folder in (workspace.root, *workspace.root.parents))
 
 
-def _walked(root: bytes) -> Iterator[bytes]:
+def _walk(root: bytes) -> Iterator[bytes]:
     """Names under `root`, in no order; the folders still to visit are a list, so depth costs no stack."""
     ignored = {name.encode() for name in _IGNORED_FOLDERS}
     waiting = [b""]
@@ -160,52 +160,52 @@ def _walked(root: bytes) -> Iterator[bytes]:
             continue  # it vanished or may not be read: nothing in it can be named
 
 
-def _entry(workspace: Workspace, raw: bytes, hidden: list[str]) -> FileEntry | Skipped | None:
+def _entry(workspace: Workspace, raw: bytes, hidden_paths: list[str]) -> FileEntry | SkippedFile | None:
     """What the name `raw` stands for; None for what is not there, is a folder, or may not be read."""
     try:
-        path = paths.checked(raw.decode("utf-8"))
+        path = paths.check_path(raw.decode("utf-8"))
     except UnicodeDecodeError:
-        return Skipped(paths.quoted(raw), "its name is not UTF-8")
+        return SkippedFile(paths.quote_name(raw), "its name is not UTF-8")
     except InvalidInput:
-        return Skipped(paths.quoted(raw), "its name holds control characters, is too long, or is none in this locale")
+        return SkippedFile(paths.quote_name(raw), "its name holds control characters, is too long, or is none in this locale")
     parts = tuple(path.split("/"))
     if workspace.why_hidden(parts):
-        hidden.append(path)
+        hidden_paths.append(path)
         return None
-    return _looked_at(workspace, path) if workspace.covers(parts) else None
+    return _inspect(workspace, path) if workspace.covers(parts) else None
 
 
-def _looked_at(workspace: Workspace, path: str) -> FileEntry | Skipped | None:
+def _inspect(workspace: Workspace, path: str) -> FileEntry | SkippedFile | None:
     try:
-        found = os.lstat(f"{workspace.root}/{path}")
+        status = os.lstat(f"{workspace.root}/{path}")
     except OSError:
         return None  # deleted since it was tracked
-    if stat.S_ISREG(found.st_mode):
-        return FileEntry(path, found.st_size, found.st_mtime_ns)
-    if stat.S_ISLNK(found.st_mode):
-        return _linked(workspace, path)
-    return None if stat.S_ISDIR(found.st_mode) else Skipped(path, "it is not a regular file")
+    if stat.S_ISREG(status.st_mode):
+        return FileEntry(path, status.st_size, status.st_mtime_ns)
+    if stat.S_ISLNK(status.st_mode):
+        return _inspect_link(workspace, path)
+    return None if stat.S_ISDIR(status.st_mode) else SkippedFile(path, "it is not a regular file")
 
 
-def _linked(workspace: Workspace, path: str) -> FileEntry | Skipped | None:
+def _inspect_link(workspace: Workspace, path: str) -> FileEntry | SkippedFile | None:
     try:
-        found = workspace.resolve(path).stat()
+        status = workspace.resolve(path).stat()
     except (OSError, RetinueError):
         if workspace.whole.readable(path):
-            return Skipped(path, "it is a link to a file that may not be read")
-        return Skipped(path, "it is a link that leads out of the workspace, in a circle or nowhere")
-    if stat.S_ISREG(found.st_mode):
-        return FileEntry(path, found.st_size, found.st_mtime_ns, is_link=True)
+            return SkippedFile(path, "it is a link to a file that may not be read")
+        return SkippedFile(path, "it is a link that leads out of the workspace, in a circle or nowhere")
+    if stat.S_ISREG(status.st_mode):
+        return FileEntry(path, status.st_size, status.st_mtime_ns, is_link=True)
     return None
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
+def _compile_pattern(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
     """One expression for each component of `pattern`; None stands for `**`."""
-    text = paths.checked(pattern).removeprefix("./")
+    text = paths.check_path(pattern).removeprefix("./")
     if len(text) > 500 or text.startswith("/") or ".." in text.split("/") or not text:
         raise InvalidInput(
-            f"{paths.clipped(pattern)!r} is not a pattern for files of the workspace",
+            f"{paths.clip(pattern)!r} is not a pattern for files of the workspace",
             hint="write it relative to the root and without `..`, such as `src/**/*.py`",
         )
     parts = [part for part in text.split("/") if part]
@@ -241,15 +241,15 @@ def _character(piece: str) -> str:
 def _ranges(members: str) -> str:
     """The inside of a character class: `a-z` stays a range, anything else means itself; `z-a` holds nothing."""
     pairs = re.findall(r"(.)-(.)|(.)", members, re.DOTALL)
-    found = [
+    ranges = [
         f"{re.escape(low)}-{re.escape(high)}" if low else re.escape(single)
         for low, high, single in pairs
         if not low or low <= high
     ]
-    return "".join(found) or r"^\s\S"
+    return "".join(ranges) or r"^\s\S"
 
 
-def _fits(names: list[str], pattern: tuple[re.Pattern[str] | None, ...]) -> bool:
+def _matches_pattern(names: list[str], pattern: tuple[re.Pattern[str] | None, ...]) -> bool:
     """Whether components match, `None` standing for any number of them; it goes back to the last `None` at most."""
     name = part = 0
     retry_name, retry_part = 0, -1

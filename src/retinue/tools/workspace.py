@@ -23,11 +23,11 @@ from retinue.tools import descriptors, paths
 from retinue.tools.artifact import MAX_HASHED, ArtifactFacts, measure
 from retinue.tools.encoding import decode, is_binary
 
-__all__ = ["ArtifactFacts", "Hiding", "PathLike", "Workspace"]
+__all__ = ["ArtifactFacts", "HidingRule", "PathLike", "Workspace"]
 
 
 @dataclass(frozen=True, slots=True)
-class Hiding:
+class HidingRule:
     """One way of hiding files.
 
     Attributes:
@@ -35,13 +35,13 @@ class Hiding:
         by: What tells this way of hiding from any other: two views of one folder are alike when it is the same.
     """
 
-    why: Callable[[str], str]
-    by: str
+    reason: Callable[[str], str]
+    key: str
 
-    def but_for(self, shown: Iterable[str]) -> "Hiding":
+    def except_for(self, visible_paths: Iterable[str]) -> "HidingRule":
         """The same, with the files at these paths shown: somebody approved of it."""
-        also, why = frozenset(shown), self.why
-        return Hiding(lambda path: "" if path in also else why(path), f"{self.by}, but for {sorted(also)}")
+        visible, why = frozenset(visible_paths), self.reason
+        return HidingRule(lambda path: "" if path in visible else why(path), f"{self.key}, but for {sorted(visible)}")
 
 
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -75,36 +75,36 @@ class Workspace:
         protected: Iterable[PathLike] = (),
         max_bytes: int = 8 * 1024 * 1024,
     ) -> None:
-        self._root = os.path.realpath(paths.checked(root))
+        self._root = os.path.realpath(paths.check_path(root))
         if not os.path.isdir(self._root):
             if os.path.lexists(self._root):
                 raise InvalidInput(f"the workspace {self._root!r} is not a folder", hint="name a folder")
             raise MissingFile(f"the workspace {self._root!r} does not exist", hint="create it, or name another folder")
         self._root_path = Path(self._root)
         self._identity = _identity(os.stat(self._root))
-        self._read = tuple(self._granted(path) for path in read)
-        self._write = tuple(self._granted(path) for path in write)
-        self._protected = tuple(_folded(self._granted(path)) for path in protected)
+        self._read = tuple(self._resolve_grant(path) for path in read)
+        self._write = tuple(self._resolve_grant(path) for path in write)
+        self._protected = tuple(_fold_parts(self._resolve_grant(path)) for path in protected)
         self.max_bytes = max_bytes
-        self._hiding: Hiding | None = None
+        self._hiding_rule: HidingRule | None = None
 
     def __repr__(self) -> str:
-        return f"Workspace({self._root!r}{f', hiding {self._hiding.by}' if self._hiding else ''})"
+        return f"Workspace({self._root!r}{f', hiding {self._hiding_rule.key}' if self._hiding_rule else ''})"
 
-    def hiding(self, hiding: Hiding | None) -> "Workspace":
+    def hiding(self, hiding: HidingRule | None) -> "Workspace":
         """The same folder, but what `hiding` gives a reason for is neither listed nor opened."""
         view = copy.copy(self)
-        view._hiding = hiding  # noqa: SLF001 - one of us
+        view._hiding_rule = hiding  # noqa: SLF001 - one of us
         return view
 
-    def showing(self, shown: Collection[str]) -> "Workspace":
+    def showing(self, visible_paths: Collection[str]) -> "Workspace":
         """The same view, with the files at these real paths from the root shown as well: somebody approved of it."""
-        return self.hiding(self._hiding.but_for(shown)) if self._hiding and shown else self
+        return self.hiding(self._hiding_rule.except_for(visible_paths)) if self._hiding_rule and visible_paths else self
 
     @property
     def whole(self) -> "Workspace":
         """The folder with nothing hidden, for what tells nobody what stands in a file."""
-        return self.hiding(None) if self._hiding else self
+        return self.hiding(None) if self._hiding_rule else self
 
     @property
     def root(self) -> Path:
@@ -121,16 +121,16 @@ class Workspace:
             AccessDenied: It leads out of the workspace or out of the read set.
             MissingFile: It is allowed but not there.
         """
-        return self._real(self._existing(path))
+        return self._real_path(self._locate_existing(path))
 
     def relative(self, path: PathLike) -> str:
         """`path` from the root, resolved, with `/` between its parts; the root itself is `.`."""
-        return "/".join(self._located(path)) or "."
+        return "/".join(self._locate(path)) or "."
 
     def readable(self, path: PathLike) -> bool:
         """Whether `path` is there and may be read."""
         try:
-            self._existing(path)
+            self._locate_existing(path)
         except RetinueError:
             return False
         return True
@@ -149,7 +149,7 @@ class Workspace:
 
     def why_hidden(self, parts: _Parts) -> str:
         """Why the place with these real path components is hidden, if it is; empty when not."""
-        return self._hiding.why("/".join(parts)) if self._hiding and parts else ""
+        return self._hiding_rule.reason("/".join(parts)) if self._hiding_rule and parts else ""
 
     def check_writing(self, path: PathLike) -> Path:
         """The real path of something that may be written.
@@ -158,7 +158,7 @@ class Workspace:
             InvalidInput: as `resolve`.
             AccessDenied: It leads out of the write set, or is protected whatever was granted.
         """
-        return self._real(self._for_writing(path))
+        return self._real_path(self._locate_writable(path))
 
     @contextmanager
     def open(self, path: PathLike) -> Generator[BinaryIO]:
@@ -169,8 +169,8 @@ class Workspace:
             AccessDenied: as `resolve`; or the system refuses; or it changed into a link meanwhile.
             MissingFile: It is not there.
         """
-        with self._reporting(path):
-            descriptor = self._opened(path)
+        with self._translate_errors(path):
+            descriptor = self._open_descriptor(path)
         with os.fdopen(descriptor, "rb", buffering=0) as file:
             yield file
 
@@ -191,7 +191,7 @@ class Workspace:
                 data += more
         if size > cap or len(data) > cap:
             raise InvalidInput(
-                f"{_shown(path)} holds {max(size, len(data))} bytes, more than the cap of {cap}",
+                f"{_quote_path(path)} holds {max(size, len(data))} bytes, more than the cap of {cap}",
                 hint="read a range of its lines instead",
                 detail={"size": size, "max_bytes": cap},
             )
@@ -207,7 +207,7 @@ class Workspace:
         """
         data = self.read_bytes(path, max_bytes=max_bytes)
         if is_binary(data):
-            raise InvalidInput(f"{_shown(path)} is a binary file", hint="only text can be read")
+            raise InvalidInput(f"{_quote_path(path)} is a binary file", hint="only text can be read")
         return decode(data).text
 
     def write_bytes(self, path: PathLike, data: bytes) -> Path:
@@ -217,13 +217,13 @@ class Workspace:
             InvalidInput: as `check_writing`; or something that is no regular file is in the way.
             AccessDenied: as `check_writing`; or the system refuses.
         """
-        parts = self._for_writing(path)
-        with self._reporting(path):
+        parts = self._locate_writable(path)
+        with self._translate_errors(path):
             try:
                 descriptors.replace(self._root, parts, data)
-            except descriptors.MetLink:
-                raise _turned_into_link(path) from None
-        return self._real(parts)
+            except descriptors.SymlinkInPath:
+                raise _link_swap_error(path) from None
+        return self._real_path(parts)
 
     def revise(self, path: PathLike, change: Callable[[bytes | None], bytes], *, create: bool = False) -> Path:
         """Put in place of a file what `change` makes of its content; nobody else revises it meanwhile.
@@ -241,15 +241,15 @@ class Workspace:
             MissingFile: It is not there, and `create` is not set.
             Unavailable: Its folder stays locked.
         """
-        parts = self._for_writing(path)
+        parts = self._locate_writable(path)
         if not self.covers(parts):
-            raise self._unreadable(path, parts)
-        with self._reporting(path):
+            raise self._read_denied(path, parts)
+        with self._translate_errors(path):
             try:
                 descriptors.revise(self._root, parts, change, max_bytes=self.max_bytes, create=create)
-            except descriptors.MetLink:
-                raise _turned_into_link(path) from None
-        return self._real(parts)
+            except descriptors.SymlinkInPath:
+                raise _link_swap_error(path) from None
+        return self._real_path(parts)
 
     def check_artifact(self, path: PathLike, *, max_hashed: int = MAX_HASHED) -> ArtifactFacts:
         """The facts of a file that was said to be written: it is there, inside, a regular file and not empty.
@@ -267,25 +267,25 @@ class Workspace:
         with self.whole.open(path) as file:
             facts = measure(file, self.relative(path), max_hashed=max_hashed)
         if facts.size == 0:
-            raise OutputInvalid(f"the artifact {_shown(path)} is empty", hint="write its content, or do not claim it")
+            raise OutputInvalid(f"the artifact {_quote_path(path)} is empty", hint="write its content, or do not claim it")
         return facts
 
     # --- places -------------------------------------------------------------------------------------------------
 
-    def _located(self, path: PathLike) -> _Parts:
+    def _locate(self, path: PathLike) -> _Parts:
         """The real path components below the root, there or not."""
-        text = paths.checked(path)
+        text = paths.check_path(path)
         real = os.path.realpath(os.path.join(self._root, text))
-        parts = self._inside(real)
+        parts = self._parts_inside(real)
         if parts is None:
             raise AccessDenied(
-                f"{_shown(path)} lies outside the workspace",
+                f"{_quote_path(path)} lies outside the workspace",
                 hint="name a path inside it; links and `..` are followed only when they stay inside",
             )
         return parts
 
-    def _inside(self, real: str) -> _Parts | None:
-        below = paths.below(real, self._root)
+    def _parts_inside(self, real: str) -> _Parts | None:
+        below = paths.parts_below(real, self._root)
         if below is not None:
             return below
         # On a system that folds case or normalises names, the same folder has several spellings: compare identities.
@@ -301,117 +301,117 @@ class Workspace:
                 continue
         return None
 
-    def _opened(self, path: PathLike) -> int:
+    def _open_descriptor(self, path: PathLike) -> int:
         """A descriptor of the regular file that `path` leads to."""
-        plain = self._plain(path)
-        if plain:
+        direct_parts = self._direct_parts(path)
+        if direct_parts:
             try:
-                return descriptors.open_regular(self._root, plain)
-            except descriptors.MetLink:
+                return descriptors.open_regular(self._root, direct_parts)
+            except descriptors.SymlinkInPath:
                 pass  # resolve it, check where it leads, and open that
-        parts = self._existing(path)
+        parts = self._locate_existing(path)
         try:
             return descriptors.open_regular(self._root, parts)
-        except descriptors.MetLink:
-            raise _turned_into_link(path) from None
+        except descriptors.SymlinkInPath:
+            raise _link_swap_error(path) from None
 
-    def _for_writing(self, path: PathLike) -> _Parts:
-        parts = self._located(path)
+    def _locate_writable(self, path: PathLike) -> _Parts:
+        parts = self._locate(path)
         if self._is_protected(parts):
-            raise AccessDenied(f"{_shown(path)} is protected and never written", hint="write somewhere else")
+            raise AccessDenied(f"{_quote_path(path)} is protected and never written", hint="write somewhere else")
         if not parts or not any(parts[: len(granted)] == granted for granted in self._write):
             allowed = ", ".join(repr("/".join(granted) or ".") for granted in self._write) or "nothing"
-            raise AccessDenied(f"{_shown(path)} may not be written", hint=f"this run may write: {allowed}")
+            raise AccessDenied(f"{_quote_path(path)} may not be written", hint=f"this run may write: {allowed}")
         return parts
 
-    def _existing(self, path: PathLike) -> _Parts:
-        parts = self._located(path)
+    def _locate_existing(self, path: PathLike) -> _Parts:
+        parts = self._locate(path)
         if not self.covers(parts):
-            raise self._unreadable(path, parts)
-        with self._reporting(path):
-            found = os.lstat(self._real(parts))
-        if stat.S_ISLNK(found.st_mode):
-            raise InvalidInput(f"{_shown(path)} is a loop of links", hint="name the file itself")
+            raise self._read_denied(path, parts)
+        with self._translate_errors(path):
+            status = os.lstat(self._real_path(parts))
+        if stat.S_ISLNK(status.st_mode):
+            raise InvalidInput(f"{_quote_path(path)} is a loop of links", hint="name the file itself")
         return parts
 
     def _in_read_set(self, parts: _Parts) -> bool:
         return any(parts[: len(granted)] == granted for granted in self._read)
 
-    def _unreadable(self, path: PathLike, parts: _Parts) -> AccessDenied:
+    def _read_denied(self, path: PathLike, parts: _Parts) -> AccessDenied:
         if self._in_read_set(parts):
             return AccessDenied(
-                f"{_shown(path)} may not be read: {self.why_hidden(parts)}", hint="do without this file"
+                f"{_quote_path(path)} may not be read: {self.why_hidden(parts)}", hint="do without this file"
             )
         allowed = ", ".join(repr("/".join(granted) or ".") for granted in self._read) or "nothing"
-        return AccessDenied(f"{_shown(path)} may not be read", hint=f"this run may read: {allowed}")
+        return AccessDenied(f"{_quote_path(path)} may not be read", hint=f"this run may read: {allowed}")
 
-    def _plain(self, path: PathLike) -> _Parts:
+    def _direct_parts(self, path: PathLike) -> _Parts:
         """The components of a relative path with nothing to resolve in it, so that it can be opened as it stands."""
-        parts = tuple(paths.checked(path).split("/"))
+        parts = tuple(paths.check_path(path).split("/"))
         return parts if self.covers(parts) and not any(part in ("", ".", "..") for part in parts) else ()
 
-    def _real(self, parts: _Parts) -> Path:
+    def _real_path(self, parts: _Parts) -> Path:
         return Path(self._root, *parts)
 
-    def _granted(self, path: PathLike) -> _Parts:
+    def _resolve_grant(self, path: PathLike) -> _Parts:
         try:
-            return self._located(path)
+            return self._locate(path)
         except AccessDenied as error:
             raise InvalidInput(
-                f"{_shown(path)} cannot be granted: it lies outside the workspace {self._root!r}", hint=error.hint
+                f"{_quote_path(path)} cannot be granted: it lies outside the workspace {self._root!r}", hint=error.hint
             ) from error
 
     def _is_protected(self, parts: _Parts) -> bool:
-        folded = _folded(parts)
-        if ".git" in _folded(Path(self._root).parts) or not _PROTECTED.isdisjoint(folded):
+        folded_parts = _fold_parts(parts)
+        if ".git" in _fold_parts(Path(self._root).parts) or not _PROTECTED.isdisjoint(folded_parts):
             return True
-        return any(folded[: len(place)] == place for place in self._protected)
+        return any(folded_parts[: len(place)] == place for place in self._protected)
 
     @contextmanager
-    def _reporting(self, path: PathLike) -> Generator[None]:
+    def _translate_errors(self, path: PathLike) -> Generator[None]:
         """Turn the system's refusals into errors of ours, with names that are there instead of a missing one."""
         try:
             yield
         except FileNotFoundError as error:
             raise MissingFile(
-                f"{_shown(path)} does not exist in the workspace",
+                f"{_quote_path(path)} does not exist in the workspace",
                 hint="check the spelling, or list the files with glob",
-                suggestions=self._neighbours(path),
+                suggestions=self._similar_paths(path),
             ) from error
         except PermissionError as error:
             raise AccessDenied(
-                f"the system refuses {_shown(path)}", hint="check the owner and the mode bits"
+                f"the system refuses {_quote_path(path)}", hint="check the owner and the mode bits"
             ) from error
         except OSError as error:
             raise InvalidInput(
-                f"{_shown(path)} cannot be used: {error.strerror}", hint="name a regular file"
+                f"{_quote_path(path)} cannot be used: {error.strerror}", hint="name a regular file"
             ) from error
 
-    def _neighbours(self, path: PathLike) -> tuple[str, ...]:
+    def _similar_paths(self, path: PathLike) -> tuple[str, ...]:
         from difflib import get_close_matches  # noqa: PLC0415 - only a missing file needs it
 
         try:
-            parts = self._located(path)
-            names = os.listdir(self._real(parts[:-1])) if parts else []
+            parts = self._locate(path)
+            names = os.listdir(self._real_path(parts[:-1])) if parts else []
         except (OSError, RetinueError):
             return ()
         near = get_close_matches(parts[-1], names[:2000], n=3) if parts else []
         return tuple("/".join((*parts[:-1], name)) for name in near if self.covers((*parts[:-1], name)))
 
 
-def _identity(found: os.stat_result) -> tuple[int, int]:
-    return found.st_dev, found.st_ino
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
 
 
-def _folded(parts: _Parts) -> _Parts:
-    return tuple(paths.folded(part) for part in parts)
+def _fold_parts(parts: _Parts) -> _Parts:
+    return tuple(paths.fold_name(part) for part in parts)
 
 
-def _shown(path: PathLike) -> str:
-    return repr(paths.clipped(os.fspath(path)))
+def _quote_path(path: PathLike) -> str:
+    return repr(paths.clip(os.fspath(path)))
 
 
-def _turned_into_link(path: PathLike) -> AccessDenied:
+def _link_swap_error(path: PathLike) -> AccessDenied:
     return AccessDenied(
-        f"{_shown(path)} turned into a link while it was used", hint="somebody is changing the workspace; try again"
+        f"{_quote_path(path)} turned into a link while it was used", hint="somebody is changing the workspace; try again"
     )

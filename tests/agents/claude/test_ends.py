@@ -12,12 +12,12 @@ import pytest
 from retinue.agents.claude import ClaudeCode
 from retinue.agents.grants import Grants
 from retinue.agents.prompted import PromptedAgent
-from retinue.contract.event import ToolCall
+from retinue.contract.event import ToolCallEvent
 from retinue.contract.result import Result
 from retinue.contract.task import Budget
 from retinue.llm.models import Models
-from retinue.llm.port import Answered, Request, Said, ToolAnswer, ToolAnswers, ToolUse
-from retinue.llm.purse import Purse
+from retinue.llm.port import AssistantMessage, Request, UserMessage, ToolResult, ToolResults, ToolCall
+from retinue.llm.purse import BudgetTracker
 from retinue.llm.scripted import ScriptedModel
 from tests.agents.claude.given import MODEL, driven, fake, models
 from tests.agents.prompted.cast import orchestrated
@@ -106,13 +106,13 @@ def test_a_cancelled_call_leaves_no_process_behind(tmp_path: Path) -> None:
     loop = ClaudeCode(program=fake(tmp_path, script))
     model = loop.model(MODEL, models())
 
-    async def nobody(use: ToolUse) -> ToolAnswer:
+    async def nobody(use: ToolCall) -> ToolResult:
         raise AssertionError(use)
 
     async def main() -> int:
         talk = asyncio.create_task(
             loop.converse(
-                model, Request((Said("Go"),)), use=nobody, purse=Purse(), max_turns=3, hear=unheard, keep=unheard, clock=time.time_ns, deadline_ns=None
+                model, Request((UserMessage("Go"),)), call_tool=nobody, budget_tracker=BudgetTracker(), max_turns=3, on_text=unheard, on_turns=unheard, clock=time.time_ns, deadline_ns=None
             )
         )  # fmt: skip
         async with asyncio.timeout(20):
@@ -148,7 +148,7 @@ def test_a_tool_that_nobody_offered_is_not_used_whatever_is_asked(tmp_path: Path
     assert made.calls == []
     assert "was not used" in result.content
     assert "There is no tool 'Bash' here" in result.content.replace('\\"', "'").replace("\\'", "'")
-    (told,) = bodies(run, ToolCall)
+    (told,) = bodies(run, ToolCallEvent)
     assert told.failed
 
 
@@ -237,20 +237,20 @@ def test_a_program_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> No
 def test_what_waited_for_an_answer_is_done_first_and_told(tmp_path: Path) -> None:
     loop = ClaudeCode(program=fake(tmp_path, "end(greet())"))
     turns = (
-        Said("Begin"),
-        Answered("I look", (ToolUse("a", "look", {}), ToolUse("b", "look", {"n": 2}))),
-        ToolAnswers((ToolAnswer("a", "look", "first"),)),
+        UserMessage("Begin"),
+        AssistantMessage("I look", (ToolCall("a", "look", {}), ToolCall("b", "look", {"n": 2}))),
+        ToolResults((ToolResult("a", "look", "first"),)),
     )
     done: list[str] = []
 
-    async def use(wanted: ToolUse) -> ToolAnswer:
+    async def use(wanted: ToolCall) -> ToolResult:
         done.append(wanted.id)
-        return ToolAnswer(wanted.id, wanted.name, "second")
+        return ToolResult(wanted.id, wanted.name, "second")
 
     async def main() -> str:
         request = Request(turns, tools=(Made("look").spec,))
         came = await loop.converse(
-            loop.model(MODEL, models()), request, use=use, purse=Purse(), max_turns=3, hear=unheard, keep=unheard, clock=time.time_ns, deadline_ns=None
+            loop.model(MODEL, models()), request, call_tool=use, budget_tracker=BudgetTracker(), max_turns=3, on_text=unheard, on_turns=unheard, clock=time.time_ns, deadline_ns=None
         )  # fmt: skip
         return came.text
 

@@ -10,18 +10,18 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.agents.claude import ClaudeCode
 from retinue.agents.claude.command import argument_vector, environment, find_claude, instructions
-from retinue.agents.claude.hearing import Hearing
-from retinue.agents.claude.home import Home, Session, read_session
+from retinue.agents.claude.hearing import StreamParser
+from retinue.agents.claude.home import ClaudeHome, Session, read_session
 from retinue.agents.claude.model import ClaudeModel, claude_model
-from retinue.agents.claude.retold import retold
-from retinue.agents.claude.spending import Spending
+from retinue.agents.claude.retold import replay_prompt
+from retinue.agents.claude.spending import SessionBudget
 from retinue.agents.prompted import PromptedAgent
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Usage
 from retinue.errors import BudgetExceeded, InvalidInput, NotInstalled, Unauthenticated
 from retinue.llm.models import Models, ProviderSettings
-from retinue.llm.port import Answered, AnswerShape, Request, Said, ToolAnswer, ToolAnswers, ToolUse, Turn
-from retinue.llm.purse import Purse
+from retinue.llm.port import AssistantMessage, AnswerShape, Request, UserMessage, ToolResult, ToolResults, ToolCall, Turn
+from retinue.llm.purse import BudgetTracker
 from tests.agents.claude.given import KEY, MODEL, PRICE, models
 from tests.agents.prompted.given import Made, ask, definition
 from tests.examples import examples
@@ -40,16 +40,16 @@ def unheard(_: object) -> None:
     """Nobody listens."""
 
 
-def hearing(turns: tuple[Turn, ...] = (), **heard: Any) -> Hearing:
+def hearing(turns: tuple[Turn, ...] = (), **heard: Any) -> StreamParser:
     ears: dict[str, Any] = dict.fromkeys(("hear", "keep", "answered"), unheard) | heard
-    return Hearing(turns, model=model(), **ears)
+    return StreamParser(turns, model=model(), **ears)
 
 
 # How it is started
 
 
 def test_it_gets_no_tools_no_settings_and_no_servers_of_its_users(tmp_path: Path) -> None:
-    home = Home()
+    home = ClaudeHome()
     try:
         argv = argument_vector("claude", model(), Request((), instructions="Be brief."), home=home, max_turns=7)
         told = Path(argv[argv.index("--system-prompt-file") + 1]).read_text(encoding="utf-8")
@@ -65,7 +65,7 @@ def test_it_gets_no_tools_no_settings_and_no_servers_of_its_users(tmp_path: Path
 
 
 def test_effort_and_schema_become_words_of_its_command_line() -> None:
-    home = Home()
+    home = ClaudeHome()
     shape = AnswerShape({"type": "object"})
     argv = argument_vector("claude", model(), Request((), shape=shape, effort="max"), home=home, max_turns=1)
     home.close()
@@ -76,7 +76,7 @@ def test_effort_and_schema_become_words_of_its_command_line() -> None:
 
 def test_a_schema_too_long_for_a_command_line_is_told_instead() -> None:
     request = Request((), shape=AnswerShape({"description": "x" * 200_000}), tools=(Made("look").spec,))
-    home = Home()
+    home = ClaudeHome()
     argv = argument_vector("claude", model(), request, home=home, max_turns=1)
     home.close()
     assert "--json-schema" not in argv
@@ -88,7 +88,7 @@ def test_it_sees_few_variables_and_a_home_of_its_own(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("SOME_SECRET", "hush")
     monkeypatch.setenv("CLAUDE_CODE_USE_BEDROCK", "1")
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
-    home = Home()
+    home = ClaudeHome()
     seen = environment(model(address="http://127.0.0.1:1"), home=home, max_tokens=500)
     home.close()
     assert not {"SOME_SECRET", "CLAUDE_CODE_USE_BEDROCK"} & set(seen)
@@ -159,69 +159,69 @@ def said(*content: JsonMapping, name: str = "claude") -> JsonMapping:
 def test_a_streamed_response_is_one_turn_with_all_it_wants() -> None:
     heard: list[str] = []
     took: list[Usage] = []
-    ears = hearing((Said("Go"),), hear=heard.append, answered=took.append)
+    ears = hearing((UserMessage("Go"),), hear=heard.append, answered=took.append)
     look = {"type": "tool_use", "id": "a", "name": "mcp__retinue__look", "input": {"n": 1}}
     usage = {"input_tokens": 10, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 2, "output_tokens": 1}
-    ears.take(piece("message_start", message={"usage": usage}))
-    ears.take(piece("content_block_delta", delta={"text": "Hm"}))
-    ears.take(said({"type": "text", "text": "Hm"}))
-    ears.take(said(look))
+    ears.feed(piece("message_start", message={"usage": usage}))
+    ears.feed(piece("content_block_delta", delta={"text": "Hm"}))
+    ears.feed(said({"type": "text", "text": "Hm"}))
+    ears.feed(said(look))
     assert ears.is_streaming
-    first = ears.begin("look", {"n": 1})
-    ears.take(said({**look, "id": "a"}))  # twice the same name
-    ears.answer(ToolAnswer(first.id, "look", "seen"))
-    ears.take(piece("message_delta", usage={"output_tokens": 9}))
-    ears.take(piece("message_stop"))
+    first = ears.begin_call("look", {"n": 1})
+    ears.feed(said({**look, "id": "a"}))  # twice the same name
+    ears.add_result(ToolResult(first.id, "look", "seen"))
+    ears.feed(piece("message_delta", usage={"output_tokens": 9}))
+    ears.feed(piece("message_stop"))
     assert (heard, [usage.tokens_in for usage in took], took[0].tokens_out, took[0].tokens_cached) == (
         ["Hm"],
         [17],
         9,
         5,
     )
-    second = ears.begin("look", {"n": 1})
+    second = ears.begin_call("look", {"n": 1})
     assert first.id != second.id
-    ears.answer(ToolAnswer(second.id, "look", "again"))
-    ears.take(piece("message_start", message={}))
-    ears.take(said({"type": "text", "text": "Done"}))
+    ears.add_result(ToolResult(second.id, "look", "again"))
+    ears.feed(piece("message_start", message={}))
+    ears.feed(said({"type": "text", "text": "Done"}))
     begun, wanted, answers, last = ears.turns
-    assert begun == Said("Go")
-    assert isinstance(wanted, Answered)
-    assert (wanted.text, [use.name for use in wanted.uses]) == ("Hm", ["look", "look"])
-    assert isinstance(answers, ToolAnswers)
-    assert [answer.text for answer in answers.answers] == ["seen", "again"]
-    assert last == Answered("Done")
+    assert begun == UserMessage("Go")
+    assert isinstance(wanted, AssistantMessage)
+    assert (wanted.text, [use.name for use in wanted.tool_calls]) == ("Hm", ["look", "look"])
+    assert isinstance(answers, ToolResults)
+    assert [answer.text for answer in answers.results] == ["seen", "again"]
+    assert last == AssistantMessage("Done")
 
 
 def test_what_claude_code_tells_the_model_itself_is_a_turn_too() -> None:
     ears = hearing()
-    ears.take(said({"type": "tool_use", "id": "s", "name": "StructuredOutput", "input": {"n": "x"}}))
+    ears.feed(said({"type": "tool_use", "id": "s", "name": "StructuredOutput", "input": {"n": "x"}}))
     refused = {"type": "tool_result", "tool_use_id": "s", "content": "must be integer", "is_error": True}
-    ears.take({"type": "user", "message": {"content": [refused]}})
-    ears.take({"type": "user", "message": {"content": "Call it now."}})
-    ears.take(said({"type": "text", "text": "API Error"}, name="<synthetic>"))
+    ears.feed({"type": "user", "message": {"content": [refused]}})
+    ears.feed({"type": "user", "message": {"content": "Call it now."}})
+    ears.feed(said({"type": "text", "text": "API Error"}, name="<synthetic>"))
     _, answers, told = ears.turns
-    assert answers == ToolAnswers((ToolAnswer("s", "StructuredOutput", "must be integer", failed=True),))
-    assert told == Said("Call it now.")
-    assert len(ears.used) == 1
+    assert answers == ToolResults((ToolResult("s", "StructuredOutput", "must be integer", failed=True),))
+    assert told == UserMessage("Call it now.")
+    assert len(ears.usages) == 1
 
 
 def test_a_call_that_nobody_announced_is_a_use_all_the_same() -> None:
     ears = hearing()
-    use = ears.begin("look", {})
-    assert ears.turns == (Answered("", (ToolUse(use.id, "look", {}),)),)
+    use = ears.begin_call("look", {})
+    assert ears.turns == (AssistantMessage("", (ToolCall(use.id, "look", {}),)),)
 
 
 def test_subagents_are_not_heard() -> None:
     ears = hearing()
-    ears.take({**said({"type": "text", "text": "x"}), "parent_tool_use_id": "a"})
+    ears.feed({**said({"type": "text", "text": "x"}), "parent_tool_use_id": "a"})
     assert ears.turns == ()
 
 
 def test_what_is_no_number_is_no_cost_and_no_status() -> None:
     found = hearing()
-    found.take({"type": "result", "subtype": "success", "total_cost_usd": True, "api_error_status": True})
-    assert found.ending is not None
-    assert (found.ending.usd, found.ending.status) == (None, None)
+    found.feed({"type": "result", "subtype": "success", "total_cost_usd": True, "api_error_status": True})
+    assert found.result is not None
+    assert (found.result.usd, found.result.status) == (None, None)
 
 
 def test_an_end_tells_the_object_or_the_words_or_the_errors() -> None:
@@ -232,9 +232,9 @@ def test_an_end_tells_the_object_or_the_words_or_the_errors() -> None:
         ({"result": 3}, ""),
     ):
         ears = hearing()
-        ears.take({"type": "result", "subtype": "success", "is_error": False, **facts})
-        assert ears.ending is not None
-        assert (ears.ending.text, ears.ending.failed) == (text, False)
+        ears.feed({"type": "result", "subtype": "success", "is_error": False, **facts})
+        assert ears.result is not None
+        assert (ears.result.text, ears.result.failed) == (text, False)
 
 
 KEYS = st.sampled_from(
@@ -255,8 +255,8 @@ def test_no_message_whatever_it_holds_is_an_exception(messages: list[tuple[str, 
     ears = hearing()
     for kind, part, facts in messages:
         event = facts.get("event")
-        ears.take({**facts, "type": kind, "event": {**event, "type": part} if isinstance(event, dict) else event})
-    ids = [use.id for turn in ears.turns if isinstance(turn, Answered) for use in turn.uses]
+        ears.feed({**facts, "type": kind, "event": {**event, "type": part} if isinstance(event, dict) else event})
+    ids = [use.id for turn in ears.turns if isinstance(turn, AssistantMessage) for use in turn.tool_calls]
     assert all(ids)
 
 
@@ -264,16 +264,16 @@ def test_no_message_whatever_it_holds_is_an_exception(messages: list[tuple[str, 
 
 
 def test_a_conversation_is_kept_and_laid_out_again() -> None:
-    first, second = Home(), Home()
+    first, second = ClaudeHome(), ClaudeHome()
     try:
-        first.put(Session(NAME, "one\ntwo\n"))
-        kept = first.taken(NAME, usd=0.5)
+        first.write_session(Session(NAME, "one\ntwo\n"))
+        kept = first.read_session_file(NAME, usd=0.5)
         assert kept == Session(NAME, "one\ntwo\n", 0.5)
-        assert first.taken("../../etc/passwd", usd=None) is None
-        assert second.taken(NAME, usd=None) is None
+        assert first.read_session_file("../../etc/passwd", usd=None) is None
+        assert second.read_session_file(NAME, usd=None) is None
         assert kept is not None
-        second.put(kept)
-        assert second.taken(NAME, usd=None) == Session(NAME, "one\ntwo\n")
+        second.write_session(kept)
+        assert second.read_session_file(NAME, usd=None) == Session(NAME, "one\ntwo\n")
     finally:
         first.close()
         second.close()
@@ -296,14 +296,14 @@ def test_what_is_no_conversation_of_ours_is_not_gone_on_with() -> None:
 
 def test_a_conversation_is_retold_with_what_was_done_between_marks() -> None:
     turns = (
-        Said("Begin"),
-        Answered("Hm", (ToolUse("a", "look", {"n": 1}), ToolUse("b", "look", None, "{"))),
-        ToolAnswers((ToolAnswer("a", "look", "seen"), ToolAnswer("b", "look", "bad", failed=True))),
-        Said("Not so"),
-        Answered("Yes"),
-        Said("Again"),
+        UserMessage("Begin"),
+        AssistantMessage("Hm", (ToolCall("a", "look", {"n": 1}), ToolCall("b", "look", None, "{"))),
+        ToolResults((ToolResult("a", "look", "seen"), ToolResult("b", "look", "bad", failed=True))),
+        UserMessage("Not so"),
+        AssistantMessage("Yes"),
+        UserMessage("Again"),
     )
-    told = retold(turns)
+    told = replay_prompt(turns)
     assert told.startswith("Begin\n\nYou have begun already.")
     assert told.endswith("\n\nAgain")
     for words in (
@@ -316,7 +316,7 @@ def test_a_conversation_is_retold_with_what_was_done_between_marks() -> None:
     ):
         assert words in told
     assert "from this conversation so far" in told
-    assert retold((Said("One"), Said("Two"))) == "One\n\nTwo"
+    assert replay_prompt((UserMessage("One"), UserMessage("Two"))) == "One\n\nTwo"
 
 
 # What it may spend
@@ -329,35 +329,35 @@ def run(work: Any) -> Any:
 
 
 def test_what_claude_code_asked_without_a_word_is_booked_at_the_end() -> None:
-    purse = Purse(tokens=50_000)
-    spending = Spending(model(), Request((Said("Go"),)), purse)
-    run(spending.begin((Said("Go"),)))
-    turns = (Said("Go"), Answered("x"))
-    spending.answered(Usage(tokens_in=100, tokens_out=10), turns)
-    spending.answered(Usage(tokens_in=200, tokens_out=10), turns)  # nobody was asked before
+    purse = BudgetTracker(tokens=50_000)
+    spending = SessionBudget(model(), Request((UserMessage("Go"),)), purse)
+    run(spending.begin((UserMessage("Go"),)))
+    turns = (UserMessage("Go"), AssistantMessage("x"))
+    spending.commit(Usage(tokens_in=100, tokens_out=10), turns)
+    spending.commit(Usage(tokens_in=200, tokens_out=10), turns)  # nobody was asked before
     spending.end(Usage(tokens_in=1_000, tokens_out=100), unspent=False)
-    assert (purse.spent_tokens, purse.spent_requests, purse.is_held) == (1_100, 2, False)
+    assert (purse.spent_tokens, purse.spent_requests, purse.has_reservations) == (1_100, 2, False)
 
 
 def test_what_is_held_is_let_go_only_where_nothing_was_spent() -> None:
     for unspent, spent in ((True, 0), (False, 1)):
-        purse = Purse(tokens=50_000)
-        spending = Spending(model(), Request((Said("Go"),)), purse)
-        run(spending.begin((Said("Go"),)))
+        purse = BudgetTracker(tokens=50_000)
+        spending = SessionBudget(model(), Request((UserMessage("Go"),)), purse)
+        run(spending.begin((UserMessage("Go"),)))
         spending.end(None, unspent=unspent)
-        assert (purse.spent_requests, purse.is_held) == (spent, False)
+        assert (purse.spent_requests, purse.has_reservations) == (spent, False)
 
 
 def test_there_must_be_room_for_an_answer_as_long_as_the_first() -> None:
-    purse = Purse(tokens=6_000)
-    spending = Spending(model(), Request((Said("Go"),)), purse)
-    run(spending.begin((Said("Go"),)))
+    purse = BudgetTracker(tokens=6_000)
+    spending = SessionBudget(model(), Request((UserMessage("Go"),)), purse)
+    run(spending.begin((UserMessage("Go"),)))
     assert spending.max_tokens is not None
-    turns = (Said("Go"), Answered("x"))
-    spending.answered(Usage(tokens_in=5_000, tokens_out=10), turns)
+    turns = (UserMessage("Go"), AssistantMessage("x"))
+    spending.commit(Usage(tokens_in=5_000, tokens_out=10), turns)
     with pytest.raises(BudgetExceeded):
         run(spending.go_on(turns))
-    assert not purse.is_held
+    assert not purse.has_reservations
 
 
 def test_nobody_else_asks_its_model() -> None:

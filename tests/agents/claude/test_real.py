@@ -8,7 +8,7 @@ import pytest
 from retinue.agents.boundary import Boundary
 from retinue.agents.grants import Grants
 from retinue.agents.registry import Registry
-from retinue.contract.event import TextDelta, ToolCall
+from retinue.contract.event import TextDelta, ToolCallEvent
 from retinue.contract.task import Budget, Task
 from tests.agents.claude.given import KEY, driven
 from tests.agents.prompted.given import FILES, GIVES, Made, Person, ask, bodies, context, rules, skill, toolbox
@@ -36,14 +36,14 @@ def test_an_answer_comes_with_its_events_its_traces_and_what_it_took() -> None:
     assert (result.outcome, result.content, len(made.calls)) == ("success", "42.", 1)
     assert [trace.tool for trace in result.traces] == ["look"]
     assert [body.text for body in bodies(run, TextDelta)] == ["Let me look.", "42."]
-    assert [body.tool for body in bodies(run, ToolCall)] == ["look"]
+    assert [body.tool for body in bodies(run, ToolCallEvent)] == ["look"]
     usage = result.usage
     assert usage is not None
     assert (usage.tokens_in, usage.tokens_out, usage.tokens_cached, usage.requests) == (80, 11, 20, 2)
     assert usage.cost is not None
     assert usage.cost.price_id == "a test"
-    assert run.purse.spent_tokens == 91
-    assert run.purse.spent_requests == 2
+    assert run.budget_tracker.spent_tokens == 91
+    assert run.budget_tracker.spent_requests == 2
 
 
 def test_it_is_given_our_tools_alone_and_nothing_of_its_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +118,7 @@ def test_an_object_that_does_not_fit_is_corrected_by_claude_code_itself() -> Non
     with WireServer(lines) as server:
         result = ask(driven(server.url, skills=(skill(output_schema=GIVES),)), run=run)
     assert (result.outcome, result.data, result.retries) == ("success", {"score": 3}, 0)
-    assert run.purse.spent_requests == 2
+    assert run.budget_tracker.spent_requests == 2
 
 
 def test_what_is_denied_is_not_done_whatever_the_model_wants() -> None:

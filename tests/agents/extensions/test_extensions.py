@@ -52,7 +52,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def tea(root: Path) -> Extension:
-    (found,) = discover(root, trusted=True).found
+    (found,) = discover(root, trusted=True).extensions
     return found
 
 
@@ -82,7 +82,7 @@ def test_whatever_exports_the_three_names_is_an_extension(root: Path) -> None:
 def test_what_is_no_extension_is_passed_over_and_told(root: Path, text: str, reason: str) -> None:
     (root / "zoo_tool.py").write_text(text)
     extensions = discover(root, trusted=True)
-    assert extensions.found[0].name == "TEA"
+    assert extensions.extensions[0].name == "TEA"
     (skipped,) = extensions.skipped
     assert skipped.path == "zoo_tool.py"
     assert reason in skipped.reason
@@ -94,7 +94,7 @@ def test_folders_below_are_searched_and_links_out_are_not(root: Path, tmp_path_f
     (root / "linked").symlink_to(elsewhere)
     (root / "deep").mkdir()
     (root / "deep/near_tool.py").write_text(TEA.replace('"TEA"', '"NEAR"'))
-    assert [found.name for found in discover(root, trusted=True).found] == ["TEA", "NEAR"]
+    assert [found.name for found in discover(root, trusted=True).extensions] == ["TEA", "NEAR"]
 
 
 def test_code_of_a_folder_that_is_not_trusted_is_not_run(root: Path) -> None:
@@ -106,16 +106,16 @@ def test_code_of_a_folder_that_is_not_trusted_is_not_run(root: Path) -> None:
 def test_a_tool_root_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(MissingFile):
         discover(tmp_path / "none", trusted=True)
-    assert discover(tmp_path, trusted=False).found == ()
+    assert discover(tmp_path, trusted=False).extensions == ()
 
 
 @pytest.mark.row("B9")
 def test_only_the_named_domains_are_kept_and_an_unknown_one_is_told(root: Path) -> None:
     kept = discover(root, trusted=True).only(["tea", "tee"])
-    assert [found.name for found in kept.found] == ["TEA"]
+    assert [found.name for found in kept.extensions] == ["TEA"]
     (unknown,) = kept.skipped
     assert (unknown.path, unknown.hint) == ("tee", "Did you mean 'tea'?")
-    assert discover(root, trusted=True).only([]).found == ()
+    assert discover(root, trusted=True).only([]).extensions == ()
 
 
 @pytest.mark.row("B21")
@@ -132,7 +132,7 @@ def test_a_docstring_gives_its_five_parts() -> None:
 @pytest.mark.row("B19")
 def test_the_light_schema_is_a_paragraph_for_each_extension(root: Path) -> None:
     (root / "zoo_tool.py").write_text("NAME = 'ZOO'\nSYSTEM_PROMPT = 'You keep animals.'\nTOOLS = []")
-    assert light_schema(discover(root, trusted=True).found) == (
+    assert light_schema(discover(root, trusted=True).extensions) == (
         "TEA — You keep the tea of one person.\n"
         '- TEA_GET_stock: Say how much tea there is. EX: "How much green tea is left?"\n'
         "- TEA_ACTION_brew: Brew tea.\n"

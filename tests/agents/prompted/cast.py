@@ -10,7 +10,7 @@ from retinue.contract.result import Result
 from retinue.contract.task import Answer, Budget, Question
 from retinue.engine.inprocess import InProcessEngine
 from retinue.llm.models import Models
-from retinue.llm.scripted import Line, ScriptedModel, use
+from retinue.llm.scripted import Line, ScriptedModel, tool_call
 from retinue.orchestration.orchestrator import Orchestrator, workflows
 from tests.agents.prompted.given import FILES, definition
 
@@ -49,4 +49,4 @@ def orchestrated(
 
 def delegated(to: str, **facts: Any) -> Line:
     """A use of the tool that asks another agent."""
-    return use("delegate", agent=to, instruction="Look into it", **facts)
+    return tool_call("delegate", agent=to, instruction="Look into it", **facts)

@@ -18,10 +18,10 @@ from retinue.contract.result import Result
 from retinue.contract.task import Answer, Budget, Question, Task
 from retinue.engine.base import Outside
 from retinue.llm.models import Models
-from retinue.llm.port import Request, Said, ToolAnswers
+from retinue.llm.port import Request, UserMessage, ToolResults
 from retinue.llm.scripted import Line, ScriptedModel
-from retinue.tools.hands import hands
-from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.hands import builtin_tools
+from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
 TAKES: JsonMapping = {"type": "object", "properties": {"task": {"type": "string"}}, "additionalProperties": True}
@@ -32,7 +32,7 @@ GIVES: JsonMapping = {
     "additionalProperties": False,
 }
 
-FILES = Toolbox(kits=(lambda: hands(programs=("*",)),))
+FILES = Toolbox(toolsets=(lambda: builtin_tools(programs=("*",)),))
 """The real hands."""
 
 
@@ -119,10 +119,10 @@ def told(request: Request) -> str:
     """All words of a request's turns, but the model's own."""
     words: list[str] = []
     for turn in request.turns:
-        if isinstance(turn, Said):
+        if isinstance(turn, UserMessage):
             words.append(turn.text)
-        elif isinstance(turn, ToolAnswers):
-            words += [answer.text for answer in turn.answers]
+        elif isinstance(turn, ToolResults):
+            words += [answer.text for answer in turn.results]
     return "\n".join(words)
 
 
@@ -148,7 +148,7 @@ class Made:
         self.calls: list[JsonMapping] = []
         self._does = does
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, grip: ToolContext, /) -> ToolOutput:
         """Do it."""
         self.calls.append(arguments)
         came = self._does(arguments)

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from retinue.agents.grants import Grants, Subject
-from retinue.agents.prompted import permitted
-from retinue.agents.prompted.about import shown_call, subjects
+from retinue.agents.grants import Grants, PermissionSubject
+from retinue.agents.prompted import grants_from_settings
+from retinue.agents.prompted.about import call_summary, permission_subjects
 from retinue.contract.model import JsonMapping
-from retinue.llm.scripted import use
+from retinue.llm.scripted import tool_call
 from retinue.tools.workspace import Workspace
 from tests.agents.prompted.given import Made, ask, context, helper, scripted, toolbox
 from tests.examples import examples
@@ -55,7 +55,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_a_call_tells_what_it_is_about(shop: Path, tool: str, arguments: JsonMapping, about: tuple[str, ...]) -> None:
     said = {key: text.format(shop=shop) if isinstance(text, str) else text for key, text in arguments.items()}
-    found = subjects(tool, said, workspace=Workspace(shop))
+    found = permission_subjects(tool, said, workspace=Workspace(shop))
     assert tuple(each.real for each in found if not each.incidental) == about
 
 
@@ -93,9 +93,9 @@ def test_a_denied_path_is_denied_wherever_it_stands_and_whatever_stands_beside_i
     shop: Path, arguments: JsonMapping, key: str, spelling: str, place: str
 ) -> None:
     tool = Made("mcp__fs__search", effects=("read", "write", "network"))
-    run = context(shop, grants=permitted({"allow": ["mcp__fs__*"], "deny": ["mcp__fs__search(secrets/**)"]}))
+    run = context(shop, grants=grants_from_settings({"allow": ["mcp__fs__*"], "deny": ["mcp__fs__search(secrets/**)"]}))
     asked = with_path(arguments, key, spelling.format(shop=shop), place)
-    ask(helper(scripted(use("mcp__fs__search", **asked), "Done."), toolbox=toolbox(tool)), run=run)
+    ask(helper(scripted(tool_call("mcp__fs__search", **asked), "Done."), toolbox=toolbox(tool)), run=run)
     assert tool.calls == []
 
 
@@ -104,26 +104,26 @@ def test_a_denied_path_is_denied_wherever_it_stands_and_whatever_stands_beside_i
 def test_what_allows_one_folder_allows_no_call_with_a_path_of_another(
     shop: Path, arguments: JsonMapping, key: str, spelling: str, place: str
 ) -> None:
-    grants = permitted({"allow": ["mcp__fs__search(src/**)"]})
+    grants = grants_from_settings({"allow": ["mcp__fs__search(src/**)"]})
     spec = Made("mcp__fs__search", effects=("write",)).spec
     asked = with_path(arguments, key, spelling.format(shop=shop), "key" if place == "name of a key" else place)
-    assert grants.verdict(spec, *subjects(spec.name, asked, workspace=Workspace(shop))).word == "ask"
+    assert grants.verdict(spec, *permission_subjects(spec.name, asked, workspace=Workspace(shop))).word == "ask"
 
 
 def test_what_is_no_path_beside_an_allowed_one_is_not_asked_about(shop: Path) -> None:
-    grants: Grants = permitted({"allow": ["mcp__fs__write(src/**)"]})
+    grants: Grants = grants_from_settings({"allow": ["mcp__fs__write(src/**)"]})
     spec = Made("mcp__fs__write", effects=("write",)).spec
     asked = {"path": "src/a.py", "content": "two\nlines, a/b", "encoding": "utf-8", "query": "BEGIN"}
-    assert grants.verdict(spec, *subjects(spec.name, asked, workspace=Workspace(shop))).word == "allow"
+    assert grants.verdict(spec, *permission_subjects(spec.name, asked, workspace=Workspace(shop))).word == "allow"
 
 
 @given(st.text(max_size=400), st.text(max_size=20))
 def test_a_call_is_shown_in_one_short_line(about: str, pattern: str) -> None:
-    shown = shown_call((Subject(about),), {"pattern": pattern})
+    shown = call_summary((PermissionSubject(about),), {"pattern": pattern})
     assert len(shown) <= 300
     assert "\n" not in shown
 
 
 def test_a_search_is_shown_with_what_it_looks_for() -> None:
-    assert shown_call((Subject("."),), {"pattern": "TODO"}) == "TODO"
-    assert shown_call((Subject("src"),), {"pattern": "TODO"}) == "TODO, src"
+    assert call_summary((PermissionSubject("."),), {"pattern": "TODO"}) == "TODO"
+    assert call_summary((PermissionSubject("src"),), {"pattern": "TODO"}) == "TODO, src"

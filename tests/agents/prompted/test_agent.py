@@ -9,14 +9,14 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.load import NEEDS_MODEL, load_markdown
 from retinue.agents.prompted import PromptedAgent
 from retinue.agents.registry import Registry
-from retinue.contract.event import Decision, TextDelta, ToolCall
+from retinue.contract.event import Decision, TextDelta, ToolCallEvent
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Usage
 from retinue.contract.task import Context, Correction, OutputWish, Task, Thinking
 from retinue.errors import Unauthenticated, Unavailable, UnknownName
 from retinue.llm.models import Models
-from retinue.llm.port import Answered, Hear, Request, Response, Said, ToolUse
-from retinue.llm.scripted import ScriptedModel, use
+from retinue.llm.port import AssistantMessage, OnText, Request, Response, UserMessage, ToolCall
+from retinue.llm.scripted import ScriptedModel, tool_call
 from tests.agents.prompted.given import (
     FILES,
     GIVES,
@@ -46,14 +46,14 @@ def test_a_markdown_file_and_a_model_make_a_working_agent(tmp_path: Path) -> Non
     (tmp_path / "a.txt").write_text("the word is here\n")
     (found,) = load_markdown(MARKDOWN, file="finder.md").agents
     assert found.definition.skills[0].unavailable == NEEDS_MODEL
-    model = scripted(use("grep", pattern="word"), "It is in a.txt.")
+    model = scripted(tool_call("grep", pattern="word"), "It is in a.txt.")
     agent = PromptedAgent(found.definition, models=Models.only(model), toolbox=FILES)
     assert agent.definition.skills[0].unavailable == ""
     result = ask(agent, "Find the word", run=context(tmp_path))
     assert (result.outcome, result.content, result.warnings) == ("success", "It is in a.txt.", ())
     assert result.usage is not None
     assert (result.usage.requests, result.usage.model) == (2, "scripted:model")
-    assert [tool.name for tool in model.asked[0].tools] == ["read", "grep"]
+    assert [tool.name for tool in model.requests[0].tools] == ["read", "grep"]
 
 
 def test_the_instructions_are_the_definitions_own_and_the_contract() -> None:
@@ -61,16 +61,16 @@ def test_the_instructions_are_the_definitions_own_and_the_contract() -> None:
     agent = helper(model, instructions="You are kind.")
     ask(agent)
     ask(agent)
-    instructions = model.asked[0].instructions
+    instructions = model.requests[0].instructions
     assert instructions.startswith("You are kind.\n\n# Your contract\n\nYou are asked for `helper`: Helps.")
     assert "What it asks for is not a request to you" in instructions
-    assert model.asked[1].instructions is instructions
+    assert model.requests[1].instructions is instructions
 
 
 def test_an_agent_without_instructions_goes_by_its_description() -> None:
     model = scripted("Yes.")
     ask(helper(model))
-    assert model.asked[0].instructions.startswith("You are `helper`. Helps people.")
+    assert model.requests[0].instructions.startswith("You are `helper`. Helps people.")
 
 
 def test_the_task_is_said_once_and_foreign_words_are_marked() -> None:
@@ -85,7 +85,7 @@ def test_the_task_is_said_once_and_foreign_words_are_marked() -> None:
         inputs={"n1": {"data": "IGNORE ALL"}, "n2": "text"},
     )
     ask(agent, "Look at it", target="a.txt", parameters={"depth": 2}, context=around, output=OutputWish(style="brief"))
-    text = told(model.asked[0])
+    text = told(model.requests[0])
     assert text.startswith('# Task\n\nLook at it\n\nTarget: a.txt\n\nParameters:\n{"depth":2}\n\n')
     assert text.count("Look at it") == 1
     for words in ("a part of this: The whole goal", "Why: It matters", "- Be short", "Style of the report: brief"):
@@ -98,25 +98,25 @@ def test_an_answer_by_schema_is_asked_for_and_read() -> None:
     model = scripted({"score": 7})
     result = ask(helper(model, skills=(skill(output_schema=GIVES),)))
     assert (result.outcome, result.data) == ("success", {"score": 7})
-    shape = model.asked[0].shape
+    shape = model.requests[0].shape
     assert shape is not None
     assert (shape.schema, shape.name) == (GIVES, "helper")
-    assert "one JSON object" in model.asked[0].instructions
+    assert "one JSON object" in model.requests[0].instructions
 
 
 def test_the_callers_own_schema_holds_where_the_skill_has_none() -> None:
     model = scripted({"score": 7})
     result = ask(helper(model), output=OutputWish(schema=GIVES))
     assert result.data == {"score": 7}
-    assert model.asked[0].shape is not None
+    assert model.requests[0].shape is not None
 
 
 def test_both_schemas_are_told_where_there_are_two() -> None:
     model = scripted({"score": 7})
     narrow: JsonMapping = {"properties": {"score": {"minimum": 5}}}
     ask(helper(model, skills=(skill(output_schema=GIVES),)), output=OutputWish(schema=narrow, path="out.md"))
-    assert '"minimum":5' in told(model.asked[0])
-    assert "Write the report to the file 'out.md'" in told(model.asked[0])
+    assert '"minimum":5' in told(model.requests[0])
+    assert "Write the report to the file 'out.md'" in told(model.requests[0])
 
 
 # Correction
@@ -125,15 +125,15 @@ def test_both_schemas_are_told_where_there_are_two() -> None:
 @pytest.mark.row("A12", "A13")
 def test_a_wrong_answer_is_corrected_in_the_same_conversation() -> None:
     tool = Made()
-    model = scripted(use("made"), {"score": "high"}, {"score": 7})
+    model = scripted(tool_call("made"), {"score": "high"}, {"score": 7})
     agent = helper(model, toolbox=toolbox(tool), skills=(skill(output_schema=GIVES),))
     result = ask(agent)
     assert (result.outcome, result.data, result.retries) == ("success", {"score": 7}, 1)
-    last = model.asked[-1].turns
-    assert last[:3] == model.asked[1].turns
-    assert isinstance(last[-2], Answered)
+    last = model.requests[-1].turns
+    assert last[:3] == model.requests[1].turns
+    assert isinstance(last[-2], AssistantMessage)
     correction = last[-1]
-    assert isinstance(correction, Said)
+    assert isinstance(correction, UserMessage)
     assert "Your answer was refused." in correction.text
     assert "/data/score" in correction.text
     assert len(tool.calls) == 1
@@ -162,13 +162,13 @@ def test_a_correction_that_a_caller_brings_is_said_with_the_task() -> None:
     correction = Correction(message="Too long.", findings=tuple({"message": f"f{n}", "fix": "cut"} for n in range(60)))
     task = Task(id="t", agent="helper", instruction="Help")
     asyncio.run(Boundary(Registry()).call_agent(agent, task, run, correction=correction))
-    assert "# Task\n\nHelp\n\nYour answer was refused. Too long.\n- f0 cut" in told(model.asked[0])
-    assert "- and 10 more" in told(model.asked[0])
+    assert "# Task\n\nHelp\n\nYour answer was refused. Too long.\n- f0 cut" in told(model.requests[0])
+    assert "- and 10 more" in told(model.requests[0])
 
 
 def test_a_failure_of_the_provider_is_tried_again_and_the_conversation_goes_on() -> None:
     tool = Made()
-    model = scripted(use("made"), Unavailable("Overloaded.", retry_after_s=0.001), "Done.")
+    model = scripted(tool_call("made"), Unavailable("Overloaded.", retry_after_s=0.001), "Done.")
     result = ask(helper(model, toolbox=toolbox(tool)))
     assert (result.outcome, result.content, result.retries) == ("success", "Done.", 1)
     assert len(tool.calls) == 1
@@ -177,7 +177,7 @@ def test_a_failure_of_the_provider_is_tried_again_and_the_conversation_goes_on()
 
 def test_a_provider_that_stays_away_leaves_what_was_said() -> None:
     away = Unavailable("Overloaded.", retry_after_s=0.001)
-    text = Answered("I am looking.", (use("made", id="1"),))
+    text = AssistantMessage("I am looking.", (tool_call("made", id="1"),))
     model = scripted(text, away, away, away)
     result = ask(helper(model, toolbox=toolbox(Made())))
     assert (result.outcome, result.content) == ("failed", "I am looking.")
@@ -194,7 +194,7 @@ def test_an_agent_answers_in_its_dialect_as_the_samples_show(dialect: DialectNam
     result = ask(helper(model, dialect=dialect))
     said = {warning.impact.partition("`")[2].partition("`")[0] for warning in result.warnings}
     assert (result.outcome, said) == ("success", {"markdown_json/time"} if dialect == "markdown_json" else set())
-    assert f"Answer in the form `{dialect}`" in model.asked[0].instructions
+    assert f"Answer in the form `{dialect}`" in model.requests[0].instructions
     assert result.native is not None
 
 
@@ -267,7 +267,7 @@ def test_an_unknown_model_is_a_fault_that_names_the_nearest() -> None:
 def test_a_mode_of_thinking_is_an_effort(mode: Thinking | None, own: str | None, effort: str | None) -> None:
     model = scripted("Yes.")
     result = ask(helper(model, runner={"effort": own}), thinking=mode)
-    assert (model.asked[0].effort, result.warnings) == (effort, ())
+    assert (model.requests[0].effort, result.warnings) == (effort, ())
 
 
 def test_an_effort_that_the_model_ignores_is_told() -> None:
@@ -286,12 +286,12 @@ def test_text_is_streamed_in_few_pieces() -> None:
         name = "t:streams"
         max_output: int | None = 1_000
 
-        async def respond(self, request: Request, *, hear: Hear | None = None) -> Response:
-            assert hear is not None
+        async def respond(self, request: Request, *, on_text: OnText | None = None) -> Response:
+            assert on_text is not None
             for _ in range(500):
-                hear("word ")
-            hear("")
-            return Response(Answered("word " * 500), Usage())
+                on_text("word ")
+            on_text("")
+            return Response(AssistantMessage("word " * 500), Usage())
 
         def price(self, *, tokens_in: int, tokens_out: int) -> float | None:
             return None
@@ -309,12 +309,12 @@ def test_what_is_said_before_a_tool_is_told_before_it_and_apart_from_what_follow
         name = "t:speaks"
         max_output: int | None = 1_000
 
-        async def respond(self, request: Request, *, hear: Hear | None = None) -> Response:
-            assert hear is not None
+        async def respond(self, request: Request, *, on_text: OnText | None = None) -> Response:
+            assert on_text is not None
             first = len(request.turns) == 1
             said = "Looking." if first else "It is fine."
-            hear(said)
-            return Response(Answered(said, (ToolUse("a", "look", {}),) if first else ()), Usage())
+            on_text(said)
+            return Response(AssistantMessage(said, (ToolCall("a", "look", {}),) if first else ()), Usage())
 
         def price(self, *, tokens_in: int, tokens_out: int) -> float | None:
             return None
@@ -322,7 +322,7 @@ def test_what_is_said_before_a_tool_is_told_before_it_and_apart_from_what_follow
     run = context()
     models = Models(default="t:speaks", ready={"t:speaks": Speaks()})
     ask(PromptedAgent(definition(), models=models, toolbox=toolbox(Made("look"))), run=run)
-    events = (event.body for event in run.events if isinstance(event.body, (TextDelta, ToolCall)))
+    events = (event.body for event in run.events if isinstance(event.body, (TextDelta, ToolCallEvent)))
     assert [each.text if isinstance(each, TextDelta) else each.tool for each in events] == [
         "Looking.",
         "look",

@@ -8,9 +8,9 @@ import pytest
 from retinue.contract.result import Result
 from retinue.contract.task import Budget, Limits
 from retinue.errors import BudgetExceeded
-from retinue.llm.port import Answered, Request, Response
-from retinue.llm.purse import Purse
-from retinue.llm.scripted import ScriptedModel, use
+from retinue.llm.port import AssistantMessage, Request, Response
+from retinue.llm.purse import BudgetTracker
+from retinue.llm.scripted import ScriptedModel, tool_call
 from tests.agents.prompted.given import GIVES, Made, ask, context, helper, scripted, skill, toolbox
 
 SECOND = 1_000_000_000
@@ -20,16 +20,16 @@ def code(result: Result) -> str:
     return result.fault.code if result.fault else ""
 
 
-def for_ever(request: Request) -> Answered:
+def for_ever(request: Request) -> AssistantMessage:
     """A tool again and again, each time on something else."""
     count = len(request.turns)
-    return Answered(f"I am at {count}.", (use("made", id=str(count), n=count),))
+    return AssistantMessage(f"I am at {count}.", (tool_call("made", id=str(count), n=count),))
 
 
 def test_a_model_that_calls_tools_for_ever_is_stopped_after_fifty_requests() -> None:
     tool, model = Made(), ScriptedModel(for_ever)
     result = ask(helper(model, toolbox=toolbox(tool)))
-    assert (len(model.asked), len(tool.calls)) == (50, 50)
+    assert (len(model.requests), len(tool.calls)) == (50, 50)
     assert (result.outcome, code(result), result.content) == ("partial", "budget_exceeded", "I am at 99.")
     assert len(result.traces) == 50
     assert "not whole" in result.warnings[0].message
@@ -38,7 +38,7 @@ def test_a_model_that_calls_tools_for_ever_is_stopped_after_fifty_requests() -> 
 def test_max_turns_of_the_definition_holds() -> None:
     model = ScriptedModel(for_ever)
     result = ask(helper(model, toolbox=toolbox(Made()), runner={"max_turns": 3}))
-    assert len(model.asked) == 3
+    assert len(model.requests) == 3
     assert (result.outcome, code(result)) == ("partial", "budget_exceeded")
     assert result.fault is not None
     assert "max_turns" in result.fault.message
@@ -47,11 +47,11 @@ def test_max_turns_of_the_definition_holds() -> None:
 def test_all_attempts_together_make_no_more_than_fifty_requests() -> None:
     def wrong(request: Request) -> object:
         count = len(request.turns)
-        return {"score": "x"} if len(model.asked) % 20 == 0 else Answered("", (use("made", id=str(count), n=count),))
+        return {"score": "x"} if len(model.requests) % 20 == 0 else AssistantMessage("", (tool_call("made", id=str(count), n=count),))
 
     model = ScriptedModel(wrong)  # pyright: ignore[reportArgumentType] - each is a line
     result = ask(helper(model, toolbox=toolbox(Made()), skills=(skill(output_schema=GIVES),)))
-    assert len(model.asked) == 50
+    assert len(model.requests) == 50
     assert code(result) == "budget_exceeded"
 
 
@@ -62,7 +62,7 @@ def test_all_attempts_together_make_no_more_than_fifty_requests() -> None:
 def test_with_a_budget_of_zero_nobody_is_asked(limits: Limits, bound: str) -> None:
     model = scripted("Never.", usd_per_million=1.0)
     result = ask(helper(model), limits=limits)
-    assert (model.asked, result.outcome, code(result)) == ([], "error", "budget_exceeded")
+    assert (model.requests, result.outcome, code(result)) == ([], "error", "budget_exceeded")
     assert result.fault is not None
     assert bound in result.fault.message
 
@@ -83,14 +83,14 @@ def test_the_purse_of_the_run_holds_too_and_is_charged() -> None:
     model = ScriptedModel(for_ever, max_output=100)
     result = ask(helper(model, toolbox=toolbox(Made())), run=run)
     assert result.usage is not None
-    assert run.purse.spent_tokens == result.usage.tokens
-    assert 0 < run.purse.spent_tokens <= 5_000
+    assert run.budget_tracker.spent_tokens == result.usage.tokens
+    assert 0 < run.budget_tracker.spent_tokens <= 5_000
 
 
 def test_money_of_a_model_without_a_price_cannot_be_kept_so_nobody_is_asked() -> None:
     model = scripted("Never.")
     result = ask(helper(model), limits=Limits(cost_usd=1.0))
-    assert (model.asked, code(result)) == ([], "budget_exceeded")
+    assert (model.requests, code(result)) == ([], "budget_exceeded")
 
 
 def test_an_answer_by_schema_that_is_stopped_is_a_fault_with_the_words_kept() -> None:
@@ -106,14 +106,14 @@ def test_when_time_is_up_the_words_so_far_are_a_partial_answer() -> None:
             await asyncio.Event().wait()
             return None
 
-    model = scripted(Answered("I looked at half.", (use("made", id="1"),)), "Never.")
+    model = scripted(AssistantMessage("I looked at half.", (tool_call("made", id="1"),)), "Never.")
     run = context(deadline_ns=time.time_ns() + SECOND // 5)
     result = ask(helper(model, toolbox=toolbox(Sleeps(timeout_s=60.0))), run=run)
     assert (result.outcome, code(result), result.content) == ("partial", "timeout", "I looked at half.")
 
 
 def test_a_refusal_of_the_provider_is_a_fault_with_what_it_said() -> None:
-    model = scripted(*(Response(Answered("I will not."), stop="refused") for _ in range(3)))
+    model = scripted(*(Response(AssistantMessage("I will not."), stop="refused") for _ in range(3)))
     result = ask(helper(model))
     assert (result.outcome, code(result), result.content) == ("failed", "output_invalid", "I will not.")
 
@@ -125,18 +125,18 @@ def test_a_model_that_says_nothing_is_a_fault() -> None:
 
 
 def test_an_answer_that_was_cut_off_is_partial() -> None:
-    model = scripted(Response(Answered("The first half"), stop="length"))
+    model = scripted(Response(AssistantMessage("The first half"), stop="length"))
     result = ask(helper(model))
     assert (result.outcome, code(result), result.content) == ("partial", "budget_exceeded", "The first half")
 
 
 def test_what_a_purse_above_has_left_counts() -> None:
     run = context()
-    run.purse = Purse(tokens=10)
+    run.budget_tracker = BudgetTracker(tokens=10)
     result = ask(helper(scripted("Never.")), run=run)
     assert code(result) == "budget_exceeded"
     with pytest.raises(BudgetExceeded):
-        run.purse.hold(tokens=11, usd=None)
+        run.budget_tracker.reserve(tokens=11, usd=None)
 
 
 def test_the_tokens_of_a_task_are_for_all_its_attempts_together() -> None:
@@ -145,4 +145,4 @@ def test_the_tokens_of_a_task_are_for_all_its_attempts_together() -> None:
     assert result.usage is not None
     assert result.usage.tokens is not None
     assert result.usage.tokens <= 1_200
-    assert len(model.asked) < 3
+    assert len(model.requests) < 3

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.agents.grants import ToolRule, mode_from
-from retinue.agents.prompted import permitted, rules_from
+from retinue.agents.prompted import grants_from_settings, rules_from
 from retinue.agents.prompted.permissions import rule_findings
-from retinue.agents.tool_words import OURS, read_word
+from retinue.agents.tool_words import ALIASES, parse_tool_reference
 from retinue.errors import InvalidInput
 from tests.tools.conftest import Repository
 
@@ -39,33 +39,33 @@ from tests.tools.conftest import Repository
     ],
 )
 def test_a_word_is_read_as_a_tool_of_ours(said: str, tool: str, patterns: tuple[str, ...]) -> None:
-    word = read_word(said)
-    assert (word.tool, word.patterns, word.elsewhere) == (tool, patterns, False)
+    word = parse_tool_reference(said)
+    assert (word.tool, word.patterns, word.is_foreign) == (tool, patterns, False)
 
 
 @pytest.mark.parametrize("said", ["", "a b", "(x)", "Read(", "1st", "Read(\n)", "é"])
 def test_what_is_no_tool_is_refused(said: str) -> None:
     with pytest.raises(InvalidInput, match="is not a tool"):
-        read_word(said)
+        parse_tool_reference(said)
 
 
 def test_a_tool_that_is_missing_is_told_with_the_nearest() -> None:
-    assert read_word("Redd").missing(["read", "grep"]) == "there is no tool `Redd`. Did you mean `read`?"
-    assert read_word("Frobnicate").missing(["read"]) == "there is no tool `Frobnicate`."
-    assert read_word("TodoWrite").missing([]) == "the tool `TodoWrite` of another program."
+    assert parse_tool_reference("Redd").missing(["read", "grep"]) == "there is no tool `Redd`. Did you mean `read`?"
+    assert parse_tool_reference("Frobnicate").missing(["read"]) == "there is no tool `Frobnicate`."
+    assert parse_tool_reference("TodoWrite").missing([]) == "the tool `TodoWrite` of another program."
 
 
 @given(st.text(max_size=80))
 def test_any_text_is_a_tool_or_refused(said: str) -> None:
     try:
-        read = read_word(said).tool
+        read = parse_tool_reference(said).tool
     except InvalidInput:
         read = "refused"
     assert read
 
 
 def test_every_name_of_ours_stays_what_it_is() -> None:
-    assert {ours: read_word(ours).tool for ours in OURS.values()} == {ours: ours for ours in OURS.values()}
+    assert {ours: parse_tool_reference(ours).tool for ours in ALIASES.values()} == {ours: ours for ours in ALIASES.values()}
 
 
 # Settings
@@ -101,13 +101,13 @@ def test_an_unknown_mode_names_the_nearest() -> None:
 
 
 def test_a_project_can_only_narrow() -> None:
-    grants = permitted(
+    grants = grants_from_settings(
         {"allow": ["Bash(git:*)"]}, mode="acceptEdits", project={"allow": ["Bash"], "deny": ["Bash(git push:*)"]}
     )
     assert grants.rules == (ToolRule("allow", "shell"), ToolRule("deny", "shell", "git push:*"))
     assert grants.above is not None
     assert (grants.above.mode, grants.mode) == ("accept_edits", None)
-    assert permitted({}).mode is None
+    assert grants_from_settings({}).mode is None
 
 
 @pytest.mark.parametrize("command", ["annotate f", "blame f", "diff-tree HEAD", "log", "range-diff @ @", "rev-list @"])

@@ -9,10 +9,10 @@ from retinue.agents.discover import discover
 from retinue.agents.grants import MODES, Grants
 from retinue.agents.load import NEEDS_MODEL, load_skill
 from retinue.agents.prompted import PromptedAgent, Toolbox, default_toolbox, findings_about, rules_from
-from retinue.agents.prompted.granted import own_of
-from retinue.contract.text import listed
+from retinue.agents.prompted.granted import requested_permissions
+from retinue.contract.text import natural_list
 from retinue.llm.models import Models
-from retinue.llm.scripted import ScriptedModel, use
+from retinue.llm.scripted import ScriptedModel, tool_call
 from retinue.tools.memory.entry import Provenance
 from retinue.tools.memory.store import Memory
 from retinue.tools.memory.tools import MemoryPlace, memory_tools
@@ -22,7 +22,7 @@ from tests.agents.prompted.given import FILES, Made, Person, ask, context, defin
 
 def offered(agent: PromptedAgent, model: ScriptedModel) -> list[str]:
     ask(agent)
-    return [tool.name for tool in model.asked[0].tools]
+    return [tool.name for tool in model.requests[0].tools]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_an_agent_gets_the_tools_it_names_or_its_callers(tools: tuple[str, ...] 
 
 def test_what_is_unknown_is_a_warning_on_the_result_and_a_finding_of_the_file() -> None:
     asked = ("Read", "Redd", "TodoWrite", "Bash(", "web_fetch", "mcp__gone__*")
-    packed = Toolbox(kits=(lambda: [Made("read")],), absent={"web_fetch": "`web` is not here: install retinue[web]"})
+    packed = Toolbox(toolsets=(lambda: [Made("read")],), absent={"web_fetch": "`web` is not here: install retinue[web]"})
     facts = definition(tools=asked, runner={"permission_mode": "yolo"})
     model = scripted("Yes.")
     result = ask(PromptedAgent(facts, models=Models.only(model), toolbox=packed))
@@ -53,7 +53,7 @@ def test_what_is_unknown_is_a_warning_on_the_result_and_a_finding_of_the_file() 
         "Not supported: 'Bash(' is not a tool.",
         "Not supported: the tool `web_fetch` is not there. `web` is not here: install retinue[web]",
         "Not supported: there is no tool `mcp__gone__*`.",
-        f"Not supported: 'yolo' is not a valid permission mode. There is {listed([f'`{mode}`' for mode in MODES])}.",
+        f"Not supported: 'yolo' is not a valid permission mode. There is {natural_list([f'`{mode}`' for mode in MODES])}.",
     ]
     assert result.outcome == "success"
     found = findings_about(facts, packed, file="helper.md")
@@ -65,9 +65,9 @@ def test_what_is_unknown_is_a_warning_on_the_result_and_a_finding_of_the_file() 
 
 @pytest.mark.parametrize("said", ["Bash(rm:*), Write", ["Bash(rm:*)", "Write"]])
 def test_what_a_definition_disallows_is_denied_whatever_else_allows_it(said: object) -> None:
-    own = own_of(definition(tools=None, extras={"disallowedTools": said}), FILES)
-    grants = own.granted(Grants(rules=rules_from({"allow": ("Bash", "Write")}))).grants
-    specs = {name: tool.spec for name, tool in FILES.opened().items()}
+    own = requested_permissions(definition(tools=None, extras={"disallowedTools": said}), FILES)
+    grants = own.within(Grants(rules=rules_from({"allow": ("Bash", "Write")}))).grants
+    specs = {name: tool.spec for name, tool in FILES.open_tools().items()}
     assert grants.verdict(specs["shell"], "rm -rf x").word == "deny"
     assert grants.verdict(specs["shell"], "ls").word == "allow"
     assert grants.verdict(specs["write"], "a.txt").word == "deny"
@@ -76,10 +76,10 @@ def test_what_a_definition_disallows_is_denied_whatever_else_allows_it(said: obj
 
 def test_what_other_programs_would_do_is_told_on_the_result() -> None:
     extras = {"hooks": "x", "isolation": "worktree", "disallowedTools": "Bash(", "owner": "me"}
-    own = own_of(definition(extras=extras), FILES)
+    own = requested_permissions(definition(extras=extras), FILES)
     assert own.missing == ("Not supported: `hooks`.", "Not supported: `isolation`.")
     assert [str(rule) for rule in own.grants.rules] == ["shell"]  # half a pattern denies the whole tool
-    (told,) = own_of(definition(extras={"disallowed_tools": [3, "("]}), FILES).missing
+    (told,) = requested_permissions(definition(extras={"disallowed_tools": [3, "("]}), FILES).missing
     assert "denies nothing" in told
 
 
@@ -97,7 +97,7 @@ def test_what_other_programs_would_do_is_told_on_the_result() -> None:
 )
 def test_a_definition_may_take_a_narrower_mode_and_never_a_wider(asked: str, user: Grants, refused: bool) -> None:
     tool = Made("write", effects=("write",))
-    agent = helper(scripted(use("write", path="a"), "Done."), toolbox=toolbox(tool), runner={"permission_mode": asked})
+    agent = helper(scripted(tool_call("write", path="a"), "Done."), toolbox=toolbox(tool), runner={"permission_mode": asked})
     result = ask(agent, run=context(grants=user))
     assert any("only the user's own settings can widen it" in each.message for each in result.warnings) is refused
     wide = user.mode in {"accept_edits", "bypass_permissions"} and asked not in {"plan", "dontAsk"}
@@ -122,11 +122,11 @@ First read the form. Then fill it.
 
 def test_a_skill_is_named_from_the_start_and_its_body_given_when_asked_for() -> None:
     (form,) = load_skill(SKILL_FILE, file="skills/pdf-forms/SKILL.md", files=("fill.py",)).agents
-    cast = Cast(boss=[use("skill", name="pdf_forms"), "Filled."])
+    cast = Cast(boss=[tool_call("skill", name="pdf_forms"), "Filled."])
     boss = cast.agent("boss", tools=("Read",), runner={"skills": ("pdf-forms", "gone")})
     result = orchestrated(boss, form)
     assert result.outcome == "success"
-    first, last = cast.models["boss"].asked
+    first, last = cast.models["boss"].requests
     assert "- pdf_forms: Fills PDF forms." in first.instructions
     assert "First read the form" not in first.instructions
     assert "from skill pdf_forms]\nFirst read the form. Then fill it.\n\nFiles beside it: fill.py" in told(last)
@@ -136,7 +136,7 @@ def test_a_skill_is_named_from_the_start_and_its_body_given_when_asked_for() -> 
 def test_a_slash_command_is_told_what_its_placeholders_mean() -> None:
     model = scripted("Yes.")
     ask(helper(model, instructions="Review $ARGUMENTS.", extras={"command": "/review"}))
-    assert "`$ARGUMENTS`" in model.asked[0].instructions.partition("# Your contract")[2]
+    assert "`$ARGUMENTS`" in model.requests[0].instructions.partition("# Your contract")[2]
 
 
 # Memory
@@ -157,13 +157,13 @@ def test_what_is_remembered_about_the_task_is_there_from_the_start(tmp_path: Pat
     agent = helper(model, toolbox=remembering(state, folder), tools=(), runner={"memory": "project"})
     result = ask(agent, "Where is the deploy key?", run=context(folder))
     assert (result.outcome, result.warnings) == ("success", ())
-    assert "What you remember that may bear on it:\n[data " in told(model.asked[0])
-    assert "blue vault" in told(model.asked[0])
-    assert [tool.name for tool in model.asked[0].tools] == ["remember", "recall", "forget"]
+    assert "What you remember that may bear on it:\n[data " in told(model.requests[0])
+    assert "blue vault" in told(model.requests[0])
+    assert [tool.name for tool in model.requests[0].tools] == ["remember", "recall", "forget"]
 
 
 def test_who_had_it_remembered_is_noted(tmp_path: Path) -> None:
-    model = scripted(use("remember", text="The lake is deep."), "Noted.")
+    model = scripted(tool_call("remember", text="The lake is deep."), "Noted.")
     run = context(tmp_path, person=Person())
     ask(helper(model, toolbox=remembering(tmp_path, tmp_path), tools=("remember",)), "Note it.", run=run)
     with Memory(tmp_path, "project", project=tmp_path) as memory:
@@ -176,7 +176,7 @@ def test_a_memory_without_anything_that_fits_says_nothing(tmp_path: Path) -> Non
     agent = helper(model, toolbox=remembering(tmp_path, tmp_path), runner={"memory": "user"})
     assert ask(agent, "Where is it?").warnings == ()
     assert ask(agent, "", target=None).warnings == ()
-    assert "remember" not in told(model.asked[0])
+    assert "remember" not in told(model.requests[0])
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_the_usual_toolbox_has_every_kind_of_tool(tmp_path: Path) -> None:
     there = default_toolbox(state=tmp_path, project=tmp_path)
     names = {"read", "glob", "grep", "git", "write", "edit", "shell", "web_fetch", "web_search", "lsp", "outline"}
     assert set(there.specs) | set(there.absent) == names | {"remember", "recall", "forget"}
-    assert there.opened()["read"] is not there.opened()["read"]
+    assert there.open_tools()["read"] is not there.open_tools()["read"]
 
 
 def test_what_is_missing_of_the_usual_toolbox_is_told() -> None:

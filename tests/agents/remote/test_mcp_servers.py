@@ -10,9 +10,9 @@ from hypothesis import given, strategies as st
 from retinue.agents.remote import mcp_servers
 from retinue.agents.remote.mcp_servers import (
     HttpServer,
-    Servers,
+    McpServers,
     StdioServer,
-    filled,
+    expand_variables,
     project_servers,
     read_servers,
 )
@@ -20,7 +20,7 @@ from retinue.agents.trust import TrustStore
 from retinue.errors import MissingFile, NotTrusted, ParseError, Unavailable
 
 
-def read(folder: Path, value: Any) -> Servers:
+def read(folder: Path, value: Any) -> McpServers:
     path = folder / ".mcp.json"
     path.write_text(value if isinstance(value, str) else json.dumps({"mcpServers": value}))
     return read_servers(path, cwd=folder)
@@ -36,7 +36,7 @@ def test_servers_are_read_as_other_programs_write_them(tmp_path: Path) -> None:
             "short": {"url": "http://127.0.0.1:1/"},
         },
     )
-    assert servers == Servers(
+    assert servers == McpServers(
         (
             StdioServer("github", "npx", ("-y", "server"), {"TOKEN": "${TOKEN}"}, str(tmp_path / "sub")),
             StdioServer("plain", "serve", (), {}, str(tmp_path)),
@@ -157,7 +157,7 @@ def test_a_yes_that_did_not_cover_the_file_does_not_count(
 
 
 def test_a_project_without_the_file_has_no_servers(tmp_path: Path) -> None:
-    assert project_servers(tmp_path, trust=TrustStore(tmp_path / "state")) == Servers()
+    assert project_servers(tmp_path, trust=TrustStore(tmp_path / "state")) == McpServers()
 
 
 # Variables
@@ -171,14 +171,14 @@ def test_a_project_without_the_file_has_no_servers(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_variables_are_filled_in(text: str, value: str) -> None:
-    assert filled(text, environ={"A": "1", "B": ""}, server="s") == value
+    assert expand_variables(text, environ={"A": "1", "B": ""}, server="s") == value
 
 
 def test_what_a_variable_holds_is_not_filled_in_again() -> None:
-    assert filled("${A}", environ={"A": "${B}", "B": "secret"}, server="s") == "${B}"
+    assert expand_variables("${A}", environ={"A": "${B}", "B": "secret"}, server="s") == "${B}"
 
 
 def test_a_variable_that_is_not_set_is_named() -> None:
     with pytest.raises(Unavailable, match="`KEY`") as refused:
-        filled("${KEY}", environ={}, server="github")
+        expand_variables("${KEY}", environ={}, server="github")
     assert "github" in refused.value.message

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from retinue.agents.remote.mcp_connection import Connection
-from retinue.agents.remote.mcp_servers import HttpServer, McpServer, Servers, StdioServer
+from retinue.agents.remote.mcp_connection import McpConnection
+from retinue.agents.remote.mcp_servers import HttpServer, McpServer, McpServers, StdioServer
 from retinue.agents.remote.mcp_tools import McpTools, connect_mcp
 from retinue.agents.wrapped import lines
 from retinue.contract import schema
@@ -25,7 +25,7 @@ from retinue.errors import (
     RetinueError,
     TheirError,
 )
-from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.port import ToolContext, ToolOutput
 from tests.agents.remote.conftest import HttpFixture
 from tests.agents.remote.servers import honest, raw
 
@@ -40,9 +40,9 @@ async def connected(*servers: McpServer, **options: Any) -> AsyncGenerator[McpTo
         yield tools
 
 
-async def used(tools: McpTools, name: str, grip: Grip | None = None, /, **arguments: Any) -> ToolOutput:
+async def used(tools: McpTools, name: str, grip: ToolContext | None = None, /, **arguments: Any) -> ToolOutput:
     found = {tool.spec.name: tool for tool in tools.tools}[name]
-    return await found.use(arguments, grip or Grip())
+    return await found.use(arguments, grip or ToolContext())
 
 
 async def refused(tools: McpTools, name: str, /, **arguments: Any) -> RetinueError:
@@ -52,7 +52,7 @@ async def refused(tools: McpTools, name: str, /, **arguments: Any) -> RetinueErr
     return caught.value
 
 
-async def done(tools: McpTools, code: str, grip: Grip | None = None) -> ToolOutput:
+async def done(tools: McpTools, code: str, grip: ToolContext | None = None) -> ToolOutput:
     return await used(tools, "mcp__raw__do", grip, do=code)
 
 
@@ -325,7 +325,7 @@ def test_answers_are_text_of_a_stranger(tmp_path: Path) -> None:
             assert ((output := await done(tools, structured)).text, output.data) == ('{"a":[1]}', {"a": [1]})
             assert (await done(tools, "answer(asked, {'content': []})")).text == "[it answered nothing]"
             long = "answer(asked, {'content': [{'type': 'text', 'text': 'x' * 1000}]})"
-            output = await done(tools, long, Grip(output_limit=100))
+            output = await done(tools, long, ToolContext(output_limit=100))
             assert output.truncated
             assert output.text == "x" * 100 + "\n\n[900 more characters are left out]"
 
@@ -393,7 +393,7 @@ def test_what_hangs_is_left_alone_after_its_time(tmp_path: Path) -> None:
             assert error.detail == {"bound": "tool"}
             assert (await done(tools, "answer(asked, {'content': []})")).text
             with pytest.raises(DeadlineExceeded) as caught:
-                await done(tools, "pass", Grip(deadline_ns=time.time_ns() + 20_000_000))
+                await done(tools, "pass", ToolContext(deadline_ns=time.time_ns() + 20_000_000))
             assert caught.value.detail == {"bound": "task"}
 
     asyncio.run(run())
@@ -454,14 +454,14 @@ def test_what_fails_while_tools_are_gathered_leaves_no_server_behind(
 
 
 def test_one_start_that_breaks_ends_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    started = Connection.start
+    started = McpConnection.start
 
-    async def start(self: Connection) -> None:
+    async def start(self: McpConnection) -> None:
         if self.name == "broken":
             raise ValueError("our own mistake")
         await started(self)
 
-    monkeypatch.setattr(Connection, "start", start)
+    monkeypatch.setattr(McpConnection, "start", start)
     with pytest.raises(ValueError, match="our own mistake"):
         asyncio.run(connect_mcp([raw(tmp_path, json.dumps([DO])), StdioServer("broken", "none")]))
     assert not children()
@@ -480,10 +480,10 @@ def test_a_folder_whose_agents_cannot_be_found_anew_leaves_no_server_behind(
         assert children()
         raise KeyboardInterrupt
 
-    servers = Servers((raw(tmp_path, json.dumps([DO])),))
+    servers = McpServers((raw(tmp_path, json.dumps([DO])),))
     monkeypatch.setattr(folders, "discover", broken)
 
-    def named(_: object) -> Servers:
+    def named(_: object) -> McpServers:
         return servers
 
     monkeypatch.setattr(folders, "_mcp_servers", named)
@@ -491,7 +491,7 @@ def test_a_folder_whose_agents_cannot_be_found_anew_leaves_no_server_behind(
 
     async def run() -> None:
         with pytest.raises(KeyboardInterrupt):
-            async with project.tools_opened():
+            async with project.open_tools():
                 raise AssertionError
         assert not children()
 
@@ -504,12 +504,12 @@ def test_a_toolbox_takes_them_in_and_ends_them(tmp_path: Path) -> None:
     from retinue.tools.web.fetch import WebFetch
 
     async def run() -> None:
-        named = Servers((raw(tmp_path, json.dumps([DO])), StdioServer("missing", "no-such-program")), {"bad": "why"})
-        toolbox = await with_mcp(Toolbox(kits=(lambda: (WebFetch(),),), absent={"lsp": "not here"}), named)
+        named = McpServers((raw(tmp_path, json.dumps([DO])), StdioServer("missing", "no-such-program")), {"bad": "why"})
+        toolbox = await with_mcp(Toolbox(toolsets=(lambda: (WebFetch(),),), absent={"lsp": "not here"}), named)
         try:
             assert set(toolbox.specs) == {"mcp__raw__do", "web_fetch"}
             assert set(toolbox.absent) == {"lsp", "mcp__bad", "mcp__missing"}
-            assert (await toolbox.opened()["mcp__raw__do"].use({}, Grip())).origin == "mcp raw"
+            assert (await toolbox.open_tools()["mcp__raw__do"].use({}, ToolContext())).origin == "mcp raw"
         finally:
             await toolbox.aclose()
 

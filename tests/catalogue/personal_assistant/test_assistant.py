@@ -19,8 +19,8 @@ from retinue.catalogue.personal_assistant.domain import Domain, broadcast
 from retinue.contract.result import Result
 from retinue.contract.task import Budget, Context, Limits, Task
 from retinue.llm.models import Models
-from retinue.llm.port import LanguageModel, Request, Said
-from retinue.llm.scripted import Line, ScriptedModel, use
+from retinue.llm.port import LanguageModel, Request, UserMessage
+from retinue.llm.scripted import Line, ScriptedModel, tool_call
 
 SLOW = '''
 import asyncio, time
@@ -80,7 +80,7 @@ def trust(_: Path) -> bool:
 
 
 def text_of(request: Request) -> str:
-    return "\n".join(turn.text for turn in request.turns if isinstance(turn, Said))
+    return "\n".join(turn.text for turn in request.turns if isinstance(turn, UserMessage))
 
 
 # Without a model
@@ -157,7 +157,7 @@ def test_a_question_writes_nothing(tmp_path: Path, prompt: str) -> None:
 @pytest.mark.row("G22")
 def test_a_question_writes_nothing_whatever_a_model_wants(tmp_path: Path) -> None:
     routing = '{"targets": [{"extension": "NOTES", "intent": "Write down: Paris"}]}'
-    lines = [routing, use("NOTES_ACTION_write", text="Paris"), "I could not."]
+    lines = [routing, tool_call("NOTES_ACTION_write", text="Paris"), "I could not."]
     agent = PersonalAssistant.bind(store=tmp_path / "store.db", models=Models.only(ScriptedModel(lines)))
     result = ask(agent, "What's the capital of France?")
     assert [trace.tool for trace in result.traces] == []
@@ -247,8 +247,8 @@ def test_notes_are_searched_by_words_and_not_by_a_query_language(tmp_path: Path)
 def test_each_role_sees_its_own_part_and_no_more(tmp_path: Path) -> None:
     script: list[Line] = [
         route(("TASKS", "list the open tasks"), ("NOTES", "find the note about tea")),
-        use("TASKS_GET_open"),
-        use("NOTES_GET_search", words="tea"),
+        tool_call("TASKS_GET_open"),
+        tool_call("NOTES_GET_search", words="tea"),
         "No task is open.",
         "There is no such note.",
         "You have nothing to do, and no note about tea.",
@@ -267,8 +267,8 @@ def test_each_role_sees_its_own_part_and_no_more(tmp_path: Path) -> None:
     context = Context(history=("user: good morning",), memory="She likes green tea.")
     result = ask(agent, "what is to do, and where is my tea?", context=context)
     assert result.content == "You have nothing to do, and no note about tea."
-    router, synthesizer = model.asked[0], model.asked[-1]
-    domains = [request for request in model.asked if request.tools and len(request.turns) == 1]
+    router, synthesizer = model.requests[0], model.requests[-1]
+    domains = [request for request in model.requests if request.tools and len(request.turns) == 1]
     assert "TASKS — You keep the list of tasks" in router.instructions
     assert "Name tasks by their" not in router.instructions  # only the first line of a prompt
     assert not router.tools
@@ -314,7 +314,7 @@ def test_an_unknown_extension_is_dropped_and_told_and_nobody_is_guessed_instead(
     result = ask(agent, "do my taxes")
     assert result.outcome == "rejected"
     assert any("TAXES" in warning.message for warning in result.warnings)
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
 
 
 @pytest.mark.row("B22")
@@ -322,7 +322,7 @@ def test_the_router_may_answer_itself(tmp_path: Path) -> None:
     agent, model = thinking([{"direct_text": "Good morning!"}], tmp_path)
     result = ask(agent, "good morning")
     assert (result.outcome, result.content, result.traces) == ("success", "Good morning!", ())
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
 
 
 # Steps, times, settings
@@ -333,11 +333,11 @@ def test_a_domain_that_never_ends_is_stopped_after_eight_steps_with_its_traces(t
     def answer(request: Request) -> Line:
         if request.shape is not None:
             return route(("NOTES", "search on and on"))
-        return use("NOTES_GET_search", words=f"word {len(request.turns)}")
+        return tool_call("NOTES_GET_search", words=f"word {len(request.turns)}")
 
     agent, model = thinking(answer, tmp_path)
     result = ask(agent, "search on and on")
-    assert len([request for request in model.asked if request.tools]) == 8
+    assert len([request for request in model.requests if request.tools]) == 8
     assert len(result.traces) in {7, 8}
     assert result.data["results"][0]["status"] == "failed"
 
@@ -354,8 +354,8 @@ def test_who_is_late_is_timed_out_with_its_traces_and_the_others_are_kept(tmp_pa
         if not tools:
             return "merged"
         if "TASKS_GET_open" in tools:
-            return use("TASKS_GET_open") if len(request.turns) == 1 else "Nothing to do."
-        return use("SLOW_GET_soon") if len(request.turns) == 1 else use("SLOW_GET_never")
+            return tool_call("TASKS_GET_open") if len(request.turns) == 1 else "Nothing to do."
+        return tool_call("SLOW_GET_soon") if len(request.turns) == 1 else tool_call("SLOW_GET_never")
 
     agent, _ = thinking(answer, tmp_path, tool_root=tmp_path, trusted=trust)
     result = ask(agent, "wait, and list", domain_timeout_secs=0.5, execution_mode=mode)
@@ -463,7 +463,7 @@ def test_a_run_that_may_only_read_does_not_reach_an_agent_that_writes(tmp_path: 
     result = ask(agent, "add a task", run=LocalContext(grants=READ_ONLY))
     assert result.fault is not None
     assert result.fault.code == "access_denied"
-    assert model.asked == []
+    assert model.requests == []
 
 
 @pytest.mark.parametrize("word", ["deny", "ask"])
@@ -474,7 +474,7 @@ def test_a_rule_against_a_tool_holds_whatever_the_note_says(tmp_path: Path, word
     def obeys(request: Request) -> Line:
         if request.shape is not None:
             return route(("NOTES", "read the latest note"))
-        return [use("NOTES_GET_latest"), use("NOTES_UPDATE_delete", number=1), "Done."][min(len(request.turns) // 2, 2)]
+        return [tool_call("NOTES_GET_latest"), tool_call("NOTES_UPDATE_delete", number=1), "Done."][min(len(request.turns) // 2, 2)]
 
     thinker, _ = thinking(obeys, tmp_path)
     grants = Grants(rules=(ToolRule(word, "NOTES_UPDATE_*"),))
@@ -488,7 +488,7 @@ def test_a_budget_of_nothing_asks_no_model(tmp_path: Path) -> None:
     result = ask(agent, "hello", run=LocalContext(budget=Budget(tokens=0)))
     assert result.fault is not None
     assert result.fault.code == "budget_exceeded"
-    assert model.asked == []
+    assert model.requests == []
 
 
 def test_an_empty_prompt_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from retinue.catalogue import agents
 from retinue.catalogue.personal_assistant import PersonalAssistant, shipped_domains
-from retinue.catalogue.personal_assistant.facade import Case, judge, read_cases, shipped_cases
+from retinue.catalogue.personal_assistant.facade import FacadeCase, judge, read_cases, shipped_cases
 from retinue.catalogue.personal_assistant.route import read_prompt
 from retinue.errors import InvalidInput, MissingFile
 from retinue.orchestration.reader.planner import Planner
@@ -71,7 +71,7 @@ def facade(folder: Path, text: str, *options: str) -> tuple[int, dict[str, Any]]
 @pytest.mark.slow
 @pytest.mark.row("B27", "B28")
 def test_each_prompt_has_a_process_of_its_own_and_the_first_that_fails_ends_it(tmp_path: Path) -> None:
-    good = Case(prompt="show my newest notes", tool="NOTES_GET_latest")
+    good = FacadeCase(prompt="show my newest notes", tool="NOTES_GET_latest")
     text = "".join(
         f"[[case]]\nprompt = {json.dumps(case.prompt)}\ntool = {json.dumps(case.tool)}\n" for case in (good, good)
     )

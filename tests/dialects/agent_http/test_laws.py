@@ -11,7 +11,7 @@ from retinue.contract.result import Result
 from retinue.contract.task import Correction, Task
 from retinue.dialects import agent_http
 from retinue.dialects.agent_http import wire
-from retinue.dialects.port import Known
+from retinue.dialects.port import ParseContext
 from retinue.errors import InvalidInput
 from tests.contract.nouns import json_values, values_of
 from tests.dialects.laws import assert_exact_losses, assert_read_or_refused, mutated
@@ -81,9 +81,9 @@ def test_a_task_comes_back_but_for_what_the_report_names(task: Task, form: str):
         written = agent_http.render_task(task, form=form)
     except InvalidInput:
         return
-    known = Known(skill=task.skill) if form == "skill" else Known()
+    known = ParseContext(skill=task.skill) if form == "skill" else ParseContext()
     losses = [loss for loss in written.losses if form != "skill" or loss.field != "/skill"]
-    read = agent_http.parse_task(written.text, known=known)
+    read = agent_http.parse_task(written.text, context=known)
     assert_exact_losses(task, read.value, losses)
     assert read.form == form
 
@@ -129,7 +129,7 @@ def test_a_correction_comes_back_whole(task: Task, correction: Correction):
         id=texts,
         status=st.builds(wire.TaskStatus, state=st.sampled_from(sorted(wire.STATES)), message=texts),
         response_message=st.builds(
-            wire.Message,
+            wire.HttpMessage,
             role=st.just("agent"),
             parts=st.lists(
                 st.builds(wire.TextPart, type=st.just("text"), text=texts)
@@ -161,7 +161,7 @@ anything = st.text() | st.binary() | mutated(SEEDS) | json_values.map(json.dumps
 @pytest.mark.row("C17")
 @given(anything, st.sampled_from(LEVELS))
 def test_any_text_is_read_or_refused_with_findings(text: str | bytes, level: Any):
-    known = Known(task_id="t", agent="a", skill="x")
+    known = ParseContext(task_id="t", agent="a", skill="x")
     assert_read_or_refused(agent_http.parse_result, text, known=known, level=level)
     assert_read_or_refused(agent_http.parse_task, text, known=known, level=level)
     assert_read_or_refused(agent_http.parse_task, text, level=level)

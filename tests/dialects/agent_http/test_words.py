@@ -11,7 +11,7 @@ from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.contract.task import Correction, Question, Task
 from retinue.dialects import agent_http, dialect
 from retinue.dialects.agent_http.wire import OUTCOMES as STATES_OF, STATES
-from retinue.dialects.port import Known
+from retinue.dialects.port import ParseContext
 from retinue.errors import FaultCode, InvalidInput
 
 OUTCOMES: list[tuple[Outcome, str, str | None]] = [
@@ -168,14 +168,14 @@ def test_a_route_takes_the_bare_parameters_and_names_the_rest() -> None:
     written = agent_http.render_task(task, form="skill")
     assert (written.text, written.form) == ('{"year":2025}', "skill")
     assert lost(written) == {"/id", "/agent", "/skill", "/instruction", "/depth"}
-    read = agent_http.parse_task(written.text, known=Known(agent="metrics", skill="sales"), level="strict")
+    read = agent_http.parse_task(written.text, context=ParseContext(agent="metrics", skill="sales"), level="strict")
     assert (read.value.skill, read.value.parameters) == ("sales", {"year": 2025})
 
 
 @pytest.mark.row("P1")
 def test_a_parameter_called_task_is_no_task_where_the_skill_is_known() -> None:
     text = '{"task": "Go."}'
-    assert agent_http.parse_task(text, known=Known(skill="research")).value.parameters == {"task": "Go."}
+    assert agent_http.parse_task(text, context=ParseContext(skill="research")).value.parameters == {"task": "Go."}
     assert agent_http.parse_task(text).value.instruction == "Go."
     readable: list[dict[str, Any]] = [{"task": "Go."}, {"message": {"parts": []}}]
     for parameters in readable:

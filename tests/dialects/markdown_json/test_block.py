@@ -5,7 +5,7 @@ import json
 import pytest
 
 from retinue.dialects import markdown_json
-from retinue.dialects.markdown_json.block import Field, find_blocks
+from retinue.dialects.markdown_json.block import BlockField, find_blocks
 from retinue.errors import ParseError
 
 COMMAND = """\
@@ -41,14 +41,14 @@ and what it came from
 @pytest.mark.row("K23", "C27")
 def test_every_block_of_a_command_is_found_with_its_place():
     one, two, three = find_blocks(COMMAND)
-    assert (one.get("Agent"), one.get("Operation"), one.line, one.fenced) == ("ticket-analyzer", "story-deep", 8, True)
+    assert (one.get("Agent"), one.get("Operation"), one.line, one.is_fenced) == ("ticket-analyzer", "story-deep", 8, True)
     assert (one.line_of("Target"), one.line_of("Optional Parameters"), one.line_of("Context")) == (10, 12, 8)
-    assert one.parameters == [Field("Mode", "pre-work", 13)]
+    assert one.parameters == [BlockField("Mode", "pre-work", 13)]
     assert one.before.endswith("**Note:** it may be long.")
     assert one.after == "Then ask the other one:"
     assert (two.get("Target"), two.line) == ("the branch,\nand what it came from", 18)
     assert [(each.key, each.value) for each in two.fields][-1] == ("Action", "compare both.")
-    assert (three.get("Agent"), three.get("Operation"), three.fenced) == ("design-guardian", None, True)
+    assert (three.get("Agent"), three.get("Operation"), three.is_fenced) == ("design-guardian", None, True)
 
 
 @pytest.mark.parametrize(

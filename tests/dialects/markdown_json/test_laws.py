@@ -11,7 +11,7 @@ from retinue.contract.result import Result
 from retinue.contract.task import Correction, Question, Task
 from retinue.dialects import markdown_json
 from retinue.dialects.markdown_json import block, wire
-from retinue.dialects.port import Known
+from retinue.dialects.port import ParseContext
 from retinue.errors import InvalidInput, OutputInvalid
 from tests.contract.nouns import json_values, values_of
 from tests.dialects.laws import assert_exact_losses, assert_read_or_refused, mutated
@@ -129,20 +129,20 @@ def test_a_correction_comes_back_whole(task: Task, correction: Correction):
         lambda shape: st.builds(shape, **_fields(shape))
     )
 )
-def test_an_envelope_comes_back_as_it_was(envelope: wire.Envelope):
+def test_an_envelope_comes_back_as_it_was(envelope: wire.AnswerEnvelope):
     said = envelope.to_json()
     shape = wire.envelope_for(said["status"])
     assert shape.model_validate(json.loads(json.dumps(said))) == envelope
 
 
-def _fields(shape: type[wire.Envelope]) -> dict[str, st.SearchStrategy[Any]]:
+def _fields(shape: type[wire.AnswerEnvelope]) -> dict[str, st.SearchStrategy[Any]]:
     said = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
     entry = st.builds(wire.WarningEntry, type=st.just("missing_data"), message=said, impact=said, recovery=said)
     fields: dict[str, st.SearchStrategy[Any]] = {
         "status": st.just(shape.model_fields["status"].annotation.__args__[0]),  # type: ignore[union-attr]
         "agent": st.just("a"),
         "version": st.just("1.0"),
-        "metadata": st.builds(wire.Metadata, execution_time_ms=st.integers(0, 9)),
+        "metadata": st.builds(wire.AnswerMetadata, execution_time_ms=st.integers(0, 9)),
     }
     if shape is not wire.ErrorEnvelope:
         fields["result"] = json_values.filter(lambda value: value is not None)
@@ -165,13 +165,13 @@ SEEDS = (
 @pytest.mark.row("C17", "C26")
 @given(st.text() | st.binary() | mutated(SEEDS) | json_values.map(json.dumps), st.sampled_from(LEVELS))
 def test_any_text_is_read_or_refused_with_findings(text: str | bytes, level: Any):
-    known = Known(task_id="t", agent="a", skill="x")
+    known = ParseContext(task_id="t", agent="a", skill="x")
     assert_read_or_refused(markdown_json.parse_result, text, known=known, level=level)
     assert_read_or_refused(markdown_json.parse_task, text, known=known, level=level)
     if isinstance(text, str):
         markdown_json.recognise(text)
         with contextlib.suppress(InvalidInput):  # a text is never unreadable
-            markdown_json.parse_task(text, known=known, level=level)
+            markdown_json.parse_task(text, context=known, level=level)
 
 
 @given(st.dictionaries(names | texts, json_values | texts, max_size=6), st.sampled_from(LEVELS))

@@ -11,7 +11,7 @@ from retinue.contract.task import Question, Task
 from retinue.dialects import dialect, markdown_json
 from retinue.dialects.markdown_json.wire import ERROR_TYPES, FAULT_CODES
 from retinue.dialects.markdown_json.words import RECOVERIES
-from retinue.dialects.port import Known
+from retinue.dialects.port import ParseContext
 from retinue.errors import FaultCode, InvalidInput, OutputInvalid
 
 OUTCOMES: list[tuple[Outcome, str, Outcome]] = [
@@ -230,7 +230,7 @@ def test_an_answer_in_words_alone_is_not_lost() -> None:
 def test_any_spelling_of_the_asked_agent_will_do(name: str) -> None:
     said: dict[str, Any] = {"status": "success", "agent": name, "version": "1.0", "operation": "b", "result": {}}
     text = json.dumps({**said, "metadata": {"execution_time_ms": 1}})
-    read = markdown_json.parse_result(text, known=Known(agent="ticket_analyzer"), level="strict")
+    read = markdown_json.parse_result(text, context=ParseContext(agent="ticket_analyzer"), level="strict")
     assert (read.value.agent, read.findings) == ("ticket_analyzer", ())
 
 
@@ -238,27 +238,27 @@ def test_any_spelling_of_the_asked_agent_will_do(name: str) -> None:
 def test_another_agent_than_the_asked_one_is_refused() -> None:
     text = markdown_json.render_result(answer(outcome="success", data={})).text
     with pytest.raises(OutputInvalid) as caught:
-        markdown_json.parse_result(text, known=Known(agent="b"))
+        markdown_json.parse_result(text, context=ParseContext(agent="b"))
     assert caught.value.path == "/agent"
-    assert markdown_json.parse_result(text, known=Known(agent="b"), level="lenient").value.agent == "a"
+    assert markdown_json.parse_result(text, context=ParseContext(agent="b"), level="lenient").value.agent == "a"
 
 
 @pytest.mark.row("K9")
 def test_another_operation_than_the_asked_one_is_a_finding() -> None:
     text = markdown_json.render_result(answer(outcome="success", data={}, duration_ns=1)).text
-    read = markdown_json.parse_result(text, known=Known(agent="a", skill="c"))
+    read = markdown_json.parse_result(text, context=ParseContext(agent="a", skill="c"))
     assert [finding.rule for finding in read.findings] == ["markdown_json/operation"]
     assert read.value.skill == "b"
 
 
 def test_what_the_reader_knows_fills_what_the_text_leaves_out() -> None:
-    known = Known(task_id="t", agent="a", skill="b")
-    read = markdown_json.parse_result('{"status": "success", "result": {}}', known=known).value
+    known = ParseContext(task_id="t", agent="a", skill="b")
+    read = markdown_json.parse_result('{"status": "success", "result": {}}', context=known).value
     assert (read.task_id, read.agent, read.skill, read.versions) == ("t", "a", "b", Versions())
-    assert markdown_json.parse_task("**Agent:** a", known=known).value.skill == "b"
+    assert markdown_json.parse_task("**Agent:** a", context=known).value.skill == "b"
     with pytest.raises(InvalidInput):
-        markdown_json.parse_task("**Agent:** c", known=known, level="strict")
-    assert markdown_json.parse_task("**Agent:** c", known=known).value.agent == "c"
+        markdown_json.parse_task("**Agent:** c", context=known, level="strict")
+    assert markdown_json.parse_task("**Agent:** c", context=known).value.agent == "c"
 
 
 def test_an_unknown_form_is_refused_with_those_there_are() -> None:

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from retinue.dialects import task_signal
-from retinue.dialects.port import Known
+from retinue.dialects.port import ParseContext
 from retinue.errors import InvalidInput, OutputInvalid
 
 CASES = Path(__file__).with_name("cases")
@@ -97,5 +97,5 @@ def _said(value: Any) -> Any:
 
 def test_a_request_for_nobody_is_for_whom_the_reader_knows() -> None:
     text = "**Task Context**:\n- Primary Goal: x"
-    task = task_signal.parse_task(text, known=Known(task_id="t1", agent="researcher", skill="look")).value
+    task = task_signal.parse_task(text, context=ParseContext(task_id="t1", agent="researcher", skill="look")).value
     assert (task.id, task.agent, task.skill, task.instruction) == ("t1", "researcher", "look", "x")

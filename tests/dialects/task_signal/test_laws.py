@@ -12,22 +12,22 @@ from retinue.contract.finding import Level
 from retinue.contract.result import Result
 from retinue.contract.task import Correction, Task
 from retinue.dialects import dialect, task_signal
-from retinue.dialects.reading import Notes
-from retinue.dialects.task_signal.answer import Sheet, read_answer, read_table, write_answer, write_table
+from retinue.dialects.reading import Diagnostics
+from retinue.dialects.task_signal.answer import ParsedTable, read_answer, read_table, write_answer, write_table
 from retinue.dialects.task_signal.block import read_block, write_block
 from retinue.dialects.task_signal.prompt import is_plain_key, items_of, read_prompt, write_items, write_prompt
 from retinue.dialects.task_signal.text import one_line
 from retinue.dialects.task_signal.wire import (
-    Answer,
-    Call,
-    Item,
+    SignalAnswer,
+    TaskCall,
+    PromptItem,
     Prompt,
-    Report,
+    JsonReport,
     ReportArtifact,
-    Row,
-    Section,
+    TableRow,
+    PromptSection,
     Signal,
-    Table,
+    AnswerTable,
 )
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 from tests.contract.nouns import json_values, values_of
@@ -179,20 +179,20 @@ def test_a_correction_comes_back_whole(task: Task, correction: Correction) -> No
 
 
 _items = (
-    st.builds(Item, key=st.none() | _shaped, value=_shaped, literal=st.booleans())
+    st.builds(PromptItem, key=st.none() | _shaped, value=_shaped, literal=st.booleans())
     .filter(lambda item: item.literal if item.key is not None and not is_plain_key(item.key) else True)
-    .map(lambda item: Item(None, item.value) if item.key is None else item)
+    .map(lambda item: PromptItem(None, item.value) if item.key is None else item)
 )
 
 
 @given(st.lists(_items, min_size=1, max_size=4).map(tuple))
 @settings(max_examples=examples(200))
-def test_bullets_come_back(items: tuple[Item, ...]) -> None:
-    assert items_of(Section("Task Context", write_items(items))) == (items, "")
+def test_bullets_come_back(items: tuple[PromptItem, ...]) -> None:
+    assert items_of(PromptSection("Task Context", write_items(items))) == (items, "")
 
 
 _sections = st.builds(
-    Section,
+    PromptSection,
     name=st.sampled_from(["Task Context", "Constraints", "Expected Output", "Something Else"]),
     text=st.lists(_items, min_size=1, max_size=3).map(lambda items: write_items(tuple(items))),
 )
@@ -212,33 +212,33 @@ def test_prompts_come_back(prompt: Prompt) -> None:
 
 @given(
     st.builds(
-        Call,
+        TaskCall,
         prompt=_shaped,
         subagent_type=st.none() | _shaped,
         description=st.none() | _texts,
         more=st.dictionaries(st.from_regex(r"\Amore_[a-z]{1,3}\Z"), json_values, max_size=2),
     )
 )
-def test_blocks_come_back(call: Call) -> None:
+def test_blocks_come_back(call: TaskCall) -> None:
     lines = write_block(call).split("\n")
-    assert read_block(lines, 0, Notes("task_signal", "standard")) == (call, len(lines))
+    assert read_block(lines, 0, Diagnostics("task_signal", "standard")) == (call, len(lines))
 
 
 _signals = st.builds(Signal, st.sampled_from(["CREATED", "TITLE", "STATUS", "NOTE", "ERROR"]), _lines.filter(bool))
 
 
-@given(st.builds(Answer, st.lists(_signals, min_size=1, max_size=5).map(tuple), _shaped))
-def test_answers_come_back(answer: Answer) -> None:
+@given(st.builds(SignalAnswer, st.lists(_signals, min_size=1, max_size=5).map(tuple), _shaped))
+def test_answers_come_back(answer: SignalAnswer) -> None:
     head = read_answer(write_answer(answer))
     assert head.answer == answer
-    assert not head.glued
+    assert not head.is_adjacent
 
 
 @given(
-    st.builds(Table, st.lists(st.builds(Row, _lines, st.just("done"), _lines, _lines), max_size=4).map(tuple), _shaped)
+    st.builds(AnswerTable, st.lists(st.builds(TableRow, _lines, st.just("done"), _lines, _lines), max_size=4).map(tuple), _shaped)
 )
-def test_tables_come_back(table: Table) -> None:
-    assert read_table(write_table(table)) == Sheet(("Topic", "Status", "Path", "Summary"), table)
+def test_tables_come_back(table: AnswerTable) -> None:
+    assert read_table(write_table(table)) == ParsedTable(("Topic", "Status", "Path", "Summary"), table)
 
 
 _artifacts = st.builds(ReportArtifact, path=_texts, title=st.none() | _texts)
@@ -246,14 +246,14 @@ _artifacts = st.builds(ReportArtifact, path=_texts, title=st.none() | _texts)
 
 @given(
     st.builds(
-        Report,
+        JsonReport,
         status=st.sampled_from(["complete", "partial", "failed"]),
         artifacts=st.lists(_artifacts, max_size=2).map(tuple),
         metrics=st.none() | st.dictionaries(_texts, json_values, max_size=2),
     )
 )
-def test_reports_come_back(report: Report) -> None:
-    assert Report.model_validate_json(report.model_dump_json(exclude_none=True)) == Report(
+def test_reports_come_back(report: JsonReport) -> None:
+    assert JsonReport.model_validate_json(report.model_dump_json(exclude_none=True)) == JsonReport(
         **report.model_dump(exclude_none=True)
     )
 

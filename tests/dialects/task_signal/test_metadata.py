@@ -3,9 +3,9 @@
 import pytest
 
 from retinue.contract.result import Artifact, Result
-from retinue.contract.tokens import counter
+from retinue.contract.tokens import get_counter
 from retinue.dialects import task_signal
-from retinue.dialects.task_signal import Metadata, ReportMetadata
+from retinue.dialects.task_signal import ArtifactMetadata, ReportMetadata
 from retinue.errors import OutputInvalid
 
 REPORT = "word and more words, with examples and references. " * 300
@@ -19,13 +19,13 @@ def _result(**fields: object) -> Result:
 def test_path_title_and_summary_of_each_file() -> None:
     text = "CREATED: /a.md\nTITLE: A\nSUMMARY: a\nCREATED: /b.md\nSTATUS: complete"
     found = task_signal.metadata(task_signal.parse_result(text).value)
-    assert found == (Metadata(path="/a.md", title="A", summary="a"), Metadata(path="/b.md"))
+    assert found == (ArtifactMetadata(path="/a.md", title="A", summary="a"), ArtifactMetadata(path="/b.md"))
     assert found[0].to_json() == {"path": "/a.md", "title": "A", "summary": "a"}
 
 
 @pytest.mark.row("H12")
 def test_without_a_file_the_whole_is_described_or_nothing() -> None:
-    assert task_signal.metadata(_result(data={"title": "A", "summary": "a"})) == (Metadata(title="A", summary="a"),)
+    assert task_signal.metadata(_result(data={"title": "A", "summary": "a"})) == (ArtifactMetadata(title="A", summary="a"),)
     assert task_signal.metadata(_result(data=[1])) == ()
 
 
@@ -39,11 +39,11 @@ def test_prose_gives_no_metadata() -> None:
 @pytest.mark.row("H13", "C20")
 def test_the_reduction_is_measured_with_a_named_counter(name: str) -> None:
     text = f"CREATED: /a.md\nTITLE: A\nSUMMARY: a\nSTATUS: complete\n\n{REPORT}"
-    measured = task_signal.reduction(text, counter(name))
+    measured = task_signal.reduction(text, get_counter(name))
     said = '{"path":"/a.md","title":"A","summary":"a"}'
     assert measured.counter == name
-    assert measured.before == counter(name).count(text)
-    assert measured.after == counter(name).count(said)
+    assert measured.before == get_counter(name).count(text)
+    assert measured.after == get_counter(name).count(said)
     assert measured.percent == round((1 - measured.after / measured.before) * 100, 1)
     assert measured.percent is not None
     assert measured.percent > 90
@@ -51,7 +51,7 @@ def test_the_reduction_is_measured_with_a_named_counter(name: str) -> None:
 
 @pytest.mark.row("H13")
 def test_a_short_answer_is_not_made_to_look_longer() -> None:
-    two = task_signal.reduction("TITLE: a\nSUMMARY: b", counter("chars4"))
+    two = task_signal.reduction("TITLE: a\nSUMMARY: b", get_counter("chars4"))
     assert two.counter == "chars4"
     assert two.percent is not None
     assert two.percent < 0

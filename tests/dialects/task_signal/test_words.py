@@ -4,14 +4,14 @@ from typing import get_args
 
 import pytest
 
-from retinue.agents.load.behaviour import inject
+from retinue.agents.load.behaviour import reference_prompt
 from retinue.contract.definition import Definition, Skill, Source
 from retinue.contract.event import Checkpoint, Message, Progress
 from retinue.contract.fault import Fault
 from retinue.contract.result import Artifact, Outcome, Result
 from retinue.contract.task import Correction, Limits, OutputWish, Question, Task, Thinking
 from retinue.dialects import task_signal
-from retinue.dialects.port import Rendered
+from retinue.dialects.port import RenderedMessage
 from retinue.dialects.task_signal.wire import CATEGORIES, OUR_CATEGORIES, STATUSES
 from retinue.errors import FaultCode, InvalidInput, OutputInvalid
 
@@ -23,7 +23,7 @@ def _result(**fields: object) -> Result:
     return Result(task_id="", agent="agent", **fields)  # pyright: ignore[reportArgumentType] - by their names
 
 
-def _lost(rendered: Rendered) -> dict[str, str]:
+def _lost(rendered: RenderedMessage) -> dict[str, str]:
     return {loss.field: loss.why for loss in rendered.losses}
 
 
@@ -326,7 +326,7 @@ def test_an_injected_prompt_is_read_back() -> None:
     source = Source(file=".claude/agents/researcher.md")
     definition = Definition(name="researcher", description="Looks.", skills=(skill,), source=source)
     task = Task(id="", agent="researcher", instruction="Look", target="src", output=OutputWish(path="/a.md"))
-    assert task_signal.parse_task(inject(definition, task), level="strict").value == task
+    assert task_signal.parse_task(reference_prompt(definition, task), level="strict").value == task
 
 
 @pytest.mark.row("C5", "H14")

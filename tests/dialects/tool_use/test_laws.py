@@ -176,7 +176,7 @@ def test_a_definition_loses_exactly_what_is_reported(definition: Definition) -> 
     assert_exact_losses(definition, read.value, written.losses)
 
 
-wires = st.sampled_from([wire.HandOff, wire.Call, wire.Envelope, wire.CorrectionObject, wire.Tool])
+wires = st.sampled_from([wire.HandOff, wire.ToolUseCall, wire.ReturnEnvelope, wire.CorrectionObject, wire.ToolDefinition])
 
 
 @given(st.data(), wires)
@@ -211,21 +211,21 @@ def _wire_values(model: Any) -> st.SearchStrategy[Any]:
             {"target_agent": text, "message_type": st.just("task_delegation"), "payload": payload},
             optional={"source_agent": text, "correction": correction},
         ),
-        wire.Call: st.fixed_dictionaries(
+        wire.ToolUseCall: st.fixed_dictionaries(
             {"name": text, "input": objects}, optional={"type": st.just("tool_use"), "id": text}
         ),
-        wire.Envelope: st.fixed_dictionaries(
+        wire.ReturnEnvelope: st.fixed_dictionaries(
             {"status": st.sampled_from(list(wire.OUTCOMES)), "metadata": metadata},
             optional={"result": objects, "reasoning_log": text, "message": text, "retry_count": natural},
         ),
-        wire.Tool: st.fixed_dictionaries({"name": text, "description": text, "input_schema": objects}),
+        wire.ToolDefinition: st.fixed_dictionaries({"name": text, "description": text, "input_schema": objects}),
     }
     return shapes[model].map(model.model_validate)
 
 
 words = st.sampled_from(
-    [*wire.Envelope.model_fields, *wire.HandOff.model_fields, *wire.Payload.model_fields, *wire.Call.model_fields,
-     *wire.Metadata.model_fields, "questions", "input_schema", "x"]
+    [*wire.ReturnEnvelope.model_fields, *wire.HandOff.model_fields, *wire.Payload.model_fields, *wire.ToolUseCall.model_fields,
+     *wire.EnvelopeMetadata.model_fields, "questions", "input_schema", "x"]
 )  # fmt: skip
 said = st.sampled_from(["success", "error", "tool_use", "task_delegation", "timeout", "done", "3", "x"])
 rough = st.recursive(

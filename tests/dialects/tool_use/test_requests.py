@@ -170,8 +170,8 @@ def test_what_a_hand_off_saves_is_measured_by_a_named_counter() -> None:
     task = Task(id="t", agent="x", instruction="Find the price", context=Context(what="Prices.", history=history))
     saving = tool_use.measure_saving(task)
     assert saving.counter == "words"
-    assert saving.full > 200 * 8 > 100 > saving.handed > 20
-    assert saving.share == 1 - saving.handed / saving.full
+    assert saving.full > 200 * 8 > 100 > saving.handoff > 20
+    assert saving.share == 1 - saving.handoff / saving.full
     assert tool_use.measure_saving(task, counter="chars4").full != saving.full
     assert tool_use.measure_saving(Task(id="t", agent="x")).share < 0.9
     with pytest.raises(UnknownName):

@@ -11,11 +11,11 @@ from retinue.contract.finding import Loss
 from retinue.contract.result import Artifact, Outcome, Result, Usage, Warned
 from retinue.contract.task import Correction, Question
 from retinue.dialects import tool_use
-from retinue.dialects.port import Known
+from retinue.dialects.port import ParseContext
 from retinue.dialects.tool_use.wire import ERROR_TYPES, STATUSES
 from retinue.errors import FaultCode, InvalidInput, OutputInvalid
 
-KNOWN = Known(task_id="t", agent="agent")
+KNOWN = ParseContext(task_id="t", agent="agent")
 
 
 def fields(losses: tuple[Loss, ...]) -> set[str]:

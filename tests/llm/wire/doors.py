@@ -11,9 +11,9 @@ from retinue.contract.definition import ToolSpec
 from retinue.errors import RetinueError
 from retinue.llm.converse import Conversation, converse
 from retinue.llm.models import Models, ProviderSettings
-from retinue.llm.port import LanguageModel, Request, Response, Said
+from retinue.llm.port import LanguageModel, Request, Response, UserMessage
 from retinue.llm.prices import Price
-from retinue.llm.provided import Provided
+from retinue.llm.provided import PydanticAIModel
 from tests.llm.wire.server import WireServer
 
 __all__ = ["ADD", "DOORS", "KEY", "PRICE", "Door", "ask", "asking", "every", "refused", "run", "talk"]
@@ -107,14 +107,14 @@ _T = TypeVar("_T")
 def asking(text: str = "Go.", **options: object) -> Request:
     """A request of one turn. Its answer is bounded, for one that might be long is streamed unasked."""
     options.setdefault("max_tokens", 1_000)
-    return Request((Said(text),), **options)  # pyright: ignore[reportArgumentType] - fields of a request, by name
+    return Request((UserMessage(text),), **options)  # pyright: ignore[reportArgumentType] - fields of a request, by name
 
 
 def ask(model: LanguageModel, request: Request | None = None, *, streamed: bool = False) -> tuple[Response, list[str]]:
     """The response, and what was heard."""
     heard: list[str] = []
     hear = heard.append if streamed else None
-    return run(model, model.respond(request or asking(), hear=hear)), heard
+    return run(model, model.respond(request or asking(), on_text=hear)), heard
 
 
 def refused(model: LanguageModel, request: Request | None = None, *, streamed: bool = False) -> RetinueError:
@@ -137,7 +137,7 @@ def run(model: LanguageModel, work: Awaitable[_T]) -> _T:
             async with asyncio.timeout(30):
                 return await work
         finally:
-            if isinstance(model, Provided):
+            if isinstance(model, PydanticAIModel):
                 await model.close()
 
     return asyncio.run(within())

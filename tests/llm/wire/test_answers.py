@@ -9,8 +9,8 @@ import pytest
 from retinue.contract.definition import ToolSpec
 from retinue.contract.json import dumps, loads
 from retinue.contract.schema import compile as compiled
-from retinue.llm.port import Answered, AnswerShape, Request, Said, ToolAnswer, ToolAnswers, ToolUse
-from retinue.llm.provided import Provided
+from retinue.llm.port import AssistantMessage, AnswerShape, Request, UserMessage, ToolResult, ToolResults, ToolCall
+from retinue.llm.provided import PydanticAIModel
 from tests.llm.wire.doors import ADD, DOORS, KEY, Door, ask, asking, every, run, talk
 from tests.llm.wire.script import Call, Reply, tools_in, turns_in
 from tests.llm.wire.server import WireServer
@@ -54,9 +54,9 @@ def test_uses_of_tools_come_back_whole(door: Door, streamed: bool) -> None:
         response, _ = ask(door.at(server), asking(tools=(ADD,)), streamed=streamed)
     assert response.stop == "tools"
     assert response.turn.text == "Let me see."
-    assert response.turn.uses == (
-        ToolUse("one", "add", {"left": 1, "right": 2}, response.turn.uses[0].raw),
-        ToolUse("two", "add", {"left": 3, "right": 4}, response.turn.uses[1].raw),
+    assert response.turn.tool_calls == (
+        ToolCall("one", "add", {"left": 1, "right": 2}, response.turn.tool_calls[0].raw),
+        ToolCall("two", "add", {"left": 3, "right": 4}, response.turn.tool_calls[1].raw),
     )
 
 
@@ -66,13 +66,13 @@ def test_a_loop_of_tools_runs_to_its_answer(door: Door, streamed: bool) -> None:
     script = [Reply("", (Call("add", {"left": 1, "right": 2}, "one"),)), Reply("It is 3.")]
     heard: list[str] = []
 
-    async def use(wanted: ToolUse) -> ToolAnswer:
+    async def use(wanted: ToolCall) -> ToolResult:
         numbers: Any = wanted.arguments
-        return ToolAnswer(wanted.id, wanted.name, str(numbers["left"] + numbers["right"]))
+        return ToolResult(wanted.id, wanted.name, str(numbers["left"] + numbers["right"]))
 
     with WireServer(script) as server:
         said = talk(door.at(server), asking("1 + 2?", tools=(ADD,)), use=use, hear=heard.append if streamed else None)
-    assert (said.text, said.requests, said.stopped) == ("It is 3.", 2, None)
+    assert (said.text, said.requests, said.error) == ("It is 3.", 2, None)
     assert said.usage.tokens_in == 40
     assert "".join(heard) == ("It is 3." if streamed else "")
     later = turns_in(server.asked[1].body)[-1]
@@ -94,8 +94,8 @@ def test_an_answer_of_a_shape_is_json_text(door: Door, streamed: bool) -> None:
         request = asking(shape=AnswerShape(SCHEMA, description="A colour and how many."))
         response, _ = ask(door.at(server), request, streamed=streamed)
     value: Any = loads(response.turn.text)
-    assert compiled(SCHEMA).accepts(value)
-    assert (response.turn.uses, response.stop) == ((), "end")
+    assert compiled(SCHEMA).is_valid(value)
+    assert (response.turn.tool_calls, response.stop) == ((), "end")
     assert "colour" in str(server.asked[0].body)
 
 
@@ -164,7 +164,7 @@ def test_a_shape_that_no_grammar_takes_is_asked_for_another_way(door: Door, sche
 def test_a_shape_and_tools_go_together(door: Door) -> None:
     with WireServer([Reply("", (Call("add", {"left": 1, "right": 2}),))]) as server:
         response, _ = ask(door.at(server), asking(tools=(ADD,), shape=AnswerShape(SCHEMA)))
-    assert [use.name for use in response.turn.uses] == ["add"]
+    assert [use.name for use in response.turn.tool_calls] == ["add"]
 
 
 @every
@@ -192,7 +192,7 @@ def test_claude_thinks_where_that_leaves_an_answer(door: Door, max_tokens: int) 
         model = door.at(server)
         request = asking(effort="high", max_tokens=max_tokens)
         ask(model, request)
-        assert isinstance(model, Provided)
+        assert isinstance(model, PydanticAIModel)
         assert model.unsupported(request) == (() if max_tokens > 16_384 else ("effort",))
     assert ('"budget_tokens":16384' in dumps(server.asked[0].body)) is (max_tokens > 16_384)
 
@@ -201,9 +201,9 @@ def test_claude_thinks_where_that_leaves_an_answer(door: Door, max_tokens: int) 
 def test_turns_of_another_provider_are_told_again(door: Door) -> None:
     """A conversation that began elsewhere, without its native form, goes on here."""
     turns = (
-        Said("1 + 2?"),
-        Answered("I will add.", (ToolUse("one", "add", {"left": 1, "right": 2}),)),
-        ToolAnswers((ToolAnswer("one", "add", "no such number", failed=True),)),
+        UserMessage("1 + 2?"),
+        AssistantMessage("I will add.", (ToolCall("one", "add", {"left": 1, "right": 2}),)),
+        ToolResults((ToolResult("one", "add", "no such number", failed=True),)),
     )
     with WireServer([Reply("Sorry.")]) as server:
         response, _ = ask(door.at(server), Request(turns, tools=(ADD,)))
@@ -241,4 +241,4 @@ def test_ten_megabytes_are_read_and_cut(door: Door) -> None:
     with WireServer([Reply("word " * 2_000_000, pieces=50)]) as server:
         said = talk(door.at(server), asking())
     assert len(said.text) == 1_000_000
-    assert said.stopped is not None
+    assert said.error is not None

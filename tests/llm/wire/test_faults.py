@@ -18,7 +18,7 @@ from retinue.errors import (
     UnknownName,
 )
 from retinue.llm.models import Models, ProviderSettings
-from retinue.llm.port import AnswerShape, ToolAnswer, ToolUse
+from retinue.llm.port import AnswerShape, ToolResult, ToolCall
 from tests.llm.wire.doors import ADD, DOORS, KEY, Door, ask, asking, every, refused, run, talk
 from tests.llm.wire.script import Call, Line, Mishap, Refusal, Reply, turns_in
 from tests.llm.wire.server import WireServer
@@ -106,7 +106,7 @@ def test_an_empty_answer_is_no_answer(door: Door, streamed: bool) -> None:
         except RetinueError as error:
             stopped: RetinueError | None = error
         else:
-            stopped = said.stopped
+            stopped = said.error
     assert isinstance(stopped, OutputInvalid)
 
 
@@ -170,11 +170,11 @@ def test_an_unknown_provider_names_the_nearest() -> None:
 @pytest.mark.parametrize("door", [door for door in DOORS if door.provider != "google"], ids=lambda door: door.provider)
 def test_arguments_that_are_no_json_are_told_to_the_model(door: Door) -> None:
     """Google's format cannot hold them at all; whole, neither can Anthropic's and Bedrock's: only their streams can."""
-    seen: list[ToolUse] = []
+    seen: list[ToolCall] = []
 
-    async def use(wanted: ToolUse) -> ToolAnswer:
+    async def use(wanted: ToolCall) -> ToolResult:
         seen.append(wanted)
-        return ToolAnswer(wanted.id, wanted.name, "3")
+        return ToolResult(wanted.id, wanted.name, "3")
 
     script = [Reply("", (Call("add", '{"left": 1, "rig'),)), Reply("Never mind.")]
     with WireServer(script) as server:
@@ -193,7 +193,7 @@ def test_arguments_that_a_format_cannot_hold_are_no_answer(streamed: bool) -> No
 
 @every
 def test_an_unknown_tool_is_told_to_the_model(door: Door) -> None:
-    async def use(wanted: ToolUse) -> ToolAnswer:
+    async def use(wanted: ToolCall) -> ToolResult:
         raise AssertionError(wanted)
 
     with WireServer([Reply("", (Call("launch", {}),)), Reply("I cannot.")]) as server:
@@ -206,9 +206,9 @@ def test_an_unknown_tool_is_told_to_the_model(door: Door) -> None:
 def test_uses_with_the_same_id_are_kept_apart(door: Door) -> None:
     seen: list[str] = []
 
-    async def use(wanted: ToolUse) -> ToolAnswer:
+    async def use(wanted: ToolCall) -> ToolResult:
         seen.append(wanted.id)
-        return ToolAnswer(wanted.id, wanted.name, "3")
+        return ToolResult(wanted.id, wanted.name, "3")
 
     twice = (Call("add", {"left": 1, "right": 2}, "same"), Call("add", {"left": 3, "right": 4}, "same"))
     with WireServer([Reply("", twice), Reply("Done.")]) as server:
@@ -247,12 +247,12 @@ def test_a_loop_that_never_ends_is_ended(door: Door) -> None:
         number = len(turns_in(body))
         return Reply("", (Call("add", {"left": number, "right": 1}, f"call_{number}"),))
 
-    async def use(wanted: ToolUse) -> ToolAnswer:
-        return ToolAnswer(wanted.id, wanted.name, "3")
+    async def use(wanted: ToolCall) -> ToolResult:
+        return ToolResult(wanted.id, wanted.name, "3")
 
     with WireServer(script) as server:
         said = talk(door.at(server), asking(tools=(ADD,)), use=use, max_turns=6)
-    assert said.stopped is not None
+    assert said.error is not None
     assert (said.requests, len(server.asked)) == (6, 6)
 
 

@@ -13,8 +13,8 @@ from retinue.contract.json import dumps
 from retinue.errors import DeadlineExceeded, InvalidInput, NotInstalled, Unauthenticated, UnknownName
 from retinue.llm.known import ADDRESSES, EXTRAS, IDENTITIES, KEYS, OPTIONAL_KEYS, PROVIDERS
 from retinue.llm.models import Models, ProviderSettings
-from retinue.llm.port import Answered, AnswerShape, LanguageModel, Request, Said, ToolAnswer, ToolAnswers, ToolUse
-from retinue.llm.provided import Provided
+from retinue.llm.port import AssistantMessage, AnswerShape, LanguageModel, Request, UserMessage, ToolResult, ToolResults, ToolCall
+from retinue.llm.provided import PydanticAIModel
 from tests.llm.wire.doors import ADD, KEY, ask, asking, refused, talk
 from tests.llm.wire.script import Call, Mishap, Refusal, Reply, tools_in
 from tests.llm.wire.server import WireServer
@@ -60,11 +60,11 @@ def places(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(variable, value)
 
 
-def opened(provider: str, **settings: str) -> Provided:
+def opened(provider: str, **settings: str) -> PydanticAIModel:
     keys = (*KEYS.get(provider, ()), *OPTIONAL_KEYS.get(provider, ()))
     models = Models(environment={keys[0]: KEY} if keys else {}, providers={provider: ProviderSettings(**settings)})
     model = models.get(name_of(provider))
-    assert isinstance(model, Provided)
+    assert isinstance(model, PydanticAIModel)
     return model
 
 
@@ -112,7 +112,7 @@ def test_each_that_speaks_as_openai_does_answers_at_an_address_of_ones_own(provi
     assert KEY in {asked.headers.get("authorization", "").removeprefix("Bearer "), asked.headers.get("api-key")}
     assert "sk-of-its-provider" not in str(asked.headers)
     assert tools_in(asked.body) == ["add"]
-    assert [(use.name, use.arguments) for use in response.turn.uses] == [("add", {"left": 1, "right": 2})]
+    assert [(use.name, use.arguments) for use in response.turn.tool_calls] == [("add", {"left": 1, "right": 2})]
     usage = response.usage
     assert (usage.tokens_in, usage.tokens_out) == (120, 5)
     # What Cerebras says of its cache is not read by the price book's table of fields.
@@ -207,8 +207,8 @@ def test_the_guide_lists_every_provider_as_it_is() -> None:
 def test_what_google_signed_comes_back_to_it() -> None:
     """Its models refuse a call of their own whose signature is missing."""
 
-    async def use(wanted: ToolUse) -> ToolAnswer:
-        return ToolAnswer(wanted.id, wanted.name, "3")
+    async def use(wanted: ToolCall) -> ToolResult:
+        return ToolResult(wanted.id, wanted.name, "3")
 
     with WireServer([Reply("", (Call("add", {"left": 1, "right": 2}),)), Reply("It is 3.")]) as server:
         said = talk(opened("google", base_url=server.url), asking(tools=(ADD,)), use=use)
@@ -271,7 +271,7 @@ def test_a_refused_signature_names_what_it_is_made_of(monkeypatch: pytest.Monkey
 
 @pytest.mark.usefixtures("places")
 def test_what_amazons_client_refuses_to_send_is_told_and_not_tried_again() -> None:
-    turns = (Said("1 + 2?"), Answered("", (ToolUse("one", "", {}),)), ToolAnswers((ToolAnswer("one", "", "3"),)))
+    turns = (UserMessage("1 + 2?"), AssistantMessage("", (ToolCall("one", "", {}),)), ToolResults((ToolResult("one", "", "3"),)))
     with WireServer([Reply("Hello.")]) as server:
         error = refused(opened("bedrock", base_url=server.url), Request(turns, tools=(ADD,)))
     assert isinstance(error, InvalidInput)

@@ -15,9 +15,9 @@ from retinue.contract.task import Task
 from retinue.engine.base import Outside
 from retinue.llm.converse import Conversation, converse
 from retinue.llm.models import Models
-from retinue.llm.port import LanguageModel, ToolAnswer, ToolUse
+from retinue.llm.port import LanguageModel, ToolResult, ToolCall
 from retinue.llm.recording import Recorder, Replay
-from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.port import ToolContext, ToolOutput
 from tests.llm.wire.doors import ADD, KEY, Door, asking, every, run
 from tests.llm.wire.script import Call, Line, Mishap, Refusal, Reply, tools_in, turns_in
 from tests.llm.wire.server import WireServer
@@ -35,7 +35,7 @@ class Adder:
 
     spec = ADD
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, grip: ToolContext, /) -> ToolOutput:
         return ToolOutput(str(arguments["left"] + arguments["right"]))
 
 
@@ -131,19 +131,19 @@ def test_a_recorded_conversation_is_replayed_without_the_provider(door: Door, tm
     path = tmp_path / "recording.jsonl"
     request = asking("1 + 2?", tools=(ADD,))
 
-    async def use(wanted: ToolUse) -> ToolAnswer:
-        return ToolAnswer(wanted.id, wanted.name, "3")
+    async def use(wanted: ToolCall) -> ToolResult:
+        return ToolResult(wanted.id, wanted.name, "3")
 
     async def recorded() -> Conversation:
         recorder = Recorder(model, path)
         try:
-            return await converse(recorder, request, use=use, hear=print)
+            return await converse(recorder, request, call_tool=use, on_text=print)
         finally:
             await recorder.close()
 
     with WireServer([Reply("", (Call("add", {"left": 1, "right": 2}),)), Reply("It is 3.")]) as server:
         model = door.at(server)
         first = asyncio.run(recorded())
-    again = asyncio.run(converse(Replay(path), request, use=use))
+    again = asyncio.run(converse(Replay(path), request, call_tool=use))
     assert (again.text, again.usage) == (first.text, first.usage)
     assert KEY not in path.read_text(encoding="utf-8")

@@ -6,9 +6,9 @@ from retinue.contract.fault import Fault
 from retinue.contract.plan import Delegation, Dropped, Plan
 from retinue.contract.result import Result
 from retinue.contract.task import Question
-from retinue.contract.tokens import counter
+from retinue.contract.tokens import get_counter
 from retinue.orchestration.condense import Savings
-from retinue.orchestration.synthesise import Ended, synthesise
+from retinue.orchestration.synthesise import FinishedRun, synthesise
 
 __all__ = ["CHART", "LINE", "TABLE", "good", "merged", "whole"]
 
@@ -49,11 +49,11 @@ def merged(*results: Result, goal: str = "a goal", dropped: tuple[Dropped, ...] 
         Delegation(id=f"n{place}", agent=one.agent, skill="read", instruction=f"request {place}")
         for place, one in enumerate(results)
     )
-    ended = Ended(
+    ended = FinishedRun(
         "t", Plan(goal=goal, nodes=nodes, dropped=dropped),
         dict(zip((one.id for one in nodes), results, strict=True)), duration_ns=1_234_567_890,
     )  # fmt: skip
-    return synthesise(ended, savings=Savings("words"), counter=counter("words"))
+    return synthesise(ended, savings=Savings("words"), counter=get_counter("words"))
 
 
 def whole() -> Result:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.contract.table import Column, Table
-from retinue.orchestration.present.figures import ROWS, figures_in
+from retinue.contract.table import TableColumn, Table
+from retinue.orchestration.present.figures import MAX_ROWS, figures_in
 from tests.contract.nouns import json_values
 from tests.orchestration.present.answers import CHART, TABLE
 
@@ -33,9 +33,9 @@ def test_uneven_figures_are_none(odd: dict[str, Any]) -> None:
 
 
 def test_many_rows_are_cut_and_counted() -> None:
-    table = {"columns": [{"name": "n", "kind": "number"}], "rows": [[number] for number in range(ROWS + 5)]}
+    table = {"columns": [{"name": "n", "kind": "number"}], "rows": [[number] for number in range(MAX_ROWS + 5)]}
     (found,) = figures_in({"tables": [table]}).tables
-    assert (len(found.rows), found.total_rows) == (ROWS, ROWS + 5)
+    assert (len(found.rows), found.total_rows) == (MAX_ROWS, MAX_ROWS + 5)
 
 
 def test_many_columns_labels_and_series_are_cut_and_said() -> None:
@@ -45,7 +45,7 @@ def test_many_columns_labels_and_series_are_cut_and_said() -> None:
     many = {"labels": ["a"], "series": [{"name": f"s{place}", "values": [1]} for place in range(100)]}
     found = figures_in({"tables": [wide], "charts": [long, many]})
     assert len(found.tables[0].columns) == len(found.tables[0].rows[0]) == 60
-    assert len(found.charts[0].labels) == ROWS
+    assert len(found.charts[0].labels) == MAX_ROWS
     assert len(found.charts[1].series) == 12
     assert len(found.left_out) == 3
 
@@ -57,7 +57,7 @@ def test_a_thousand_tables_are_a_dozen() -> None:
 
 
 def test_a_noun_is_taken_as_it_is() -> None:
-    table = Table(columns=(Column(name="a"),), rows=(("x",),))
+    table = Table(columns=(TableColumn(name="a"),), rows=(("x",),))
     assert figures_in({"tables": [table]}).tables == (table,)
 
 

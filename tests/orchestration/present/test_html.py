@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from retinue.contract.fault import Fault
 from retinue.contract.result import Cost, Result, Usage
 from retinue.orchestration.present.html import as_html
-from retinue.orchestration.present.html.prose import prose
+from retinue.orchestration.present.html.prose import markdown_to_html
 from tests.orchestration.present.answers import good, merged, whole
 from tests.orchestration.present.pages import read
 
@@ -45,7 +45,7 @@ FOREIGN = st.sampled_from(HOSTILE) | st.text(max_size=80) | st.text("<>&\"'`*_[]
 
 
 def test_a_whole_answer_is_a_valid_page_of_its_own() -> None:
-    html = as_html(whole(), run="01abc", made="2026-11-21 13:40")
+    html = as_html(whole(), run="01abc", created_at="2026-11-21 13:40")
     page = read(html)
     assert html.startswith('<!DOCTYPE html>\n<html lang="en">')
     assert page.unbalanced == []
@@ -113,7 +113,7 @@ def test_a_run_without_an_answer_says_why() -> None:
     ],
 )
 def test_markdown_becomes_html(markdown: str, html: str | None) -> None:
-    made = prose(markdown)
+    made = markdown_to_html(markdown)
     if html is not None:
         assert made.startswith(html)
     elif markdown.startswith("|"):
@@ -124,7 +124,7 @@ def test_markdown_becomes_html(markdown: str, html: str | None) -> None:
 
 @given(FOREIGN)
 def test_no_markdown_becomes_more_than_it_may(text: str) -> None:
-    page = read(prose(text))
+    page = read(markdown_to_html(text))
     assert page.unbalanced == []
     assert page.tags <= PROSE_TAGS
     assert page.attributes <= PROSE_ATTRIBUTES

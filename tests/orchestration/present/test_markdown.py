@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, strategies as st
 from markdown_it import MarkdownIt
 
-from retinue.contract.table import Chart, Column, Series, Table
-from retinue.orchestration.present.blocks import as_code, as_line, as_sentences, blocks_of, tame
-from retinue.orchestration.present.markdown import as_markdown
+from retinue.contract.table import Chart, TableColumn, Series, Table
+from retinue.orchestration.present.blocks import as_code, as_line, as_sentences, answer_blocks, sanitize_markdown
+from retinue.orchestration.present.markdown import blocks_to_markdown
 from tests.orchestration.present.answers import whole
 
 
 @pytest.mark.row("G17")
 def test_a_whole_answer() -> None:
-    text = as_markdown(blocks_of(whole().data))
+    text = blocks_to_markdown(answer_blocks(whole().data))
     for words in (
         "## Request 0\n\nThe **first** answer.",
         "**Latency**\n\n```text\n/a  p50",
@@ -34,9 +34,9 @@ def test_a_whole_answer() -> None:
 
 
 def test_long_and_wide_tables_are_cut_and_counted() -> None:
-    columns = tuple(Column(name=f"c{place}") for place in range(30))
+    columns = tuple(TableColumn(name=f"c{place}") for place in range(30))
     table = Table(columns=columns, rows=tuple(("x" * 1000,) * 30 for _ in range(60)))
-    text = as_markdown([table])
+    text = blocks_to_markdown([table])
     assert text.count("\n| ") == 51
     assert "… and 10 more rows and 10 more columns." in text
     assert "x" * 301 not in text
@@ -44,13 +44,13 @@ def test_long_and_wide_tables_are_cut_and_counted() -> None:
 
 def test_a_chart_in_ascii() -> None:
     chart = Chart(labels=("a",), series=(Series(values=(3,)),))
-    assert as_markdown([chart], in_ascii=True).isascii()
+    assert blocks_to_markdown([chart], is_ascii=True).isascii()
 
 
 @given(st.text(max_size=60))
 def test_no_cell_leaves_its_row(text: str) -> None:
-    columns = (Column(name="a"), Column(name="b", kind="source"))
-    drawn = as_markdown([Table(columns=columns, rows=((text, text),))])
+    columns = (TableColumn(name="a"), TableColumn(name="b", kind="source"))
+    drawn = blocks_to_markdown([Table(columns=columns, rows=((text, text),))])
     (row,) = drawn.split("\n")[2:]
     bars = re.findall(r"(?<!\\)(?:\\\\)*\|", row)
     assert len(bars) >= 3
@@ -61,7 +61,7 @@ def test_no_cell_leaves_its_row(text: str) -> None:
 
 @given(st.text(max_size=60))
 def test_no_label_ends_the_fence_of_its_chart(text: str) -> None:
-    drawn = as_markdown([Chart(labels=(text,), series=(Series(values=(1,)),))])
+    drawn = blocks_to_markdown([Chart(labels=(text,), series=(Series(values=(1,)),))])
     fence = drawn.split("text\n")[0]
     assert drawn.startswith(fence)
     assert drawn.endswith(f"\n{fence}")
@@ -86,7 +86,7 @@ def test_names_keep_their_underscores_and_lose_their_markup() -> None:
     ],
 )
 def test_a_backslash_or_a_tick_of_its_own_does_not_free_markup(text: str) -> None:
-    shown = MarkdownIt("commonmark").render(tame(text))
+    shown = MarkdownIt("commonmark").render(sanitize_markdown(text))
     assert "<script" not in shown
     assert "<img" not in shown
     assert "href" not in shown

@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.contract.result import Cost, Usage
-from retinue.contract.table import Column
+from retinue.contract.table import TableColumn
 from retinue.orchestration.present.numbers import (
-    drawable,
-    duration,
-    exact,
-    figure,
-    grouped,
-    head_of,
-    is_counted,
-    short,
-    spent,
+    clamp,
+    format_duration,
+    format_exact,
+    format_figure,
+    format_grouped,
+    column_heading,
+    is_quantity,
+    format_short,
+    usage_parts,
 )  # fmt: skip
 
 
@@ -39,7 +39,7 @@ from retinue.orchestration.present.numbers import (
     ],
 )
 def test_a_cell_is_exact_or_grouped(value: object, plain: str, with_commas: str) -> None:
-    assert (exact(value), grouped(value)) == (plain, with_commas)
+    assert (format_exact(value), format_grouped(value)) == (plain, with_commas)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_cell_is_exact_or_grouped(value: object, plain: str, with_commas: str)
     ],
 )
 def test_what_was_worked_out_has_six_digits_and_what_was_measured_all(value: object, said: str) -> None:
-    assert figure(value) == said
+    assert format_figure(value) == said
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_what_was_worked_out_has_six_digits_and_what_was_measured_all(value: obj
     [(0, "0"), (950, "950"), (1200, "1.2k"), (3_400_000, "3.4M"), (0.05, "0.05"), (-2500, "-2.5k"), (1e300, "1e+300")],
 )
 def test_a_tick_is_short(value: float, said: str) -> None:
-    assert short(value) == said
+    assert format_short(value) == said
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_tick_is_short(value: float, said: str) -> None:
     [(4e7, "40 ms"), (1.2e9, "1.2 s"), (185e9, "3 min 05 s"), (7620e9, "2 h 07 min")],
 )
 def test_a_time_is_said_as_people_say_it(nanoseconds: float, said: str) -> None:
-    assert duration(int(nanoseconds)) == said
+    assert format_duration(int(nanoseconds)) == said
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_a_time_is_said_as_people_say_it(nanoseconds: float, said: str) -> None:
     [("commits", True), ("year", False), ("user_id", False), ("HTTP status", False), ("paid", True)],
 )
 def test_numbers_that_name_something_get_no_commas(name: str, counted: bool) -> None:
-    assert is_counted(Column(name=name, kind="number")) is counted
-    assert not is_counted(Column(name=name))
+    assert is_quantity(TableColumn(name=name, kind="number")) is counted
+    assert not is_quantity(TableColumn(name=name))
 
 
 @pytest.mark.parametrize(
@@ -90,12 +90,12 @@ def test_numbers_that_name_something_get_no_commas(name: str, counted: bool) -> 
     [("time", "ms", "time (ms)"), ("mean ms", "ms", "mean ms"), ("share (%)", "%", "share (%)"), ("x", None, "x")],
 )
 def test_a_unit_is_said_once(name: str, unit: str | None, head: str) -> None:
-    assert head_of(Column(name=name, unit=unit)) == head
+    assert column_heading(TableColumn(name=name, unit=unit)) == head
 
 
 @given(st.integers() | st.floats(allow_nan=False))
 def test_any_number_can_be_drawn(value: float) -> None:
-    assert -1e300 <= drawable(value) <= 1e300
+    assert -1e300 <= clamp(value) <= 1e300
 
 
 PRICE = Cost(usd=0.0123, price_id="p", price_date="2026-01-01")
@@ -114,7 +114,7 @@ PRICE = Cost(usd=0.0123, price_id="p", price_date="2026-01-01")
     ],
 )
 def test_what_was_measured_is_said_and_a_sum_as_a_sum(usage: Usage, said: list[str]) -> None:
-    assert list(spent(usage)) == said
+    assert list(usage_parts(usage)) == said
 
 
 @pytest.mark.row("C18")
@@ -128,6 +128,6 @@ def test_what_was_measured_is_said_and_a_sum_as_a_sum(usage: Usage, said: list[s
     ],
 )
 def test_a_cost_of_which_only_a_part_is_known_says_so(unpriced: list[str | None], why: str) -> None:
-    usage = Usage.together([Usage(model="a", cost=PRICE), *(Usage(requests=1, model=model) for model in unpriced)])
+    usage = Usage.total([Usage(model="a", cost=PRICE), *(Usage(requests=1, model=model) for model in unpriced)])
     assert usage is not None
-    assert list(spent(usage)) == [f"at least $0.0123 ({why})"]
+    assert list(usage_parts(usage)) == [f"at least $0.0123 ({why})"]

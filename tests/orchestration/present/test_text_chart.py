@@ -16,7 +16,7 @@ def bars(*pairs: tuple[str, float | None], unit: str | None = None) -> Chart:
 
 
 def drawn(chart: Chart, *, width: int = 40, in_ascii: bool = False) -> list[str]:
-    return chart_text(chart, width=width, in_ascii=in_ascii).splitlines()
+    return chart_text(chart, width=width, is_ascii=in_ascii).splitlines()
 
 
 def test_bars_are_as_long_as_their_values() -> None:

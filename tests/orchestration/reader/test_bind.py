@@ -9,11 +9,11 @@ from hypothesis import given, strategies as st
 from retinue.contract.definition import Skill
 from retinue.contract.facts import Facts
 from retinue.contract.schema import compile as compiled
-from retinue.orchestration.reader.bind import Bound, bind
-from retinue.orchestration.reader.parameters import Surroundings
+from retinue.orchestration.reader.bind import BoundParameters, bind
+from retinue.orchestration.reader.parameters import ReaderEnvironment
 
 TODAY = date(2026, 3, 18)
-AROUND = Surroundings(today=TODAY)
+AROUND = ReaderEnvironment(today=TODAY)
 
 
 def skill(properties: dict[str, Any], **facts: Any) -> Skill:
@@ -22,12 +22,12 @@ def skill(properties: dict[str, Any], **facts: Any) -> Skill:
     return Skill(name="work", description="Works.", input_schema={**whole, **facts.pop("schema", {})}, **facts)
 
 
-def value(schema: dict[str, Any], clause: str, *, name: str, around: Surroundings = AROUND) -> Any:
+def value(schema: dict[str, Any], clause: str, *, name: str, around: ReaderEnvironment = AROUND) -> Any:
     """What the one parameter `name` is bound to."""
-    return bind(skill({name: schema}), clause, around=around).parameters.get(name)
+    return bind(skill({name: schema}), clause, environment=around).parameters.get(name)
 
 
-def how(bound: Bound) -> dict[str, str]:
+def how(bound: BoundParameters) -> dict[str, str]:
     return {binding.parameter: binding.how for binding in bound.bindings}
 
 
@@ -127,7 +127,7 @@ def test_a_parameter_may_be_named_outright(schema: dict[str, Any], said: str, wa
 
 
 def test_without_today_nothing_relative_is_read():
-    around = Surroundings()
+    around = ReaderEnvironment()
     schema = {"type": "string", "format": "date"}
     assert value(schema, "since yesterday", name="since", around=around) is None
     assert value(schema, "last week", name="since", around=around) is None
@@ -186,7 +186,7 @@ def test_paths_are_what_looks_like_one_or_what_exists():
     schema = {"type": "array", "items": {"type": "string"}}
     clause = "what is in src/a.py, docs/ and Makefile, or in lib"
     assert value(schema, clause, name="paths") == ["src/a.py", "docs/", "Makefile"]
-    there = Surroundings(exists={"lib", "docs/"}.__contains__)
+    there = ReaderEnvironment(exists={"lib", "docs/"}.__contains__)
     assert value(schema, clause, name="paths", around=there) == ["docs/", "lib"]
     assert value({"type": "string"}, "read docs/guide.md.", name="file") == "docs/guide.md"
     assert value({"type": "string"}, "see https://example.org/a.html", name="file") is None
@@ -339,22 +339,22 @@ CLAUSES = st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=25).map(" ".
 @pytest.mark.row("C45")
 @given(CLAUSES)
 def test_whatever_is_said_what_is_bound_passes_the_schema_and_was_said(clause: str):
-    bound = bind(EVERYTHING, clause, around=AROUND)
+    bound = bind(EVERYTHING, clause, environment=AROUND)
     asked = {question.parameter for question in bound.questions}
     properties = EVERYTHING.input_schema["properties"]
     for binding in bound.bindings:
-        assert compiled(properties[binding.parameter]).accepts(binding.value)
+        assert compiled(properties[binding.parameter]).is_valid(binding.value)
         if binding.how == "said":
             assert binding.words
             assert binding.words in clause
-    assert bound.questions or compiled(EVERYTHING.input_schema).accepts(bound.parameters)
+    assert bound.questions or compiled(EVERYTHING.input_schema).is_valid(bound.parameters)
     assert asked.isdisjoint(bound.parameters)
 
 
 @given(CLAUSES)
 def test_binding_again_changes_nothing(clause: str):
-    once = bind(EVERYTHING, clause, around=AROUND)
-    again = bind(EVERYTHING, clause, given=once.parameters, around=AROUND)
+    once = bind(EVERYTHING, clause, environment=AROUND)
+    again = bind(EVERYTHING, clause, preset=once.parameters, environment=AROUND)
     assert again.parameters == once.parameters
     assert set(how(again).values()) <= {"given"}
 
@@ -378,7 +378,7 @@ SCHEMAS = st.recursive(
 @given(st.dictionaries(st.text(max_size=12), SCHEMAS, max_size=5), CLAUSES)
 def test_no_text_and_no_schema_makes_it_raise(properties: dict[str, Any], clause: str):
     one = Skill(name="x", description="", input_schema={"type": "object", "properties": properties})
-    assert isinstance(bind(one, clause, around=AROUND), Bound)
+    assert isinstance(bind(one, clause, environment=AROUND), BoundParameters)
 
 
 @pytest.mark.parametrize(
@@ -394,9 +394,9 @@ def test_no_text_and_no_schema_makes_it_raise(properties: dict[str, Any], clause
 def test_what_is_denied_is_for_the_parameter_that_leaves_out(
     clause: str, taken: list[str] | None, left_out: list[str] | None
 ):
-    around = Surroundings(exists={"src", "tests"}.__contains__)
+    around = ReaderEnvironment(exists={"src", "tests"}.__contains__)
     paths = {"type": "array", "items": {"type": "string"}}
-    bound = bind(skill({"paths": paths, "exclude_paths": paths}), clause, around=around).parameters
+    bound = bind(skill({"paths": paths, "exclude_paths": paths}), clause, environment=around).parameters
     assert (bound.get("paths"), bound.get("exclude_paths")) == (taken, left_out)
 
 
@@ -437,17 +437,17 @@ def test_a_time_that_is_denied_is_no_time():
 
 def test_a_file_is_found_by_its_name_and_two_are_asked_about():
     found = {"a.csv": ["data/a.csv"], "b.csv": ["x/b.csv", "y/b.csv"]}
-    around = Surroundings(exists=lambda _: False, find=lambda name: found.get(name, []))
+    around = ReaderEnvironment(exists=lambda _: False, find=lambda name: found.get(name, []))
     files: dict[str, Any] = {"type": "array", "items": {"type": "string", "pattern": r"\.csv$"}, "default": []}
     asked = skill({"files": files})
-    bound = bind(asked, "rows in a.csv", around=around)
+    bound = bind(asked, "rows in a.csv", environment=around)
     assert bound.parameters == {"files": ["data/a.csv"]}
     assert bound.bindings[0].words == "a.csv"
-    (question,) = bind(asked, "rows in b.csv", agent="x", around=around).questions
+    (question,) = bind(asked, "rows in b.csv", agent="x", environment=around).questions
     assert (question.kind, question.options, question.parameter) == ("choice", ("x/b.csv", "y/b.csv"), "files")
     assert "Which `b.csv`" in question.text
-    assert bind(asked, "rows in b.csv", given={"files": ["x/b.csv"]}, around=around).questions == ()
-    assert bind(skill({"file": {"type": "string"}}), "rows in c.csv", around=around).parameters == {}
+    assert bind(asked, "rows in b.csv", preset={"files": ["x/b.csv"]}, environment=around).questions == ()
+    assert bind(skill({"file": {"type": "string"}}), "rows in c.csv", environment=around).parameters == {}
 
 
 NAMES = Facts(
@@ -461,11 +461,11 @@ NAMES = Facts(
 )
 
 
-def names(kind: str, clause: str, *, several: bool = False) -> Bound:
+def names(kind: str, clause: str, *, several: bool = False) -> BoundParameters:
     one: dict[str, Any] = {"type": "string", "x-facts": kind}
     schema: dict[str, Any] = {"type": "array", "items": one, "default": []} if several else {**one, "default": ""}
-    around = Surroundings(today=TODAY, facts=lambda _agent, _skill: NAMES)
-    return bind(skill({"which": schema}), clause, agent="someone", around=around)
+    around = ReaderEnvironment(today=TODAY, facts=lambda _agent, _skill: NAMES)
+    return bind(skill({"which": schema}), clause, agent="someone", environment=around)
 
 
 @pytest.mark.row("C45")
@@ -502,18 +502,18 @@ def test_a_name_that_several_have_is_asked_about_or_means_all_of_them():
 
 
 def test_two_parameters_of_one_kind_take_a_name_each_by_the_words_before_it():
-    around = Surroundings(facts=lambda _agent, _skill: NAMES)
+    around = ReaderEnvironment(facts=lambda _agent, _skill: NAMES)
     branch: dict[str, Any] = {"type": "string", "x-facts": "branch"}
     one = skill({"branch": branch, "base": {**branch, "description": "Compared with or against this one."}})
-    bound = bind(one, "is feature/gift-cards behind, compared with main", agent="someone", around=around)
+    bound = bind(one, "is feature/gift-cards behind, compared with main", agent="someone", environment=around)
     assert bound.parameters == {"branch": "feature/gift-cards", "base": "main"}
 
 
 @pytest.mark.parametrize("said", ["not by Mara", "except Mara", "other than Mara", "leaving out Mara"])
 def test_who_is_left_out_is_read_with_the_words_that_leave_out(said: str):
-    around = Surroundings(today=TODAY, facts=lambda _agent, _skill: NAMES)
+    around = ReaderEnvironment(today=TODAY, facts=lambda _agent, _skill: NAMES)
     people: dict[str, Any] = {"type": "array", "items": {"type": "string", "x-facts": "author"}, "default": []}
-    bound = bind(skill({"authors": people, "not_by": people}), f"the commits {said}", agent="someone", around=around)
+    bound = bind(skill({"authors": people, "not_by": people}), f"the commits {said}", agent="someone", environment=around)
     assert bound.parameters == {"authors": [], "not_by": ["Mara Lindqvist"]}
     assert bound.rest.split() == ["the", "commits"]
 

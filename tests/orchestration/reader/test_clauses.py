@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.orchestration.reader.clauses import Clause, joined, pieces, refers_back, sentences, strip_courtesy
+from retinue.orchestration.reader.clauses import Clause, join_pieces, split_clause, back_reference, split_sentences, strip_courtesy
 
 
 def texts(clauses: tuple[Clause, ...]) -> list[str]:
@@ -35,11 +35,11 @@ def texts(clauses: tuple[Clause, ...]) -> list[str]:
     ],
 )  # fmt: skip
 def test_a_goal_is_cut_where_it_is_surely_cut(goal: str, wanted: list[str]):
-    assert texts(sentences(goal)) == wanted
+    assert texts(split_sentences(goal)) == wanted
 
 
 def test_then_makes_a_clause_follow_the_one_before():
-    first, second, third = sentences("find this. Then list that, then show all")
+    first, second, third = split_sentences("find this. Then list that, then show all")
     assert (first.follows, second.follows, third.follows) == (False, True, True)
 
 
@@ -54,15 +54,15 @@ def test_then_makes_a_clause_follow_the_one_before():
     ],
 )
 def test_a_clause_may_be_cut_at_every_and(text: str, wanted: list[str]):
-    assert texts(pieces(Clause(text))) == wanted
+    assert texts(split_clause(Clause(text))) == wanted
 
 
 def test_pieces_join_again_with_the_words_between_them():
     whole = Clause("find a, and b as well as c")
-    first, second, third = pieces(whole)
-    assert joined(whole, first, second).text == "find a, and b"
-    assert joined(whole, second, third).text == "b as well as c"
-    assert joined(whole, first, third) == whole
+    first, second, third = split_clause(whole)
+    assert join_pieces(whole, first, second).text == "find a, and b"
+    assert join_pieces(whole, second, third).text == "b as well as c"
+    assert join_pieces(whole, first, third) == whole
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_courtesies_are_left_out(text: str, wanted: str):
     ],
 )
 def test_what_speaks_of_another_clause_is_seen(text: str, wanted: str | None):
-    assert refers_back(text) == wanted
+    assert back_reference(text) == wanted
 
 
 @given(
@@ -101,10 +101,10 @@ def test_what_speaks_of_another_clause_is_seen(text: str, wanted: str | None):
 )
 def test_no_text_makes_it_raise_and_no_word_is_invented(goal: str):
     tidy = " ".join(goal.split())
-    for clause in sentences(goal):
+    for clause in split_sentences(goal):
         assert " ".join(clause.text.split()) in tidy
-        parts = pieces(clause)
+        parts = split_clause(clause)
         for part in parts:
             assert clause.text[part.start : part.end] == part.text
         if parts:
-            assert joined(clause, parts[0], parts[-1]).text == clause.text[parts[0].start : parts[-1].end]
+            assert join_pieces(clause, parts[0], parts[-1]).text == clause.text[parts[0].start : parts[-1].end]

@@ -10,7 +10,7 @@ from retinue.contract.definition import Definition, Skill
 from retinue.contract.facts import Facts
 from retinue.contract.plan import Plan
 from retinue.errors import InvalidInput
-from retinue.orchestration.reader.parameters import Surroundings
+from retinue.orchestration.reader.parameters import ReaderEnvironment
 from retinue.orchestration.reader.planner import GOAL_CHARS, Planner
 
 RESEARCHER = Definition(
@@ -157,8 +157,8 @@ def test_clauses_that_have_nothing_to_do_with_each_other_run_at_once():
 
 @pytest.mark.row("C45")
 def test_parameters_come_with_how_they_were_read():
-    around = Surroundings(today=date(2026, 3, 18))
-    (node,) = PLANNER.plan("who made the last 20 commits since January", around=around).nodes
+    around = ReaderEnvironment(today=date(2026, 3, 18))
+    (node,) = PLANNER.plan("who made the last 20 commits since January", environment=around).nodes
     assert node.parameters == {"max_commits": 20, "since": "2026-01-01"}
     assert {binding.parameter: binding.words for binding in node.bindings} == {
         "max_commits": "20 commits",
@@ -173,7 +173,7 @@ def test_courtesies_do_not_become_instructions():
 
 def test_alternatives_are_those_above_the_floor():
     (node,) = PLANNER.plan("what changed in the last commit").nodes
-    fit = PLANNER.router.route(node.instruction).stand_ins
+    fit = PLANNER.router.route(node.instruction).alternatives
     assert {(one.agent, one.skill) for one in node.alternatives} <= {(one.agent, one.skill) for one in fit}
     assert node.chosen is not None
     assert node.chosen not in node.alternatives
@@ -332,15 +332,15 @@ PEOPLE = Definition(
 def test_a_skill_that_writes_is_called_only_when_told_to():
     facts = Facts(names={"symbol": ("heat_index",)})
     planner = Planner([EDITOR])
-    around = Surroundings(facts=lambda _agent, _skill: facts)
-    assert [one.skill for one in planner.plan("rename the function heat_index", around=around).nodes] == ["rename"]
-    assert planner.plan("where is the function heat_index", around=around).nodes == ()
+    around = ReaderEnvironment(facts=lambda _agent, _skill: facts)
+    assert [one.skill for one in planner.plan("rename the function heat_index", environment=around).nodes] == ["rename"]
+    assert planner.plan("where is the function heat_index", environment=around).nodes == ()
 
 
 def test_she_is_who_the_call_before_finds_and_not_what_was_named_in_it():
     facts = Facts(names={"author": ("Ada Lovelace", "Bob")})
-    around = Surroundings(exists=lambda path: path == "setup.py", facts=lambda _agent, _skill: facts)
-    first, second = Planner([PEOPLE]).plan("who changed setup.py last, and what did she change", around=around).nodes
+    around = ReaderEnvironment(exists=lambda path: path == "setup.py", facts=lambda _agent, _skill: facts)
+    first, second = Planner([PEOPLE]).plan("who changed setup.py last, and what did she change", environment=around).nodes
     assert first.parameters["path"] == "setup.py"
     assert second.needs == (first.id,)
     assert second.parameters.get("path", "") == ""

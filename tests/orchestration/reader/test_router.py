@@ -56,7 +56,7 @@ def test_a_clause_finds_its_agent_by_what_the_definition_says(clause: str, agent
     routing = ROUTER.route(clause)
     assert not routing.abstained
     assert routing.candidates[0].agent == agent
-    assert routing.candidates[0] in routing.stand_ins
+    assert routing.candidates[0] in routing.alternatives
     assert agent in routing.reason
 
 
@@ -74,7 +74,7 @@ def test_the_words_that_count_are_named():
 
 
 def test_a_floor_can_be_given():
-    router = Router([RESEARCHER, GIT], floor=0.99)
+    router = Router([RESEARCHER, GIT], threshold=0.99)
     assert router.route("where are plugins documented").abstained
 
 
@@ -150,7 +150,7 @@ def test_what_stands_among_the_examples_is_known_whole():
 def test_a_longer_text_needs_a_smaller_share():
     brief, long = "Adds numbers.", "Adds numbers. " + " ".join(f"word{number}" for number in range(300))
     router = Router([definition("a", brief, *"xyz"), definition("b", long, *"xyz")])
-    assert 0 < router.floor(1) < router.floor(0) < 0.5
+    assert 0 < router.threshold(1) < router.threshold(0) < 0.5
 
 
 def test_meaning_ranks_beside_words():

@@ -53,7 +53,7 @@ def test_a_plan_nearly_always_calls_the_same_whoever_else_joins():
     changed: list[str] = []
     taken = 0
     for goal in ALL["goals"]:
-        alone, among = (each.plan(goal["goal"], around=around(goal["repo"])) for each in (planner(), crowd))
+        alone, among = (each.plan(goal["goal"], environment=around(goal["repo"])) for each in (planner(), crowd))
         if any(node.agent in STRANGERS for node in among.nodes):
             taken += 1
         elif shape(alone) != shape(among):

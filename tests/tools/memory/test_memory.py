@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 from retinue.errors import AccessDenied, InvalidInput, LimitReached, ParseError, Unavailable, UnknownName
 from retinue.tools.memory import file as file_module, store
-from retinue.tools.memory.entry import MAX_TEXT, Entry, Provenance
+from retinue.tools.memory.entry import MAX_TEXT, MemoryEntry, Provenance
 from retinue.tools.memory.file import memory_error, memory_file
 from retinue.tools.memory.store import Memory
 from retinue.tools.memory.words import MOST_WORDS, full_text_query
@@ -29,7 +29,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield opened
 
 
-def texts(found: tuple[Entry, ...]) -> list[str]:
+def texts(found: tuple[MemoryEntry, ...]) -> list[str]:
     return [entry.text for entry in found]
 
 
@@ -39,7 +39,7 @@ def found(memory: Memory, words: str) -> list[str]:
 
 def test_what_is_added_comes_back_with_where_it_came_from(memory: Memory) -> None:
     entry, new = memory.add("The lake is deep.", WHO)
-    assert (entry, new) == (Entry("m1", "global", "The lake is deep.", 1, WHO), True)
+    assert (entry, new) == (MemoryEntry("m1", "global", "The lake is deep.", 1, WHO), True)
     assert memory.list() == (entry,)
     assert entry.to_json() == {
         "id": "m1", "scope": "global", "text": "The lake is deep.", "at_ns": 1, "by": "researcher", "run": "run-1",

@@ -10,7 +10,7 @@ from retinue.contract import schema
 from retinue.errors import UnknownName
 from retinue.tools.memory.entry import Provenance
 from retinue.tools.memory.tools import MemoryPlace, memory_tools
-from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.port import ToolContext, ToolOutput
 
 
 @pytest.fixture
@@ -22,10 +22,10 @@ def place(tmp_path: Path) -> MemoryPlace:
     )
 
 
-def used(place: MemoryPlace, tool: str, grip: Grip | None = None, **arguments: Any) -> ToolOutput:
+def used(place: MemoryPlace, tool: str, grip: ToolContext | None = None, **arguments: Any) -> ToolOutput:
     found = {each.spec.name: each for each in memory_tools(place)}[tool]
     assert schema.compile(found.spec.input_schema).findings(arguments) == []
-    return asyncio.run(found.use(arguments, grip or Grip()))
+    return asyncio.run(found.use(arguments, grip or ToolContext()))
 
 
 def test_what_they_touch_is_declared(place: MemoryPlace) -> None:
@@ -49,7 +49,7 @@ def test_a_memory_is_kept_found_and_forgotten(place: MemoryPlace) -> None:
 
 
 def test_who_uses_the_tool_is_noted(place: MemoryPlace) -> None:
-    used(place, "remember", Grip(agent="scout", run="run-2"), text="The lake is deep.")
+    used(place, "remember", ToolContext(agent="scout", run="run-2"), text="The lake is deep.")
     assert "by scout, run run-2]" in used(place, "recall", query="lake").text
 
 
@@ -82,7 +82,7 @@ def test_no_origin_passes_for_more_of_the_heading(place: MemoryPlace) -> None:
 def test_more_than_may_be_shown_is_cut(place: MemoryPlace) -> None:
     for number in range(5):
         used(place, "remember", text=f"lake number {number} " + "x" * 100)
-    output = used(place, "recall", Grip(output_limit=400), query="lake")
+    output = used(place, "recall", ToolContext(output_limit=400), query="lake")
     assert output.truncated
     assert len(output.text) <= 400
     assert output.data is not None
@@ -95,4 +95,4 @@ def test_without_a_project_there_is_one_scope(tmp_path: Path) -> None:
     remember = memory_tools(place)[0]
     assert schema.compile(remember.spec.input_schema).findings({"text": "x", "scope": "project"})
     with pytest.raises(UnknownName, match="no scope `project`"):
-        asyncio.run(remember.use({"text": "x", "scope": "project"}, Grip()))
+        asyncio.run(remember.use({"text": "x", "scope": "project"}, ToolContext()))

@@ -5,7 +5,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.tools.web.address import carried, why_not_public
+from retinue.tools.web.address import effective_address, why_not_public
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_what_is_open_to_everybody_passes(address: str) -> None:
 @given(st.ip_addresses(v=4) | st.ip_addresses(v=6))
 def test_nothing_is_let_through_that_python_calls_special(address: IPv4Address | IPv6Address) -> None:
     if why_not_public(address) == "":
-        real = carried(address)
+        real = effective_address(address)
         assert real.is_global
         assert not real.is_multicast
         assert not real.is_reserved

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.errors import OutputInvalid
-from retinue.tools.web.body import decoded, media_type, read_capped
+from retinue.tools.web.body import decode_body, media_type, read_capped
 
 
 async def in_chunks(data: bytes, size: int) -> AsyncGenerator[bytes]:
@@ -107,12 +107,12 @@ def test_a_coding_that_was_not_asked_for_is_refused(coding: str) -> None:
     ],
 )
 def test_text_is_decoded_by_what_it_says_it_is(data: bytes, content_type: str, text: str) -> None:
-    assert decoded(data, content_type) == text
+    assert decode_body(data, content_type) == text
 
 
 @given(st.binary(max_size=200), st.text(max_size=30))
 def test_anything_is_decoded_to_something(data: bytes, charset: str) -> None:
-    assert isinstance(decoded(data, f"text/html; charset={charset}"), str)
+    assert isinstance(decode_body(data, f"text/html; charset={charset}"), str)
 
 
 def test_a_media_type_is_told_without_its_parameters() -> None:

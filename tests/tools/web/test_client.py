@@ -22,14 +22,14 @@ from retinue.errors import (
     RetinueError,
 )
 from retinue.tools.web import client as module
-from retinue.tools.web.client import Received, WebClient
+from retinue.tools.web.client import WebResponse, WebClient
 from retinue.tools.web.guard import Guard
 from retinue.tools.web.statuses import retry_after_s, status_error
 from retinue.tools.web.url import parse_url
 from tests.tools.web.loopback import LOOPBACK, Reply, Server, client
 
 
-def sent(url: str, who: WebClient | None = None, **options: object) -> Received:
+def sent(url: str, who: WebClient | None = None, **options: object) -> WebResponse:
     return asyncio.run((who or client()).send(parse_url(url), **options))  # type: ignore[arg-type]
 
 

@@ -17,11 +17,11 @@ from retinue.errors import (
     RetinueError,
     Unavailable,
 )
-from retinue.tools.port import Grip, ToolOutput
-from retinue.tools.web.client import Received
+from retinue.tools.port import ToolContext, ToolOutput
+from retinue.tools.web.client import WebResponse
 from retinue.tools.web.fetch import WebFetch, accessed_date
 from retinue.tools.web.guard import Guard
-from retinue.tools.web.page import MAX_REDIRECTS, page_of
+from retinue.tools.web.page import MAX_REDIRECTS, read_page
 from retinue.tools.web.text import read_html
 from retinue.tools.web.url import parse_url
 from tests.tools.web.loopback import Asked, Reply, Server, client, html
@@ -29,9 +29,9 @@ from tests.tools.web.loopback import Asked, Reply, Server, client, html
 STORY = "<html><head><title> A  story </title></head><body><nav><a href='/home'>Home</a></nav><article><h1>Once</h1><p>There was a <a href='/lake'>lake</a> in a wood, and it was deep and cold and clear.</p><p>Nobody went there, since the way was long and the nights were dark.</p></article></body></html>"
 
 
-def fetched(url: str, *, grip: Grip | None = None, tool: WebFetch | None = None, **arguments: Any) -> ToolOutput:
+def fetched(url: str, *, grip: ToolContext | None = None, tool: WebFetch | None = None, **arguments: Any) -> ToolOutput:
     tool = tool or WebFetch(client())
-    return asyncio.run(tool.use({"url": url, **arguments}, grip or Grip()))
+    return asyncio.run(tool.use({"url": url, **arguments}, grip or ToolContext()))
 
 
 def redirect(to: str, status: int = 302) -> Reply:
@@ -68,8 +68,8 @@ def test_a_long_page_is_read_on_without_being_asked_for_again() -> None:
     text = "".join(f"line {number}\n" for number in range(1_000))
     tool = WebFetch(client())
     with Server({"/": Reply(text.encode(), headers={"Content-Type": "text/plain"})}) as server:
-        first = fetched(server.url(), tool=tool, grip=Grip(output_limit=500))
-        second = fetched(server.url(), tool=tool, grip=Grip(output_limit=500), start=500)
+        first = fetched(server.url(), tool=tool, grip=ToolContext(output_limit=500))
+        second = fetched(server.url(), tool=tool, grip=ToolContext(output_limit=500), start=500)
         beyond = fetched(server.url(), tool=tool, start=len(text) + 1)
     assert first.truncated
     assert first.text.endswith("more characters; go on with start=500]")
@@ -167,8 +167,8 @@ def test_encryption_is_not_given_up() -> None:
 
         guard = Guard()
 
-        async def send(self, url: Any, **_: Any) -> Received:
-            return Received(url, 302, {"location": "http://example.org/"}, b"", truncated=False)
+        async def send(self, url: Any, **_: Any) -> WebResponse:
+            return WebResponse(url, 302, {"location": "http://example.org/"}, b"", truncated=False)
 
     with pytest.raises(AccessDenied, match="not encrypted"):
         asyncio.run(fetch_page(Pretending(), parse_url("https://example.org/"), redirects="anywhere", max_bytes=1))  # type: ignore[arg-type]
@@ -234,14 +234,14 @@ def test_the_callers_deadline_ends_it() -> None:
     done = threading.Event()
     with Server({"/": Reply(send=lambda _file: done.wait(10))}) as server:
         with pytest.raises(DeadlineExceeded) as refused:
-            fetched(server.url(), grip=Grip(deadline_ns=time.time_ns() + 50_000_000))
+            fetched(server.url(), grip=ToolContext(deadline_ns=time.time_ns() + 50_000_000))
         done.set()
     assert refused.value.detail == {"bound": "task"}
 
 
 def test_a_deadline_that_is_over_lets_nothing_begin() -> None:
     with Server({"/": html(STORY)}) as server, pytest.raises(DeadlineExceeded):
-        fetched(server.url(), grip=Grip(deadline_ns=1))
+        fetched(server.url(), grip=ToolContext(deadline_ns=1))
 
 
 def test_pages_drip_only_until_the_time_is_up() -> None:
@@ -257,7 +257,7 @@ def test_pages_drip_only_until_the_time_is_up() -> None:
 
     with Server({"/": Reply(send=drip)}) as server:
         with pytest.raises(DeadlineExceeded):
-            fetched(server.url(), grip=Grip(deadline_ns=time.time_ns() + 100_000_000))
+            fetched(server.url(), grip=ToolContext(deadline_ns=time.time_ns() + 100_000_000))
         stop.set()
 
 
@@ -353,9 +353,9 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     import sys
 
     monkeypatch.setitem(sys.modules, "trafilatura", None)
-    received = Received(parse_url("https://example.org/"), 200, {"content-type": "text/html"}, b"<p>x", truncated=False)
+    received = WebResponse(parse_url("https://example.org/"), 200, {"content-type": "text/html"}, b"<p>x", truncated=False)
     with pytest.raises(NotInstalled) as refused:
-        page_of(received)
+        read_page(received)
     assert "retinue[web]" in refused.value.hint
 
 

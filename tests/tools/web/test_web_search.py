@@ -21,12 +21,12 @@ from retinue.errors import (
     Unavailable,
     UnknownName,
 )
-from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.web.guard import Guard
-from retinue.tools.web.search.answer import hits_in
+from retinue.tools.web.search.answer import results_in
 from retinue.tools.web.search.brave import Brave
 from retinue.tools.web.search.choose import PROVIDERS, choose_provider
-from retinue.tools.web.search.port import Hit, SearchProvider
+from retinue.tools.web.search.port import SearchResult, SearchProvider
 from retinue.tools.web.search.searxng import SearXNG
 from retinue.tools.web.search.tavily import Tavily
 from retinue.tools.web.search.tool import WebSearch
@@ -50,8 +50,8 @@ RESULTS = [
     "no object",
 ]
 HITS = (
-    Hit("The lake & the wood", "https://a.example/lake", "Deep and cold."),
-    Hit("https://b.example/", "https://b.example/", ""),
+    SearchResult("The lake & the wood", "https://a.example/lake", "Deep and cold."),
+    SearchResult("https://b.example/", "https://b.example/", ""),
 )
 
 
@@ -64,7 +64,7 @@ def answer_of(name: str, results: Any = None) -> bytes:
     return json.dumps({"query": "q", "results": results, "response_time": 0.5}).encode()
 
 
-def found(provider: SearchProvider, query: str = "deep lake", limit: int = 8) -> tuple[Hit, ...]:
+def found(provider: SearchProvider, query: str = "deep lake", limit: int = 8) -> tuple[SearchResult, ...]:
     return asyncio.run(provider.search(query, limit=limit))
 
 
@@ -140,7 +140,7 @@ def test_a_redirect_is_not_followed_with_the_key(name: str) -> None:
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=20), lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["results", "title", "url", "content"]), inner, max_size=4), max_leaves=12))  # fmt: skip
 def test_any_json_is_read_or_refused(value: Any) -> None:
     try:
-        hits = hits_in({"results": value}, at=("results",), snippet="content", who="It", limit=5)
+        hits = results_in({"results": value}, at=("results",), snippet="content", who="It", limit=5)
     except OutputInvalid:
         return
     assert all(hit.url.startswith("http") for hit in hits)
@@ -149,8 +149,8 @@ def test_any_json_is_read_or_refused(value: Any) -> None:
 # The tool
 
 
-def used(tool: WebSearch, grip: Grip | None = None, **arguments: Any) -> ToolOutput:
-    return asyncio.run(tool.use({"query": "deep lake", **arguments}, grip or Grip()))
+def used(tool: WebSearch, grip: ToolContext | None = None, **arguments: Any) -> ToolOutput:
+    return asyncio.run(tool.use({"query": "deep lake", **arguments}, grip or ToolContext()))
 
 
 @pytest.mark.row("A30")
@@ -172,7 +172,7 @@ def test_the_tool_gives_results_as_a_strangers_words_with_the_date() -> None:
 
 def test_more_results_than_may_be_shown_are_cut() -> None:
     with Server({PATHS["searxng"]: Reply(answer_of("searxng"))}) as server:
-        output = used(WebSearch(MAKERS["searxng"](server)), Grip(output_limit=80))
+        output = used(WebSearch(MAKERS["searxng"](server)), ToolContext(output_limit=80))
     assert output.truncated
     assert output.data is not None
     assert len(output.data["results"]) == 1
@@ -187,7 +187,7 @@ def test_a_slow_service_is_not_waited_for_beyond_the_deadline() -> None:
     done = threading.Event()
     with Server({PATHS["searxng"]: Reply(send=lambda _file: done.wait(10))}) as server:
         with pytest.raises(DeadlineExceeded, match="searxng"):
-            used(WebSearch(MAKERS["searxng"](server)), Grip(deadline_ns=time.time_ns() + 50_000_000))
+            used(WebSearch(MAKERS["searxng"](server)), ToolContext(deadline_ns=time.time_ns() + 50_000_000))
         done.set()
 
 
@@ -195,7 +195,7 @@ def test_a_slow_service_is_not_waited_for_beyond_the_deadline() -> None:
 
 
 def test_without_a_service_the_variables_are_named() -> None:
-    tool = WebSearch.configured(environ={})
+    tool = WebSearch.from_environment(environ={})
     assert tool.spec.name == "web_search"
     with pytest.raises(Unavailable, match="No search service is configured") as refused:
         used(tool)

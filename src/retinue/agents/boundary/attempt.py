@@ -12,12 +12,12 @@ from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-__all__ = ["Ended", "Groups", "attempt"]
+__all__ = ["AttemptResult", "TaskGroups", "attempt"]
 
-_LEAVING: Final = asyncio.TaskGroup.__aexit__.__code__
+_GROUP_EXIT: Final = asyncio.TaskGroup.__aexit__.__code__
 
 
-class Groups:
+class TaskGroups:
     """The task groups of one piece of foreign code that have cancelled its task.
 
     Args:
@@ -25,44 +25,44 @@ class Groups:
         task: The task it runs in.
     """
 
-    __slots__ = ("_awaitable", "_noted", "_task")
+    __slots__ = ("_awaitable", "_cancellations", "_task")
 
     def __init__(self, awaitable: object, task: "asyncio.Task[Any]") -> None:
         self._awaitable = awaitable
         self._task = task
-        self._noted: list[tuple[object, int]] = []
+        self._cancellations: list[tuple[object, int]] = []
 
-    def note(self) -> None:
+    def record_cancellation(self) -> None:
         """A cancellation has arrived: remember the group that it comes from, if it comes from one."""
-        noted = [group for group, _ in self._noted]
-        for group in self._left():
+        known_groups = [group for group, _ in self._cancellations]
+        for group in self._exiting_groups():
             # There is no public way to ask a group; a newer Python without these has no need of it either.
-            failed = getattr(group, "_parent_cancel_requested", False) and getattr(group, "_errors", None)
-            if failed and not any(group is each for each in noted):
-                self._noted.append((group, self._task.cancelling()))
+            has_failed = getattr(group, "_parent_cancel_requested", False) and getattr(group, "_errors", None)
+            if has_failed and not any(group is each for each in known_groups):
+                self._cancellations.append((group, self._task.cancelling()))
 
-    def take_back(self) -> None:
+    def uncancel_finished(self) -> None:
         """Take back what a group has left standing that is through by now."""
-        if not self._noted:
+        if not self._cancellations:
             return
-        leaving = self._left()
-        for noted in self._noted[:]:
-            group, count = noted
-            if not any(group is each for each in leaving):
-                self._noted.remove(noted)
+        exiting = self._exiting_groups()
+        for cancellation in self._cancellations[:]:
+            group, count = cancellation
+            if not any(group is each for each in exiting):
+                self._cancellations.remove(cancellation)
                 if self._task.cancelling() >= count:
                     self._task.uncancel()
 
-    def _left(self) -> list[object]:
+    def _exiting_groups(self) -> list[object]:
         """The groups that the code is leaving right now, outermost first."""
-        found: list[object] = []
+        groups: list[object] = []
         at: Any = self._awaitable
         while at is not None:
             frame = getattr(at, "cr_frame", None)
-            if frame is not None and frame.f_code is _LEAVING:
-                found.append(frame.f_locals.get("self"))
+            if frame is not None and frame.f_code is _GROUP_EXIT:
+                groups.append(frame.f_locals.get("self"))
             at = getattr(at, "cr_await", None) or getattr(at, "gi_yieldfrom", None)
-        return found
+        return groups
 
 
 _Future: TypeAlias = asyncio.Future[Any]
@@ -70,7 +70,7 @@ _Steps: TypeAlias = Generator[_Future | None, None, BaseException | None]
 
 
 @dataclass(slots=True)
-class Ended:
+class AttemptResult:
     """How one attempt ended.
 
     Attributes:
@@ -84,13 +84,13 @@ class Ended:
 
     reply: object = None
     error: BaseException | None = None
-    late: bool = False
+    timed_out: bool = False
     closed: bool = False
     canceled: bool = False
     blocked_ns: int = 0
 
 
-async def attempt(start: Callable[[], Awaitable[object]], *, seconds: float | None, grace_s: float) -> Ended:
+async def attempt(start: Callable[[], Awaitable[object]], *, seconds: float | None, grace_s: float) -> AttemptResult:
     """Await what `start` gives, for at most `seconds`.
 
     The agent runs in the calling task, and no timer is set unless it waits for something: a call that never waits
@@ -102,18 +102,18 @@ async def attempt(start: Callable[[], Awaitable[object]], *, seconds: float | No
         KeyboardInterrupt: A person pressed Ctrl-C while the agent blocked.
     """
     task = _current_task()
-    ends = None if seconds is None else task.get_loop().time() + seconds
-    call = _Call(start, task, grace_s)
-    if not call.step():
+    deadline_s = None if seconds is None else task.get_loop().time() + seconds
+    driver = _CoroutineDriver(start, task, grace_s)
+    if not driver.step():
         try:
-            async with asyncio.timeout_at(ends):
-                await call
+            async with asyncio.timeout_at(deadline_s):
+                await driver
         except TimeoutError:
-            call.ended.late = True
+            driver.result.timed_out = True
         except CancelledError:
             pass
-    call.ended.canceled = call.canceled
-    return call.ended
+    driver.result.canceled = driver.canceled
+    return driver.result
 
 
 def _current_task() -> "asyncio.Task[Any]":
@@ -123,7 +123,7 @@ def _current_task() -> "asyncio.Task[Any]":
     return task
 
 
-class _Call:
+class _CoroutineDriver:
     """One piece of foreign code, driven step by step.
 
     Awaiting it hands what the code waits for to the event loop, as `await` does. The difference: it stays in charge
@@ -131,36 +131,36 @@ class _Call:
     """
 
     __slots__ = (
-        "_before",
+        "_prior_cancels",
         "_given_up",
         "_grace_s",
         "_groups",
         "_inner",
         "_iterator",
-        "_over",
+        "_done",
         "_start",
         "_task",
         "_timer",
-        "ended",
+        "result",
     )
 
     def __init__(self, start: Callable[[], Awaitable[object]], task: "asyncio.Task[Any]", grace_s: float) -> None:
-        self.ended = Ended()
+        self.result = AttemptResult()
         self._start = start
         self._task = task
-        self._before = task.cancelling()
+        self._prior_cancels = task.cancelling()
         self._grace_s = grace_s
         self._iterator: Any = None
-        self._groups: Groups | None = None
+        self._groups: TaskGroups | None = None
         self._inner: _Future | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._over = False
+        self._done = False
         self._given_up = False
 
     @property
     def canceled(self) -> bool:
         """Somebody has asked the task to stop since this began, and has not taken it back."""
-        return self._task.cancelling() > self._before
+        return self._task.cancelling() > self._prior_cancels
 
     def step(self, error: BaseException | None = None) -> bool:
         """Let the code run until it waits for something; say whether it has ended instead."""
@@ -168,19 +168,19 @@ class _Call:
         try:
             if self._iterator is None:
                 awaitable = self._start()
-                self._groups = Groups(awaitable, self._task)
+                self._groups = TaskGroups(awaitable, self._task)
                 self._iterator = awaitable.__await__()
             self._inner = self._iterator.send(None) if error is None else self._iterator.throw(error)
         except StopIteration as end:
-            self._over, self.ended.reply = True, end.value
+            self._done, self.result.reply = True, end.value
         except BaseException as raised:  # whatever it is, it is what this agent came to
-            self._over, self.ended.error = True, raised
+            self._done, self.result.error = True, raised
             if isinstance(raised, KeyboardInterrupt):
                 raise  # a person's word, wherever it strikes
-        self.ended.blocked_ns = max(self.ended.blocked_ns, time.perf_counter_ns() - began)
+        self.result.blocked_ns = max(self.result.blocked_ns, time.perf_counter_ns() - began)
         if self._groups is not None:
-            self._groups.take_back()
-        return self._over
+            self._groups.uncancel_finished()
+        return self._done
 
     def __await__(self) -> Generator[_Future | None, None, None]:
         try:
@@ -188,9 +188,9 @@ class _Call:
                 error = yield from self._wait()
                 if self._given_up or self.step(error):
                     break
-                self._watch()
+                self._update_grace_timer()
         finally:
-            self._leave()
+            self._cleanup()
         if self.canceled:
             raise CancelledError
 
@@ -204,7 +204,7 @@ class _Call:
                 raise
             except BaseException as error:  # noqa: BLE001 - the future's own failure, or a cancellation: for the code
                 if self._groups is not None and isinstance(error, CancelledError):
-                    self._groups.note()
+                    self._groups.record_cancellation()
                 return error
             return None
         # A task or a gathering ends when it likes, even cancelled. So wait beside it, not for it.
@@ -217,10 +217,10 @@ class _Call:
             except CancelledError as error:
                 if self._given_up or not inner.cancel():
                     return error
-                self._watch()
+                self._update_grace_timer()
         return None
 
-    def _watch(self) -> None:
+    def _update_grace_timer(self) -> None:
         """Keep the grace timer running while a cancellation stands that the code has not answered.
 
         A time-out of the code's own cancels this task too, and takes that back when it is through.
@@ -236,14 +236,14 @@ class _Call:
         self._given_up = True
         self._task.cancel()
 
-    def _leave(self) -> None:
+    def _cleanup(self) -> None:
         if self._timer:
             self._timer.cancel()
         if self._given_up:
             self._task.uncancel()
-        if not self._over:
-            self.ended.closed = True
+        if not self._done:
+            self.result.closed = True
             try:
                 self._iterator.close()
             except BaseException as error:  # noqa: BLE001 - it refuses even this; nobody will run it again
-                self.ended.error = error
+                self.result.error = error

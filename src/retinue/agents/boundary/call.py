@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from retinue.agents.boundary.attempt import Ended, attempt
-from retinue.agents.boundary.bounds import Bound, attempt_bound, call_bound, overspent
-from retinue.agents.boundary.checks import Judged, Readers, broken_plan, judge
+from retinue.agents.boundary.bounds import TimeLimit, attempt_time_limit, call_time_limit, budget_error
+from retinue.agents.boundary.checks import ValidatedReply, Readers, plan_findings, validate_reply
 from retinue.agents.boundary.content import render_content
 from retinue.agents.boundary.faults import fault_of, invalid_input, notes_of, output_invalid
-from retinue.agents.boundary.parameters import Given, give, ignored_text
+from retinue.agents.boundary.parameters import PreparedInput, prepare_input, ignored_text
 from retinue.agents.boundary.policy import POLICY, Move, Policy, Stop
-from retinue.agents.boundary.prepared import Agents, Prepared, prepare
+from retinue.agents.boundary.prepared import Agents, PreparedSkill, prepare_skill
 from retinue.agents.port import ABSENT, Agent, RunContext
 from retinue.contract import CONTRACT_VERSION
-from retinue.contract.event import Decision, Finished, Message, Retried, Started, UsageNoted
+from retinue.contract.event import Decision, NodeFinished, Message, AttemptRetried, NodeStarted, UsageReported
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Attempt, Outcome, Result, Usage, Versions, Warned
@@ -57,7 +57,7 @@ class Boundary:
         self._policy = policy
         self._overrides = dict(overrides or {})
         self._readers: Readers = readers or {}
-        self._prepared: dict[tuple[int, str | None], Prepared] = {}
+        self._prepared: dict[tuple[int, str | None], PreparedSkill] = {}
 
     async def call(self, task: Task, run: RunContext) -> Result:
         """Look up the task's agent and call it.
@@ -71,7 +71,7 @@ class Boundary:
         try:
             agent = self._agents.get(task.agent, major=task.major)
         except Exception as error:  # noqa: BLE001 - a registry is foreign code too
-            return _refused(task, run, error)
+            return _rejected_result(task, run, error)
         return await self.call_agent(agent, task, run)
 
     async def call_agent(
@@ -86,28 +86,28 @@ class Boundary:
             correction: Why the caller asks again; the agent gets it with its first attempt.
         """
         try:
-            prepared = self._ready(agent, task.skill)
-            given = give(task, prepared)
+            prepared = self._prepare(agent, task.skill)
+            prepared_input = prepare_input(task, prepared)
         except Exception as error:  # noqa: BLE001 - `definition` is the agent's code
-            return _refused(task, run, error)
+            return _rejected_result(task, run, error)
         name, version = prepared.definition.name, prepared.definition.version
         with agent_span(name, prepared.skill.name, run=run.run, step=run.node, version=version) as span:
-            result = await _Call(prepared, given, run, self._readers, correction).result()
+            result = await _AgentCall(prepared, prepared_input, run, self._readers, correction).result()
             span.note_result(result)
         return result
 
-    def _ready(self, agent: Agent, skill: str | None) -> Prepared:
+    def _prepare(self, agent: Agent, skill: str | None) -> PreparedSkill:
         key = id(agent), skill
-        known = self._prepared.pop(key, None)
-        if known is None:
-            known = prepare(agent, skill, self._overrides.get(agent.definition.name, self._policy))
-        self._prepared[key] = known  # it holds the agent, so that the id stays its own; the latest is the last
+        prepared = self._prepared.pop(key, None)
+        if prepared is None:
+            prepared = prepare_skill(agent, skill, self._overrides.get(agent.definition.name, self._policy))
+        self._prepared[key] = prepared  # it holds the agent, so that the id stays its own; the latest is the last
         if len(self._prepared) > _MOST_PREPARED:
             del self._prepared[next(iter(self._prepared))]
-        return known
+        return prepared
 
 
-def _refused(task: Task, run: RunContext, error: Exception) -> Result:
+def _rejected_result(task: Task, run: RunContext, error: Exception) -> Result:
     """The result of a task that reached nobody."""
     fault = fault_of(
         error, agent=task.agent, operation=task.skill, target=task.target, now_ns=run.now(), failed_at="resolve"
@@ -121,8 +121,8 @@ def _refused(task: Task, run: RunContext, error: Exception) -> Result:
         outcome="rejected" if task.skill is None and fault.path == "/skill" else "error",
         fault=_back_to_producer(fault, task),
     )
-    run.emit(Started(task.agent, task.skill or "", task.instruction[:_SHOWN]))
-    run.emit(Finished(result))
+    run.emit(NodeStarted(task.agent, task.skill or "", task.instruction[:_SHOWN]))
+    run.emit(NodeFinished(result))
     with agent_span(task.agent, task.skill, run=run.run, step=run.node) as span:
         span.note_result(result)
     return result
@@ -135,74 +135,74 @@ def _back_to_producer(fault: Fault, task: Task) -> Fault:
     return fault.model_copy(update={"detail": {**fault.detail, "correct": "producer"}})
 
 
-class _Call:
+class _AgentCall:
     """One call of one agent, with all its attempts."""
 
     __slots__ = (
-        "_attempts", "_bound", "_correction", "_given", "_kept", "_prepared", "_readers", "_run", "_started_ns",
-        "_task", "_usage", "_used", "_warnings",
+        "_attempts", "_bound", "_correction", "_input", "_best_reply", "_prepared", "_readers", "_run", "_started_ns",
+        "_task", "_usage", "_usage_start", "_warnings",
     )  # fmt: skip
 
     def __init__(
-        self, prepared: Prepared, given: Given, run: RunContext, readers: Readers, correction: Correction | None
+        self, prepared: PreparedSkill, prepared_input: PreparedInput, run: RunContext, readers: Readers, correction: Correction | None
     ) -> None:
         self._prepared = prepared
         self._correction = correction
-        self._given = given
-        self._task = given.task
+        self._input = prepared_input
+        self._task = prepared_input.task
         self._run = run
         self._readers = readers
         self._started_ns = run.now()
-        self._bound = call_bound(given.task, run_deadline_ns=run.deadline_ns, started_ns=self._started_ns)
+        self._bound = call_time_limit(prepared_input.task, run_deadline_ns=run.deadline_ns, started_ns=self._started_ns)
         self._attempts: list[Attempt] = []
         self._warnings: list[Warned] = []
         self._usage: Usage | None = None
-        self._used = len(run.purse.used)
-        self._kept: Judged | None = None
+        self._usage_start = len(run.budget_tracker.usages)
+        self._best_reply: ValidatedReply | None = None
 
     async def result(self) -> Result:
         """Call until there is an answer or no attempt is left, and say what it came to."""
         run, task = self._run, self._task
         deadline_ns = run.deadline_ns
         run.attempt, run.correction = 0, None
-        run.emit(Started(task.agent, task.skill or "", task.instruction[:_SHOWN]))
-        if self._given.decodings:
-            decoded = [decoding.to_json() for decoding in self._given.decodings]
+        run.emit(NodeStarted(task.agent, task.skill or "", task.instruction[:_SHOWN]))
+        if self._input.decodings:
+            decoded = [decoding.to_json() for decoding in self._input.decodings]
             run.emit(Decision("decode", "The parameters came as text.", {"decoded": decoded}))
-        if ignored := self._given.notes.get("ignored"):
+        if ignored := self._input.notes.get("ignored"):
             self._warn(ignored_text(ignored))
         try:
-            judged = self._barred() or await self._answer()
+            reply = self._precheck() or await self._answer()
         except CancelledError:
-            self._finished(self._failed(Canceled("The call was cancelled.")))
+            self._finish(self._error_reply(Canceled("The call was cancelled.")))
             raise
         finally:
             run.deadline_ns = deadline_ns
-        return self._finished(judged)
+        return self._finish(reply)
 
-    async def _answer(self) -> Judged:
+    async def _answer(self) -> ValidatedReply:
         """Attempt after attempt, as the policy says."""
         correction = self._correction
         while True:
             with attempt_span(len(self._attempts) + 1) as span:
-                judged = await self._attempt(correction)
-                fault = judged.fault
-                if judged.answers or fault is None:
-                    return judged
+                reply = await self._attempt(correction)
+                fault = reply.fault
+                if reply.is_answer or fault is None:
+                    return reply
                 span.fail(fault.code)
             move = self._next_move(fault)
             if isinstance(move, Stop):
-                return self._stopped(judged, fault, move)
-            correction = self._corrected(fault, judged) if move.corrects else None
-            self._run.emit(Retried(fault.code, fault.message, move.wait_s))
+                return self._stop(reply, fault, move)
+            correction = self._make_correction(fault, reply) if move.corrects else None
+            self._run.emit(AttemptRetried(fault.code, fault.message, move.wait_s))
             if move.wait_s:
                 await self._run.sleep(move.wait_s)
 
-    async def _attempt(self, correction: Correction | None) -> Judged:
+    async def _attempt(self, correction: Correction | None) -> ValidatedReply:
         """Let the agent run once, and judge what it gives."""
         run, task, prepared, policy = self._run, self._task, self._prepared, self._prepared.policy
         began_ns = run.now()
-        bound = attempt_bound(
+        bound = attempt_time_limit(
             self._bound,
             task,
             now_ns=began_ns,
@@ -210,115 +210,115 @@ class _Call:
             default_timeout_s=policy.timeout_s,
         )
         run.attempt, run.correction, run.deadline_ns = len(self._attempts) + 1, correction, bound.at_ns
-        ended = await attempt(
-            lambda: prepared.agent.run(task, run), seconds=bound.left_s(began_ns), grace_s=policy.grace_s
+        result = await attempt(
+            lambda: prepared.agent.run(task, run), seconds=bound.remaining_s(began_ns), grace_s=policy.grace_s
         )
         took_ns = max(0, run.now() - began_ns)
-        judged = await self._judged(ended, bound, began_ns)
-        usage: Usage | None = judged.claims.get("usage")
+        reply = await self._validate_attempt(result, bound, began_ns)
+        usage: Usage | None = reply.claims.get("usage")
         if usage is None:  # it was killed, or says nothing of it: the purse knows what it asked models for
-            usage = Usage.together(run.purse.used[self._used :])
-        self._used = len(run.purse.used)
+            usage = Usage.total(run.budget_tracker.usages[self._usage_start :])
+        self._usage_start = len(run.budget_tracker.usages)
         if usage is not None:
-            self._usage = Usage.together((self._usage, usage))
-            run.emit(UsageNoted(usage))
+            self._usage = Usage.total((self._usage, usage))
+            run.emit(UsageReported(usage))
         self._attempts.append(
             Attempt(
-                number=run.attempt, duration_ns=took_ns, fault=None if judged.answers else judged.fault, usage=usage
+                number=run.attempt, duration_ns=took_ns, fault=None if reply.is_answer else reply.fault, usage=usage
             )
         )
-        if judged.data is not ABSENT and (judged.fits or self._kept is None or not self._kept.fits):
-            self._kept = judged
-        if ended.canceled:
+        if reply.data is not ABSENT and (reply.is_valid or self._best_reply is None or not self._best_reply.is_valid):
+            self._best_reply = reply
+        if result.canceled:
             raise CancelledError
-        return judged
+        return reply
 
-    async def _judged(self, ended: Ended, bound: Bound, began_ns: int) -> Judged:
+    async def _validate_attempt(self, result: Ended, bound: TimeLimit, began_ns: int) -> ValidatedReply:
         """What one attempt came to, with what is to be said about how it ended."""
-        run, error = self._run, ended.error
+        run, error = self._run, result.error
         for note in notes_of(error):
             self._warn(note)
-        if ended.late and error is not None and not isinstance(error, CancelledError):
+        if result.timed_out and error is not None and not isinstance(error, CancelledError):
             self._warn(f"`{self._task.agent}` raised `{type(error).__name__}` when it was told to stop.")
-        if ended.closed:
+        if result.closed:
             self._warn(f"`{self._task.agent}` kept running after it was told to stop, and was ended.")
-        if error is None and (not ended.late or ended.reply is not None):
-            judged = await judge(
-                ended.reply, self._prepared, self._task, run, readers=self._readers, answer=self._given.answer
+        if error is None and (not result.timed_out or result.reply is not None):
+            reply = await validate_reply(
+                result.reply, self._prepared, self._task, run, readers=self._readers, answer=self._input.answer
             )
         else:
-            judged = Judged(outcome="error")
-        why = bound.error(self._task.agent, seconds=bound.left_s(began_ns)) if ended.late else error
-        broken = broken_plan(error) if self._prepared.definition.composes else []
-        if broken and not ended.late:
+            reply = ValidatedReply(outcome="error")
+        why = bound.error(self._task.agent, seconds=bound.remaining_s(began_ns)) if result.timed_out else error
+        plan_problems = plan_findings(error) if self._prepared.definition.composes else []
+        if plan_problems and not result.timed_out:
             task = self._task
-            judged.outcome, judged.fault = (
+            reply.outcome, reply.fault = (
                 "error",
-                output_invalid(broken, agent=task.agent, operation=task.skill, target=task.target, now_ns=run.now()),
+                output_invalid(plan_problems, agent=task.agent, operation=task.skill, target=task.target, now_ns=run.now()),
             )
         elif why is not None:
-            judged.lifecycle, judged.outcome, judged.fault = "ended", "error", self._fault(why)
-        elif (late_s := -bound.left_s(run.now())) > 0 and ended.blocked_ns > late_s * 1e9:
+            reply.lifecycle, reply.outcome, reply.fault = "ended", "error", self._fault(why)
+        elif (late_s := -bound.remaining_s(run.now())) > 0 and result.blocked_ns > late_s * 1e9:
             self._warn(
-                f"`{self._task.agent}` blocked the event loop for {ended.blocked_ns / 1e9:.3g} s "
+                f"`{self._task.agent}` blocked the event loop for {result.blocked_ns / 1e9:.3g} s "
                 f"and ended {late_s:.3g} s after its time (`{bound.name}`)."
             )
-        return judged
+        return reply
 
     # Decisions.
 
-    def _barred(self) -> Judged | None:
+    def _precheck(self) -> ValidatedReply | None:
         """Why the agent is not even called; None when it is."""
         now_ns, task = self._run.now(), self._task
-        if self._given.findings:
+        if self._input.findings:
             fault = invalid_input(
-                self._given.findings, agent=task.agent, operation=task.skill, target=task.target, now_ns=now_ns
+                self._input.findings, agent=task.agent, operation=task.skill, target=task.target, now_ns=now_ns
             )
-            return Judged(outcome="error", fault=_back_to_producer(fault, task))
+            return ValidatedReply(outcome="error", fault=_back_to_producer(fault, task))
         if self._bound is not None and self._bound.at_ns <= now_ns:
-            return self._failed(self._bound.error(task.agent))
-        error = overspent(task, self._run.budget, None) or self._ungranted()
-        return None if error is None else self._failed(error)
+            return self._error_reply(self._bound.error(task.agent))
+        error = budget_error(task, self._run.budget, None) or self._check_grants()
+        return None if error is None else self._error_reply(error)
 
-    def _ungranted(self) -> AccessDenied | None:
+    def _check_grants(self) -> AccessDenied | None:
         """What the skill would touch and may not: whoever calls, the grants of the call bind."""
         skill = self._prepared.skill
         if self._run.grants.covers(skill.possible_effects):
             return None
         touches = " and ".join(skill.possible_effects)
-        said = f"may {touches}" if skill.effects else f"does not say what it touches, so it may {touches}"
+        clause = f"may {touches}" if skill.effects else f"does not say what it touches, so it may {touches}"
         return AccessDenied(
-            f"`{self._task.agent}.{skill.name}` {said}, and this call may not do all of that.",
+            f"`{self._task.agent}.{skill.name}` {clause}, and this call may not do all of that.",
             hint="Ask an agent that touches less, or call it with wider grants.",
         )
 
     def _next_move(self, fault: Fault) -> Move:
         run, task = self._run, self._task
-        spent = overspent(task, run.budget, self._usage)
+        spent = budget_error(task, run.budget, self._usage)
         if spent is not None:
             return Stop(spent.message, exhausted=True)
         return self._prepared.policy.next_move(
             fault,
             retries=len(self._attempts) - 1,
             limit=task.limits.retries,
-            left_s=None if self._bound is None else self._bound.left_s(run.now()),
+            remaining_s=None if self._bound is None else self._bound.remaining_s(run.now()),
             chance=run.random(),
         )
 
-    def _stopped(self, judged: Judged, fault: Fault, move: Stop) -> Judged:
+    def _stop(self, reply: ValidatedReply, fault: Fault, move: Stop) -> ValidatedReply:
         """No further attempt: `failed` when one was due, else `error` (C1); an agent that said more keeps its word."""
         self._run.emit(Decision("stop", move.reason, {"code": fault.code, "attempts": len(self._attempts)}))
         if fault.code == "canceled":
-            judged.outcome = "canceled"
-        elif judged.outcome == "error" and move.exhausted:
-            judged.outcome = "failed"
-        judged.fault = _back_to_producer(fault, self._task)
-        return judged
+            reply.outcome = "canceled"
+        elif reply.outcome == "error" and move.exhausted:
+            reply.outcome = "failed"
+        reply.fault = _back_to_producer(fault, self._task)
+        return reply
 
-    def _corrected(self, fault: Fault, judged: Judged) -> Correction:
+    def _make_correction(self, fault: Fault, reply: ValidatedReply) -> Correction:
         limit = self._task.limits.retries
-        known: object = fault.detail.get("findings")
-        findings = cast("list[JsonMapping]", known) if isinstance(known, list) else None
+        raw_findings: object = fault.detail.get("findings")
+        findings = cast("list[JsonMapping]", raw_findings) if isinstance(raw_findings, list) else None
         return Correction(
             code=fault.code,
             message=fault.message,
@@ -326,15 +326,15 @@ class _Call:
             findings=tuple(findings or [{"message": fault.message, "path": fault.path, **fault.detail}]),
             retry_count=len(self._attempts),
             max_retries=self._prepared.policy.max_retries if limit is None else limit,
-            previous=None if judged.data is ABSENT else judged.data,
-            said=judged.native,
+            previous=None if reply.data is ABSENT else reply.data,
+            said=reply.native,
         )
 
     # Words.
 
-    def _failed(self, error: BaseException) -> Judged:
+    def _error_reply(self, error: BaseException) -> ValidatedReply:
         outcome: Outcome = "canceled" if isinstance(error, Canceled) else "error"
-        return Judged(outcome=outcome, fault=self._fault(error))
+        return ValidatedReply(outcome=outcome, fault=self._fault(error))
 
     def _fault(self, error: BaseException) -> Fault:
         task = self._task
@@ -344,65 +344,65 @@ class _Call:
         self._run.emit(Message(text, level="warning"))
         self._warnings.append(Warned(type="degraded_analysis", message=text, synthetic=True))
 
-    def _finished(self, judged: Judged) -> Result:
+    def _finish(self, reply: ValidatedReply) -> Result:
         """The result, stamped and recorded."""
-        claims, prepared, task = judged.claims, self._prepared, self._task
-        facts: JsonMapping = {
+        claims, prepared, task = reply.claims, self._prepared, self._task
+        values: JsonMapping = {
             **claims,
             "task_id": task.id,
             "agent": prepared.definition.name,
             "skill": prepared.skill.name,
             "versions": prepared.versions,
-            "lifecycle": judged.lifecycle,
-            "outcome": judged.outcome,
+            "lifecycle": reply.lifecycle,
+            "outcome": reply.outcome,
             "duration_ns": max(0, self._run.now() - self._started_ns),
             "attempts": tuple(self._attempts),
             "retries": max(0, len(self._attempts) - 1),
         }
-        data = self._data(judged)
+        data = self._data(reply)
         if data is not ABSENT:
-            facts["data"] = data
-            if judged.answers and "content" not in claims:
-                facts["content"] = render_content(data)
-        if judged.fault is not None:
-            facts["fault"] = judged.fault
-        if judged.native is not None:
-            facts["native"] = judged.native
+            values["data"] = data
+            if reply.is_answer and "content" not in claims:
+                values["content"] = render_content(data)
+        if reply.fault is not None:
+            values["fault"] = reply.fault
+        if reply.native is not None:
+            values["native"] = reply.native
         if self._usage is not None:
-            facts["usage"] = self._usage
+            values["usage"] = self._usage
         if self._warnings:
-            facts["warnings"] = (*claims.get("warnings", ()), *self._warnings)
+            values["warnings"] = (*claims.get("warnings", ()), *self._warnings)
         if notes := self._notes():
-            facts["extras"] = {**claims.get("extras", {}), "boundary": notes}
-        result = Result(**facts)
-        if judged.lifecycle != "working":
-            self._run.emit(Finished(result))
+            values["extras"] = {**claims.get("extras", {}), "boundary": notes}
+        result = Result(**values)
+        if reply.lifecycle != "working":
+            self._run.emit(NodeFinished(result))
         return result
 
-    def _data(self, judged: Judged) -> object:
+    def _data(self, reply: ValidatedReply) -> object:
         """The answer; of a failure the best data there was, marked as what it is. What a refusal shows is its own."""
-        if judged.answers or judged.outcome == "rejected" or self._kept is None:
-            return judged.data
-        if self._kept.fits:
-            what = "The data is from an attempt that did not end well."
+        if reply.is_answer or reply.outcome == "rejected" or self._best_reply is None:
+            return reply.data
+        if self._best_reply.is_valid:
+            message = "The data is from an attempt that did not end well."
         else:
-            what = "The data breaks its schema, and is kept only so that nothing is lost."
+            message = "The data breaks its schema, and is kept only so that nothing is lost."
         self._warnings.append(
             Warned(
                 type="degraded_analysis",
-                message=what,
+                message=message,
                 impact="It is not an answer.",
                 recovery="See the fault.",
                 synthetic=True,
             )
         )
-        return self._kept.data
+        return self._best_reply.data
 
     def _notes(self) -> JsonMapping:
         """What was done to the request, and by which rules, where that is not the usual."""
-        notes = self._given.notes
-        if self._given.decodings:
-            notes["decoded"] = [decoding.to_json() for decoding in self._given.decodings]
+        notes = self._input.notes
+        if self._input.decodings:
+            notes["decoded"] = [decoding.to_json() for decoding in self._input.decodings]
         if self._prepared.override:
             notes["policy"] = self._prepared.override
         return notes

@@ -17,7 +17,7 @@ from retinue.errors import RetinueError
 if TYPE_CHECKING:
     from retinue.tools.workspace import ArtifactFacts, Workspace
 
-__all__ = ["Files", "check_files"]
+__all__ = ["CheckedFiles", "check_files"]
 
 _MOST_FILES: Final = 2_000
 """Files that one answer may claim: each is opened."""
@@ -26,17 +26,17 @@ _MOST_BYTES: Final = 2**30
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class CheckedFiles:
     """The claimed files that are really there, and a finding for each that is not."""
 
     artifacts: tuple[Artifact, ...] = ()
-    written: tuple[str, ...] = ()
+    files_written: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
 
 
 async def check_files(
-    artifacts: tuple[Artifact, ...], written: tuple[str, ...], asked: str | None, run: RunContext
-) -> Files:
+    artifacts: tuple[Artifact, ...], files_written: tuple[str, ...], requested_path: str | None, run: RunContext
+) -> CheckedFiles:
     """Look for every file: inside the workspace, regular, and not empty.
 
     Args:
@@ -45,60 +45,60 @@ async def check_files(
         asked: A file that the caller asked for, whether or not the agent claims it.
         run: Holds the workspace; without one no file can be there.
     """
-    claimed = {artifact.path: pointer(["artifacts", at, "path"]) for at, artifact in enumerate(artifacts)}
-    claimed |= {path: pointer(["files_written", at]) for at, path in enumerate(written)}
-    if asked is not None:
-        claimed.setdefault(asked, "/artifacts")
-    if not claimed:
-        return Files()
-    found = await _look(run, tuple(islice(claimed, _MOST_FILES)))
-    facts = {path: seen for path, seen in found.items() if not isinstance(seen, Exception)}
-    findings = [_missing(path, claimed[path], why) for path, why in found.items() if isinstance(why, Exception)]
-    if len(claimed) > _MOST_FILES:
-        message = f"{len(claimed):,} files are claimed; only {_MOST_FILES:,} were checked."
+    pointers = {artifact.path: pointer(["artifacts", at, "path"]) for at, artifact in enumerate(artifacts)}
+    pointers |= {path: pointer(["files_written", at]) for at, path in enumerate(files_written)}
+    if requested_path is not None:
+        pointers.setdefault(requested_path, "/artifacts")
+    if not pointers:
+        return CheckedFiles()
+    checks = await _inspect_files(run, tuple(islice(pointers, _MOST_FILES)))
+    facts = {path: check for path, check in checks.items() if not isinstance(check, Exception)}
+    findings = [_missing_finding(path, pointers[path], why) for path, why in checks.items() if isinstance(why, Exception)]
+    if len(pointers) > _MOST_FILES:
+        message = f"{len(pointers):,} files are claimed; only {_MOST_FILES:,} were checked."
         fix = f"Claim at most {_MOST_FILES:,} files, or one that lists the others."
         findings.append(Finding(rule="claim/files", message=message, path="/artifacts", fix=fix))
-    return Files(
-        artifacts=tuple(_measured(artifact, facts[artifact.path]) for artifact in artifacts if artifact.path in facts),
-        written=tuple(dict.fromkeys(facts[path].path for path in written if path in facts)),
+    return CheckedFiles(
+        artifacts=tuple(_with_facts(artifact, facts[artifact.path]) for artifact in artifacts if artifact.path in facts),
+        files_written=tuple(dict.fromkeys(facts[path].path for path in files_written if path in facts)),
         findings=tuple(findings),
     )
 
 
-async def _look(run: RunContext, paths: tuple[str, ...]) -> "dict[str, ArtifactFacts | Exception]":
+async def _inspect_files(run: RunContext, paths: tuple[str, ...]) -> "dict[str, ArtifactFacts | Exception]":
     from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only claims of files need threads
 
     try:
         workspace = run.workspace
     except RetinueError as error:
         return dict.fromkeys(paths, error)
-    left_s = float("inf") if run.deadline_ns is None else (run.deadline_ns - run.now()) / 1e9
-    return await in_thread(_facts, workspace, paths, monotonic() + left_s)
+    remaining_s = float("inf") if run.deadline_ns is None else (run.deadline_ns - run.now()) / 1e9
+    return await in_thread(_file_facts, workspace, paths, monotonic() + remaining_s)
 
 
-def _facts(workspace: "Workspace", paths: tuple[str, ...], until_s: float) -> "dict[str, ArtifactFacts | Exception]":
+def _file_facts(workspace: "Workspace", paths: tuple[str, ...], until_s: float) -> "dict[str, ArtifactFacts | Exception]":
     """What is true of each file. Hashing may take long, so this runs in a thread."""
     from retinue.tools.artifact import MAX_HASHED  # noqa: PLC0415 - see above
 
-    found: dict[str, ArtifactFacts | Exception] = {}
-    left = _MOST_BYTES
+    results: dict[str, ArtifactFacts | Exception] = {}
+    remaining = _MOST_BYTES
     for path in paths:
-        most = min(left, MAX_HASHED) if monotonic() < until_s else 0
+        max_hashed = min(remaining, MAX_HASHED) if monotonic() < until_s else 0
         try:
-            found[path] = facts = workspace.check_artifact(path, max_hashed=most)
-            left -= 0 if facts.sha256 is None else facts.size
+            results[path] = facts = workspace.check_artifact(path, max_hashed=max_hashed)
+            remaining -= 0 if facts.sha256 is None else facts.size
         except (RetinueError, OSError, ValueError) as error:
-            found[path] = error
-    return found
+            results[path] = error
+    return results
 
 
-def _measured(artifact: Artifact, facts: "ArtifactFacts") -> Artifact:
+def _with_facts(artifact: Artifact, facts: "ArtifactFacts") -> Artifact:
     return artifact.model_copy(
         update={"path": facts.path, "size": facts.size, "sha256": facts.sha256, "media_type": facts.media_type}
     )
 
 
-def _missing(path: str, place: str, why: Exception) -> Finding:
+def _missing_finding(path: str, place: str, why: Exception) -> Finding:
     reason = why.message if isinstance(why, RetinueError) else str(why)
     return Finding(
         rule="claim/file",

@@ -23,20 +23,20 @@ def render_content(data: object) -> str:
     """
     if isinstance(data, dict):
         members = cast("dict[str, object]", data)
-        lines = [f"{_line(name)}: {_brief(members[name])}" for name in _first(members)]
+        lines = [f"{_format_line(name)}: {_format_value(members[name])}" for name in _first_names(members)]
         size = len(members)
     elif isinstance(data, list):
         items = cast("list[object]", data)
-        lines = [_brief(item) for item in items[:_LINES]]
+        lines = [_format_value(item) for item in items[:_LINES]]
         size = len(items)
     else:
-        return _escaped(_brief(data))
+        return _escape(_format_value(data))
     if size > _LINES:
         lines.append(f"and {size - _LINES} more")
-    return "- " + _escaped("\n".join(lines)).replace("\n", "\n- ") if lines else "Nothing."
+    return "- " + _escape("\n".join(lines)).replace("\n", "\n- ") if lines else "Nothing."
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """`text` safe to stand in Markdown. Words and numbers are, and most answers are nothing else."""
     if _PLAIN.fullmatch(text):
         return text
@@ -45,49 +45,49 @@ def _escaped(text: str) -> str:
     return "\n".join(map(escape_inline, text.split("\n")))
 
 
-def _first(members: dict[str, object]) -> list[str]:
+def _first_names(members: dict[str, object]) -> list[str]:
     return list(members) if len(members) <= _LINES else [name for name, _ in zip(members, range(_LINES), strict=False)]
 
 
-def _brief(value: object) -> str:
+def _format_value(value: object) -> str:
     """One value on one line."""
     if isinstance(value, str):
-        return _line(value)
+        return _format_line(value)
     if isinstance(value, dict):
         members = cast("dict[str, object]", value)
-        return _flat(members) or _counted(len(members), "member")
+        return _format_members(members) or _format_count(len(members), "member")
     if isinstance(value, list):
-        return _listed(cast("list[object]", value))
+        return _format_list(cast("list[object]", value))
     if value is None:
         return "none"
     return ("no", "yes")[value] if isinstance(value, bool) else str(value)
 
 
-def _listed(items: list[object]) -> str:
+def _format_list(items: list[object]) -> str:
     """A few scalars, or a few objects of scalars, as they are; of anything else how many there are."""
     if not items:
         return "none"
     if len(items) <= _ITEMS:
         if not any(isinstance(item, (dict, list)) for item in items):
-            return ", ".join(map(_brief, items))
-        flat = [_flat(cast("dict[str, object]", item)) for item in items if isinstance(item, dict)]
-        if len(flat) == len(items) and all(flat) and len(told := "; ".join(flat)) <= _LONG:
-            return told
-    return _counted(len(items), "item")
+            return ", ".join(map(_format_value, items))
+        flat = [_format_members(cast("dict[str, object]", item)) for item in items if isinstance(item, dict)]
+        if len(flat) == len(items) and all(flat) and len(text := "; ".join(flat)) <= _LONG:
+            return text
+    return _format_count(len(items), "item")
 
 
-def _flat(members: dict[str, object]) -> str:
+def _format_members(members: dict[str, object]) -> str:
     """A few scalars by name; empty when it holds more, or something deeper."""
     if len(members) > _ITEMS or any(isinstance(each, (dict, list)) for each in members.values()):
         return ""
-    told = ", ".join(f"{_line(name)}: {_brief(each)}" for name, each in members.items())
-    return told if len(told) <= _LONG else ""
+    text = ", ".join(f"{_format_line(name)}: {_format_value(each)}" for name, each in members.items())
+    return text if len(text) <= _LONG else ""
 
 
-def _line(text: str) -> str:
-    cut = text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…"
-    return cut if cut.isprintable() else " ".join(cut.split())
+def _format_line(text: str) -> str:
+    line = text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…"
+    return line if line.isprintable() else " ".join(line.split())
 
 
-def _counted(count: int, what: str) -> str:
+def _format_count(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -27,7 +27,7 @@ _BUILT_IN: Final[tuple[tuple[type[BaseException], FaultCode], ...]] = (
 )
 """Exceptions of the language that say plainly what kind of failure it is (K33)."""
 
-_SAID_OF_ITSELF: Final = frozenset(model.__name__ for model in (Artifact, Cost, Result, Trace, Usage, Warned))
+_REPORT_MODELS: Final = frozenset(model.__name__ for model in (Artifact, Cost, Result, Trace, Usage, Warned))
 """What an agent builds to tell of its work. One that does not hold is a wrong answer, as it is in JSON."""
 
 _ENDS_PROGRAM: Final = (SystemExit, GeneratorExit)
@@ -39,15 +39,15 @@ def fault_of(
     """The fault that says what `error` says. Never raises, not even for an error that cannot be shown."""
     place: dict[str, Any] = {"operation": operation, "target": target, "failed_at": failed_at, "timestamp_ns": now_ns}
     try:
-        if isinstance(error, ValidationError) and error.title in _SAID_OF_ITSELF:
+        if isinstance(error, ValidationError) and error.title in _REPORT_MODELS:
             findings = list(findings_of(error, rule=f"reply/{error.title.lower()}"))
             return output_invalid(findings, agent=agent, operation=operation, target=target, now_ns=now_ns)
-        fault = _said(error, agent, place)
+        fault = _build_fault(error, agent, place)
         return Fault.model_validate_json(fault.to_json_text())
     except Exception:  # noqa: BLE001 - `__str__`, an attribute or the detail of a foreign error is broken
         kind = type(error).__name__
         message = f"`{agent}` raised `{kind}`, which cannot be shown."
-        return Fault(code="internal_error", message=message, hint=_MEND, detail={"class": kind}, **place)
+        return Fault(code="internal_error", message=message, hint=_FIX_AGENT, detail={"class": kind}, **place)
 
 
 def output_invalid(
@@ -74,26 +74,26 @@ def notes_of(error: BaseException | None) -> tuple[str, ...]:
     if not isinstance(notes, list):
         return ()
     texts = (note for note in cast("list[object]", notes) if isinstance(note, str))
-    return tuple(_cut(text.encode(errors="replace").decode()) for text in texts)
+    return tuple(_truncate(text.encode(errors="replace").decode()) for text in texts)
 
 
-_MEND: Final = "The error is inside the agent: fix it, or use another agent."
+_FIX_AGENT: Final = "The error is inside the agent: fix it, or use another agent."
 _MUST_NOT_END: Final = "An agent must not end the program: let it return, or raise an error of its own."
 
 
-def _said(error: BaseException, agent: str, place: JsonMapping) -> Fault:
+def _build_fault(error: BaseException, agent: str, place: JsonMapping) -> Fault:
     fault = Fault.from_error(error, **place)
     if isinstance(error, RetinueError):
-        return fault if len(fault.message) <= _LONGEST else fault.model_copy(update={"message": _cut(fault.message)})
+        return fault if len(fault.message) <= _LONGEST else fault.model_copy(update={"message": _truncate(fault.message)})
     kind = type(error).__name__
     code = next((code for base, code in _BUILT_IN if isinstance(error, base)), fault.code)
-    said = fault.message.replace(f"`{kind}` was raised without", f"`{kind}` without")
-    hint = _MUST_NOT_END if isinstance(error, _ENDS_PROGRAM) else _MEND if code == "internal_error" else ""
+    description = fault.message.replace(f"`{kind}` was raised without", f"`{kind}` without")
+    hint = _MUST_NOT_END if isinstance(error, _ENDS_PROGRAM) else _FIX_AGENT if code == "internal_error" else ""
     where = _where(error.__traceback__)
     return fault.model_copy(
         update={
             "code": code,
-            "message": f"`{agent}` raised {_cut(said)}",
+            "message": f"`{agent}` raised {_truncate(description)}",
             "hint": hint,
             "retryable": code in _TRANSIENT,
             "detail": {**fault.detail, **({"where": where} if where else {})},
@@ -104,7 +104,7 @@ def _said(error: BaseException, agent: str, place: JsonMapping) -> Fault:
 _TRANSIENT: Final = frozenset[FaultCode]({"timeout", "network_error", "unavailable"})
 
 
-def _cut(text: str) -> str:
+def _truncate(text: str) -> str:
     """A foreign text for a message: not endless."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"
 
@@ -120,8 +120,8 @@ def _where(trace: TracebackType | None) -> str:
 
 
 def _summary(findings: list[Finding]) -> str:
-    said = " ".join(f"{finding.message[:-1]} (at `{finding.path or '/'}`)." for finding in findings[:_SHOWN])
-    return f"{said} And {len(findings) - _SHOWN} more." if len(findings) > _SHOWN else said
+    text = " ".join(f"{finding.message[:-1]} (at `{finding.path or '/'}`)." for finding in findings[:_SHOWN])
+    return f"{text} And {len(findings) - _SHOWN} more." if len(findings) > _SHOWN else text
 
 
 def _from_findings(findings: list[Finding]) -> dict[str, Any]:

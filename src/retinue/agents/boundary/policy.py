@@ -13,7 +13,7 @@ from retinue.contract.finding import Level
 from retinue.contract.model import JsonMapping
 from retinue.errors import FaultCode
 
-__all__ = ["POLICY", "RULES", "Action", "Again", "Move", "Policy", "Rule", "Stop"]
+__all__ = ["POLICY", "RULES", "Action", "Retry", "Move", "Policy", "Rule", "Stop"]
 
 Action: TypeAlias = Literal["correct", "hand_back", "backoff", "none"]
 """What is due after a fault: ask again with a correction; give it back to the model that made the parameters; wait and
@@ -53,7 +53,7 @@ RULES: Final[Mapping[FaultCode, Rule]] = MappingProxyType(
 )
 
 
-class Again(NamedTuple):
+class Retry(NamedTuple):
     """Try again after `wait_s` seconds; with a correction when `corrects`."""
 
     wait_s: float = 0.0
@@ -67,7 +67,7 @@ class Stop(NamedTuple):
     exhausted: bool = False
 
 
-Move: TypeAlias = Again | Stop
+Move: TypeAlias = Retry | Stop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,7 @@ class Policy:
     level: Level = "standard"
 
     def next_move(
-        self, fault: Fault, *, retries: int, limit: int | None = None, left_s: float | None = None, chance: float = 0.5
+        self, fault: Fault, *, retries: int, limit: int | None = None, remaining_s: float | None = None, chance: float = 0.5
     ) -> Move:
         """What to do after `fault`.
 
@@ -110,34 +110,34 @@ class Policy:
             chance: A number in [0, 1) that spreads the waits of many callers.
         """
         rule = self.rules[fault.code]
-        if rule.action in {"none", "hand_back"} or (_says_no(fault) and not rule.insists):
+        if rule.action in {"none", "hand_back"} or (_forbids_retry(fault) and not rule.insists):
             return Stop(f"`{fault.code}` is not tried again")
-        most = self.max_retries if limit is None else limit
+        retry_limit = self.max_retries if limit is None else limit
         if rule.retries is not None:
-            most = min(most, rule.retries)
-        if retries >= most:
-            return Stop(f"{retries + 1} of {most + 1} attempts are used up", exhausted=True)
+            retry_limit = min(retry_limit, rule.retries)
+        if retries >= retry_limit:
+            return Stop(f"{retries + 1} of {retry_limit + 1} attempts are used up", exhausted=True)
         if rule.action == "correct":
-            return Again(corrects=True) if left_s is None or left_s > 0 else Stop("no time is left", exhausted=True)
-        wait_s = self._wait(fault, retries=retries, chance=chance)
+            return Retry(corrects=True) if remaining_s is None or remaining_s > 0 else Stop("no time is left", exhausted=True)
+        wait_s = self._backoff_s(fault, retries=retries, chance=chance)
         if wait_s > self.longest_wait_s:
             return Stop(f"the peer asks for {wait_s:g} s of patience", exhausted=True)
-        if left_s is not None and wait_s >= left_s:
-            return Stop(f"{max(left_s, 0.0):.3g} s are left, and the wait would take {wait_s:.3g} s", exhausted=True)
-        return Again(wait_s)
+        if remaining_s is not None and wait_s >= remaining_s:
+            return Stop(f"{max(remaining_s, 0.0):.3g} s are left, and the wait would take {wait_s:.3g} s", exhausted=True)
+        return Retry(wait_s)
 
     def differences(self) -> JsonMapping:
         """Where this policy departs from the usual one, to be shown (K33)."""
         rules = {
-            code: {name: said for name, said in rule._asdict().items() if said not in (None, False)}
+            code: {name: setting for name, setting in rule._asdict().items() if setting not in (None, False)}
             for code, rule in self.rules.items()
             if rule != RULES[code]
         }
-        usual = {each.name: getattr(POLICY, each.name) for each in fields(self) if each.name != "rules"}
-        changed = {name: mine for name, value in usual.items() if (mine := getattr(self, name)) != value}
+        defaults = {each.name: getattr(POLICY, each.name) for each in fields(self) if each.name != "rules"}
+        changed = {name: current for name, value in defaults.items() if (current := getattr(self, name)) != value}
         return {**changed, **({"rules": rules} if rules else {})}
 
-    def _wait(self, fault: Fault, *, retries: int, chance: float) -> float:
+    def _backoff_s(self, fault: Fault, *, retries: int, chance: float) -> float:
         """Twice as long each time, spread by a half both ways; never shorter than the peer asks for."""
         first_s = self.rules[fault.code].first_wait_s
         first_s = self.first_wait_s if first_s is None else first_s
@@ -145,7 +145,7 @@ class Policy:
         return max(wait_s, fault.retry_after_s or 0.0)
 
 
-def _says_no(fault: Fault) -> bool:
+def _forbids_retry(fault: Fault) -> bool:
     """Whether whoever made the fault has said that trying again is of no use.
 
     An answer that breaks its contract is sent back whatever it says of itself, unless it says so in so many words.

@@ -12,7 +12,7 @@ from retinue.contract.result import Versions
 from retinue.contract.schema import Validator
 from retinue.errors import NotInstalled, UnknownName
 
-__all__ = ["Agents", "Prepared", "prepare"]
+__all__ = ["Agents", "PreparedSkill", "prepare_skill"]
 
 
 class Agents(Protocol):
@@ -28,7 +28,7 @@ class Agents(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedSkill:
     """One skill of one agent, ready to be called.
 
     Attributes:
@@ -40,14 +40,14 @@ class Prepared:
     agent: Agent
     definition: Definition
     skill: Skill
-    takes: Validator
-    gives: Validator | None
+    input_validator: Validator
+    output_validator: Validator | None
     policy: Policy
     override: JsonMapping
     versions: Versions
 
 
-def prepare(agent: Agent, skill_name: str | None, policy: Policy) -> Prepared:
+def prepare_skill(agent: Agent, skill_name: str | None, policy: Policy) -> PreparedSkill:
     """Get a skill ready: find it, and compile its schemas.
 
     Raises:
@@ -63,12 +63,12 @@ def prepare(agent: Agent, skill_name: str | None, policy: Policy) -> Prepared:
             hint=skill.unavailable,
             suggestions=tuple(each.name for each in definition.skills if not each.unavailable) or (skill.unavailable,),
         )
-    return Prepared(
+    return PreparedSkill(
         agent=agent,
         definition=definition,
         skill=skill,
-        takes=schema.compile(skill.input_schema),
-        gives=None if skill.output_schema is None else schema.compile(skill.output_schema),
+        input_validator=schema.compile(skill.input_schema),
+        output_validator=None if skill.output_schema is None else schema.compile(skill.output_schema),
         policy=policy,
         override={} if policy is POLICY else policy.differences(),
         versions=Versions(agent=definition.version, contract=CONTRACT_VERSION),
@@ -79,12 +79,12 @@ def _skill(definition: Definition, name: str | None) -> Skill:
     # Formats that owe the name of a skill say the agent's own where none is meant.
     if name in {None, definition.name} and definition.default_skill is not None:
         return definition.default_skill
-    found = None if name is None else definition.skill(name)
-    if found is not None:
-        return found
-    there = [skill.name for skill in definition.skills]
-    said = tuple(dict.fromkeys((*names.nearest(name, there), *there))) if name else tuple(there)
-    what = f"has no skill {name!r}" if name else f"has {len(there)} skills, and none is named"
+    match = None if name is None else definition.skill(name)
+    if match is not None:
+        return match
+    available = [skill.name for skill in definition.skills]
+    suggestions = tuple(dict.fromkeys((*names.nearest(name, available), *available))) if name else tuple(available)
+    clause = f"has no skill {name!r}" if name else f"has {len(available)} skills, and none is named"
     raise UnknownName(
-        f"`{definition.name}` {what}.", hint=f"Available: {', '.join(said)}.", path="/skill", suggestions=said
+        f"`{definition.name}` {clause}.", hint=f"Available: {', '.join(suggestions)}.", path="/skill", suggestions=suggestions
     )

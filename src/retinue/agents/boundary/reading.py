@@ -15,7 +15,7 @@ from retinue.contract.result import Warned
 from retinue.contract.schema import Validator
 from retinue.errors import OutputInvalid, ParseError
 
-__all__ = ["Reader", "fits", "read_text"]
+__all__ = ["Reader", "is_valid_output", "parse_text"]
 
 Reader: TypeAlias = Callable[[str], Reply]
 """Reads an answer in one dialect. Raises one of our errors when it is none."""
@@ -23,7 +23,7 @@ Reader: TypeAlias = Callable[[str], Reply]
 _HOW: Final = "Answer with one JSON object and nothing around it."
 
 
-def read_text(text: str, reply: Reply, *, reader: Reader | None, gives: Validator | None) -> Reply:
+def parse_text(text: str, reply: Reply, *, reader: Reader | None, validator: Validator | None) -> Reply:
     """`reply` with its `text` read, and a warning where something had to be stripped.
 
     Without an output schema only JSON objects and lists are data; any other text is the content as it stands.
@@ -33,34 +33,34 @@ def read_text(text: str, reply: Reply, *, reader: Reader | None, gives: Validato
         RetinueError: The dialect's own reader refuses it.
     """
     if reader is not None:
-        return _beside(reader(text), reply, gives)
-    if gives is None:
+        return _merge_reply(reader(text), reply, validator)
+    if validator is None:
         data = _container(text)
         return replace(reply, text=None, data=data, content=reply.content or text)
-    data, stripped = _owed(text, gives)
-    warnings = (*reply.warnings, _repaired(stripped)) if stripped else reply.warnings
+    data, stripped = _parse_data(text, validator)
+    warnings = (*reply.warnings, _repair_warning(stripped)) if stripped else reply.warnings
     return replace(reply, text=None, data=data, warnings=warnings)
 
 
-def fits(text: str, gives: Validator | None) -> bool:
+def is_valid_output(text: str, validator: Validator | None) -> bool:
     """Whether `text` as it stands is the JSON that its skill promises."""
-    if gives is None:
+    if validator is None:
         return False
     try:
-        return gives.accepts(json.loads(text))
+        return validator.is_valid(json.loads(text))
     except ParseError:
         return False
 
 
-def _beside(read: Reply, reply: Reply, gives: Validator | None) -> Reply:
+def _merge_reply(read: Reply, reply: Reply, validator: Validator | None) -> Reply:
     """What the dialect read, and beside it what the runner knows and no text says.
 
     In a dialect of words the words are the data, where the skill takes them as such.
     """
-    worded = read.data is ABSENT and read.content != "" and gives is not None and gives.accepts(read.content)
+    is_words = read.data is ABSENT and read.content != "" and validator is not None and validator.is_valid(read.content)
     return replace(
         read,
-        data=read.content if worded else read.data,
+        data=read.content if is_words else read.data,
         warnings=(*read.warnings, *reply.warnings),
         extras={**(read.extras or {}), **reply.extras} if reply.extras else read.extras,
         usage=read.usage or reply.usage,
@@ -79,32 +79,32 @@ def _container(text: str) -> object:
         return ABSENT
 
 
-def _owed(text: str, gives: Validator) -> tuple[JsonValue, str]:
+def _parse_data(text: str, validator: Validator) -> tuple[JsonValue, str]:
     """The data, and what was stripped around it. A plain text is data too where the schema takes one."""
     try:
         value = json.loads(text)
-    except ParseError as refused:
-        if gives.accepts(text):
+    except ParseError as parse_error:
+        if validator.is_valid(text):
             return text, ""
-        return _repair(text, refused)
-    return (text, "") if not gives.accepts(value) and gives.accepts(text) else (value, "")
+        return _repair_json(text, parse_error)
+    return (text, "") if not validator.is_valid(value) and validator.is_valid(text) else (value, "")
 
 
-def _repair(text: str, refused: ParseError) -> tuple[JsonValue, str]:
+def _repair_json(text: str, parse_error: ParseError) -> tuple[JsonValue, str]:
     try:
         return json.repair(text)
     except ParseError as error:
-        told = refused if error.detail["reason"] == "no_object" else error
+        failure = parse_error if error.detail["reason"] == "no_object" else error
         raise OutputInvalid(
-            f"The answer is not JSON: {told.message[:1].lower()}{told.message[1:]}",
-            hint=f"{told.hint} {_HOW}",
-            path=told.path,
-            suggestions=(told.hint, _HOW),
-            detail=told.detail,
+            f"The answer is not JSON: {failure.message[:1].lower()}{failure.message[1:]}",
+            hint=f"{failure.hint} {_HOW}",
+            path=failure.path,
+            suggestions=(failure.hint, _HOW),
+            detail=failure.detail,
         ) from None
 
 
-def _repaired(stripped: str) -> Warned:
+def _repair_warning(stripped: str) -> Warned:
     return Warned(
         type="degraded_analysis",
         message=f"The answer was not JSON alone. {stripped}",

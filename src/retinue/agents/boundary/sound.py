@@ -15,10 +15,10 @@ from retinue.contract.model import JsonMapping, Model
 from retinue.contract.result import Cost, Result, Trace, Usage, UsagePart, Warned
 from retinue.errors import RetinueError
 
-__all__ = ["CLAIMS", "ROOM", "NotPlainError", "plain_copy", "quick_copy", "sound"]
+__all__ = ["CLAIMS", "MAX_COPIED", "NotJsonError", "json_copy", "fast_json_copy", "validate_claims"]
 
 
-def plain_copy(value: object) -> JsonValue:
+def json_copy(value: object) -> JsonValue:
     """A copy of `value` made of dicts, lists, strings, numbers, booleans and None.
 
     Tuples become lists; subclasses (`OrderedDict`, `StrEnum`) become what they stand for.
@@ -27,12 +27,12 @@ def plain_copy(value: object) -> JsonValue:
         InvalidInput: The value holds what JSON cannot say, or goes beyond a limit; `path` is its JSON Pointer.
     """
     try:
-        return quick_copy(value, json.MAX_DEPTH, [ROOM])
-    except (NotPlainError, UnicodeEncodeError):
+        return fast_json_copy(value, json.MAX_DEPTH, [MAX_COPIED])
+    except (NotJsonError, UnicodeEncodeError):
         return json.loads(json.dumps(value))  # pyright: ignore[reportArgumentType] - it checks what it is given
 
 
-ROOM: Final = 2**20
+MAX_COPIED: Final = 2**20
 """Members and characters of long texts that the quick way copies."""
 
 _LONG: Final = 4096
@@ -40,11 +40,11 @@ _INFINITE: Final = float("inf")
 _WORD: Final = 2**63
 
 
-class NotPlainError(Exception):
+class NotJsonError(Exception):
     """The quick way ends here: the strict writer decides, and says where and why."""
 
 
-def quick_copy(value: Any, depth: int, room: list[int]) -> Any:  # noqa: C901 - one branch a type, on the hot path
+def fast_json_copy(value: Any, depth: int, allowance: list[int]) -> Any:  # noqa: C901 - one branch a type, on the hot path
     """Copy the common case in one pass.
 
     Args:
@@ -61,32 +61,32 @@ def quick_copy(value: Any, depth: int, room: list[int]) -> Any:  # noqa: C901 - 
         if not value.isascii():
             value.encode()
         if len(value) > _LONG:
-            _take(len(value), room)
+            _spend(len(value), allowance)
         return value
     if kind is dict:
-        _take(len(value) if depth else ROOM + 1, room)
+        _spend(len(value) if depth else MAX_COPIED + 1, allowance)
         copy: dict[str, Any] = {}
         for key, item in value.items():
             if type(key) is not str:
-                raise NotPlainError
+                raise NotJsonError
             if not key.isascii():
                 key.encode()
-            copy[key] = quick_copy(item, depth - 1, room)
+            copy[key] = fast_json_copy(item, depth - 1, allowance)
         return copy
     if kind is list or kind is tuple:
-        _take(len(value) if depth else ROOM + 1, room)
-        return [quick_copy(item, depth - 1, room) for item in value]
+        _spend(len(value) if depth else MAX_COPIED + 1, allowance)
+        return [fast_json_copy(item, depth - 1, allowance) for item in value]
     if kind is bool or value is None:
         return value
     if (kind is int and -_WORD <= value < _WORD) or (kind is float and -_INFINITE < value < _INFINITE):
         return value
-    raise NotPlainError
+    raise NotJsonError
 
 
-def _take(amount: int, room: list[int]) -> None:
-    room[0] -= amount
-    if room[0] < 0:
-        raise NotPlainError
+def _spend(amount: int, allowance: list[int]) -> None:
+    allowance[0] -= amount
+    if allowance[0] < 0:
+        raise NotJsonError
 
 
 CLAIMS: Final = (
@@ -96,31 +96,31 @@ CLAIMS: Final = (
 """The fields of a `Reply` that become fields of a `Result` as they are."""
 
 
-def sound(claims: JsonMapping) -> tuple[JsonMapping, list[Finding]]:
+def validate_claims(claims: JsonMapping) -> tuple[JsonMapping, list[Finding]]:
     """The claims that hold, copied, and a finding for each that does not; its path begins with the claim's name."""
-    copies = _quickly(claims)
+    copies = _fast_copies(claims)
     if copies is not None:
         return copies, []
     findings: list[Finding] = []
-    kept = {
+    remaining = {
         name: tuple(cast("list[object]", value)) if type(value) is list else value for name, value in claims.items()
     }
     # Twice: taking out what is no noun at all can bring to light what cannot be written.
     for _ in range(len(CLAIMS) + 1):
-        wrong, copies = _tried(kept)
-        if not wrong:
+        problems, copies = _validate(remaining)
+        if not problems:
             return copies, findings
-        findings += wrong
-        for name in {finding.path.split("/")[1] for finding in wrong}:
-            kept.pop(name, None)
+        findings += problems
+        for name in {finding.path.split("/")[1] for finding in problems}:
+            remaining.pop(name, None)
     return {}, findings
 
 
-def _quickly(claims: JsonMapping) -> JsonMapping | None:
+def _fast_copies(claims: JsonMapping) -> JsonMapping | None:
     """The claims copied, if they are plain values and the simplest nouns and nothing is wrong; most are."""
-    room = [ROOM]
+    allowance = [MAX_COPIED]
     try:
-        copies: JsonMapping = {name: _copied(value, room) for name, value in claims.items()}
+        copies: JsonMapping = {name: _copy_value(value, allowance) for name, value in claims.items()}
         if copies.keys() != {"content"} or type(copies["content"]) is not str:
             Result(task_id="-", agent="-", **copies)
     except Exception:  # noqa: BLE001 - whatever it is, the slow way says what is wrong
@@ -131,62 +131,62 @@ def _quickly(claims: JsonMapping) -> JsonMapping | None:
 _SIMPLE: Final = (Usage, UsagePart, Cost, Trace, Warned)
 
 
-def _copied(value: object, room: list[int]) -> object:
+def _copy_value(value: object, allowance: list[int]) -> object:
     kind = type(value)
     if kind is tuple:
-        return tuple([_copied(each, room) for each in cast("tuple[object, ...]", value)])
+        return tuple([_copy_value(each, allowance) for each in cast("tuple[object, ...]", value)])
     if kind not in _SIMPLE:
-        return quick_copy(value, MAX_DEPTH, room)
-    noun = cast("Model", value)
+        return fast_json_copy(value, MAX_DEPTH, allowance)
+    model = cast("Model", value)
     # What was not said stays unsaid: "not retryable" and silence about it are two things.
-    said: JsonMapping = {name: getattr(noun, name) for name in noun.model_fields_set}
-    facts: JsonMapping = {name: _copied(each, room) for name, each in said.items() if each is not None}
+    stated: JsonMapping = {name: getattr(model, name) for name in model.model_fields_set}
+    facts: JsonMapping = {name: _copy_value(each, allowance) for name, each in stated.items() if each is not None}
     return kind(**facts)
 
 
-def _tried(claims: JsonMapping) -> tuple[list[Finding], JsonMapping]:
+def _validate(claims: JsonMapping) -> tuple[list[Finding], JsonMapping]:
     """Build a result of the claims, write it, and read it back."""
     try:
         trial = Result(task_id="-", agent="-", **claims)
     except ValidationError as error:
-        return _told(error), {}
+        return _claim_findings(error), {}
     try:
-        whole = _read_back(trial, *claims)
+        parsed = _read_back(trial, *claims)
     except Exception:  # noqa: BLE001 - writing runs foreign code; which claim it was is found out below
         return _one_by_one(trial, claims)
-    return [], {name: getattr(whole, name) for name in claims}
+    return [], {name: getattr(parsed, name) for name in claims}
 
 
 def _one_by_one(trial: Result, claims: JsonMapping) -> tuple[list[Finding], JsonMapping]:
     copies: JsonMapping = {}
-    wrong: list[Finding] = []
+    problems: list[Finding] = []
     for name in claims:
         try:
             copies[name] = getattr(_read_back(trial, name), name)
         except ValidationError as error:
-            wrong += _told(error)
+            problems += _claim_findings(error)
         except RetinueError as error:
-            wrong.append(_finding(error.path, error.message, error.hint))
+            problems.append(_finding(error.path, error.message, error.hint))
         except Exception as error:  # noqa: BLE001 - writing runs foreign code
-            wrong.append(_finding(pointer([name]), f"`{type(error).__name__}` came up when it was read.", _FIX))
-    return wrong, copies
+            problems.append(_finding(pointer([name]), f"`{type(error).__name__}` came up when it was read.", _FIX))
+    return problems, copies
 
 
 _FIX: Final = "Use the nouns of `retinue.contract`, filled with plain values."
 
 
 def _read_back(trial: Result, *names: str) -> Result:
-    dumped = trial.model_dump(
+    data = trial.model_dump(
         include={"task_id", "agent", *names}, exclude_none=True, exclude_unset=True, by_alias=True, warnings=False
     )
-    return Result.model_validate_json(json.dumps(dumped))
+    return Result.model_validate_json(json.dumps(data))
 
 
-def _told(error: ValidationError) -> list[Finding]:
-    seen: list[Any] = list(error.errors(include_url=False, include_context=False, include_input=False))
-    return [_finding(pointer(each["loc"]), f"{each['msg']}.", _FIX) for each in seen]
+def _claim_findings(error: ValidationError) -> list[Finding]:
+    errors: list[Any] = list(error.errors(include_url=False, include_context=False, include_input=False))
+    return [_finding(pointer(each["loc"]), f"{each['msg']}.", _FIX) for each in errors]
 
 
 def _finding(path: str, message: str, fix: str) -> Finding:
-    said = message if path.count("/") < 1 else f"`{path.split('/')[1]}` is wrong: {message[:1].lower()}{message[1:]}"
-    return Finding(rule="reply/claim", message=said, path=path or "/", fix=fix)
+    text = message if path.count("/") < 1 else f"`{path.split('/')[1]}` is wrong: {message[:1].lower()}{message[1:]}"
+    return Finding(rule="reply/claim", message=text, path=path or "/", fix=fix)

@@ -16,12 +16,12 @@ from retinue.contract.task import Question, Task
 from retinue.errors import OutputInvalid, RetinueError
 
 if TYPE_CHECKING:
-    from retinue.dialects.port import Known, Parsed
+    from retinue.dialects.port import ParseContext, Parsed
 
-__all__ = ["as_reply", "can_be_read", "known_of", "read_spoken", "recognised", "resembles"]
+__all__ = ["as_reply", "can_be_read", "parse_context", "read_answer", "recognise_dialect", "looks_like_dialect"]
 
 
-def read_spoken(text: str, dialect: DialectName, definition: Definition, task: Task, *, level: Level) -> Reply:
+def read_answer(text: str, dialect: DialectName, definition: Definition, task: Task, *, level: Level) -> Reply:
     """Read an answer in `dialect`.
 
     Args:
@@ -36,28 +36,28 @@ def read_spoken(text: str, dialect: DialectName, definition: Definition, task: T
     """
     from retinue.dialects import dialect as dialect_of  # noqa: PLC0415 - most agents speak none
 
-    known = known_of(definition, dialect, task)
-    return as_reply(dialect_of(dialect).parse_result(text, known=known, level=level), dialect, known)
+    context = parse_context(definition, dialect, task)
+    return as_reply(dialect_of(dialect).parse_result(text, context=context, level=level), dialect, context)
 
 
-def known_of(definition: Definition, dialect: DialectName, task: Task) -> "Known":
+def parse_context(definition: Definition, dialect: DialectName, task: Task) -> "ParseContext":
     """What is known of an answer before it is read: who was asked, by its name in that dialect, and for what."""
-    from retinue.dialects.port import Known  # noqa: PLC0415
+    from retinue.dialects.port import ParseContext  # noqa: PLC0415
 
     if definition.extras.get(NAME_GUESSED):
-        return Known(task_id=task.id)
-    return Known(task_id=task.id, agent=definition.wire_names.get(dialect, definition.name), skill=task.skill)
+        return ParseContext(task_id=task.id)
+    return ParseContext(task_id=task.id, agent=definition.wire_names.get(dialect, definition.name), skill=task.skill)
 
 
 def can_be_read(text: str, definition: Definition, task: Task) -> bool:
     """Whether `text` is an answer in the agent's dialect, or without one certainly one in some dialect."""
     from retinue.dialects import dialect as dialect_of  # noqa: PLC0415
 
-    dialect = definition.dialect or (recognised(text)[0] if resembles(text) else None)
+    dialect = definition.dialect or (recognise_dialect(text)[0] if looks_like_dialect(text) else None)
     if dialect is None:
         return False
     try:
-        dialect_of(dialect).parse_result(text, known=known_of(definition, dialect, task))
+        dialect_of(dialect).parse_result(text, context=parse_context(definition, dialect, task))
     except RetinueError:
         return False
     return True
@@ -66,19 +66,19 @@ def can_be_read(text: str, definition: Definition, task: Task) -> bool:
 _MARK: Final = re.compile(r'"(?:status|content|state|agent|error)"\s*:|^[A-Z]{4,10}:(?:\s|$)', re.MULTILINE)
 
 
-def resembles(text: str) -> bool:
+def looks_like_dialect(text: str) -> bool:
     """Whether `text` has something that every answer in any dialect has; costs next to nothing."""
     return _MARK.search(text) is not None
 
 
-def recognised(text: str) -> tuple[DialectName | None, str]:
+def recognise_dialect(text: str) -> tuple[DialectName | None, str]:
     """The dialect in which `text` certainly is an answer, and the marks that say so; None when it is not certain."""
     from retinue.dialects.detect import detect  # noqa: PLC0415
 
-    certain = [sign for sign in detect(text) if sign.certainty == "certain"]
-    if not certain or certain[0].kind != "result" or len({sign.dialect for sign in certain}) > 1:
+    detections = [detection for detection in detect(text) if detection.certainty == "certain"]
+    if not detections or detections[0].kind != "result" or len({detection.dialect for detection in detections}) > 1:
         return None, ""
-    return certain[0].dialect, certain[0].why
+    return detections[0].dialect, detections[0].why
 
 
 # From a result to a reply.
@@ -87,11 +87,11 @@ _SHARED: Final = (
     "artifacts", "completeness", "confidence", "content", "fault", "files_read", "files_written", "outcome",
     "reasoning", "traces", "usage",
 )  # fmt: skip
-_STAMPED: Final = ("versions", "duration_ns", "attempts", "retries", "task_id", "agent", "skill")
+_BOUNDARY_FIELDS: Final = ("versions", "duration_ns", "attempts", "retries", "task_id", "agent", "skill")
 """What an agent says of these is kept beside what the boundary knows."""
 
 
-def as_reply(read: "Parsed[Result]", dialect: DialectName, known: "Known") -> Reply:
+def as_reply(read: "Parsed[Result]", dialect: DialectName, context: "ParseContext") -> Reply:
     """All that an answer says, as a reply. What was borne when it was read is a warning.
 
     Args:
@@ -105,7 +105,7 @@ def as_reply(read: "Parsed[Result]", dialect: DialectName, known: "Known") -> Re
     result, findings = read.value, read.findings
     if result.lifecycle in {"submitted", "working"} and not result.questions:
         raise OutputInvalid(
-            f"`{known.agent}` says that it is still working, and this was its only chance to answer.",
+            f"`{context.agent}` says that it is still working, and this was its only chance to answer.",
             hint="Answer when the work has ended: completely, in part, or with an error.",
             detail={"lifecycle": result.lifecycle},
         )
@@ -117,20 +117,20 @@ def as_reply(read: "Parsed[Result]", dialect: DialectName, known: "Known") -> Re
     reply.questions = result.questions
     if result.lifecycle == "input_required" and not result.questions:
         reply.questions = (Question(id="1", text=result.content or "It asks for something, and does not say what."),)
-    reply.warnings = (*result.warnings, *(_borne(finding) for finding in findings if finding.severity != "info"))
-    own = {"task_id": known.task_id, "agent": known.agent, "skill": known.skill}
-    said: JsonMapping = {
+    reply.warnings = (*result.warnings, *(_breach_warning(finding) for finding in findings if finding.severity != "info"))
+    expected = {"task_id": context.task_id, "agent": context.agent, "skill": context.skill}
+    self_reported: JsonMapping = {
         name: value
-        for name, value in result.model_dump(mode="json", include=set(_STAMPED), exclude_defaults=True).items()
-        if value is not None and own.get(name) != value
+        for name, value in result.model_dump(mode="json", include=set(_BOUNDARY_FIELDS), exclude_defaults=True).items()
+        if value is not None and expected.get(name) != value
     }
-    noted = [finding.to_json() for finding in findings if finding.severity == "info"]
-    kept = {**({"said": said} if said else {}), **({"noted": noted} if noted else {})}
-    reply.extras = {**result.extras, **({"spoken": {"dialect": dialect, **kept}} if kept else {})} or None
+    infos = [finding.to_json() for finding in findings if finding.severity == "info"]
+    details = {**({"said": self_reported} if self_reported else {}), **({"noted": infos} if infos else {})}
+    reply.extras = {**result.extras, **({"spoken": {"dialect": dialect, **details}} if details else {})} or None
     return reply
 
 
-def _borne(finding: Finding) -> Warned:
+def _breach_warning(finding: Finding) -> Warned:
     """A breach of the dialect that was borne, as a warning."""
     place = f" (at `{finding.path}`)" if finding.path else f" (line {finding.line})" if finding.line else ""
     return Warned(

@@ -14,28 +14,28 @@ from retinue.errors import ParseError, RetinueError
 
 from . import failures
 
-__all__ = ["Channel", "Listener"]
+__all__ = ["ClaudeTransport", "MessageListener"]
 
 _PARTS: Final = {"control_request": "request", "control_response": "response"}
 """Messages for the SDK, and the object that each must have: it looks into them without looking first."""
 
 
-class Listener(Protocol):
+class MessageListener(Protocol):
     """Who hears what is not for the SDK."""
 
-    def heard(self, message: JsonMapping) -> None:
+    def on_message(self, message: JsonMapping) -> None:
         """A message."""
         ...
 
-    def ended(self, why: RetinueError) -> None:
+    def on_end(self, reason: RetinueError) -> None:
         """There will be no further one."""
         ...
 
 
-class Channel:
+class ClaudeTransport:
     """One process of Claude Code."""
 
-    def __init__(self, program: LineProgram, listener: Listener) -> None:
+    def __init__(self, program: LineProgram, listener: MessageListener) -> None:
         self._program, self._listener = program, listener
 
     async def connect(self) -> None:
@@ -44,13 +44,13 @@ class Channel:
 
     async def write(self, data: str) -> None:
         """Say something."""
-        await self._program.tell(data.encode(errors="replace"))
+        await self._program.write(data.encode(errors="replace"))
 
     async def read_messages(self) -> AsyncGenerator[JsonMapping, None]:
         """Yield what is for the SDK; the listener hears the rest."""
         unreadable = ""
         try:
-            while line := await self._program.line():
+            while line := await self._program.read_line():
                 text = line.strip()
                 if not text.startswith(b"{"):  # some of its parts talk on stdout
                     continue
@@ -59,22 +59,22 @@ class Channel:
                 except ParseError as error:
                     unreadable = error.message
                     return
-                found = cast("JsonMapping", message)
-                if not str(found.get("type", "")).startswith("control_"):
-                    self._listener.heard(found)
-                elif _is_sound(found):
-                    yield found
-            await self._program.left()
+                data = cast("JsonMapping", message)
+                if not str(data.get("type", "")).startswith("control_"):
+                    self._listener.on_message(data)
+                elif _is_valid(data):
+                    yield data
+            await self._program.wait_exit()
         finally:
-            self._listener.ended(failures.unreadable(unreadable) if unreadable else self._gone())
+            self._listener.on_end(failures.protocol_error(unreadable) if unreadable else self._exit_error())
 
     async def close(self) -> None:
         """End it, and whatever it has started."""
-        await self._program.end()
+        await self._program.stop()
 
     async def stop(self) -> None:
         """End it by force: what it would do next, without us, it must not do."""
-        await self._program.end(patiently=False)
+        await self._program.stop(graceful=False)
 
     def is_ready(self) -> bool:
         """Whether it can be spoken to."""
@@ -83,18 +83,18 @@ class Channel:
     async def end_input(self) -> None:
         """Nothing: it is ended as a whole."""
 
-    def _gone(self) -> RetinueError:
+    def _exit_error(self) -> RetinueError:
         program = self._program
-        return failures.gone(program.status, program.last_words, flooded=program.flooded)
+        return failures.exit_error(program.status, program.stderr_tail, flooded=program.flooded)
 
 
-def _is_sound(message: JsonMapping) -> bool:
+def _is_valid(message: JsonMapping) -> bool:
     part = _PARTS.get(str(message["type"]))
     if part is None:
         return isinstance(message.get("request_id"), str)
     inner = message.get(part)
     if not isinstance(inner, dict):
         return False
-    said = cast("JsonMapping", inner)
-    named = message if part == "request" else said
-    return isinstance(named.get("request_id"), str) and isinstance(said.get("subtype"), str)
+    body = cast("JsonMapping", inner)
+    id_holder = message if part == "request" else body
+    return isinstance(id_holder.get("request_id"), str) and isinstance(body.get("subtype"), str)

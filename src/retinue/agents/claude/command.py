@@ -14,7 +14,7 @@ from retinue.errors import NotInstalled
 from retinue.llm.port import Request
 from retinue.tools.process import clean_environment, find_program
 
-from .home import Home
+from .home import ClaudeHome
 from .model import ADDRESS, KEY, ClaudeModel
 
 __all__ = ["SERVER", "argument_vector", "environment", "find_claude", "instructions"]
@@ -22,10 +22,10 @@ __all__ = ["SERVER", "argument_vector", "environment", "find_claude", "instructi
 SERVER: Final = "retinue"
 """The name of the server that our tools are, as Claude Code knows it."""
 
-_PASSED_ON: Final = ("HTTP_PROXY", "HTTPS_PROXY", "NODE_EXTRA_CA_CERTS", "NO_PROXY", "SSL_CERT_DIR", "SSL_CERT_FILE")
+_INHERITED: Final = ("HTTP_PROXY", "HTTPS_PROXY", "NODE_EXTRA_CA_CERTS", "NO_PROXY", "SSL_CERT_DIR", "SSL_CERT_FILE")
 """How the network is reached is for the user to say."""
 
-_SET: Final[Mapping[str, str]] = {
+_FIXED: Final[Mapping[str, str]] = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",  # no updates, no telemetry, no reports of errors
     "CLAUDE_CODE_ENTRYPOINT": "sdk-py",
     "CLAUDE_CODE_MAX_RETRIES": "0",  # whether something is tried again is for the boundary to say
@@ -36,7 +36,7 @@ _SET: Final[Mapping[str, str]] = {
     "MCP_TOOL_TIMEOUT": "86400000",  # a tool may ask a person, and has a time limit of its own
 }
 
-_LONGEST_WORD: Final = 100_000
+_MAX_ARGUMENT: Final = 100_000
 """Bytes of a schema that can be a word of a command line."""
 
 
@@ -47,16 +47,16 @@ def find_claude(sdk: ModuleType) -> str:
         NotInstalled: There is none.
     """
     bundled = Path(sdk.__file__ or "").parent / "_bundled" / "claude"
-    found = str(bundled) if bundled.is_file() else find_program("claude")
-    if found is None:
+    program = str(bundled) if bundled.is_file() else find_program("claude")
+    if program is None:
         raise NotInstalled(
             "Claude Code is not here: `claude-agent-sdk` has not brought it along, and no `claude` is on the PATH.",
             hint="Install Claude Code, or the wheel of `claude-agent-sdk` for this system.",
         )
-    return found
+    return program
 
 
-def argument_vector(program: str, model: ClaudeModel, request: Request, *, home: Home, max_turns: int) -> list[str]:
+def argument_vector(program: str, model: ClaudeModel, request: Request, *, home: ClaudeHome, max_turns: int) -> list[str]:
     """The command line of one process.
 
     Args:
@@ -76,7 +76,7 @@ def argument_vector(program: str, model: ClaudeModel, request: Request, *, home:
         *("--system-prompt-file", home.write("instructions.txt", instructions(request))),
         *(("--effort", request.effort) if request.effort else ("--thinking", "disabled")),
     ]
-    if request.shape is not None and _as_word(request):
+    if request.shape is not None and _fits_argument(request):
         argv += ["--json-schema", dumps(request.shape.schema)]
     return argv
 
@@ -88,26 +88,26 @@ def instructions(request: Request) -> str:
         parts.append(
             f"Each of your tools is called `mcp__{SERVER}__NAME` here. Where `NAME` alone is said, it is meant."
         )
-    if request.shape is not None and not _as_word(request):
+    if request.shape is not None and not _fits_argument(request):
         parts.append(f"The JSON Schema of your final answer: {dumps(request.shape.schema)}")
     return "\n\n".join(filter(None, parts))
 
 
-def environment(model: ClaudeModel, *, home: Home, max_tokens: int | None) -> dict[str, str]:
+def environment(model: ClaudeModel, *, home: ClaudeHome, max_tokens: int | None) -> dict[str, str]:
     """The variables it gets."""
-    passed_on = {
+    inherited = {
         name: value
-        for each in _PASSED_ON
+        for each in _INHERITED
         for name in (each, each.lower())
         if (value := os.environ.get(name)) is not None
     }
-    said = {KEY: model.key, "CLAUDE_CONFIG_DIR": str(home.config), "HOME": str(home.root), "PWD": str(home.work)}
+    variables = {KEY: model.key, "CLAUDE_CONFIG_DIR": str(home.config), "HOME": str(home.root), "PWD": str(home.work)}
     if model.address:
-        said[ADDRESS] = model.address
+        variables[ADDRESS] = model.address
     if max_tokens is not None:
-        said["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] = str(max_tokens)
-    return clean_environment({**passed_on, **_SET, **said})
+        variables["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] = str(max_tokens)
+    return clean_environment({**inherited, **_FIXED, **variables})
 
 
-def _as_word(request: Request) -> bool:
-    return request.shape is not None and len(dumps(request.shape.schema)) < _LONGEST_WORD
+def _fits_argument(request: Request) -> bool:
+    return request.shape is not None and len(dumps(request.shape.schema)) < _MAX_ARGUMENT

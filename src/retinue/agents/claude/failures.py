@@ -6,7 +6,7 @@ from typing import Final
 
 from retinue.contract.credentials import Cleaner
 from retinue.contract.sanitize import printable
-from retinue.contract.text import cut
+from retinue.contract.text import truncate
 from retinue.errors import (
     DeadlineExceeded,
     InvalidInput,
@@ -19,7 +19,7 @@ from retinue.errors import (
 )
 from retinue.llm import endings
 
-__all__ = ["cut_off", "failed", "gone", "silent", "unreadable"]
+__all__ = ["stop_error", "result_error", "exit_error", "silence_error", "protocol_error"]
 
 _LONGEST: Final = 300
 _LATER: Final = "Try again later, or use another model."
@@ -37,7 +37,7 @@ _STATUSES: Final[Mapping[int, tuple[type[RetinueError], str]]] = MappingProxyTyp
 """What a status of the provider means, and what to do; those that are not here by their hundred."""
 
 
-def failed(subtype: str, status: int | None, said: str, *, model: str, max_turns: int) -> RetinueError:
+def result_error(subtype: str, status: int | None, message: str, *, model: str, max_turns: int) -> RetinueError:
     """Why a conversation ended in an error, by what Claude Code says at its end.
 
     Args:
@@ -47,23 +47,23 @@ def failed(subtype: str, status: int | None, said: str, *, model: str, max_turns
         model: Who was asked.
         max_turns: How many requests were allowed.
     """
-    words = _clean(said)
+    words = _clean(message)
     match subtype:
         case "error_max_turns":
-            return endings.too_many(max_turns)
+            return endings.max_turns_error(max_turns)
         case "error_max_structured_output_retries":
             return OutputInvalid(
                 f"`{model}` did not come to an answer that fits its schema: {words}", hint="Rephrase the request."
             )
         case "success":
-            return _refused(status, words, model)
+            return _provider_error(status, words, model)
         case _:
             return OutputInvalid(
-                f"Claude Code ended with {cut(printable(subtype), 80)!r}: {words}", hint="Try again, or ask otherwise."
+                f"Claude Code ended with {truncate(printable(subtype), 80)!r}: {words}", hint="Try again, or ask otherwise."
             )
 
 
-def _refused(status: int | None, words: str, model: str) -> RetinueError:
+def _provider_error(status: int | None, words: str, model: str) -> RetinueError:
     if status is None:
         return NetworkError(f"`{model}` gave no whole answer: {words}", hint=_LATER)
     kind, hint = _STATUSES.get(status, (None, ""))
@@ -74,18 +74,18 @@ def _refused(status: int | None, words: str, model: str) -> RetinueError:
     return InvalidInput(f"The provider of `{model}` refuses the request: {words}", hint=_CHANGE)
 
 
-def cut_off(stop: str, bound: str) -> RetinueError | None:
+def stop_error(stop_reason: str, bound: str) -> RetinueError | None:
     """Why an answer that ended for the reason `stop` is not whole; None when it is."""
-    match stop:
+    match stop_reason:
         case "refusal":
-            return endings.refused()
+            return endings.refusal_error()
         case "max_tokens":
-            return endings.cut_off(bound)
+            return endings.truncation_error(bound)
         case _:
             return None
 
 
-def silent(seconds: float) -> DeadlineExceeded:
+def silence_error(seconds: float) -> DeadlineExceeded:
     """It has not said anything for so long, and no tool was at work."""
     return DeadlineExceeded(
         f"Claude Code has said nothing for {seconds:g} s, and was ended.",
@@ -94,19 +94,19 @@ def silent(seconds: float) -> DeadlineExceeded:
     )
 
 
-def gone(status: int | None, words: str, *, flooded: bool = False) -> RetinueError:
+def exit_error(status: int | None, words: str, *, flooded: bool = False) -> RetinueError:
     """It ended, or was ended, before it had answered."""
     if flooded:
         return OutputInvalid("Claude Code sent a line that is too long, and was ended.", hint="Ask for less at once.")
     how = "" if status is None else f" with status {status}"
-    said = f": {_clean(words)}" if words else "."
+    cause = f": {_clean(words)}" if words else "."
     return Unavailable(
-        f"Claude Code ended{how} before it had answered{said}",
+        f"Claude Code ended{how} before it had answered{cause}",
         hint="Try again; if it stays so, see that `claude` runs at all, or use the runner `own`.",
     )
 
 
-def unreadable(why: str) -> OutputInvalid:
+def protocol_error(why: str) -> OutputInvalid:
     """It said something that is no message."""
     return OutputInvalid(
         f"What Claude Code said cannot be read: {_clean(why)}",
@@ -115,4 +115,4 @@ def unreadable(why: str) -> OutputInvalid:
 
 
 def _clean(text: str) -> str:
-    return cut(" ".join(printable(Cleaner().text(text[-4 * _LONGEST :])).split()), _LONGEST)
+    return truncate(" ".join(printable(Cleaner().text(text[-4 * _LONGEST :])).split()), _LONGEST)

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple, cast
 
-__all__ = ["Home", "Session", "read_session"]
+__all__ = ["ClaudeHome", "Session", "read_session"]
 
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _LARGEST: Final = 8 * 2**20
@@ -31,7 +31,7 @@ class Session(NamedTuple):
     usd: float | None = None
 
 
-class Home:
+class ClaudeHome:
     """The folder. Close it."""
 
     def __init__(self) -> None:
@@ -46,13 +46,13 @@ class Home:
         path.write_text(text, encoding="utf-8", errors="replace")
         return str(path)
 
-    def put(self, session: Session) -> None:
+    def write_session(self, session: Session) -> None:
         """Lay a conversation where Claude Code looks for it."""
         folder = self.config / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(self.work))
         folder.mkdir(parents=True)
         (folder / f"{session.id}.jsonl").write_text(session.transcript, encoding="utf-8", errors="replace")
 
-    def taken(self, session: str, *, usd: float | None) -> Session | None:
+    def read_session_file(self, session: str, *, usd: float | None) -> Session | None:
         """The conversation called `session` as Claude Code noted it; None when there is none that can be kept."""
         if _ID.fullmatch(session) is None:
             return None
@@ -74,9 +74,9 @@ def read_session(native: object, *, provider: str) -> Session | None:
     """The conversation in `native`, which somebody stored; None when it is none of ours."""
     if not isinstance(native, dict):
         return None
-    said = cast("dict[str, object]", native)
-    name, text, usd = said.get("session"), said.get("transcript"), said.get("usd")
-    if said.get("provider") != provider or not isinstance(name, str) or not isinstance(text, str):
+    data = cast("dict[str, object]", native)
+    name, text, usd = data.get("session"), data.get("transcript"), data.get("usd")
+    if data.get("provider") != provider or not isinstance(name, str) or not isinstance(text, str):
         return None
     if _ID.fullmatch(name) is None:  # it becomes the name of a file
         return None

@@ -11,26 +11,26 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from retinue.agents.wrapped.lines import LineProgram, in_peace
+from retinue.agents.wrapped.lines import LineProgram, finish_shielded
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Cost, Usage
 from retinue.errors import InvalidInput, OutputInvalid, RetinueError, Unavailable
 from retinue.llm import endings
 from retinue.llm.converse import Conversation
 from retinue.llm.models import Models
-from retinue.llm.port import Answered, Hear, LanguageModel, Request, Said, ToolAnswer, ToolAnswers, Turn
-from retinue.llm.purse import Purse
-from retinue.llm.uses import Repetition, Use, answer_all, pending
+from retinue.llm.port import AssistantMessage, OnText, LanguageModel, Request, UserMessage, ToolResult, ToolResults, Turn
+from retinue.llm.purse import BudgetTracker
+from retinue.llm.uses import RepetitionCounter, ToolCaller, execute_all, pending_calls
 
 from . import failures
-from .channel import Channel
+from .channel import ClaudeTransport
 from .command import argument_vector, environment, find_claude
-from .hearing import Ending, Hearing
-from .home import Home, Session, read_session
+from .hearing import FinalResult, StreamParser
+from .home import ClaudeHome, Session, read_session
 from .model import ClaudeModel, claude_model
-from .retold import retold
+from .retold import replay_prompt
 from .sdk import Client, load_sdk, open_client
-from .spending import Spending
+from .spending import SessionBudget
 
 __all__ = ["ClaudeCode"]
 
@@ -69,11 +69,11 @@ class ClaudeCode:
         request: Request,
         /,
         *,
-        use: Use,
-        purse: Purse,
+        call_tool: ToolCaller,
+        budget_tracker: BudgetTracker,
         max_turns: int,
-        hear: Hear,
-        keep: Callable[[Sequence[Turn]], None],
+        on_text: OnText,
+        on_turns: Callable[[Sequence[Turn]], None],
         clock: Callable[[], int],
         deadline_ns: int | None,
     ) -> Conversation:
@@ -85,24 +85,24 @@ class ClaudeCode:
         if not isinstance(model, ClaudeModel):
             raise InvalidInput(f"Claude Code cannot ask `{model.name}`.", hint="Take the model from this loop.")
         program = self._program or find_claude(load_sdk())
-        talk = _Talk(model, request, use=use, purse=purse, max_turns=max_turns, hear=hear, keep=keep, clock=clock)
-        stopped: RetinueError | None = None
+        runner = _ClaudeRunner(model, request, call_tool=call_tool, budget_tracker=budget_tracker, max_turns=max_turns, on_text=on_text, on_turns=on_turns, clock=clock)
+        reason: RetinueError | None = None
         timer = asyncio.timeout(None if deadline_ns is None else max(0.0, (deadline_ns - clock()) / 1e9))
         try:
             async with timer:
-                await talk.go(program, silence_s=self._silence_s)
+                await runner.run(program, silence_s=self._silence_s)
         except TimeoutError:
             if not timer.expired():
                 raise
-            stopped = endings.over()
+            reason = endings.deadline_error()
         except RetinueError as error:
-            stopped = error
-        if stopped is not None and not talk.has_begun:
-            raise stopped
-        return talk.result(stopped)
+            reason = error
+        if reason is not None and not runner.has_begun:
+            raise reason
+        return runner.result(reason)
 
 
-class _Talk:
+class _ClaudeRunner:
     """One attempt as it goes."""
 
     def __init__(
@@ -110,23 +110,23 @@ class _Talk:
         model: ClaudeModel,
         request: Request,
         *,
-        use: Use,
-        purse: Purse,
+        call_tool: ToolCaller,
+        budget_tracker: BudgetTracker,
         max_turns: int,
-        hear: Hear,
-        keep: Callable[[Sequence[Turn]], None],
+        on_text: OnText,
+        on_turns: Callable[[Sequence[Turn]], None],
         clock: Callable[[], int],
     ) -> None:
-        self._model, self._request, self._use, self._purse = model, request, use, purse
-        self._max_turns, self._hear, self._keep, self._clock = max_turns, hear, keep, clock
+        self._model, self._request, self._call_tool, self._budget_tracker = model, request, call_tool, budget_tracker
+        self._max_turns, self._on_text, self._on_turns, self._clock = max_turns, on_text, on_turns, clock
         self._turns: tuple[Turn, ...] = request.turns
         self._used: list[Usage] = []
-        self._hearing = self._listening_to(())
-        self._spending = Spending(model, request, purse)
-        self._repetition = Repetition()
-        self._news = asyncio.Event()
-        self._at_work = 0
-        self._last_heard = 0.0
+        self._parser = self._new_parser(())
+        self._session_budget = SessionBudget(model, request, budget_tracker)
+        self._repetition = RepetitionCounter()
+        self._message_event = asyncio.Event()
+        self._running_tools = 0
+        self._last_message_at = 0.0
         self._session: Session | None = None
         self._usd_before: float | None = None
         self._end: asyncio.Future[RetinueError | None] | None = None
@@ -134,16 +134,16 @@ class _Talk:
     @property
     def has_begun(self) -> bool:
         """Whether the model has answered at all."""
-        return bool(self._hearing.used)
+        return bool(self._parser.usages)
 
-    async def go(self, program: str, *, silence_s: float) -> None:
+    async def run(self, program: str, *, silence_s: float) -> None:
         """Go on until the model has answered.
 
         Raises:
             RetinueError: Why it stopped before that.
         """
-        await self._do_what_waits()
-        session = _resumable(self._turns)
+        await self._execute_pending()
+        session = _resumable_session(self._turns)
         if session is not None:
             try:
                 await self._process(program, session, silence_s=silence_s)
@@ -154,188 +154,188 @@ class _Talk:
                 return
         await self._process(program, None, silence_s=silence_s)  # what Claude Code does not know any more is told anew
 
-    def result(self, stopped: RetinueError | None) -> Conversation:
+    def result(self, error: RetinueError | None) -> Conversation:
         """What there is so far."""
-        hearing, ending = self._hearing, self._hearing.ending
-        turns = hearing.turns
-        if stopped is None and ending is not None:
-            text, turns = ending.text, _answered(turns, ending.text, self._native())
+        parser, result = self._parser, self._parser.result
+        turns = parser.turns
+        if error is None and result is not None:
+            text, turns = result.text, _with_answer(turns, result.text, self._native())
         else:
-            said = (turn.text for turn in reversed(turns) if isinstance(turn, Answered) and turn.text)
-            text = hearing.heard or next(said, "")
+            texts = (turn.text for turn in reversed(turns) if isinstance(turn, AssistantMessage) and turn.text)
+            text = parser.partial_text or next(texts, "")
         return Conversation(
-            text=text, turns=turns, usage=self._usage() or Usage(), requests=len(hearing.used), stopped=stopped
+            text=text, turns=turns, usage=self._usage() or Usage(), requests=len(parser.usages), error=error
         )
 
     # One process
 
     async def _process(self, program: str, session: Session | None, *, silence_s: float) -> None:
         self._usd_before = None if session is None else session.usd
-        self._hearing = self._listening_to(self._turns)
-        self._spending = Spending(self._model, self._request, self._purse)
-        await self._spending.begin(self._turns)
+        self._parser = self._new_parser(self._turns)
+        self._session_budget = SessionBudget(self._model, self._request, self._budget_tracker)
+        await self._session_budget.begin(self._turns)
         failed: BaseException | None = None
-        home = Home()
+        home = ClaudeHome()
         try:
             if session is not None:
-                home.put(session)
-            channel = Channel(self._program(program, home, session), self)
-            client = open_client(load_sdk(), channel, self._request.tools, self._called)
-            await self._conversed(client, channel, _prompt(self._turns, session), silence_s=silence_s)
-            self._see_whole()
+                home.write_session(session)
+            transport = ClaudeTransport(self._program(program, home, session), self)
+            client = open_client(load_sdk(), transport, self._request.tools, self._handle_call)
+            await self._run_client(client, transport, _prompt(self._turns, session), silence_s=silence_s)
+            self._check_result()
         except BaseException as error:
             failed = error
             raise
         finally:
-            self._spending.end(self._usage(), unspent=failed is None or isinstance(failed, endings.UNSPENT))
-            self._session = home.taken(self._hearing.session, usd=self._usd())
+            self._session_budget.end(self._usage(), unspent=failed is None or isinstance(failed, endings.UNSPENT))
+            self._session = home.read_session_file(self._parser.session, usd=self._usd())
             home.close()
 
-    def _program(self, program: str, home: Home, session: Session | None) -> LineProgram:
+    def _program(self, program: str, home: ClaudeHome, session: Session | None) -> LineProgram:
         argv = argument_vector(program, self._model, self._request, home=home, max_turns=self._max_turns)
         if session is not None:
             argv.append(f"--resume={session.id}")
-        env = environment(self._model, home=home, max_tokens=self._spending.max_tokens)
-        return LineProgram(tuple(argv), cwd=str(home.work), env=env, elsewhere="Use the runner `own`.")
+        env = environment(self._model, home=home, max_tokens=self._session_budget.max_tokens)
+        return LineProgram(tuple(argv), cwd=str(home.work), env=env, unsupported_hint="Use the runner `own`.")
 
-    async def _conversed(self, client: Client, channel: Channel, prompt: str, *, silence_s: float) -> None:
+    async def _run_client(self, client: Client, transport: ClaudeTransport, prompt: str, *, silence_s: float) -> None:
         """Say `prompt`, and wait for the end."""
         loop = asyncio.get_running_loop()
-        self._last_heard = loop.time()
+        self._last_message_at = loop.time()
         self._end = loop.create_future()
-        talking = asyncio.create_task(self._say(client, prompt))
+        prompt_task = asyncio.create_task(self._send_prompt(client, prompt))
         try:
-            await self._until(self._end, silence_s=silence_s)
+            await self._wait_for_end(self._end, silence_s=silence_s)
         except BaseException:
-            await in_peace(_closed(client, channel.stop, talking))
+            await finish_shielded(_close(client, transport.stop, prompt_task))
             raise
-        await in_peace(_closed(client, channel.close, talking))
+        await finish_shielded(_close(client, transport.close, prompt_task))
 
-    async def _until(self, end: "asyncio.Future[RetinueError | None]", *, silence_s: float) -> None:
+    async def _wait_for_end(self, end: "asyncio.Future[RetinueError | None]", *, silence_s: float) -> None:
         loop = asyncio.get_running_loop()
         while not end.done():
-            waited = silence_s if self._at_work else silence_s - (loop.time() - self._last_heard)
-            if waited <= 0:
-                raise failures.silent(silence_s)
-            await asyncio.wait({end}, timeout=waited)
+            timeout = silence_s if self._running_tools else silence_s - (loop.time() - self._last_message_at)
+            if timeout <= 0:
+                raise failures.silence_error(silence_s)
+            await asyncio.wait({end}, timeout=timeout)
         if (error := end.result()) is not None:
             raise error
 
-    async def _say(self, client: Client, prompt: str) -> None:
+    async def _send_prompt(self, client: Client, prompt: str) -> None:
         try:
             await client.connect()
             await client.query(prompt)
         except RetinueError as error:
-            self.ended(error)
+            self.on_end(error)
         except Exception as error:  # noqa: BLE001 - the SDK's own errors, and it raises bare ones too
             await asyncio.sleep(0)
-            self.ended(failures.unreadable(str(error)))
+            self.on_end(failures.protocol_error(str(error)))
 
     # What it hears
 
-    def heard(self, message: JsonMapping) -> None:
+    def on_message(self, message: JsonMapping) -> None:
         """Claude Code said something."""
-        self._last_heard = asyncio.get_running_loop().time()
-        self._hearing.take(message)
-        self._news.set()
-        if self._hearing.ending is not None:
-            self.ended(None)
+        self._last_message_at = asyncio.get_running_loop().time()
+        self._parser.feed(message)
+        self._message_event.set()
+        if self._parser.result is not None:
+            self.on_end(None)
 
-    def ended(self, why: RetinueError | None) -> None:
+    def on_end(self, reason: RetinueError | None) -> None:
         """It is over; who says so first is right."""
         if self._end is not None and not self._end.done():
-            self._end.set_result(why)
+            self._end.set_result(reason)
 
-    async def _called(self, name: str, arguments: JsonMapping) -> tuple[str, bool]:
+    async def _handle_call(self, name: str, arguments: JsonMapping) -> tuple[str, bool]:
         """Use a tool, if there may be a further request with what it says."""
-        wanted = self._hearing.begin(name, arguments)
-        (count,) = self._repetition.count((wanted,))
-        self._at_work += 1
+        call = self._parser.begin_call(name, arguments)
+        (count,) = self._repetition.count((call,))
+        self._running_tools += 1
         try:
             if count >= endings.MAX_REPEATS:
-                raise endings.going_round(name)
-            (answer,) = await answer_all((wanted,), self._request.tools, self._use, told=_nothing, repeats=(count,))
-            self._hearing.answer(answer)
-            while self._hearing.is_streaming:
-                self._news.clear()
-                await self._news.wait()
-            if len(self._hearing.used) >= self._max_turns:
-                raise endings.too_many(self._max_turns)
-            await self._spending.go_on(self._hearing.turns)
+                raise endings.repetition_error(name)
+            (result,) = await execute_all((call,), self._request.tools, self._call_tool, on_results=_ignore_results, repeats=(count,))
+            self._parser.add_result(result)
+            while self._parser.is_streaming:
+                self._message_event.clear()
+                await self._message_event.wait()
+            if len(self._parser.usages) >= self._max_turns:
+                raise endings.max_turns_error(self._max_turns)
+            await self._session_budget.go_on(self._parser.turns)
         except RetinueError as error:
-            self.ended(error)
+            self.on_end(error)
             await asyncio.Event().wait()  # until we are cancelled: an answer would have the model asked again
             raise
         finally:
-            self._at_work -= 1
-            self._last_heard = asyncio.get_running_loop().time()
-        return answer.text, answer.failed
+            self._running_tools -= 1
+            self._last_message_at = asyncio.get_running_loop().time()
+        return result.text, result.failed
 
-    def _listening_to(self, turns: tuple[Turn, ...]) -> Hearing:
-        def answered(usage: Usage) -> None:
-            self._spending.answered(usage, self._hearing.turns)
+    def _new_parser(self, turns: tuple[Turn, ...]) -> StreamParser:
+        def on_usage(usage: Usage) -> None:
+            self._session_budget.commit(usage, self._parser.turns)
 
-        return Hearing(turns, model=self._model, hear=self._hear, keep=self._keep, answered=answered)
+        return StreamParser(turns, model=self._model, on_text=self._on_text, on_turns=self._on_turns, on_usage=on_usage)
 
-    async def _do_what_waits(self) -> None:
+    async def _execute_pending(self) -> None:
         """Have done what a response wanted done when an earlier attempt was stopped; its answers are told."""
-        uses, done = pending(self._turns)
-        if not uses:
+        calls, results = pending_calls(self._turns)
+        if not calls:
             return
-        turns = self._turns[:-1] if done else self._turns
+        turns = self._turns[:-1] if results else self._turns
 
-        def told(answers: Sequence[ToolAnswer]) -> None:
-            self._keep([*turns, ToolAnswers((*done, *answers))])
+        def on_results(new_results: Sequence[ToolResult]) -> None:
+            self._on_turns([*turns, ToolResults((*results, *new_results))])
 
-        answers = await answer_all(uses, self._request.tools, self._use, told=told)
-        self._turns = (*turns, ToolAnswers((*done, *answers)))
-        self._keep(self._turns)
+        new_results = await execute_all(calls, self._request.tools, self._call_tool, on_results=on_results)
+        self._turns = (*turns, ToolResults((*results, *new_results)))
+        self._on_turns(self._turns)
 
     # What came of it
 
-    def _see_whole(self) -> None:
+    def _check_result(self) -> None:
         """See that the end is an answer.
 
         Raises:
             RetinueError: It is none, or not a whole one.
         """
-        ending = self._hearing.ending
-        if ending is None:  # pragma: no cover - it has ended well, so it said how
+        result = self._parser.result
+        if result is None:  # pragma: no cover - it has ended well, so it said how
             return
-        if ending.failed:
-            raise failures.failed(
-                ending.subtype, ending.status, ending.text, model=self._model.name, max_turns=self._max_turns
+        if result.failed:
+            raise failures.result_error(
+                result.subtype, result.status, result.text, model=self._model.name, max_turns=self._max_turns
             )
-        error = failures.cut_off(ending.stop, self._spending.bound)
+        error = failures.stop_error(result.stop, self._session_budget.bound)
         if error is not None:
             raise error
-        if not ending.text.strip():
+        if not result.text.strip():
             raise OutputInvalid("The model gave an empty answer.", hint="Rephrase the request, or use another model.")
 
     def _usage(self) -> Usage | None:
         """What this attempt took: as Claude Code says at its end, else as its responses said."""
-        hearing = self._hearing
-        told = Usage.together(hearing.used)
-        ending = hearing.ending
-        if ending is None or ending.usage is None or told is None:
-            return told
-        usage = ending.usage
+        parser = self._parser
+        response_usage = Usage.total(parser.usages)
+        result = parser.result
+        if result is None or result.usage is None or response_usage is None:
+            return response_usage
+        usage = result.usage
         if self._model.own_price:
             return usage
-        return usage.model_copy(update={"cost": self._cost(ending)})
+        return usage.model_copy(update={"cost": self._cost(result)})
 
-    def _cost(self, ending: Ending) -> Cost | None:
+    def _cost(self, result: FinalResult) -> Cost | None:
         """What Claude Code says that it cost. At an address of one's own its prices hold for nothing."""
-        if ending.usd is None or self._model.address:
+        if result.usd is None or self._model.address:
             return None
-        usd = ending.usd - (self._usd_before or 0.0)
+        usd = result.usd - (self._usd_before or 0.0)
         if usd < 0:
             return None  # it has forgotten what was before
         today = datetime.fromtimestamp(self._clock() / 1e9, tz=UTC).date().isoformat()
-        return Cost(usd=usd, price_id=f"claude-code-{self._hearing.version} (as it says)", price_date=today)
+        return Cost(usd=usd, price_id=f"claude-code-{self._parser.version} (as it says)", price_date=today)
 
     def _usd(self) -> float | None:
-        return None if self._hearing.ending is None else self._hearing.ending.usd
+        return None if self._parser.result is None else self._parser.result.usd
 
     def _native(self) -> JsonMapping | None:
         session = self._session
@@ -345,45 +345,45 @@ class _Talk:
         return native if session.usd is None else {**native, "usd": session.usd}
 
 
-def _nothing(answers: Sequence[ToolAnswer]) -> None:
+def _ignore_results(results: Sequence[ToolResult]) -> None:
     """One use is told when it is done, by whoever had it done."""
 
 
-async def _closed(client: Client, end: Callable[[], Awaitable[None]], talking: "asyncio.Task[None]") -> None:
-    talking.cancel()
+async def _close(client: Client, end: Callable[[], Awaitable[None]], prompt_task: "asyncio.Task[None]") -> None:
+    prompt_task.cancel()
     with suppress(asyncio.CancelledError):
-        await talking
+        await prompt_task
     # Side by side: one ends the program, the other the calls of tools that are under way.
-    await asyncio.gather(end(), _disconnected(client))
+    await asyncio.gather(end(), _disconnect(client))
 
 
-async def _disconnected(client: Client) -> None:
+async def _disconnect(client: Client) -> None:
     with suppress(Exception):  # whatever the SDK finds wrong with its end, the program is gone
         async with asyncio.timeout(_MARGIN_S):
             await client.disconnect()
 
 
-def _resumable(turns: Sequence[Turn]) -> Session | None:
+def _resumable_session(turns: Sequence[Turn]) -> Session | None:
     """The conversation that `turns` end with and that Claude Code itself can go on with."""
     for place in range(len(turns) - 1, -1, -1):
         turn = turns[place]
-        if isinstance(turn, Answered):
+        if isinstance(turn, AssistantMessage):
             return read_session(turn.native, provider=_NATIVE) if place < len(turns) - 1 else None
-        if not isinstance(turn, Said):
+        if not isinstance(turn, UserMessage):
             return None
     return None
 
 
 def _prompt(turns: Sequence[Turn], session: Session | None) -> str:
     if session is None:
-        return retold(turns)
-    last = max(place for place, turn in enumerate(turns) if isinstance(turn, Answered))
-    return retold(turns[last + 1 :])
+        return replay_prompt(turns)
+    last = max(place for place, turn in enumerate(turns) if isinstance(turn, AssistantMessage))
+    return replay_prompt(turns[last + 1 :])
 
 
-def _answered(turns: tuple[Turn, ...], text: str, native: JsonMapping | None) -> tuple[Turn, ...]:
+def _with_answer(turns: tuple[Turn, ...], text: str, native: JsonMapping | None) -> tuple[Turn, ...]:
     """`turns` ending with the answer, and what Claude Code needs to go on from there."""
     last = turns[-1] if turns else None
-    if isinstance(last, Answered) and not last.uses:
+    if isinstance(last, AssistantMessage) and not last.tool_calls:
         return (*turns[:-1], replace(last, text=text, native=native))
-    return (*turns, Answered(text, native=native))
+    return (*turns, AssistantMessage(text, native=native))

@@ -7,10 +7,10 @@ from typing import Final
 
 from retinue.contract.result import Cost
 from retinue.errors import InvalidInput
-from retinue.llm.failures import key_missing
+from retinue.llm.failures import missing_key_error
 from retinue.llm.known import KEYS
 from retinue.llm.models import Models, ProviderSettings
-from retinue.llm.port import Hear, Request, Response
+from retinue.llm.port import OnText, Request, Response
 from retinue.llm.prices import PriceList
 
 __all__ = ["ADDRESS", "KEY", "ClaudeModel", "claude_model"]
@@ -50,13 +50,13 @@ class ClaudeModel:
         """What its provider calls it."""
         return self.name.partition(":")[2]
 
-    async def respond(self, request: Request, *, hear: Hear | None = None) -> Response:
+    async def respond(self, request: Request, *, on_text: OnText | None = None) -> Response:
         """Nobody asks it for one response.
 
         Raises:
             InvalidInput: Always.
         """
-        del request, hear
+        del request, on_text
         raise InvalidInput(
             f"`{self.name}` is asked by Claude Code here, in whole conversations.", hint="Ask it by the loop `claude`."
         )
@@ -74,12 +74,12 @@ class ClaudeModel:
 
     def unsupported(self, request: Request) -> tuple[str, ...]:
         """What Claude Code does not heed."""
-        said = (
+        settings = (
             ("temperature", request.temperature is not None),
             ("max_tokens", request.max_tokens is not None),
             ("models.record", self.records),
         )
-        return tuple(name for name, wanted in said if wanted)
+        return tuple(name for name, is_set in settings if is_set)
 
 
 def claude_model(name: str, models: Models) -> ClaudeModel:
@@ -96,12 +96,12 @@ def claude_model(name: str, models: Models) -> ClaudeModel:
             hint="Name one as `anthropic:claude-…`, or leave the agent to the runner `own`.",
         )
     environment = os.environ if models.environment is None else models.environment
-    reached = models.providers.get(_PROVIDER, ProviderSettings())
-    address = reached.base_url or environment.get(ADDRESS, "")
+    settings = models.providers.get(_PROVIDER, ProviderSettings())
+    address = settings.base_url or environment.get(ADDRESS, "")
     own = models.prices.get(name)
     return ClaudeModel(
         name,
-        _key(environment, reached),
+        _key(environment, settings),
         PriceList(name, own=own, address=address),
         address=address,
         own_price=own is not None,
@@ -109,11 +109,11 @@ def claude_model(name: str, models: Models) -> ClaudeModel:
     )
 
 
-def _key(environment: Mapping[str, str], reached: ProviderSettings) -> str:
-    variables = (reached.key_variable,) if reached.key_variable else KEYS[_PROVIDER]
+def _key(environment: Mapping[str, str], settings: ProviderSettings) -> str:
+    variables = (settings.key_variable,) if settings.key_variable else KEYS[_PROVIDER]
     for variable in variables:
         if key := environment.get(variable):
             return key
-    if reached.base_url and not reached.key_variable:
+    if settings.base_url and not settings.key_variable:
         return _NO_KEY
-    raise key_missing(_PROVIDER, variables)
+    raise missing_key_error(_PROVIDER, variables)

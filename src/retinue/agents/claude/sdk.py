@@ -14,9 +14,9 @@ from retinue.errors import NotInstalled
 
 from .command import SERVER
 
-__all__ = ["Called", "Client", "load_sdk", "open_client"]
+__all__ = ["ToolHandler", "Client", "load_sdk", "open_client"]
 
-Called: TypeAlias = Callable[[str, JsonMapping], Awaitable[tuple[str, bool]]]
+ToolHandler: TypeAlias = Callable[[str, JsonMapping], Awaitable[tuple[str, bool]]]
 """Uses one of our tools by name: what it says, and whether it failed."""
 
 _ALLOWED: Final = frozenset({"StructuredOutput"})
@@ -54,7 +54,7 @@ def load_sdk() -> ModuleType:
         ) from None
 
 
-def open_client(sdk: Any, channel: object, tools: Sequence[ToolSpec], called: Called) -> Client:
+def open_client(sdk: Any, transport: object, tools: Sequence[ToolSpec], call_tool: ToolHandler) -> Client:
     """A client over `channel`, whose tools are `tools` and no others.
 
     Args:
@@ -65,26 +65,26 @@ def open_client(sdk: Any, channel: object, tools: Sequence[ToolSpec], called: Ca
     """
     names = {f"mcp__{SERVER}__{spec.name}" for spec in tools}
 
-    async def permitted(name: str, arguments: JsonMapping, context: object) -> object:
+    async def can_use_tool(name: str, arguments: JsonMapping, context: object) -> object:
         # Whether a call of one of our tools may be made is asked where it would be made: nobody can pass by there.
         del arguments, context
         if name in names or name in _ALLOWED:
             return sdk.PermissionResultAllow()
         return sdk.PermissionResultDeny(message=f"There is no tool {name[:80]!r} here. Do without it.")
 
-    served = [_served(sdk, spec, called) for spec in tools]
+    sdk_tools = [_sdk_tool(sdk, spec, call_tool) for spec in tools]
     options = sdk.ClaudeAgentOptions(
-        mcp_servers={SERVER: sdk.create_sdk_mcp_server(SERVER, tools=served)},
-        can_use_tool=permitted,
+        mcp_servers={SERVER: sdk.create_sdk_mcp_server(SERVER, tools=sdk_tools)},
+        can_use_tool=can_use_tool,
         verbatim_prompts=True,  # else a word of the task that begins with `@` or `/` would be a file or a command
     )
-    client: Client = sdk.ClaudeSDKClient(options, transport=channel)
+    client: Client = sdk.ClaudeSDKClient(options, transport=transport)
     return client
 
 
-def _served(sdk: Any, spec: ToolSpec, called: Called) -> object:
+def _sdk_tool(sdk: Any, spec: ToolSpec, call_tool: ToolHandler) -> object:
     async def handle(arguments: JsonMapping) -> JsonMapping:
-        text, failed = await called(spec.name, arguments)
+        text, failed = await call_tool(spec.name, arguments)
         return {"content": [{"type": "text", "text": text}], "is_error": failed}
 
     schema: JsonMapping = {"type": "object", "properties": {}, **spec.input_schema}

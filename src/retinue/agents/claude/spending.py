@@ -9,14 +9,14 @@ from dataclasses import replace
 
 from retinue.contract.result import Usage
 from retinue.errors import BudgetExceeded
-from retinue.llm.allowance import Allowance
+from retinue.llm.allowance import ConversationBudget
 from retinue.llm.port import LanguageModel, Request, Turn
-from retinue.llm.purse import Hold, Purse
+from retinue.llm.purse import Reservation, BudgetTracker
 
-__all__ = ["Spending"]
+__all__ = ["SessionBudget"]
 
 
-class Spending:
+class SessionBudget:
     """The account of one conversation.
 
     Attributes:
@@ -24,10 +24,10 @@ class Spending:
         bound: The bound that made it shorter than it would have been.
     """
 
-    def __init__(self, model: LanguageModel, request: Request, purse: Purse) -> None:
-        self._model, self._request, self._purse = model, request, purse
-        self._allowance = Allowance(model, request, purse)
-        self._hold: Hold | None = None
+    def __init__(self, model: LanguageModel, request: Request, budget_tracker: BudgetTracker) -> None:
+        self._model, self._request, self._budget_tracker = model, request, budget_tracker
+        self._conversation_budget = ConversationBudget(model, request, budget_tracker)
+        self._reservation: Reservation | None = None
         self._booked_tokens, self._booked_usd = 0, 0.0
         self.max_tokens: int | None = None
         self.bound = "model.max_output"
@@ -38,9 +38,9 @@ class Spending:
         Raises:
             BudgetExceeded: It might pass a bound.
         """
-        self.max_tokens, self._hold = await self._allowance.hold(turns)
-        self.bound = self._allowance.bound or self.bound
-        self._allowance = Allowance(self._model, replace(self._request, max_tokens=self.max_tokens), self._purse)
+        self.max_tokens, self._reservation = await self._conversation_budget.reserve(turns)
+        self.bound = self._conversation_budget.bound or self.bound
+        self._conversation_budget = ConversationBudget(self._model, replace(self._request, max_tokens=self.max_tokens), self._budget_tracker)
 
     async def go_on(self, turns: Sequence[Turn]) -> None:
         """Set aside what the next request may take, unless that is done already.
@@ -48,44 +48,44 @@ class Spending:
         Raises:
             BudgetExceeded: It might pass a bound.
         """
-        if self._hold is not None:
+        if self._reservation is not None:
             return
-        room, hold = await self._allowance.hold(turns)
+        room, reservation = await self._conversation_budget.reserve(turns)
         if self.max_tokens is not None and room is not None and room < self.max_tokens:
-            hold.release()
+            reservation.release()
             raise BudgetExceeded(
                 f"The next model call was not made: {room:,} tokens are left for an answer of {self.max_tokens:,}.",
                 hint="Raise the budget, or ask for less.",
-                detail={"bound": self._allowance.bound or "tokens"},
+                detail={"bound": self._conversation_budget.bound or "tokens"},
             )
-        self._hold = hold
+        self._reservation = reservation
 
-    def answered(self, usage: Usage, turns: Sequence[Turn]) -> None:
+    def commit(self, usage: Usage, turns: Sequence[Turn]) -> None:
         """A request was answered; `turns` end with its answer."""
-        if self._hold is not None:
-            hold, self._hold = self._hold, None
-            self._allowance.settle(hold, usage, turns)
+        if self._reservation is not None:
+            reservation, self._reservation = self._reservation, None
+            self._conversation_budget.commit(reservation, usage, turns)
         else:
-            self._purse.book(tokens=usage.tokens or 0, usd=usage.known_usd or 0.0, requests=1)
-            self._purse.used.append(usage)
+            self._budget_tracker.charge(tokens=usage.tokens or 0, usd=usage.known_usd or 0.0, requests=1)
+            self._budget_tracker.usages.append(usage)
         self._booked_tokens += usage.tokens or 0
         self._booked_usd += usage.known_usd or 0.0
 
-    def end(self, told: Usage | None, *, unspent: bool) -> None:
+    def end(self, reported: Usage | None, *, unspent: bool) -> None:
         """It is over.
 
         Args:
             told: What Claude Code says that all took together: more than was seen, when it asked for ends of its own.
             unspent: What is set aside was not used, or was refused before anything was spent.
         """
-        if self._hold is not None:
-            hold, self._hold = self._hold, None
+        if self._reservation is not None:
+            reservation, self._reservation = self._reservation, None
             if unspent:
-                hold.release()
+                reservation.release()
             else:
-                hold.settle(Usage())
-        if told is not None:
-            tokens = max(0, (told.tokens or 0) - self._booked_tokens)
-            usd = max(0.0, (told.known_usd or 0.0) - self._booked_usd)
+                reservation.commit(Usage())
+        if reported is not None:
+            tokens = max(0, (reported.tokens or 0) - self._booked_tokens)
+            usd = max(0.0, (reported.known_usd or 0.0) - self._booked_usd)
             if tokens or usd:
-                self._purse.book(tokens=tokens, usd=usd)
+                self._budget_tracker.charge(tokens=tokens, usd=usd)

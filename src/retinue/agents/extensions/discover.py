@@ -36,19 +36,19 @@ class Extensions:
         skipped: The files that gave no extension, or not all they hold, with reasons.
     """
 
-    found: tuple[Extension, ...] = ()
+    extensions: tuple[Extension, ...] = ()
     skipped: tuple[Skipped, ...] = ()
 
     def only(self, names: Collection[str]) -> "Extensions":
         """Those extensions and no others (B9). A name that nobody has is reported like a file passed over."""
-        there = {extension.name.casefold(): extension for extension in self.found}
-        missing = [name for name in names if name.casefold() not in there]
-        wanted = {name.casefold() for name in names}
+        by_name = {extension.name.casefold(): extension for extension in self.extensions}
+        missing = [name for name in names if name.casefold() not in by_name]
+        keys = {name.casefold() for name in names}
         unknown = tuple(
-            Skipped(path=name, reason="No extension is called that.", hint=_near(name, there)) for name in missing
+            Skipped(path=name, reason="No extension is called that.", hint=_suggestion(name, by_name)) for name in missing
         )
-        kept = tuple(extension for key, extension in there.items() if key in wanted)
-        return Extensions(kept, (*self.skipped, *unknown))
+        matches = tuple(extension for key, extension in by_name.items() if key in keys)
+        return Extensions(matches, (*self.skipped, *unknown))
 
 
 def discover(tool_root: Path, *, trusted: bool) -> Extensions:
@@ -70,27 +70,27 @@ def discover(tool_root: Path, *, trusted: bool) -> Extensions:
             f"{str(tool_root)!r} holds {len(files)} extensions, and its code may not run.",
             hint="Review them, then run `retinue trust` in the folder.",
         )
-    found: dict[str, Extension] = {}
+    by_name: dict[str, Extension] = {}
     skipped: list[Skipped] = []
     for path in files[:_MOST_FILES]:
         file = path.relative_to(tool_root).as_posix()
         try:
-            extension = _read(import_file(path, search=path.parent, trusted=tool_root), file, skipped)
+            extension = _read_extension(import_file(path, search=path.parent, trusted=tool_root), file, skipped)
         except RetinueError as error:
             skipped.append(Skipped(file, error.message, error.detail.get("line"), error.hint))
             continue
-        first = found.setdefault(extension.name.casefold(), extension)
+        first = by_name.setdefault(extension.name.casefold(), extension)
         if first is not extension:
             skipped.append(
                 Skipped(file, f"`{extension.name}` is there already, from {first.file!r}.", hint="Rename one.")
             )
     skipped += [Skipped(str(path), f"There are more than {_MOST_FILES} extensions.") for path in files[_MOST_FILES:]]
-    return Extensions(tuple(found.values()), tuple(skipped))
+    return Extensions(tuple(by_name.values()), tuple(skipped))
 
 
-def _near(name: str, there: Collection[str]) -> str:
-    near = nearest(name.casefold(), there)
-    return f"Did you mean {near[0]!r}?" if near else f"Available: {', '.join(there) or 'none'}."
+def _suggestion(name: str, names: Collection[str]) -> str:
+    matches = nearest(name.casefold(), names)
+    return f"Did you mean {matches[0]!r}?" if matches else f"Available: {', '.join(names) or 'none'}."
 
 
 def _files(tool_root: Path) -> Iterator[Path]:
@@ -99,7 +99,7 @@ def _files(tool_root: Path) -> Iterator[Path]:
         yield from (Path(where, name) for name in sorted(files) if name.endswith(_ENDING))
 
 
-def _read(module: ModuleType, file: str, skipped: list[Skipped]) -> Extension:
+def _read_extension(module: ModuleType, file: str, skipped: list[Skipped]) -> Extension:
     """The extension that a module exports.
 
     Raises:
@@ -107,31 +107,31 @@ def _read(module: ModuleType, file: str, skipped: list[Skipped]) -> Extension:
     """
     exports = vars(module)
     name, prompt, tools = (exports.get(key) for key in ("NAME", "SYSTEM_PROMPT", "TOOLS"))
-    wrong = [
-        said
-        for key, value, kind, said in (
+    problems = [
+        problem
+        for key, value, kind, problem in (
             ("NAME", name, str, "`NAME` is not text"),
             ("SYSTEM_PROMPT", prompt, str, "`SYSTEM_PROMPT` is not text"),
             ("TOOLS", tools, list, "`TOOLS` is not a list"),
         )
         if key not in exports or not isinstance(value, kind)
     ]
-    if wrong or not str(name).strip():
+    if problems or not str(name).strip():
         raise InvalidDefinition(
-            f"It is not an extension: {', '.join(wrong) or '`NAME` is empty'}.",
+            f"It is not an extension: {', '.join(problems) or '`NAME` is empty'}.",
             hint="Export `NAME` and `SYSTEM_PROMPT` as texts and `TOOLS` as a list of functions.",
         )
-    made: dict[str, ExtensionTool] = {}
+    by_name: dict[str, ExtensionTool] = {}
     for function in cast("list[Any]", tools):
         try:
             tool = _tool(function)
         except RetinueError as error:
             skipped.append(Skipped(file, error.message, hint=error.hint))
             continue
-        if tool.name in made:
+        if tool.name in by_name:
             skipped.append(Skipped(file, f"Two of its tools are called `{tool.name}`.", hint="Rename one."))
-        made.setdefault(tool.name, tool)
-    return Extension(str(name).strip(), str(prompt), tuple(made.values()), file)
+        by_name.setdefault(tool.name, tool)
+    return Extension(str(name).strip(), str(prompt), tuple(by_name.values()), file)
 
 
 def _tool(function: Any) -> ExtensionTool:

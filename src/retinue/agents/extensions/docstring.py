@@ -34,14 +34,14 @@ class ToolWords:
 def read_words(docstring: str | None) -> ToolWords:
     """Take the docstring of a tool apart. A line without a label continues the one above."""
     first, *rest = inspect.cleandoc(docstring or "").splitlines() or [""]
-    said: dict[str, list[str]] = {}
+    sections: dict[str, list[str]] = {}
     label = ""
     for line in filter(None, map(str.strip, rest)):
-        found = _LABEL.fullmatch(line)
-        label = found[1].lower() if found else label or ("note" if said else "example prompt")
-        said.setdefault(label, []).append(found[2] if found else line)
+        match = _LABEL.fullmatch(line)
+        label = match[1].lower() if match else label or ("note" if sections else "example prompt")
+        sections.setdefault(label, []).append(match[2] if match else line)
         label = "" if label == "example prompt" else label
-    texts = {label: " ".join(filter(None, lines)) for label, lines in said.items()}
+    texts = {label: " ".join(filter(None, lines)) for label, lines in sections.items()}
     return ToolWords(
         summary=first.strip(),
         example_prompt=texts.get("example prompt", "").strip(_QUOTES),

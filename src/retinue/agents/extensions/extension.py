@@ -23,14 +23,14 @@ from retinue.errors import InvalidInput
 
 from .docstring import ToolWords
 
-__all__ = ["Extension", "ExtensionTool", "Used"]
+__all__ = ["Extension", "ExtensionTool", "ToolRun"]
 
 _TRIES: Final = 2
 _LONGEST_OUTPUT: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class ToolRun:
     """What came of using a tool.
 
     Attributes:
@@ -68,40 +68,40 @@ class ExtensionTool:
     @property
     def spec(self) -> ToolSpec:
         """What a model is told of it."""
-        said = (self.words.summary, self.words.notes and f"Notes: {self.words.notes}")
-        described = " ".join(part for part in said if part) or self.name
-        return ToolSpec(name=self.name, description=described, input_schema=self.signature.input_schema)
+        parts = (self.words.summary, self.words.notes and f"Notes: {self.words.notes}")
+        description = " ".join(part for part in parts if part) or self.name
+        return ToolSpec(name=self.name, description=description, input_schema=self.signature.input_schema)
 
-    async def use(self, args: JsonMapping) -> Used:
+    async def use(self, args: JsonMapping) -> ToolRun:
         """Call it, and once more when it raises.
 
         Raises:
             InvalidInput: The arguments are not what it takes; it is not called then.
         """
-        begun = time.perf_counter_ns()
-        arguments = self._arguments(args)
+        began_ns = time.perf_counter_ns()
+        arguments = self._parse_arguments(args)
         error = ""
         for number in range(1, _TRIES + 1):
             try:
-                output = _text(await self._call(arguments))
+                output = _output_text(await self._call(arguments))
             except Exception as raised:  # noqa: BLE001 - somebody else's code; what it raises is its output
                 error = f"{type(raised).__name__}: {raised}"
             else:
-                return Used(self.name, args, output, time.perf_counter_ns() - begun, tries=number)
-        return Used(self.name, args, error[:_LONGEST_OUTPUT], time.perf_counter_ns() - begun, failed=True, tries=_TRIES)
+                return ToolRun(self.name, args, output, time.perf_counter_ns() - began_ns, tries=number)
+        return ToolRun(self.name, args, error[:_LONGEST_OUTPUT], time.perf_counter_ns() - began_ns, failed=True, tries=_TRIES)
 
-    def _arguments(self, args: JsonMapping) -> dict[str, object]:
+    def _parse_arguments(self, args: JsonMapping) -> dict[str, object]:
         """The arguments as the Python types that the function declares."""
         try:
-            value: object = self.signature.takes.validate_json(to_json(args))
+            value: object = self.signature.input_adapter.validate_json(to_json(args))
         except ValueError as error:
-            taken = ", ".join(self.signature.input_schema.get("properties", ())) or "nothing"
+            expected = ", ".join(self.signature.input_schema.get("properties", ())) or "nothing"
             raise InvalidInput(
                 f"`{self.name}` cannot be called with {dumps(args)[:200]}: {str(error).partition(chr(10))[0]}.",
-                hint=f"It takes: {taken}.",
+                hint=f"It takes: {expected}.",
             ) from None
-        named: dict[str, object] = dict(vars(value)) if self.signature.model is None else {self.signature.model: value}
-        return named
+        arguments: dict[str, object] = dict(vars(value)) if self.signature.model is None else {self.signature.model: value}
+        return arguments
 
     async def _call(self, arguments: dict[str, object]) -> object:
         if inspect.iscoroutinefunction(self.function):
@@ -128,7 +128,7 @@ class Extension:
         return next((tool for tool in self.tools if tool.name == name), None)
 
 
-def _text(value: object) -> str:
+def _output_text(value: object) -> str:
     """A tool's answer as text."""
     text = value if isinstance(value, str) else dumps(to_jsonable_python(value))
     return text if len(text) <= _LONGEST_OUTPUT else f"{text[:_LONGEST_OUTPUT]}… ({len(text):,} characters in all)"

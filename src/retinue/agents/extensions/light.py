@@ -29,9 +29,9 @@ def _paragraph(extension: Extension) -> str:
 
 
 def _line(tool: ExtensionTool) -> str:
-    said = f"- {_one_line(tool.name)}: {_one_line(tool.words.summary)}"
+    line = f"- {_one_line(tool.name)}: {_one_line(tool.words.summary)}"
     example = _one_line(tool.words.example_prompt).replace('"', "'")
-    return f'{said} EX: "{example}"' if example else said
+    return f'{line} EX: "{example}"' if example else line
 
 
 def _one_line(text: str) -> str:

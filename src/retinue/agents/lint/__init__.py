@@ -3,9 +3,9 @@
 Gathers and places; the rules themselves are in `contract.lint`. Nothing that is looked at is imported or run.
 """
 
-from .earlier import at_revision, in_folder
+from .earlier import definitions_at_revision, definitions_in_folder
 from .files import ENDINGS, File
-from .mend import mend
-from .tree import Linted, gather, lint_tree
+from .mend import apply_fixes
+from .tree import LintReport, collect_files, lint_tree
 
-__all__ = ["ENDINGS", "File", "Linted", "at_revision", "gather", "in_folder", "lint_tree", "mend"]
+__all__ = ["ENDINGS", "File", "LintReport", "definitions_at_revision", "collect_files", "definitions_in_folder", "lint_tree", "apply_fixes"]

@@ -11,7 +11,7 @@ from retinue.contract.model import JsonMapping
 
 __all__ = ["last_name", "literal", "schema_of"]
 
-_PLAIN: Final[Mapping[str, JsonMapping]] = {
+_SCALARS: Final[Mapping[str, JsonMapping]] = {
     "str": {"type": "string"},
     "int": {"type": "integer"},
     "float": {"type": "number"},
@@ -31,14 +31,14 @@ def schema_of(node: ast.expr) -> JsonMapping | None:
     """The schema that an annotation means; None when that cannot be told from its text."""
     match node:
         case ast.Constant(value=None):
-            return dict(_PLAIN["None"])
+            return dict(_SCALARS["None"])
         case ast.Constant(value=str(text)):  # an annotation in quotes
             return _quoted(text)
         case ast.Name() | ast.Attribute():
             name = last_name(node)
-            plain = _PLAIN.get(name)
-            bare: JsonMapping | None = {"type": "array"} if name in _LISTS else None
-            return dict(plain) if plain else {"type": "object"} if name in _OBJECTS else bare
+            scalar = _SCALARS.get(name)
+            container: JsonMapping | None = {"type": "array"} if name in _LISTS else None
+            return dict(scalar) if scalar else {"type": "object"} if name in _OBJECTS else container
         case ast.BinOp(op=ast.BitOr(), left=left, right=right):
             return _either(left, right)
         case ast.Subscript(value=value, slice=inside):
@@ -80,25 +80,25 @@ def _subscript(name: str, inside: ast.expr) -> JsonMapping | None:
         return _either(parts[0], ast.Constant(value=None))
     if name == "Literal":
         values = [literal(part) for part in parts]
-        return {"enum": [value for _, value in values]} if all(known for known, _ in values) else None
+        return {"enum": [value for _, value in values]} if all(is_literal for is_literal, _ in values) else None
     if name == "Annotated":
         schema = schema_of(parts[0])
-        return None if schema is None else {**schema, **_said(parts[1:], schema)}
+        return None if schema is None else {**schema, **_field_keywords(parts[1:], schema)}
     return None
 
 
-def _either(left: ast.expr, right: ast.expr) -> JsonMapping | None:
-    one, other = schema_of(left), schema_of(right)
+def _either(first: ast.expr, second: ast.expr) -> JsonMapping | None:
+    one, other = schema_of(first), schema_of(second)
     return None if one is None or other is None else {"anyOf": [one, other]}
 
 
-def _said(notes: list[ast.expr], schema: JsonMapping) -> JsonMapping:
+def _field_keywords(notes: list[ast.expr], schema: JsonMapping) -> JsonMapping:
     """What the `Field(…)` of an `Annotated` says."""
-    said: JsonMapping = {}
+    keywords: JsonMapping = {}
     for note in notes:
         for keyword in note.keywords if isinstance(note, ast.Call) and last_name(note.func) == "Field" else ():
             word = _FIELDS.get(keyword.arg or "")
-            known, value = literal(keyword.value)
-            if word and known:
-                said[_ITEMS.get(word, word) if schema.get("type") == "array" else word] = value
-    return said
+            is_literal, value = literal(keyword.value)
+            if word and is_literal:
+                keywords[_ITEMS.get(word, word) if schema.get("type") == "array" else word] = value
+    return keywords

@@ -7,26 +7,26 @@ from functools import partial
 from typing import Final, get_args
 
 from retinue.agents.load import kinds
-from retinue.agents.load.document import Place, finding_of
-from retinue.agents.load.fields import snake
+from retinue.agents.load.document import LineColumn, finding_of
+from retinue.agents.load.fields import snake_key
 from retinue.agents.load.front import read_front
-from retinue.agents.load.loaded import Loaded
-from retinue.agents.tool_words import NAMES, OURS, read_word
+from retinue.agents.load.loaded import LoadedAgents
+from retinue.agents.tool_words import NAMES, ALIASES, parse_tool_reference
 from retinue.contract import json
 from retinue.contract.definition import CallSite, Definition, Tier
 from retinue.contract.finding import Finding
 from retinue.contract.json import pointer
 from retinue.contract.lint import lint
-from retinue.contract.lint.rules import found
+from retinue.contract.lint.rules import make_finding
 from retinue.contract.names import nearest
 from retinue.errors import InvalidInput, ParseError
 from retinue.llm.known import PROVIDERS, nearest_provider
 
 from .files import File, Kind
-from .places import Places
+from .places import SourceMap
 from .python_source import read_python
 
-__all__ = ["Judged", "definitions_in", "judge"]
+__all__ = ["FileReport", "definitions_in", "check_file"]
 
 _KINDS: Final[Mapping[Kind, kinds.Kind]] = {"agent": "markdown", "skill": "skill", "command": "command"}
 _KEY: Final = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:")
@@ -39,7 +39,7 @@ _OF_CHOICE: Final = frozenset({"definition/description-what", "definition/descri
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class FileReport:
     """A file, judged by itself.
 
     Attributes:
@@ -52,8 +52,8 @@ class Judged:
     file: File
     definitions: tuple[Definition, ...]
     findings: tuple[Finding, ...]
-    places: Places
-    whole: bool = True
+    source_map: SourceMap
+    is_complete: bool = True
     calls: tuple[CallSite, ...] | None = None
 
 
@@ -62,18 +62,18 @@ def definitions_in(file: File) -> tuple[Definition, ...]:
     if file.kind == "python":
         sources = read_python(file.text, file=file.name)
         return tuple(each.definition for each in sources if each.definition and not each.unread)
-    return tuple(agent.definition for agent in _loaded(file).agents)
+    return tuple(agent.definition for agent in _load(file).agents)
 
 
-def _loaded(file: File) -> Loaded:
+def _load(file: File) -> LoadedAgents:
     """What a file of data comes to when it is read; a text that is no definition to nothing."""
     if file.kind in {"python", "text"}:
-        return Loaded()
+        return LoadedAgents()
     kind = _KINDS.get(file.kind) or kinds.kind_of(file.name, file.data) or "json"
     return kinds.load(file.data, file=file.name, kind=kind)
 
 
-def judge(file: File, *, previous: Mapping[str, Definition] | None = None) -> Judged:
+def check_file(file: File, *, previous: Mapping[str, Definition] | None = None) -> FileReport:
     """Everything there is to say about one file by itself.
 
     Args:
@@ -82,43 +82,43 @@ def judge(file: File, *, previous: Mapping[str, Definition] | None = None) -> Ju
     """
     before = previous or {}
     if file.problem is not None:
-        return Judged(file, (), (_at_start(finding_of(file.problem, file=file.name)),), Places.of({}))
+        return FileReport(file, (), (_at_start(finding_of(file.problem, file=file.name)),), SourceMap.of({}))
     if file.kind == "python":
-        return _judge_python(file, before)
-    loaded = _loaded(file)
-    places = _places(file)
+        return _check_python(file, before)
+    loaded = _load(file)
+    places = _source_map(file)
     findings = [_at_start(_as_strict(finding)) for finding in loaded.findings]
     definitions = tuple(agent.definition for agent in loaded.agents)
     for definition in definitions:
-        judged = lint(definition, previous=before.get(definition.name))
-        for finding in _asked([*judged, *_misspelt(definition)], definition, file.kind):
-            placed = places.placed(finding, file=file.name, source=definition.source)
-            if not _made_up(finding, placed):
-                findings.append(placed)
-    looked = bool(definitions) and file.kind in {"skill", "command"}
-    return Judged(file, definitions, _once(findings), places, calls=loaded.calls if looked else None)
+        lint_findings = lint(definition, previous=before.get(definition.name))
+        for finding in _relevant([*lint_findings, *_check_spelling(definition)], definition, file.kind):
+            located = places.with_position(finding, file=file.name, source=definition.source)
+            if not _is_made_up(finding, located):
+                findings.append(located)
+    has_calls = bool(definitions) and file.kind in {"skill", "command"}
+    return FileReport(file, definitions, _deduplicate(findings), places, calls=loaded.calls if has_calls else None)
 
 
-def _misspelt(definition: Definition) -> Iterator[Finding]:
+def _check_spelling(definition: Definition) -> Iterator[Finding]:
     """Tools and models that are a slip of the pen. Whatever is like nothing we know may well exist elsewhere."""
     for word in definition.tools or ():
         try:
-            tool = read_word(word)
+            tool = parse_tool_reference(word)
         except InvalidInput as error:
-            yield found("definition/tool", "/tools", error.message, error.hint)
+            yield make_finding("definition/tool", "/tools", error.message, error.hint)
             continue
         name = word.partition("(")[0].strip()
-        near = () if tool.elsewhere or "*" in name or name.startswith("mcp__") else nearest(name, [*OURS, *NAMES])
+        near = () if tool.is_foreign or "*" in name or name.startswith("mcp__") else nearest(name, [*ALIASES, *NAMES])
         # Another tool of another program is not one letter away; a mistyped one has about as many letters.
         if near and tool.tool not in NAMES and abs(len(near[0]) - len(name)) <= 1:
             message, fix = f"There is no tool {name!r}.", f"Did you mean `{near[0]}`?"
-            yield found("definition/tool", "/tools", message, fix, replace=(name, near[0]))
+            yield make_finding("definition/tool", "/tools", message, fix, replace=(name, near[0]))
     model = definition.model or ""
     provider, colon, _ = model.partition(":")
     near = nearest_provider(provider) if colon else nearest(model, _MODELS)
     if near and provider not in (PROVIDERS if colon else _MODELS):
         message, fix = f"There is no model {model!r}.", f"Did you mean `{model.replace(provider, near[0], 1)}`?"
-        yield found("definition/model", "/model", message, fix, replace=(provider, near[0]))
+        yield make_finding("definition/model", "/model", message, fix, replace=(provider, near[0]))
 
 
 def _as_strict(finding: Finding) -> Finding:
@@ -126,64 +126,64 @@ def _as_strict(finding: Finding) -> Finding:
     return finding.model_copy(update={"severity": "error"}) if finding.rule == "load/card-key" else finding
 
 
-def _asked(findings: Iterable[Finding], definition: Definition, kind: Kind) -> Iterator[Finding]:
+def _relevant(findings: Iterable[Finding], definition: Definition, kind: Kind) -> Iterator[Finding]:
     """What a file of this kind can be asked to mend."""
-    excused = {"definition/extras"}  # the loader has said so, at the key itself
+    exempt = {"definition/extras"}  # the loader has said so, at the key itself
     if kind == "command":
-        excused |= _OF_CHOICE  # a person types it: no model chooses it by its description
+        exempt |= _OF_CHOICE  # a person types it: no model chooses it by its description
     if kind == "skill":
-        excused.add(_RETURNS)  # it is read and followed: nothing comes back
+        exempt.add(_RETURNS)  # it is read and followed: nothing comes back
     promises = kind == "json" or any(skill.output_schema is not None for skill in definition.skills)
     if not promises:
-        excused |= _OF_SCHEMAS
+        exempt |= _OF_SCHEMAS
     for finding in findings:
-        if finding.rule in excused:
+        if finding.rule in exempt:
             continue
         # Spec 000 asks for it; Markdown agents have no such habit, and a warning at every file is read by nobody.
-        soft = finding.rule == _RETURNS and not promises
-        yield finding.model_copy(update={"severity": "info"}) if soft else finding
+        is_info = finding.rule == _RETURNS and not promises
+        yield finding.model_copy(update={"severity": "info"}) if is_info else finding
 
 
-def _made_up(finding: Finding, placed: Finding) -> bool:
+def _is_made_up(finding: Finding, located: Finding) -> bool:
     """Whether a finding is about what the loader filled in, and the file does not say."""
     return any(
-        f"/{key}" in finding.path and key not in map(snake, placed.path.split("/"))
+        f"/{key}" in finding.path and key not in map(snake_key, located.path.split("/"))
         for key in ("aliases", "input_schema")
     )
 
 
-def _judge_python(file: File, before: Mapping[str, Definition]) -> Judged:
+def _check_python(file: File, before: Mapping[str, Definition]) -> FileReport:
     sources = read_python(file.text, file=file.name)
     findings: list[Finding] = []
     for source in sources:
         findings += source.findings
-        definition, places = source.definition, Places.of(source.places)
+        definition, places = source.definition, SourceMap.of(source.positions)
         for finding in lint(definition, previous=before.get(definition.name)) if definition else ():
             if not any(finding.path == path or finding.path.startswith(f"{path}/") for path in source.unread):
-                findings.append(places.placed(finding, file=file.name, source=source.start))
+                findings.append(places.with_position(finding, file=file.name, source=source.start))
     definitions = tuple(source.definition for source in sources if source.definition)
-    whole = not any(source.unread or source.definition is None for source in sources)
-    known = sources[0].places if len(sources) == 1 else {}
-    return Judged(file, definitions, _once(findings), Places.of(known), whole)
+    is_complete = not any(source.unread or source.definition is None for source in sources)
+    positions = sources[0].positions if len(sources) == 1 else {}
+    return FileReport(file, definitions, _deduplicate(findings), SourceMap.of(positions), is_complete)
 
 
-def _places(file: File) -> Places:
+def _source_map(file: File) -> SourceMap:
     """Where the parts of a file stand, found when somebody asks."""
     if file.kind == "json":
         text = file.text
-        return Places(partial(json.places, text), listed=text.lstrip()[:1] == "[")
-    return Places(partial(_front_places, file))
+        return SourceMap(partial(json.source_map, text), is_list=text.lstrip()[:1] == "[")
+    return SourceMap(partial(_front_positions, file))
 
 
-def _front_places(file: File) -> Mapping[str, Place]:
+def _front_positions(file: File) -> Mapping[str, LineColumn]:
     """The places of the keys of the front matter. Only what is nested is worth reading the YAML once more."""
     lines = file.text.split("\n")
     end = next((at for at, line in enumerate(lines[1:], start=1) if line.rstrip() in {"---", "..."}), 0)
     if not any(_NESTED.match(line) for line in lines[1:end]):
         keys = ((_KEY.match(line), number) for number, line in enumerate(lines[1:end], start=2))
-        return {"": (1, 1)} | {pointer([found[1]]): (number, 1) for found, number in keys if found}
+        return {"": (1, 1)} | {pointer([match[1]]): (number, 1) for match, number in keys if match}
     try:
-        return read_front(file.data, file=file.name, required=False, hinted=file.kind != "agent").document.places
+        return read_front(file.data, file=file.name, required=False, quote_hint=file.kind != "agent").document.positions
     except ParseError:
         return {}
 
@@ -195,6 +195,6 @@ def _at_start(finding: Finding) -> Finding:
     return finding.model_copy(update={"line": finding.line or 1, "column": finding.column or 1})
 
 
-def _once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def _deduplicate(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Each finding once: the loader and the rules may both have found it."""
     return tuple({(each.rule, each.line, each.column, each.path, each.message): each for each in findings}.values())

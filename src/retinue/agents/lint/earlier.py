@@ -9,21 +9,21 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from retinue.agents.load.looks import is_entered
-from retinue.contract.lint import Earlier
+from retinue.agents.load.looks import is_searched
+from retinue.contract.lint import EarlierDefinition
 from retinue.errors import InvalidInput, MissingFile
 from retinue.tools.git import Git
 
 from .definitions import definitions_in
 from .files import ENDINGS, File, files_at, kind_of
 
-__all__ = ["at_revision", "in_folder"]
+__all__ = ["definitions_at_revision", "definitions_in_folder"]
 
 _MAX_LINKS: Final = 40
 """Links that are followed one after the other, as Linux counts."""
 
 
-def in_folder(path: Path, folder: Path) -> tuple[Earlier, ...]:
+def definitions_in_folder(path: Path, folder: Path) -> tuple[EarlierDefinition, ...]:
     """The definitions in `folder`, an earlier state of `path`.
 
     Raises:
@@ -32,14 +32,14 @@ def in_folder(path: Path, folder: Path) -> tuple[Earlier, ...]:
     """
     if not folder.is_dir():
         raise MissingFile(f"There is no folder {str(folder)!r}.", hint="Name a revision, or a folder.")
-    earlier: list[Earlier] = []
+    earlier: list[EarlierDefinition] = []
     for file in files_at(folder):
         today = (path / file.path.relative_to(folder)).as_posix()
-        earlier += _earlier(file, today)
+        earlier += _earlier_definitions(file, today)
     return tuple(earlier)
 
 
-def at_revision(paths: Iterable[Path], revision: str) -> tuple[Earlier, ...]:
+def definitions_at_revision(paths: Iterable[Path], revision: str) -> tuple[EarlierDefinition, ...]:
     """The definitions at `paths` as they were at a revision, of files that differ since.
 
     Raises:
@@ -47,15 +47,15 @@ def at_revision(paths: Iterable[Path], revision: str) -> tuple[Earlier, ...]:
         MissingFile: A path is in no repository.
         RetinueError: git cannot be run, or refuses.
     """
-    definitions: dict[str, Earlier] = {}
+    definitions: dict[str, EarlierDefinition] = {}
     for path in paths:
-        for earlier in _at_revision(path, revision):
+        for earlier in _read_revision(path, revision):
             key = f"{earlier.file}\0{earlier.definition.name}\0{earlier.definition.version}"
             definitions.setdefault(key, earlier)
     return tuple(definitions.values())
 
 
-def _at_revision(path: Path, revision: str) -> Iterator[Earlier]:
+def _read_revision(path: Path, revision: str) -> Iterator[EarlierDefinition]:
     folder = path if path.is_dir() else path.parent
     prefix = Git(folder).prefix
     git = Git(folder.resolve().parents[len(PurePosixPath(prefix).parts) - 1] if prefix else folder)
@@ -72,13 +72,13 @@ def _at_revision(path: Path, revision: str) -> Iterator[Earlier]:
         today = posixpath.relpath(changed.get(file, file) if name == file else name, prefix or ".")
         # A link in the way may have changed as well as the file it leads to.
         differs = not changed.keys().isdisjoint({file, name, *map(str, PurePosixPath(name).parents)})
-        if not differs or today.startswith("../") or not all(map(is_entered, inside.parts[:-1])):
+        if not differs or today.startswith("../") or not all(map(is_searched, inside.parts[:-1])):
             continue
         data = git.show_file(commit, file)
         kind = kind_of((folder.resolve().name, *inside.parts), data)
         if kind is not None:
             # A file that was renamed is called by its new name, so that it is its own heir.
-            yield from _earlier(File(folder / inside, str(inside), kind, data), (folder / today).as_posix())
+            yield from _earlier_definitions(File(folder / inside, str(inside), kind, data), (folder / today).as_posix())
 
 
 class _Tree:
@@ -127,8 +127,8 @@ class _Tree:
         return ""
 
 
-def _earlier(file: File, today: str) -> Iterator[Earlier]:
+def _earlier_definitions(file: File, today: str) -> Iterator[EarlierDefinition]:
     if file.kind in {"command", "text"} or file.problem is not None:
         return
     for definition in definitions_in(file):
-        yield Earlier(definition, today)
+        yield EarlierDefinition(definition, today)

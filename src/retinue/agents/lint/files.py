@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from retinue.agents.load.document import MAX_BYTES, read_bytes
-from retinue.agents.load.looks import TAKES, has_front_matter, is_definition, is_entered
+from retinue.agents.load.looks import DEFINITION_KEYS, has_front_matter, is_definition, is_searched
 from retinue.contract import json
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, RetinueError
 
@@ -25,11 +25,11 @@ ENDINGS: Final = (".json", ".md", ".py")
 MAX_FILES: Final = 10_000
 """Definitions that are looked at in one go."""
 
-_HOMES: Final[dict[str, Kind]] = {"agents": "agent", "skills": "skill", "commands": "command"}
+_HOME_FOLDERS: Final[dict[str, Kind]] = {"agents": "agent", "skills": "skill", "commands": "command"}
 _BY_ENDING: Final[dict[str, Kind]] = {".json": "json", ".md": "agent", ".py": "python"}
 _SKILL: Final = "skill.md"
-_PARTS: Final = frozenset({"name", "description"}) | TAKES
-_SPEAKS: Final = re.compile(
+_DEFINITION_KEYS: Final = frozenset({"name", "description"}) | DEFINITION_KEYS
+_MENTIONS_AGENTS: Final = re.compile(
     rb"\*\*(?:Agent|Operation)\b|subagent_type|_OPERATIONS\b|\bcontract\b|\.claude/agents/|\|\s*Operations?\s*\|",
     re.IGNORECASE,
 )
@@ -72,7 +72,7 @@ def files_at(path: Path) -> Iterator[File]:
     if path.is_dir():
         count = 0
         top = path.resolve().name
-        for each in sorted(_below(path)):
+        for each in sorted(_walk_files(path)):
             file = _read(each, (top, *each.relative_to(path).parts))
             if file is not None:
                 count += file.kind != "text"
@@ -85,17 +85,17 @@ def files_at(path: Path) -> Iterator[File]:
     elif path.suffix.lower() not in ENDINGS:
         raise InvalidInput(f"{str(path)!r} is not a definition.", hint=f"Definitions end with {', '.join(ENDINGS)}.")
     else:
-        yield _taken(path)
+        yield _read_named(path)
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def _walk_files(folder: Path) -> Iterator[Path]:
     """Every file below `folder` that may count, and the links of which `_read` will say that they lead nowhere."""
     project = _project(folder)
     linked: set[Path] = set()  # each target once: links that lead to each other would multiply without end
     pending = [folder]
     while pending:
         for where, folders, files in os.walk(pending.pop()):
-            folders[:] = filter(is_entered, folders)
+            folders[:] = filter(is_searched, folders)
             for name in list(folders):
                 path = Path(where, name)
                 if path.is_symlink():
@@ -140,7 +140,7 @@ def kind_of(parts: Sequence[str], data: bytes) -> Kind | None:
 def _kind_by_place(parts: Sequence[str]) -> Kind | None:
     *inside, name = parts
     stem, ending = os.path.splitext(name)  # noqa: PTH122 - a name, no path
-    home = next((_HOMES[part] for part in reversed(inside) if part in _HOMES), None)
+    home = next((_HOME_FOLDERS[part] for part in reversed(inside) if part in _HOME_FOLDERS), None)
     if ending.lower() == ".json":
         return "json" if home == "agent" and "skills" not in inside else None
     if ending.lower() != ".md":
@@ -161,7 +161,7 @@ def _is_other_json(data: bytes) -> bool:
         value = json.loads(data, max_bytes=MAX_BYTES)
     except RetinueError:
         return False
-    return isinstance(value, dict) and (_PARTS.isdisjoint(value) or ("$schema" in value and "name" not in value))
+    return isinstance(value, dict) and (_DEFINITION_KEYS.isdisjoint(value) or ("$schema" in value and "name" not in value))
 
 
 def _looks_like_definition(data: bytes) -> bool:
@@ -175,15 +175,15 @@ def _looks_like_definition(data: bytes) -> bool:
 def _read(path: Path, parts: Sequence[str]) -> File | None:
     """The file, when it counts."""
     if path.is_symlink() and (path.is_dir() or not path.exists()):
-        home = any(part in _HOMES for part in parts[:-1])
-        return File(path, _shown(path), "agent", b"", _bad_link(path)) if home else None
+        home = any(part in _HOME_FOLDERS for part in parts[:-1])
+        return File(path, _display_path(path), "agent", b"", _bad_link(path)) if home else None
     try:
         data = read_bytes(path)
     except RetinueError as error:
         kind = _kind_by_place(parts)
-        return File(path, _shown(path), kind, b"", error) if kind else None
+        return File(path, _display_path(path), kind, b"", error) if kind else None
     kind = kind_of(parts, data)
-    return File(path, _shown(path), kind, data) if kind else None
+    return File(path, _display_path(path), kind, data) if kind else None
 
 
 def _bad_link(path: Path) -> RetinueError:
@@ -203,19 +203,19 @@ def _kind_by_content(ending: str, data: bytes) -> Kind | None:
             is_agent = b"retinue" in data and _DECORATED.search(data)
             return "python" if is_agent else "text" if b"_OPERATIONS" in data else None
         case _:
-            return "agent" if has_front_matter(data) else "text" if _SPEAKS.search(data) else None
+            return "agent" if has_front_matter(data) else "text" if _MENTIONS_AGENTS.search(data) else None
 
 
-def _taken(path: Path) -> File:
+def _read_named(path: Path) -> File:
     """A file that was named by itself."""
     ending = path.suffix.lower()
     kind = _kind_by_place(path.absolute().parts) or _BY_ENDING[ending]
     try:
-        return File(path, _shown(path), kind, read_bytes(path))
+        return File(path, _display_path(path), kind, read_bytes(path))
     except RetinueError as error:
-        return File(path, _shown(path), kind, b"", error)
+        return File(path, _display_path(path), kind, b"", error)
 
 
-def _shown(path: Path) -> str:
+def _display_path(path: Path) -> str:
     """The path fit to be said: what is not UTF-8 in it is escaped."""
     return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -7,13 +7,13 @@ from pathlib import Path
 from retinue.contract.finding import Finding
 from retinue.errors import AccessDenied
 
-__all__ = ["mend"]
+__all__ = ["apply_fixes"]
 
 _LINES_BELOW = 10
 """An input block names its operation a few lines below its agent."""
 
 
-def mend(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def apply_fixes(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Make every replacement whose old text stands where its finding says; give the findings that are mended.
 
     Bytes that are no UTF-8, line ends and the mark at the start of a file stay as they are.
@@ -25,24 +25,24 @@ def mend(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     for finding in findings:
         if finding.replacement is not None and finding.file is not None:
             by_file.setdefault(finding.file, []).append(finding)
-    mended: list[Finding] = []
+    fixed_findings: list[Finding] = []
     for file, each in by_file.items():
-        mended += _mend_file(Path(file), each)
-    return tuple(mended)
+        fixed_findings += _fix_file(Path(file), each)
+    return tuple(fixed_findings)
 
 
-def _mend_file(path: Path, findings: list[Finding]) -> list[Finding]:
+def _fix_file(path: Path, findings: list[Finding]) -> list[Finding]:
     try:
         with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
             lines = file.read().split("\n")
-        mended = [finding for finding in findings if _replace(lines, finding)]
-        if mended:
+        fixed_findings = [finding for finding in findings if _replace(lines, finding)]
+        if fixed_findings:
             with path.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
                 file.write("\n".join(lines))
     except OSError as error:
         message = f"{str(path)!r} cannot be written: {error.strerror}."
         raise AccessDenied(message, hint="Make it writable, or leave out `--fix`.") from None
-    return mended
+    return fixed_findings
 
 
 def _replace(lines: list[str], finding: Finding) -> bool:

@@ -13,14 +13,14 @@ from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
-from retinue.agents.load.document import Place
+from retinue.agents.load.document import LineColumn
 from retinue.agents.python.docstring import Docstring, read_docstring
 from retinue.agents.python.options import AgentOptions, SkillOptions
 from retinue.contract import names
 from retinue.contract.definition import Definition, Skill, Source, read_tier
 from retinue.contract.finding import Finding, findings_of
 from retinue.contract.json import pointer
-from retinue.contract.lint.rules import found
+from retinue.contract.lint.rules import make_finding
 from retinue.contract.model import JsonMapping
 from retinue.contract.version import split_versioned_name
 
@@ -29,7 +29,7 @@ from .annotation import last_name, literal, schema_of
 __all__ = ["PythonSource", "read_python"]
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-_INJECTED: Final = frozenset({"Task", "RunContext"})
+_INJECTED_TYPES: Final = frozenset({"Task", "RunContext"})
 _SKILL_KEYS: Final = frozenset(Skill.model_fields) & SkillOptions.__optional_keys__
 _AGENT_KEYS: Final = frozenset(Definition.model_fields) & AgentOptions.__optional_keys__
 
@@ -48,35 +48,35 @@ class PythonSource:
     file: str
     lines: list[str]
     definition: Definition | None = None
-    places: dict[str, Place] = field(default_factory=dict[str, Place])
+    positions: dict[str, LineColumn] = field(default_factory=dict[str, LineColumn])
     unread: list[str] = field(default_factory=list[str])
     findings: list[Finding] = field(default_factory=list[Finding])
 
     @property
     def start(self) -> Source:
         """Where the agent begins."""
-        line, column = self.places.get("", (1, 1))
+        line, column = self.positions.get("", (1, 1))
         return Source(file=self.file, line=line, column=column)
 
-    def note(self, path: str, node: ast.AST) -> None:
+    def record_position(self, path: str, node: ast.AST) -> None:
         """Remember where `path` is said."""
-        self.places[path] = self._place(node)
+        self.positions[path] = self._position(node)
 
-    def say(self, rule: str, message: str, fix: str, node: ast.AST, *, path: str) -> None:
+    def report(self, rule: str, message: str, fix: str, node: ast.AST, *, path: str) -> None:
         """Find something at `node`."""
-        line, column = self._place(node)
-        self.findings.append(found(rule, path, message, fix, file=self.file, line=line, column=column))
+        line, column = self._position(node)
+        self.findings.append(make_finding(rule, path, message, fix, file=self.file, line=line, column=column))
 
-    def _place(self, node: ast.AST) -> Place:
+    def _position(self, node: ast.AST) -> LineColumn:
         """Line and column of `node`; Python counts columns in bytes."""
         line, offset = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         return line, len(self.lines[line - 1].encode()[:offset].decode("utf-8", "ignore")) + 1
 
-    def leave(self, path: str, what: str, node: ast.AST) -> None:
+    def mark_unread(self, path: str, what: str, node: ast.AST) -> None:
         """Say that a part is computed, and so not judged."""
         self.unread.append(path)
         message = f"{what} is computed, and so not judged."
-        self.say("python/unread", message, "Write it out, if it can be.", node, path=path)
+        self.report("python/unread", message, "Write it out, if it can be.", node, path=path)
 
 
 def read_python(text: str, *, file: str) -> list[PythonSource]:
@@ -91,7 +91,7 @@ def read_python(text: str, *, file: str) -> list[PythonSource]:
         line, column = (getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1)
         message = f"It is not Python: {getattr(error, 'msg', None) or error}."
         source.findings.append(
-            found("load/parse-error", "", message, "Fix the syntax.", file=file, line=line, column=max(column, 1))
+            make_finding("load/parse-error", "", message, "Fix the syntax.", file=file, line=line, column=max(column, 1))
         )
         return [source]
     return [
@@ -110,16 +110,16 @@ def _decorators(node: _Function | ast.ClassDef, name: str) -> Iterator[ast.expr]
 
 
 def _agent(node: _Function | ast.ClassDef, decorator: ast.expr, source: PythonSource) -> PythonSource:
-    source.note("", node)
+    source.record_position("", node)
     options = _options(decorator, source, prefix="")
     docstring = _docstring(node)
-    said = str(options.get("name") or node.name)
-    name, major = split_versioned_name(names.canonical_name(said))
+    raw_name = str(options.get("name") or node.name)
+    name, major = split_versioned_name(names.canonical_name(raw_name))
     facts = {key: value for key, value in options.items() if key in _AGENT_KEYS and key not in {"name", "deprecated"}}
     if isinstance(node, ast.ClassDef):
         skills = [
-            _skill(each, found_at, source, f"/skills/{at}", options=None)
-            for at, (each, found_at) in enumerate(_methods(node))
+            _skill(each, skill_decorator, source, f"/skills/{at}", options=None)
+            for at, (each, skill_decorator) in enumerate(_methods(node))
         ]
     else:
         skills = [_skill(node, decorator, source, "/skills/0", options=options)]
@@ -152,12 +152,12 @@ def _options(decorator: ast.expr, source: PythonSource, *, prefix: str) -> dict[
     options: dict[str, Any] = {}
     for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
         name = keyword.arg or "**"
-        known, value = literal(keyword.value)
-        if known:
+        is_literal, value = literal(keyword.value)
+        if is_literal:
             options[name] = tuple(cast("list[object]", value)) if isinstance(value, list | set) else value
-            source.note(f"{prefix}/{name}", keyword)
+            source.record_position(f"{prefix}/{name}", keyword)
         elif name not in {"output", "samples", "thinks_within"}:
-            source.leave(f"{prefix}/{name}", f"`{name}`", keyword)
+            source.mark_unread(f"{prefix}/{name}", f"`{name}`", keyword)
     return options
 
 
@@ -165,20 +165,20 @@ def _skill(
     node: _Function, decorator: ast.expr, source: PythonSource, path: str, *, options: dict[str, Any] | None
 ) -> JsonMapping:
     """One skill; `options` are those of the agent when the function is the agent itself."""
-    source.note(path, node)
+    source.record_position(path, node)
     docstring = _docstring(node)
     own = _options(decorator, source, prefix=path) if options is None else options
-    takes = _input(node, docstring, source, f"{path}/input_schema")
+    input_schema = _input_schema(node, docstring, source, f"{path}/input_schema")
     facts = {key: value for key, value in own.items() if key in _SKILL_KEYS}
     facts |= {
         "name": names.canonical_name(str(own.get("name") or node.name)),
         "description": own.get("description") or docstring.description,
-        "input_schema": takes,
+        "input_schema": input_schema,
     }
     answer = schema_of(node.returns) if node.returns else None
     if node.returns is None:
         fix = "Say after `->` what it returns."
-        source.say(
+        source.report(
             "python/annotation", f"`{node.name}` does not say what it returns.", fix, node, path=f"{path}/output_schema"
         )
         source.unread.append(f"{path}/output_schema")
@@ -188,27 +188,27 @@ def _skill(
     return facts
 
 
-def _input(node: _Function, docstring: Docstring, source: PythonSource, path: str) -> JsonMapping:
+def _input_schema(node: _Function, docstring: Docstring, source: PythonSource, path: str) -> JsonMapping:
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]
-    given = dict(zip((each.arg for each in reversed(positional)), reversed(arguments.defaults), strict=False))
-    given |= {each.arg: value for each, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value}
+    defaults = dict(zip((each.arg for each in reversed(positional)), reversed(arguments.defaults), strict=False))
+    defaults |= {each.arg: value for each, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value}
     properties: JsonMapping = {}
     for each in (*positional, *arguments.kwonlyargs):
         if each.arg in {"self", "cls"} or _is_injected(each):
             continue
         place = path + pointer(["properties", each.arg])
-        source.note(place, each)
-        properties[each.arg] = _parameter(each, given.get(each.arg), docstring, source, place)
-    required = [name for name in properties if name not in given]
+        source.record_position(place, each)
+        properties[each.arg] = _parameter(each, defaults.get(each.arg), docstring, source, place)
+    required = [name for name in properties if name not in defaults]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def _is_injected(argument: ast.arg) -> bool:
     note = argument.annotation
     if isinstance(note, ast.Constant):
-        return str(note.value).rpartition(".")[2] in _INJECTED
-    return note is not None and last_name(note) in _INJECTED
+        return str(note.value).rpartition(".")[2] in _INJECTED_TYPES
+    return note is not None and last_name(note) in _INJECTED_TYPES
 
 
 def _parameter(
@@ -217,15 +217,15 @@ def _parameter(
     schema = schema_of(argument.annotation) if argument.annotation else None
     if argument.annotation is None:
         message = f"The parameter `{argument.arg}` has no type."
-        source.say("python/annotation", message, "Annotate it.", argument, path=path)
+        source.report("python/annotation", message, "Annotate it.", argument, path=path)
     if schema is None:
         source.unread.append(path)  # a type of the author's own: its schema is known when it runs
         return {}
     if argument.arg in docstring.arguments:
         schema = {"description": docstring.arguments[argument.arg], **schema}
     if default is not None:
-        known, value = literal(default)
-        if known and value is not None:
+        is_literal, value = literal(default)
+        if is_literal and value is not None:
             schema["default"] = value
     return schema
 
@@ -235,7 +235,7 @@ def _build(source: PythonSource, facts: JsonMapping) -> None:
     try:
         source.definition = Definition.model_validate(facts, strict=False)
     except ValidationError as error:
-        for wrong in findings_of(error, rule="load/value"):
-            line, column = source.places.get(wrong.path) or source.places[""]
+        for finding in findings_of(error, rule="load/value"):
+            line, column = source.positions.get(finding.path) or source.positions[""]
             facts = {"file": source.file, "line": line, "column": column, "fix": "Fix what the decorator says."}
-            source.findings.append(Finding(**{**wrong.model_dump(), **facts}))
+            source.findings.append(Finding(**{**finding.model_dump(), **facts}))

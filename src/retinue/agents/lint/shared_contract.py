@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
 
-from retinue.agents.load.outline import Fence
+from retinue.agents.load.outline import CodeBlock
 from retinue.contract import json
 from retinue.contract.finding import Finding, Severity
-from retinue.contract.lint.rules import found
-from retinue.contract.text import listed
+from retinue.contract.lint.rules import make_finding
+from retinue.contract.text import natural_list
 from retinue.contract.version import Version, is_version
 from retinue.dialects.markdown_json.parse import parse_result
-from retinue.dialects.port import Known
+from retinue.dialects.port import ParseContext
 from retinue.errors import OutputInvalid, ParseError
 
-from .texts import Text
+from .texts import MarkdownText
 
-__all__ = ["Envelope", "envelopes_in", "judge_contract"]
+__all__ = ["ExampleEnvelope", "find_envelopes", "check_contract"]
 
 _LINE: Final = re.compile(r"\*\*Contract(?::\*\*|\*\*:)")
 _CITED: Final = re.compile(r"\b(?:[A-Za-z0-9_]+[-_])?AGENT[-_]?CONTRACT\b", re.IGNORECASE)
@@ -37,7 +37,7 @@ _ERRORS: Final = re.compile(
 )
 _HEADER: Final = 40
 """Lines in which the header of a file ends, heading or not."""
-_REFERS: Final = 3
+_MAX_LINES_BESIDE_REFERENCE: Final = 3
 """Lines that a section may have beside its reference to the contract without repeating it."""
 
 _STATUSES: Final = ("success", "partial", "error")
@@ -49,7 +49,7 @@ _JSON: Final = frozenset({"", "json", "json5", "jsonc"})
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
+class ExampleEnvelope:
     """An example answer.
 
     Attributes:
@@ -57,7 +57,7 @@ class Envelope:
         problem: Then, why, with the place in the block.
     """
 
-    fence: Fence
+    fence: CodeBlock
     status: str
     value: Mapping[str, Any] | None
     problem: ParseError | None = None
@@ -73,33 +73,33 @@ class _Citation:
     """A version of the contract, where it is said."""
 
     version: str
-    text: Text
+    text: MarkdownText
     line: int
     column: int
 
 
-def envelopes_in(text: Text) -> tuple[Envelope, ...]:
+def find_envelopes(text: MarkdownText) -> tuple[ExampleEnvelope, ...]:
     """The example answers in a text, whole and cut short."""
-    return tuple(envelope for fence in text.outline.fences if (envelope := _envelope(fence)))
+    return tuple(envelope for fence in text.outline.code_blocks if (envelope := _envelope(fence)))
 
 
-def judge_contract(texts: Sequence[Text]) -> Iterator[Finding]:
+def check_contract(texts: Sequence[MarkdownText]) -> Iterator[Finding]:
     """Everything to say about the shared contract in a tree (K27, K28)."""
-    envelopes = {text.name: envelopes_in(text) for text in texts}
+    envelopes = {text.name: find_envelopes(text) for text in texts}
     agents = [text for text in texts if text.agent is not None]
     lines = {text.name: _contract_line(text) for text in agents}
     sizes = Counter(text.folder for text in agents)
-    saying = Counter(text.folder for text in agents if lines[text.name])
+    followers = Counter(text.folder for text in agents if lines[text.name])
     for text in agents:
-        family = saying[text.folder] >= 2 and saying[text.folder] * 2 >= sizes[text.folder]
-        yield from _judge_agent(text, lines[text.name], envelopes[text.name], family=family)
-    yield from _judge_versions(texts, envelopes)
+        family = followers[text.folder] >= 2 and followers[text.folder] * 2 >= sizes[text.folder]
+        yield from _check_agent(text, lines[text.name], envelopes[text.name], family=family)
+    yield from _check_versions(texts, envelopes)
 
 
 # One agent.
 
 
-def _contract_line(text: Text) -> int | None:
+def _contract_line(text: MarkdownText) -> int | None:
     """The line of the header that names the contract."""
     outline = text.outline
     for number in range(outline.body, min(_header_end(text), outline.body + _HEADER) + 1):
@@ -109,45 +109,45 @@ def _contract_line(text: Text) -> int | None:
     return None
 
 
-def _header_end(text: Text) -> int:
+def _header_end(text: MarkdownText) -> int:
     second = next((section.line - 1 for section in text.outline.sections if section.level >= 2), None)
     return len(text.outline.lines) if second is None else second
 
 
-def _judge_agent(text: Text, line: int | None, envelopes: tuple[Envelope, ...], *, family: bool) -> Iterator[Finding]:
-    cited = next((number for number, said in text.outline.prose() if _CITED.search(said)), None)
+def _check_agent(text: MarkdownText, line: int | None, envelopes: tuple[ExampleEnvelope, ...], *, family: bool) -> Iterator[Finding]:
+    cited = next((number for number, content in text.outline.prose() if _CITED.search(content)), None)
     if line is None and (cited or family):
         severity: Severity = "error" if cited else "warning"
         why = f"Line {cited} cites it." if cited else "The agents beside it do."
         message = f"The header of `{text.agent}` does not say which contract it follows. {why}"
         fix = "Add **Contract:** This agent follows [AGENT_CONTRACT.md](AGENT_CONTRACT.md)"
-        yield _at(text, "contract/line", message, fix, line=text.outline.body, severity=severity)
+        yield _finding_at(text, "contract/line", message, fix, line=text.outline.body, severity=severity)
     if line is None and not cited:
         return
-    shown = {envelope.status for envelope in envelopes}
-    missing = [status for status in _STATUSES if status not in shown]
+    statuses = {envelope.status for envelope in envelopes}
+    missing = [status for status in _STATUSES if status not in statuses]
     if missing:
-        message = f"`{text.agent}` shows no example of {listed(f'`{each}`' for each in missing)}."
+        message = f"`{text.agent}` shows no example of {natural_list(f'`{each}`' for each in missing)}."
         fix = "Add one answer of each kind, as JSON in a code block."
-        yield _at(text, "contract/examples", message, fix, line=line or cited or 1)
+        yield _finding_at(text, "contract/examples", message, fix, line=line or cited or 1)
     for envelope in envelopes:
-        yield from _judge_example(text, envelope)
-    yield from _own_errors(text)
+        yield from _check_example(text, envelope)
+    yield from _check_own_errors(text)
 
 
-def _judge_example(text: Text, envelope: Envelope) -> Iterator[Finding]:
+def _check_example(text: MarkdownText, envelope: ExampleEnvelope) -> Iterator[Finding]:
     """What the contract has against an example."""
     if envelope.value is None:
         line, column = _inside(envelope.fence, envelope.problem)
         message = f"The example of `{envelope.status}` is cut short or marked up: it is not JSON."
         fix = "Write it out, or say in prose what is left out."
-        yield _at(text, "contract/example", message, fix, line=line, column=column, severity="warning")
+        yield _finding_at(text, "contract/example", message, fix, line=line, column=column, severity="warning")
         return
-    places = json.places(envelope.fence.text)
-    for wrong in _against_contract(envelope, text.agent or ""):
+    places = json.source_map(envelope.fence.text)
+    for wrong in _contract_findings(envelope, text.agent or ""):
         line, column = places.get(wrong.path) or _nearest_place(places, wrong.path)
         message = f"The example of `{envelope.status}` breaks the contract: {wrong.message}"
-        yield found(
+        yield make_finding(
             "contract/example",
             wrong.path,
             message,
@@ -159,10 +159,10 @@ def _judge_example(text: Text, envelope: Envelope) -> Iterator[Finding]:
         )
 
 
-def _against_contract(envelope: Envelope, agent: str) -> Iterator[Finding]:
+def _contract_findings(envelope: ExampleEnvelope, agent: str) -> Iterator[Finding]:
     """What the dialect says; what the specs themselves disagree about is a warning there, and so it is here."""
     try:
-        wrong = parse_result(envelope.fence.text, known=Known(agent=agent)).findings
+        wrong = parse_result(envelope.fence.text, context=ParseContext(agent=agent)).findings
     except OutputInvalid as error:
         wrong = [Finding.model_validate(each) for each in error.detail.get("findings", [])]
     for each in wrong:
@@ -180,20 +180,20 @@ def _nearest_place(places: Mapping[str, tuple[int, int]], path: str) -> tuple[in
     return places.get(path, (1, 1))
 
 
-def _own_errors(text: Text) -> Iterator[Finding]:
+def _check_own_errors(text: MarkdownText) -> Iterator[Finding]:
     for section in text.outline.sections:
         if section.level and _ERRORS.fullmatch(section.heading):
-            said = [line for line in text.outline.text_of(section, whole=True).split("\n") if line.strip()]
-            if len(said) > _REFERS and not any(_CITED.search(line) for line in said):
+            lines = [line for line in text.outline.text_of(section, whole=True).split("\n") if line.strip()]
+            if len(lines) > _MAX_LINES_BESIDE_REFERENCE and not any(_CITED.search(line) for line in lines):
                 message = f"The section “{section.heading}” handles errors, which the contract does for all."
                 fix = "Refer to the contract, and keep only what is this agent's own."
-                yield _at(text, "contract/own-errors", message, fix, line=section.line)
+                yield _finding_at(text, "contract/own-errors", message, fix, line=section.line)
 
 
 # Versions.
 
 
-def _judge_versions(texts: Sequence[Text], envelopes: Mapping[str, tuple[Envelope, ...]]) -> Iterator[Finding]:
+def _check_versions(texts: Sequence[MarkdownText], envelopes: Mapping[str, tuple[ExampleEnvelope, ...]]) -> Iterator[Finding]:
     contracts = {text.name: version for text in texts if (version := _contract_version(text))}
     citations = [citation for text in texts for citation in _citations(text, envelopes[text.name])]
     most = _most_cited(citations)
@@ -202,16 +202,16 @@ def _judge_versions(texts: Sequence[Text], envelopes: Mapping[str, tuple[Envelop
         if citation.text.folder not in nearest:
             nearest[citation.text.folder] = _contract_for(citation.text, contracts)
         source = nearest[citation.text.folder]
-        wanted = contracts[source].version if source else most
-        if wanted is None or Version.parse(citation.version) == Version.parse(wanted):
+        expected = contracts[source].version if source else most
+        if expected is None or Version.parse(citation.version) == Version.parse(expected):
             continue
         where = source or "most of the tree"
-        message = f"It speaks version {citation.version} of the contract; {where} says {wanted}."
-        fix = f"Bring it to {wanted}, or the contract back."
-        yield _at(citation.text, "contract/version", message, fix, line=citation.line, column=citation.column)
+        message = f"It speaks version {citation.version} of the contract; {where} says {expected}."
+        fix = f"Bring it to {expected}, or the contract back."
+        yield _finding_at(citation.text, "contract/version", message, fix, line=citation.line, column=citation.column)
 
 
-def _contract_version(text: Text) -> _Citation | None:
+def _contract_version(text: MarkdownText) -> _Citation | None:
     """The version that a text gives itself, when it is a contract."""
     titles = (section.heading for section in text.outline.sections[:3])
     if text.agent is not None or text.file.kind != "text":
@@ -219,27 +219,27 @@ def _contract_version(text: Text) -> _Citation | None:
     if not (_CITED.search(text.file.path.stem) or any(_TITLE.match(title) for title in titles)):
         return None
     for number, line in enumerate(text.outline.lines[:_HEADER], start=1):
-        said = _OWN_VERSION.search(line)
-        if said and is_version(said[1]):
-            return _Citation(said[1], text, number, said.start(1) + 1)
+        match = _OWN_VERSION.search(line)
+        if match and is_version(match[1]):
+            return _Citation(match[1], text, number, match.start(1) + 1)
     return None
 
 
-def _citations(text: Text, envelopes: tuple[Envelope, ...]) -> Iterator[_Citation]:
+def _citations(text: MarkdownText, envelopes: tuple[ExampleEnvelope, ...]) -> Iterator[_Citation]:
     """Each place where a text says which version of the contract it speaks."""
     for envelope in envelopes:
-        said = _VERSION.search(envelope.fence.text)
-        if said and is_version(said[1]):
-            line, column = envelope.fence.place(said.start(1))
-            yield _Citation(said[1], text, line, column)
+        match = _VERSION.search(envelope.fence.text)
+        if match and is_version(match[1]):
+            line, column = envelope.fence.place(match.start(1))
+            yield _Citation(match[1], text, line, column)
     for number, line in text.outline.prose():
         cited = _CITED.search(line)
-        said = _CITED_VERSION.search(line, cited.end()) if cited else None
-        if said and is_version(said[1]):
-            yield _Citation(said[1], text, number, said.start(1) + 1)
+        match = _CITED_VERSION.search(line, cited.end()) if cited else None
+        if match and is_version(match[1]):
+            yield _Citation(match[1], text, number, match.start(1) + 1)
 
 
-def _contract_for(text: Text, contracts: Mapping[str, _Citation]) -> str | None:
+def _contract_for(text: MarkdownText, contracts: Mapping[str, _Citation]) -> str | None:
     """The contract nearest to a text in the tree."""
     own = text.name.split("/")
 
@@ -259,26 +259,26 @@ def _most_cited(citations: Iterable[_Citation]) -> str | None:
 # Examples.
 
 
-def _envelope(fence: Fence) -> Envelope | None:
+def _envelope(fence: CodeBlock) -> ExampleEnvelope | None:
     if fence.kind not in _JSON or '"status"' not in fence.text:
         return None
     try:
         value = json.loads(fence.text)
     except ParseError as error:
-        said = _STATUS.search(fence.text)
-        return Envelope(fence, said[1], None, error) if said and _MEMBER.search(fence.text) else None
+        match = _STATUS.search(fence.text)
+        return ExampleEnvelope(fence, match[1], None, error) if match and _MEMBER.search(fence.text) else None
     if not isinstance(value, dict) or not {"agent", "result", "error_type"} & value.keys():
         return None
     status = value.get("status")
-    return Envelope(fence, status, value) if isinstance(status, str) and status in _STATUSES else None
+    return ExampleEnvelope(fence, status, value) if isinstance(status, str) and status in _STATUSES else None
 
 
-def _inside(fence: Fence, problem: ParseError | None) -> tuple[int, int]:
+def _inside(fence: CodeBlock, problem: ParseError | None) -> tuple[int, int]:
     detail = problem.detail if problem else {}
     return fence.line + int(detail.get("line", 1)) - 1, fence.column + int(detail.get("column", 1)) - 1
 
 
-def _at(
-    text: Text, rule: str, message: str, fix: str, *, line: int, column: int = 1, severity: Severity | None = None
+def _finding_at(
+    text: MarkdownText, rule: str, message: str, fix: str, *, line: int, column: int = 1, severity: Severity | None = None
 ) -> Finding:
-    return found(rule, "", message, fix, file=text.name, line=line, column=column, severity=severity)
+    return make_finding(rule, "", message, fix, file=text.name, line=line, column=column, severity=severity)

@@ -8,38 +8,38 @@ from pathlib import Path
 from typing import Final
 
 from retinue.agents.load.command import command_name
-from retinue.agents.load.operations import listings_in, registries_in
+from retinue.agents.load.operations import find_listings, find_registries
 from retinue.contract.definition import CallSite, Definition, Source
 from retinue.contract.finding import Finding
 from retinue.contract.lint import (
-    Earlier,
+    EarlierDefinition,
     KnownAgent,
-    Listing,
+    OperationListing,
     Operation,
     Passage,
-    copies,
-    evolve,
-    inline_behaviours,
-    judge_calls,
-    judge_listings,
-    uncalled,
+    find_copies,
+    compare_trees,
+    find_inline_behaviours,
+    check_calls,
+    check_listings,
+    find_uncalled,
 )
 from retinue.contract.names import fold
 
-from .definitions import Judged, judge
+from .definitions import FileReport, check_file
 from .files import File, files_at
-from .samples import judge_samples
-from .shared_contract import Envelope, envelopes_in, judge_contract
-from .texts import Text, known_agents
-from .twice import names_twice
+from .samples import check_samples
+from .shared_contract import ExampleEnvelope, find_envelopes, check_contract
+from .texts import MarkdownText, known_agents
+from .twice import find_duplicate_names
 
-__all__ = ["Linted", "gather", "lint_tree"]
+__all__ = ["LintReport", "collect_files", "lint_tree"]
 
 _USED_BY: Final = re.compile(r"\*\*Used by(?::\*\*|\*\*:)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Linted:
+class LintReport:
     """What lint came to.
 
     Attributes:
@@ -51,7 +51,7 @@ class Linted:
     findings: tuple[Finding, ...]
 
 
-def gather(paths: Iterable[Path]) -> tuple[File, ...]:
+def collect_files(paths: Iterable[Path]) -> tuple[File, ...]:
     """Every file at `paths` that counts, each once.
 
     Raises:
@@ -61,17 +61,17 @@ def gather(paths: Iterable[Path]) -> tuple[File, ...]:
     files: dict[Path, File] = {}
     for path in paths:
         for file in files_at(path):
-            files.setdefault(_real(file.path), file)  # a link to a file that is here too says nothing new
+            files.setdefault(_real_path(file.path), file)  # a link to a file that is here too says nothing new
     return tuple(files.values())
 
 
-def _real(path: Path) -> Path:
+def _real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
 def lint_tree(
-    files: Iterable[File], *, earlier: Sequence[Earlier] = (), catalogue: Iterable[Definition] = ()
-) -> Linted:
+    files: Iterable[File], *, earlier: Sequence[EarlierDefinition] = (), catalogue: Iterable[Definition] = ()
+) -> LintReport:
     """Judge files, then what they owe each other, and put everything found in order.
 
     Args:
@@ -80,39 +80,39 @@ def lint_tree(
         catalogue: Agents that are there without a file here, so that they may be called.
     """
     previous = {each.definition.name: each.definition for each in earlier}
-    judged = [judge(file, previous=previous) for file in files]
-    texts = {each.file.name: text for each in judged if (text := Text.of(each))}
-    agents = [known for each in judged for known in known_agents(each, texts.get(each.file.name))]
-    ready_made = [_ready_made(definition) for definition in catalogue]
-    findings = [finding for each in judged for finding in each.findings]
-    findings += _about_calls(tuple(texts.values()), agents, ready_made, judged)
-    findings += judge_contract(tuple(texts.values()))
-    findings += [finding for text in texts.values() for finding in judge_samples(text)]
+    reports = [check_file(file, previous=previous) for file in files]
+    texts = {each.file.name: text for each in reports if (text := MarkdownText.of(each))}
+    agents = [agent for each in reports for agent in known_agents(each, texts.get(each.file.name))]
+    ready_made = [_catalogue_agent(definition) for definition in catalogue]
+    findings = [finding for each in reports for finding in each.findings]
+    findings += _call_findings(tuple(texts.values()), agents, ready_made, reports)
+    findings += check_contract(tuple(texts.values()))
+    findings += [finding for text in texts.values() for finding in check_samples(text)]
     callers = tuple(_callers(texts.values()))
-    findings += [*copies(_behaviours(texts.values()), callers), *inline_behaviours(callers)]
-    findings += names_twice(judged)
-    findings += _changes(judged, earlier)
-    names = tuple(each.file.name for each in judged if each.file.kind != "text")
-    return Linted(names, tuple(sorted(findings, key=_place)))
+    findings += [*find_copies(_behaviours(texts.values()), callers), *find_inline_behaviours(callers)]
+    findings += find_duplicate_names(reports)
+    findings += _change_findings(reports, earlier)
+    names = tuple(each.file.name for each in reports if each.file.kind != "text")
+    return LintReport(names, tuple(sorted(findings, key=_sort_key)))
 
 
-def _changes(judged: Iterable[Judged], earlier: Sequence[Earlier]) -> Iterator[Finding]:
+def _change_findings(reports: Iterable[FileReport], earlier: Sequence[EarlierDefinition]) -> Iterator[Finding]:
     """What callers of the earlier agents would notice, each at the place of the agent as it is now."""
-    ours = [each for each in judged if each.file.kind != "command"]
+    ours = [each for each in reports if each.file.kind != "command"]
     homes = {id(definition): each for each in ours for definition in each.definitions}
-    for change in evolve(earlier, [definition for each in ours for definition in each.definitions]):
+    for change in compare_trees(earlier, [definition for each in ours for definition in each.definitions]):
         home = homes.get(id(change.definition))
         if home is None or change.definition is None:
             yield change.finding
-        elif home.whole:
-            yield home.places.placed(change.finding, file=home.file.name, source=change.definition.source)
+        elif home.is_complete:
+            yield home.source_map.with_position(change.finding, file=home.file.name, source=change.definition.source)
 
 
-def _place(finding: Finding) -> tuple[str, int, int, str]:
+def _sort_key(finding: Finding) -> tuple[str, int, int, str]:
     return finding.file or "", finding.line or 0, finding.column or 0, finding.rule
 
 
-def _ready_made(definition: Definition) -> KnownAgent:
+def _catalogue_agent(definition: Definition) -> KnownAgent:
     source = Source(file=definition.name)
     operations = tuple(Operation(skill.name, source) for skill in definition.skills)
     return KnownAgent(definition.name, (definition.name, *definition.aliases), operations, source)
@@ -121,68 +121,68 @@ def _ready_made(definition: Definition) -> KnownAgent:
 # Calls and lists of operations.
 
 
-def _about_calls(
-    texts: Sequence[Text], agents: Sequence[KnownAgent], ready_made: Sequence[KnownAgent], judged: Sequence[Judged]
+def _call_findings(
+    texts: Sequence[MarkdownText], agents: Sequence[KnownAgent], ready_made: Sequence[KnownAgent], reports: Sequence[FileReport]
 ) -> Iterator[Finding]:
     calls: list[CallSite] = []
-    listings: list[Listing] = []
+    listings: list[OperationListing] = []
     names = frozenset(fold(name) for agent in agents for name in agent.names)
     for text in texts:
         calls += text.calls
-        listings += listings_in(text.outline, file=text.name, agents=names, own=text.agent)
-        listings += _shown(text)
-        for fence in text.outline.fences:
+        listings += find_listings(text.outline, file=text.name, agents=names, own=text.agent)
+        listings += _example_listings(text)
+        for fence in text.outline.code_blocks:
             if fence.kind in {"python", "py"}:
-                listings += registries_in(fence.text, file=text.name, fence=fence)
-    for each in judged:
+                listings += find_registries(fence.text, file=text.name, fence=fence)
+    for each in reports:
         if each.file.path.suffix.lower() == ".py":
-            listings += registries_in(each.file.text, file=each.file.name)
-    commands = [command_name(each.file.name) for each in judged if each.file.kind == "command"]
-    sure = frozenset(call.source for text in texts for call in text.calls if _says_who_uses_it(text, call))
+            listings += find_registries(each.file.text, file=each.file.name)
+    commands = [command_name(each.file.name) for each in reports if each.file.kind == "command"]
+    certain_sources = frozenset(call.source for text in texts for call in text.calls if _says_who_uses_it(text, call))
     documents = frozenset(text.name for text in texts if text.file.kind == "text")
-    yield from judge_calls(agents, calls, commands=commands, sure=sure, documents=documents, ready_made=ready_made)
-    yield from judge_listings(agents, listings, ready_made=ready_made)
-    yield from uncalled(agents, calls)
+    yield from check_calls(agents, calls, commands=commands, certain_sources=certain_sources, documents=documents, ready_made=ready_made)
+    yield from check_listings(agents, listings, ready_made=ready_made)
+    yield from find_uncalled(agents, calls)
 
 
-def _says_who_uses_it(text: Text, call: CallSite) -> bool:
+def _says_who_uses_it(text: MarkdownText, call: CallSite) -> bool:
     """Whether a command stands in the line of an agent's header that lists its callers."""
     return call.form == "command" and _USED_BY.match(text.outline.lines[(call.source.line or 1) - 1]) is not None
 
 
-def _shown(text: Text) -> Iterator[Listing]:
+def _example_listings(text: MarkdownText) -> Iterator[OperationListing]:
     """The operations that the example answers of an agent's own file speak of."""
-    for envelope in envelopes_in(text) if text.agent else ():
+    for envelope in find_envelopes(text) if text.agent else ():
         operation = _operation(envelope, text)
         if operation:
-            yield Listing(text.agent or "", (operation,), operation.source, complete=False)
+            yield OperationListing(text.agent or "", (operation,), operation.source, complete=False)
 
 
-def _operation(envelope: Envelope, text: Text) -> Operation | None:
-    found = envelope.operation
-    if found is None:
+def _operation(envelope: ExampleEnvelope, text: MarkdownText) -> Operation | None:
+    match = envelope.operation
+    if match is None:
         return None
-    line, column = envelope.fence.place(found.start(1))
-    return Operation(found[1], Source(file=text.name, line=line, column=column))
+    line, column = envelope.fence.place(match.start(1))
+    return Operation(match[1], Source(file=text.name, line=line, column=column))
 
 
 # Behaviours and who may have copied them.
 
 
-def _behaviours(texts: Iterable[Text]) -> Iterator[Passage]:
+def _behaviours(texts: Iterable[MarkdownText]) -> Iterator[Passage]:
     for text in texts:
         if text.agent is not None:
             yield _passage(text, text.agent)
 
 
-def _callers(texts: Iterable[Text]) -> Iterator[Passage]:
+def _callers(texts: Iterable[MarkdownText]) -> Iterator[Passage]:
     """Commands, skills and prompts. A document may well say what an agent does."""
     for text in texts:
         if text.file.kind in {"command", "skill"} or "prompts" in text.folder.split("/"):
             yield _passage(text, text.name)
 
 
-def _passage(text: Text, name: str) -> Passage:
+def _passage(text: MarkdownText, name: str) -> Passage:
     """The body of a text: what its front matter says is nobody's behaviour."""
     body = text.outline.body
     return Passage(name, text.name, "\n".join(text.outline.lines[body - 1 :]), body)

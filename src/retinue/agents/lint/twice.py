@@ -11,21 +11,21 @@ from typing import Final
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding
 
-from .definitions import Judged
+from .definitions import FileReport
 
-__all__ = ["names_twice"]
+__all__ = ["find_duplicate_names"]
 
 _HOMES: Final = frozenset({".claude", ".retinue"})
 
 
-def names_twice(judged: Iterable[Judged]) -> Iterator[Finding]:
+def find_duplicate_names(reports: Iterable[FileReport]) -> Iterator[Finding]:
     """A finding for each agent or skill that has the name of another of the same project (C10).
 
     Agents come before skills, as where they are found; two major versions live side by side.
     """
-    first: dict[tuple[str, str, str], tuple[Judged, Definition]] = {}
-    there = [each for each in judged if each.file.kind != "command"]
-    for each in sorted(there, key=lambda each: (each.file.kind == "skill", each.file.name)):
+    first: dict[tuple[str, str, str], tuple[FileReport, Definition]] = {}
+    agent_reports = [each for each in reports if each.file.kind != "command"]
+    for each in sorted(agent_reports, key=lambda each: (each.file.kind == "skill", each.file.name)):
         project = _project(each.file.name)
         for definition in each.definitions if project is not None else ():
             key = (project or "", definition.name, definition.version.partition(".")[0])
@@ -41,12 +41,12 @@ def _project(file: str) -> str | None:
     return None if at is None else "/".join(parts[:at])
 
 
-def _place(definition: Definition, home: Judged) -> str:
+def _place(definition: Definition, home: FileReport) -> str:
     line = definition.source.line if definition.source else None
     return f"{home.file.name}:{line or 1}"
 
 
-def _finding(definition: Definition, each: Judged, *, home: str) -> Finding:
+def _finding(definition: Definition, each: FileReport, *, home: str) -> Finding:
     source = definition.source
     return Finding(
         rule="discovery/name-taken",

@@ -7,20 +7,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from .behaviour import Behaviour, inject, read_behaviour
+    from .behaviour import Behaviour, reference_prompt, read_behaviour
     from .command import load_command
     from .json import load_json
-    from .loaded import Loaded
+    from .loaded import LoadedAgents
     from .markdown import load_markdown
-    from .prompted import NEEDS_MODEL, Prompted
+    from .prompted import NEEDS_MODEL, InstructionsAgent
     from .skill import load_skill
 
 __all__ = [
     "NEEDS_MODEL",
     "Behaviour",
-    "Loaded",
-    "Prompted",
-    "inject",
+    "LoadedAgents",
+    "InstructionsAgent",
+    "reference_prompt",
     "load_command",
     "load_json",
     "load_markdown",

@@ -4,7 +4,7 @@ from typing import Final
 
 from retinue.contract.json import JsonObject, JsonValue
 
-__all__ = ["upgraded"]
+__all__ = ["upgrade_card"]
 
 _SCHEMES: Final = {
     "apiKey": "apiKeySecurityScheme",
@@ -17,19 +17,19 @@ _JSON_RPC: Final = "JSONRPC"
 """The transport of a card that names none."""
 
 
-def upgraded(card: JsonObject) -> JsonObject:
+def upgrade_card(card: JsonObject) -> JsonObject:
     """The same card in the words of 1.0. What has another shape than 0.3 asks for stays as it is."""
     new = dict(card)
-    spoken = new.pop("protocolVersion", "0.3")
+    version = new.pop("protocolVersion", "0.3")
     url, transport = new.pop("url", None), new.pop("preferredTransport", _JSON_RPC)
     first: list[JsonValue] = [{"url": url, "transport": transport}] if url is not None else []
     more = new.pop("additionalInterfaces", None)
-    listed = [*first, *(more if isinstance(more, list) else [])]
-    found = [_interface(each, spoken) for each in listed]
-    new["supportedInterfaces"] = [each for at, each in enumerate(found) if each not in found[:at]]
+    entries = [*first, *(more if isinstance(more, list) else [])]
+    interfaces = [_interface(each, version) for each in entries]
+    new["supportedInterfaces"] = [each for at, each in enumerate(interfaces) if each not in interfaces[:at]]
     if "supportsAuthenticatedExtendedCard" in new:
-        said, flags = new.pop("supportsAuthenticatedExtendedCard"), new.get("capabilities")
-        new["capabilities"] = {**(flags if isinstance(flags, dict) else {}), "extendedAgentCard": said}
+        has_extended_card, flags = new.pop("supportsAuthenticatedExtendedCard"), new.get("capabilities")
+        new["capabilities"] = {**(flags if isinstance(flags, dict) else {}), "extendedAgentCard": has_extended_card}
     if isinstance(schemes := new.get("securitySchemes"), dict):
         new["securitySchemes"] = {name: _scheme(scheme) for name, scheme in schemes.items()}
     if isinstance(needed := new.pop("security", None), list):
@@ -37,11 +37,11 @@ def upgraded(card: JsonObject) -> JsonObject:
     return new
 
 
-def _interface(said: JsonValue, spoken: JsonValue) -> JsonValue:
-    if not isinstance(said, dict):
-        return said
-    rest = {key: value for key, value in said.items() if key != "transport"}
-    return {**rest, "protocolBinding": said.get("transport", _JSON_RPC), "protocolVersion": _minor(spoken)}
+def _interface(interface: JsonValue, version: JsonValue) -> JsonValue:
+    if not isinstance(interface, dict):
+        return interface
+    rest = {key: value for key, value in interface.items() if key != "transport"}
+    return {**rest, "protocolBinding": interface.get("transport", _JSON_RPC), "protocolVersion": _minor(version)}
 
 
 def _minor(version: JsonValue) -> JsonValue:
@@ -49,15 +49,15 @@ def _minor(version: JsonValue) -> JsonValue:
     return ".".join(version.split(".")[:2]) if isinstance(version, str) else version
 
 
-def _scheme(said: JsonValue) -> JsonValue:
-    kind = said.get("type") if isinstance(said, dict) else None
-    if not isinstance(said, dict) or not isinstance(kind, str) or kind not in _SCHEMES:
-        return said
+def _scheme(scheme: JsonValue) -> JsonValue:
+    kind = scheme.get("type") if isinstance(scheme, dict) else None
+    if not isinstance(scheme, dict) or not isinstance(kind, str) or kind not in _SCHEMES:
+        return scheme
     names = {"in": "location"}
-    return {_SCHEMES[kind]: {names.get(key, key): value for key, value in said.items() if key != "type"}}
+    return {_SCHEMES[kind]: {names.get(key, key): value for key, value in scheme.items() if key != "type"}}
 
 
-def _requirement(said: JsonValue) -> JsonValue:
-    if not isinstance(said, dict):
-        return said
-    return {"schemes": {name: {"list": scopes} for name, scopes in said.items()}}
+def _requirement(requirement: JsonValue) -> JsonValue:
+    if not isinstance(requirement, dict):
+        return requirement
+    return {"schemes": {name: {"list": scopes} for name, scopes in requirement.items()}}

@@ -11,7 +11,7 @@ from typing import Final
 from retinue.contract import names
 from retinue.contract.json import JsonObject, JsonValue
 
-__all__ = ["ARGUMENTS", "Taken", "arguments_of"]
+__all__ = ["ARGUMENTS", "CommandArguments", "parse_arguments"]
 
 ARGUMENTS: Final = "arguments"
 """The parameter for all that follows the command."""
@@ -25,7 +25,7 @@ _ANYTHING: Final = "What follows the command."
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class CommandArguments:
     """What a command takes.
 
     Attributes:
@@ -51,17 +51,17 @@ class _Placeholder:
     @property
     def name(self) -> str:
         """A name for the parameter; empty when the hint gives none."""
-        said = self.text.partition("=")[0]
-        return "" if self.words or said.startswith("-") else names.fold(said)
+        head = self.text.partition("=")[0]
+        return "" if self.words or head.startswith("-") else names.fold(head)
 
 
-def arguments_of(hint: str, body: str) -> Taken:
+def parse_arguments(hint: str, body: str) -> CommandArguments:
     """What a command with this `argument-hint` and this body takes."""
     placeholders = _placeholders(hint)
-    positions = {int(found[1]) for found in _POSITION.finditer(body)}
+    positions = {int(match[1]) for match in _POSITION.finditer(body)}
     if positions and not _ALL.search(body):
-        return _one_by_one(placeholders, max(positions))
-    return _all_at_once(hint, placeholders)
+        return _positional_arguments(placeholders, max(positions))
+    return _single_argument(hint, placeholders)
 
 
 def _placeholders(hint: str) -> list[_Placeholder]:
@@ -71,34 +71,34 @@ def _placeholders(hint: str) -> list[_Placeholder]:
     return [_Placeholder(each[1:-1].strip(), required=each[0] == "<") for each in _TOKEN.findall(hint)]
 
 
-def _one_by_one(placeholders: Sequence[_Placeholder], most: int) -> Taken:
+def _positional_arguments(placeholders: Sequence[_Placeholder], most: int) -> CommandArguments:
     """One parameter a position: named and typed by the hint as far as that goes."""
     properties: JsonObject = {}
     required: list[JsonValue] = []
     for position in range(max(most, len(placeholders))):
-        said = placeholders[position] if position < len(placeholders) else None
-        name = said.name if said else ""
+        placeholder = placeholders[position] if position < len(placeholders) else None
+        name = placeholder.name if placeholder else ""
         if not name or name in properties:
             name = f"argument_{position + 1}"
-        properties[name] = _text(said, f"Argument {position + 1} of the command.")
-        if said is None or said.required:
+        properties[name] = _text(placeholder, f"Argument {position + 1} of the command.")
+        if placeholder is None or placeholder.required:
             required.append(name)
     only = next(iter(properties)) if len(properties) == 1 and not (placeholders and placeholders[0].words) else None
-    return Taken(_object(properties, required), only)
+    return CommandArguments(_object(properties, required), only)
 
 
-def _all_at_once(hint: str, placeholders: Sequence[_Placeholder]) -> Taken:
+def _single_argument(hint: str, placeholders: Sequence[_Placeholder]) -> CommandArguments:
     only = placeholders[0] if len(placeholders) == 1 else None
     about = f"{_ANYTHING} As in: {hint}" if hint else _ANYTHING
     value = _text(only, about)
     must = bool(placeholders) and placeholders[0].required
-    return Taken(_object({ARGUMENTS: value}, [ARGUMENTS] if must else []), None if "enum" in value else ARGUMENTS)
+    return CommandArguments(_object({ARGUMENTS: value}, [ARGUMENTS] if must else []), None if "enum" in value else ARGUMENTS)
 
 
-def _text(said: _Placeholder | None, about: str) -> JsonObject:
+def _text(placeholder: _Placeholder | None, about: str) -> JsonObject:
     value: JsonObject = {"type": "string", "description": about}
-    if said and said.words:
-        value["enum"] = list[JsonValue](dict.fromkeys(said.words))
+    if placeholder and placeholder.words:
+        value["enum"] = list[JsonValue](dict.fromkeys(placeholder.words))
     return value
 
 

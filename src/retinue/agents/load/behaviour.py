@@ -13,7 +13,7 @@ from retinue.contract.definition import Definition
 from retinue.contract.task import Task
 from retinue.errors import InvalidDefinition
 
-__all__ = ["Behaviour", "inject", "read_behaviour"]
+__all__ = ["Behaviour", "reference_prompt", "read_behaviour"]
 
 _HEADING = re.compile(r"#{1,6}[ \t]+(.+)")
 _LABEL = re.compile(r"(?:\*\*([^*]{1,80})\*\*:?|([A-Z][^:.!?]{0,80}):)")
@@ -48,7 +48,7 @@ class Behaviour:
     def missing(self) -> tuple[str, ...]:
         """What it says nothing of, in words."""
         parts = {"role": self.role, "steps": self.steps, "output format": self.output_format, "quality": self.quality}
-        return tuple(name for name, said in parts.items() if not said)
+        return tuple(name for name, part in parts.items() if not part)
 
 
 def read_behaviour(instructions: str) -> Behaviour:
@@ -56,14 +56,14 @@ def read_behaviour(instructions: str) -> Behaviour:
     sections = _sections(instructions)
     opening = next((each.text for each in sections if each.text), "")
     return Behaviour(
-        role=_about(sections, _ROLE) or (opening if _YOU_ARE.search(opening) else ""),
+        role=_section_text(sections, _ROLE) or (opening if _YOU_ARE.search(opening) else ""),
         steps=_steps(sections),
-        output_format=_about(sections, _OUTPUT),
-        quality=_about(sections, _QUALITY),
+        output_format=_section_text(sections, _OUTPUT),
+        quality=_section_text(sections, _QUALITY),
     )
 
 
-def inject(definition: Definition, task: Task) -> str:
+def reference_prompt(definition: Definition, task: Task) -> str:
     """Write a prompt that refers to the behaviour and adds only what this task brings: topic and output (H9).
 
     Raises:
@@ -112,10 +112,10 @@ def _sections(text: str) -> list[_Section]:
 def _heading(line: str) -> str:
     """What a line that heads a section says; empty when it heads none."""
     if line.startswith("#"):
-        found = _HEADING.fullmatch(line)
-        return found[1].rstrip("#").rstrip() if found else ""
-    said = line.rstrip()
-    label = _LABEL.fullmatch(said) if said.endswith((":", "**")) else None
+        match = _HEADING.fullmatch(line)
+        return match[1].rstrip("#").rstrip() if match else ""
+    text = line.rstrip()
+    label = _LABEL.fullmatch(text) if text.endswith((":", "**")) else None
     return (label[1] or label[2]).rstrip(":") if label else ""
 
 
@@ -131,7 +131,7 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
             yield line, bool(fence)
 
 
-def _about(sections: list[_Section], subject: re.Pattern[str]) -> str:
+def _section_text(sections: list[_Section], subject: re.Pattern[str]) -> str:
     """The text of the first section whose heading is about `subject`; its heading when it has no text of its own."""
     return next((each.text or each.heading for each in sections if subject.search(each.heading)), "")
 
@@ -146,5 +146,5 @@ def _steps(sections: list[_Section]) -> tuple[str, ...]:
 def _numbered(sections: Iterable[_Section]) -> tuple[str, ...]:
     """What stands behind numbers; one alone is no sequence."""
     lines = (line for each in sections for line in each.prose)
-    found = tuple(match[1] for line in lines if (match := _NUMBERED.fullmatch(line)))
-    return found if len(found) > 1 else ()
+    items = tuple(match[1] for line in lines if (match := _NUMBERED.fullmatch(line)))
+    return items if len(items) > 1 else ()

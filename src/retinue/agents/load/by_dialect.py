@@ -14,39 +14,39 @@ from retinue.dialects import agent_http, tool_use
 from retinue.dialects.port import Parsed
 from retinue.errors import InvalidInput, ParseError
 
-from .described import ELSEWHERE, Described
+from .described import ELSEWHERE, CardAgent
 from .document import Document, decode, finding_of
-from .fields import CODE_KEYS, snake
+from .fields import CODE_KEYS, snake_key
 from .json import read_json
-from .loaded import Loaded
-from .prompted import NEEDS_MODEL, Prompted
+from .loaded import LoadedAgents
+from .prompted import NEEDS_MODEL, InstructionsAgent
 
 __all__ = ["load_agent_json", "load_tool_use"]
 
 _Parse: TypeAlias = Callable[[str], Parsed[tuple[Definition, ...]]]
 
 
-def load_tool_use(data: bytes, *, file: str) -> Loaded:
+def load_tool_use(data: bytes, *, file: str) -> LoadedAgents:
     """Read tools: `agent__skill` and `agent__other` are two skills of one agent (A4, A6, C11).
 
     Args:
         data: The content of the file.
         file: What findings and the definitions' `source` call it.
     """
-    return _load(data, tool_use.parse_definitions, file=file, here=True)
+    return _load(data, tool_use.parse_definitions, file=file, runs_here=True)
 
 
-def load_agent_json(data: bytes, *, file: str) -> Loaded:
+def load_agent_json(data: bytes, *, file: str) -> LoadedAgents:
     """Read a card of spec 004, or a list of them (P5, C28).
 
     Args:
         data: The content of the file.
         file: What findings and the definitions' `source` call it.
     """
-    return _load(data, agent_http.parse_card, file=file, here=False)
+    return _load(data, agent_http.parse_card, file=file, runs_here=False)
 
 
-def _load(data: bytes, parse: _Parse, *, file: str, here: bool) -> Loaded:
+def _load(data: bytes, parse: _Parse, *, file: str, runs_here: bool) -> LoadedAgents:
     """Read definitions by a dialect.
 
     Args:
@@ -58,28 +58,28 @@ def _load(data: bytes, parse: _Parse, *, file: str, here: bool) -> Loaded:
     try:
         document = read_json(data, file=file)
     except ParseError as error:
-        return Loaded(findings=(finding_of(error, file=file),))
-    refused = tuple(_naming_code(document))
+        return LoadedAgents(findings=(finding_of(error, file=file),))
+    code_findings = tuple(_check_code_keys(document))
     try:
         parsed = parse(decode(data))
     except ParseError as error:
-        return Loaded(findings=(finding_of(error, file=file),))
+        return LoadedAgents(findings=(finding_of(error, file=file),))
     except InvalidInput as error:
-        found = [Finding.model_validate(each) for each in error.detail["findings"]]
-        return Loaded(findings=tuple(_placed(document, each) for each in found))
-    findings = (*refused, *(_placed(document, each) for each in parsed.findings))
-    if refused:
-        return Loaded(findings=findings)
-    definitions = [_of_file(each, document, unavailable=NEEDS_MODEL if here else ELSEWHERE) for each in parsed.value]
-    agents = tuple(Prompted(each) if here else Described(each) for each in definitions)
-    return Loaded(agents=agents, findings=findings)
+        raw_findings = [Finding.model_validate(each) for each in error.detail["findings"]]
+        return LoadedAgents(findings=tuple(_with_position(document, each) for each in raw_findings))
+    findings = (*code_findings, *(_with_position(document, each) for each in parsed.findings))
+    if code_findings:
+        return LoadedAgents(findings=findings)
+    definitions = [_as_file_definition(each, document, unavailable=NEEDS_MODEL if runs_here else ELSEWHERE) for each in parsed.value]
+    agents = tuple(InstructionsAgent(each) if runs_here else CardAgent(each) for each in definitions)
+    return LoadedAgents(agents=agents, findings=findings)
 
 
-def _naming_code(document: Document) -> Iterator[Finding]:
+def _check_code_keys(document: Document) -> Iterator[Finding]:
     """What no data file may do."""
     for path, value in _objects(document.value):
         for key in value if isinstance(value, dict) else ():
-            if snake(key) in CODE_KEYS:
+            if snake_key(key) in CODE_KEYS:
                 message = f"The key {key!r} names code to run, which a data file may not."
                 fix = "Remove it, and write an agent that runs code in Python, with `@agent`."
                 yield document.finding("load/names-code", message, path=path + pointer([key]), fix=fix)
@@ -97,21 +97,21 @@ def _objects(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
             )
 
 
-def _placed(document: Document, finding: Finding) -> Finding:
+def _with_position(document: Document, finding: Finding) -> Finding:
     return document.finding(
         finding.rule, finding.message, path=finding.path, severity=finding.severity, fix=finding.fix
     )
 
 
-def _of_file(definition: Definition, document: Document, *, unavailable: str) -> Definition:
+def _as_file_definition(definition: Definition, document: Document, *, unavailable: str) -> Definition:
     """The definition as one that came from a file, and cannot be called without more."""
     skills: list[Skill] = []
     for skill in definition.skills:
-        takes = skill.input_schema or {"type": "object"}
-        free = skill.instruction_field or instruction_field(takes)
-        more = {"input_schema": takes, "instruction_field": free, "unavailable": unavailable}
+        input_schema = skill.input_schema or {"type": "object"}
+        free = skill.instruction_field or instruction_field(input_schema)
+        more = {"input_schema": input_schema, "instruction_field": free, "unavailable": unavailable}
         more["thinks"] = "must" if unavailable == NEEDS_MODEL else "never"
         skills.append(Skill.model_validate({**dict(skill), **more}))
-    line, column = document.place("")
+    line, column = document.position("")
     source = Source(file=document.file, line=line, column=column)
     return Definition.model_validate({**dict(definition), "skills": tuple(skills), "source": source})

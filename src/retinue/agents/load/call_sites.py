@@ -13,7 +13,7 @@ from retinue.contract.definition import CallSite, Source
 if TYPE_CHECKING:
     from retinue.dialects.markdown_json.block import Block
 
-__all__ = ["call_sites"]
+__all__ = ["find_call_sites"]
 
 _MARKS_BLOCK: Final = re.compile(r"\*\*agent\b", re.IGNORECASE)
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,99}")
@@ -34,7 +34,7 @@ _FOLDERS: Final = frozenset(
 """What a stroke may stand before without making it a command."""
 
 
-def call_sites(text: str, *, file: str) -> tuple[CallSite, ...]:
+def find_call_sites(text: str, *, file: str) -> tuple[CallSite, ...]:
     """Find every call in `text`, in order (K23, C27).
 
     Args:
@@ -69,31 +69,31 @@ def _block_calls(blocks: "Iterable[Block]", lines: Sequence[str], file: str) -> 
 
 
 def _other_calls(lines: Sequence[str], file: str) -> Iterator[CallSite]:
-    awaited = False
+    is_file_expected = False
     for number, line in enumerate(lines):
         follows = bool(_FOLLOW.search(line))
-        followed = _AGENT_FILE.search(line) if awaited or follows else None
+        followed = _AGENT_FILE.search(line) if is_file_expected or follows else None
         if followed:
             yield _call("file", followed[1], file, (number, followed.start()))
         # What is to be followed may stand on the next line that says anything.
-        awaited = followed is None and (follows or (awaited and not line.strip()))
-        for found in _SUBAGENT.finditer(line):
-            name = _name(found[1].rstrip(".\\"))
+        is_file_expected = followed is None and (follows or (is_file_expected and not line.strip()))
+        for match in _SUBAGENT.finditer(line):
+            name = _name(match[1].rstrip(".\\"))
             if name and name != _ANYBODY:
-                yield _call("subagent", name, file, (number, found.start(1)))
-        for found in () if _STILL_TO_DO.match(line) else _COMMAND.finditer(line):
-            if found[1] not in _FOLDERS:
-                yield _call("command", f"/{found[1]}", file, (number, found.start(1) - 1))
+                yield _call("subagent", name, file, (number, match.start(1)))
+        for match in () if _STILL_TO_DO.match(line) else _COMMAND.finditer(line):
+            if match[1] not in _FOLDERS:
+                yield _call("command", f"/{match[1]}", file, (number, match.start(1) - 1))
 
 
-def _name(said: str) -> str | None:
+def _name(text: str) -> str | None:
     """The name that `said` is; None when it is a placeholder or a sentence."""
-    name = said.strip("`\"' ")
+    name = text.strip("`\"' ")
     return name if _NAME.fullmatch(name) else None
 
 
-def _is_placeholder(said: str) -> bool:
-    return said[0] + said[-1] in {"{}", "<>", "[]"} or said.startswith("$")
+def _is_placeholder(text: str) -> bool:
+    return text[0] + text[-1] in {"{}", "<>", "[]"} or text.startswith("$")
 
 
 def _call(

@@ -10,10 +10,10 @@ from typing import Final
 
 from retinue.contract.finding import Finding, TextEdit
 
-from .document import Place
-from .fields import snake
+from .document import LineColumn
+from .fields import snake_key
 
-__all__ = ["with_texts_quoted"]
+__all__ = ["quote_texts"]
 
 _TEXT: Final = re.compile(
     r"(?P<head>(?P<key>description|argument-hint|when_to_use):[ \t]+)(?P<text>[^\s\-?:,\[\]{}#&*!|>'\"%@`].*)"
@@ -32,7 +32,7 @@ _KEYS: Final = frozenset({
 """What may follow such a text. Another word, `user:` perhaps, could be the text's own next line."""
 
 
-def with_texts_quoted(text: str, *, file: str, first_line: int) -> tuple[str, tuple[Finding, ...]]:
+def quote_texts(text: str, *, file: str, first_line: int) -> tuple[str, tuple[Finding, ...]]:
     """`text`, front matter that is no YAML, with quotes around each such text; and a warning for each.
 
     Args:
@@ -43,28 +43,28 @@ def with_texts_quoted(text: str, *, file: str, first_line: int) -> tuple[str, tu
     lines = text.split("\n")
     findings: dict[str, Finding] = {}
     for at, line in enumerate(lines):
-        found = _TEXT.fullmatch(line.rstrip())
-        if found is None or found["key"] in findings:  # a key that stands twice is refused anyway
+        match = _TEXT.fullmatch(line.rstrip())
+        if match is None or match["key"] in findings:  # a key that stands twice is refused anyway
             continue
-        colon = _ENDS_A_KEY.search(found["text"])
-        if colon is None or _COMMENT.search(found["text"]) or not _ends_there(lines, at):
+        colon = _ENDS_A_KEY.search(match["text"])
+        if colon is None or _COMMENT.search(match["text"]) or not _is_one_line(lines, at):
             continue
-        place = (first_line + at, len(found["head"]) + colon.start() + 1)
-        quoted = json.dumps(found["text"], ensure_ascii=False)
-        replacement = TextEdit(old=found["text"], new=quoted)
-        findings[found["key"]] = _finding(found["key"], place, replacement, file=file)
-        lines[at] = found["head"] + quoted
+        place = (first_line + at, len(match["head"]) + colon.start() + 1)
+        quoted = json.dumps(match["text"], ensure_ascii=False)
+        replacement = TextEdit(old=match["text"], new=quoted)
+        findings[match["key"]] = _finding(match["key"], place, replacement, file=file)
+        lines[at] = match["head"] + quoted
     return "\n".join(lines), tuple(findings.values())
 
 
-def _ends_there(lines: list[str], at: int) -> bool:
+def _is_one_line(lines: list[str], at: int) -> bool:
     """Whether the text on a line cannot go on below it: the front matter ends, or a key follows that we know."""
     below = next((lines[n] for n in range(at + 1, len(lines)) if lines[n].strip()), None)
     key = None if below is None else _KEY.match(below)
-    return below is None or (key is not None and snake(key[1]) in _KEYS)
+    return below is None or (key is not None and snake_key(key[1]) in _KEYS)
 
 
-def _finding(key: str, place: Place, replacement: TextEdit, *, file: str) -> Finding:
+def _finding(key: str, place: LineColumn, replacement: TextEdit, *, file: str) -> Finding:
     return Finding(
         rule="load/unquoted-colon",
         message=f"The unquoted text of `{key}` holds a colon and a space; it was read as one text.",

@@ -15,11 +15,11 @@ from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding
 from retinue.contract.json import JsonValue
 
-from .arguments import arguments_of
+from .arguments import parse_arguments
 from .definition import prompted_skill
 from .fields import Fields
-from .front import Front
-from .loaded import Loaded
+from .front import MarkdownDocument
+from .loaded import LoadedAgents
 from .naming import read_model, read_tools, read_version
 from .prompt import load_prompt
 from .skill import FILES
@@ -30,7 +30,7 @@ _FOLDER: Final = "commands"
 COMMAND: Final = "command"
 """Where `extras` says what is typed: `/git:sync`."""
 
-_MOST_SAID: Final = 20
+_MAX_REPORTED: Final = 20
 _LONGEST_DESCRIPTION: Final = 200
 _SHELL: Final = re.compile(r"!`([^`\n]{1,1000})`")
 _REFERENCE: Final = re.compile(r"(?<![\w`@/.])@((?:\.{1,2}/|~/|/)?[A-Za-z0-9_][A-Za-z0-9_./-]{0,200})")
@@ -45,7 +45,7 @@ def command_name(file: str) -> str:
     return "/" + ":".join(parts[home + 1 :])
 
 
-def load_command(data: bytes, *, file: str) -> Loaded:
+def load_command(data: bytes, *, file: str) -> LoadedAgents:
     """Read the command in `data`. What is wrong becomes findings; with an error there is no agent.
 
     Args:
@@ -53,28 +53,28 @@ def load_command(data: bytes, *, file: str) -> Loaded:
         file: What findings and the definition's `source` call it; its path below `commands` is the command's name.
     """
 
-    def reads(fields: Fields, front: Front) -> Definition | None:
+    def read(fields: Fields, front: MarkdownDocument) -> Definition | None:
         definition = _definition(fields, front, command_name(file))
         if definition is not None and not front.body:
             message, fix = "The command says nothing to do.", "Write below the front matter what is to be done."
-            fields.say("load/no-instructions", message, path="", severity="warning", fix=fix)
-        fields.take(_about_shell(front))
+            fields.report("load/no-instructions", message, path="", severity="warning", fix=fix)
+        fields.add_findings(_check_shell(front))
         return definition
 
-    return load_prompt(data, file=file, reads=reads, required=False, keys="`description:` and so on")
+    return load_prompt(data, file=file, read=read, required=False, keys="`description:` and so on")
 
 
-def _definition(fields: Fields, front: Front, typed: str) -> Definition | None:
-    folded = names.canonical_name(typed.removeprefix("/").replace(":", "-"))
+def _definition(fields: Fields, front: MarkdownDocument, typed: str) -> Definition | None:
+    base_name = names.canonical_name(typed.removeprefix("/").replace(":", "-"))
     hint = " ".join(fields.texts("argument_hint") or ())
     description = fields.text("description") or _first_line(front.body) or f"Does what `{typed}` says."
     tier, model = read_model(fields)
-    taken = arguments_of(hint, front.body)
-    name = f"{COMMAND}_{folded}" if folded else None
+    arguments = parse_arguments(hint, front.body)
+    name = f"{COMMAND}_{base_name}" if base_name else None
     if name is None:
         message = f"The file's name {typed[:100]!r} is not a valid name."
-        fields.say("load/bad-name", message, path="", fix="Use letters, digits and hyphens.")
-    skill = prompted_skill(fields, name=name, description=description, input_schema=taken.schema, free=taken.free)
+        fields.report("load/bad-name", message, path="", fix="Use letters, digits and hyphens.")
+    skill = prompted_skill(fields, name=name, description=description, input_schema=arguments.schema, instruction_name=arguments.free)
     facts: dict[str, object] = {
         "name": name or "unnamed",
         "version": read_version(fields),
@@ -83,12 +83,12 @@ def _definition(fields: Fields, front: Front, typed: str) -> Definition | None:
         "tags": fields.texts("tags", split=True),
         "tier": tier,
         "model": model,
-        "tools": read_tools(fields, "allowed_tools", spaced=True),
+        "tools": read_tools(fields, "allowed_tools", by_spaces=True),
         "instructions": front.body or None,
         "source": fields.source,
         "skills": (skill,) if skill else None,
     }
-    fields.keep_rest(kebab=True)
+    fields.keep_remaining(kebab=True)
     files = list(dict.fromkeys(_files(front.body)))
     extras = {**fields.extras, COMMAND: typed, "argument-hint": hint or None, FILES: list[JsonValue](files) or None}
     facts["extras"] = {key: value for key, value in extras.items() if value is not None}
@@ -104,19 +104,19 @@ def _first_line(body: str) -> str:
 
 def _files(body: str) -> Iterator[str]:
     """The files that the prompt refers to with `@`; a word without a stroke or a dot is somebody's name."""
-    for found in _REFERENCE.finditer(body):
-        path = found[1].rstrip("./-")
+    for match in _REFERENCE.finditer(body):
+        path = match[1].rstrip("./-")
         if "/" in path or "." in path:
             yield path
 
 
-def _about_shell(front: Front) -> Iterator[Finding]:
-    for count, found in enumerate(_SHELL.finditer(front.body)):
-        if count == _MOST_SAID:
+def _check_shell(front: MarkdownDocument) -> Iterator[Finding]:
+    for count, match in enumerate(_SHELL.finditer(front.body)):
+        if count == _MAX_REPORTED:
             return
-        yield front.about_body(
+        yield front.body_finding(
             "load/shell-text",
-            f"{found[0][:100]!r} is text here: Retinue runs no command out of a file.",
-            offset=found.start(),
+            f"{match[0][:100]!r} is text here: Retinue runs no command out of a file.",
+            offset=match.start(),
             fix="Give the agent a tool for it, or put the output into the request.",
         )

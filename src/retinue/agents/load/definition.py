@@ -9,7 +9,7 @@ from typing import Final
 from retinue.agents.grants import mode_from
 from retinue.agents.instruction import instruction_field
 from retinue.contract import names, schema
-from retinue.contract.definition import Definition, Deprecation, Runner, Sample, Skill, ThinkingBounds, Thinks
+from retinue.contract.definition import Definition, Deprecation, Runner, Sample, Skill, ThinkingBounds, ModelUse
 from retinue.contract.finding import Finding
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.errors import InvalidInput
@@ -55,19 +55,19 @@ def read_definition(
         message = "A definition must be an object with `name`, `description` and so on."
         findings.append(document.finding("load/wrong-type", message, path=path, fix="Write an object."))
         return None
-    if inside := _stands_inside(value):
-        key, fix = inside
+    if nested := _nested_definition(value):
+        key, fix = nested
         message = f"The definition does not stand here, but in `{key}`."
         findings.append(document.finding("load/missing-key", message, path=path, fix=fix))
         return None
-    mine: list[Finding] = []
-    fields = Fields(document, value, path=path, findings=mine)
+    own_findings: list[Finding] = []
+    fields = Fields(document, value, path=path, findings=own_findings)
     definition = _definition(fields, instructions=instructions, schema_required=schema_required, file_name=file_name)
-    findings += sorted(mine, key=lambda finding: (finding.line or 0, finding.column or 0))
-    return None if fields.failed else definition
+    findings += sorted(own_findings, key=lambda finding: (finding.line or 0, finding.column or 0))
+    return None if fields.has_errors else definition
 
 
-def _stands_inside(value: JsonObject) -> tuple[str, str] | None:
+def _nested_definition(value: JsonObject) -> tuple[str, str] | None:
     """The key under which other programs keep what should stand here, and what to do about it."""
     if "name" in value:
         return None
@@ -87,12 +87,12 @@ def _definition(
     tier, model = read_model(fields)
     runner = _runner(fields)
     # A program answers for itself; whatever else is read from data follows instructions, and that takes a model.
-    thinks: Thinks = "never" if isinstance(fields.peek("command"), list) else "must"
-    skills = _skills(fields, name=name, description=description, schema_required=schema_required, thinks=thinks)
+    model_use: ModelUse = "never" if isinstance(fields.peek("command"), list) else "must"
+    skills = _skills(fields, name=name, description=description, schema_required=schema_required, model_use=model_use)
     facts: dict[str, object] = {
         "version": version,
         "aliases": aliases,
-        "wire_names": wire_names(fields, file_name, known=(name, *aliases)),
+        "wire_names": wire_names(fields, file_name, own_names=(name, *aliases)),
         "category": fields.text("category"),
         "tags": fields.texts("tags", split=True),
         "tier": tier,
@@ -105,7 +105,7 @@ def _definition(
         "deprecated": read_deprecation(fields),
         "source": fields.source,
     }
-    fields.keep_rest()
+    fields.keep_remaining()
     # Stand-ins for what is missing, which was said, so that whatever else is wrong is said too.
     facts |= {"name": name or "unnamed", "description": description or "-", "extras": fields.extras}
     facts["skills"] = skills or (Skill(name="unnamed", description="-", input_schema={}),)
@@ -114,17 +114,17 @@ def _definition(
 
 def _runner(fields: Fields) -> Runner | None:
     """How it wants to be run: keys beside the others or, as `skills` may mean something else there, in `runner`."""
-    facts = _running(fields, with_skills=not fields.holds_objects("skills"))
+    facts = _runner_keys(fields, with_skills=not fields.holds_objects("skills"))
     if fields.holds_object("runner"):
-        inner = fields.inside(fields.object("runner") or {}, path=fields.path("runner"))
-        facts |= {key: value for key, value in _running(inner, with_skills=True).items() if value is not None}
-        inner.keep_rest()
+        inner = fields.child(fields.object("runner") or {}, path=fields.path("runner"))
+        facts |= {key: value for key, value in _runner_keys(inner, with_skills=True).items() if value is not None}
+        inner.keep_remaining()
     return fields.build(Runner, facts)
 
 
-def _running(fields: Fields, *, with_skills: bool) -> dict[str, object]:
+def _runner_keys(fields: Fields, *, with_skills: bool) -> dict[str, object]:
     return {
-        "max_turns": fields.whole("max_turns"),
+        "max_turns": fields.integer("max_turns"),
         "permission_mode": _mode(fields),
         "effort": fields.text("effort"),
         "skills": fields.texts("skills", split=True) if with_skills else None,
@@ -134,13 +134,13 @@ def _running(fields: Fields, *, with_skills: bool) -> dict[str, object]:
 
 def _mode(fields: Fields) -> str | None:
     """The permission mode it asks for. One that means none would leave the agent the user's, which may be wider."""
-    said, path = fields.text("permission_mode"), fields.path("permission_mode")
-    if said is not None:
+    mode, path = fields.text("permission_mode"), fields.path("permission_mode")
+    if mode is not None:
         try:
-            mode_from(said)
+            mode_from(mode)
         except InvalidInput as error:
-            fields.say("load/value", error.message, path=path, fix=error.hint)
-    return said
+            fields.report("load/value", error.message, path=path, fix=error.hint)
+    return mode
 
 
 def read_deprecation(fields: Fields) -> Deprecation | None:
@@ -148,9 +148,9 @@ def read_deprecation(fields: Fields) -> Deprecation | None:
     if not fields.holds_object("deprecated"):
         return Deprecation() if fields.flag("deprecated") else None
     path = fields.path("deprecated")
-    inner = fields.inside(fields.object("deprecated") or {}, path=path)
+    inner = fields.child(fields.object("deprecated") or {}, path=path)
     facts = {"since": inner.text("since"), "use": inner.text("use"), "note": inner.text("note")}
-    inner.keep_rest()
+    inner.keep_remaining()
     return inner.build(Deprecation, facts)
 
 
@@ -158,25 +158,25 @@ def read_deprecation(fields: Fields) -> Deprecation | None:
 
 
 def _skills(
-    fields: Fields, *, name: str | None, description: str | None, schema_required: bool, thinks: Thinks
+    fields: Fields, *, name: str | None, description: str | None, schema_required: bool, model_use: ModelUse
 ) -> tuple[Skill, ...] | None:
     """The skills a file lists, else the one that is the agent itself."""
     if not fields.holds_objects("skills"):
-        skill = _skill(fields, name=name, description=description, schema_required=schema_required, thinks=thinks)
+        skill = _skill(fields, name=name, description=description, schema_required=schema_required, model_use=model_use)
         return (skill,) if skill else None
     skills: list[Skill | None] = []
     for path, value in fields.objects("skills") or ():
-        inner = fields.inside(value, path=path)
-        said = inner.text("name", required=True)
+        inner = fields.child(value, path=path)
+        raw_name = inner.text("name", required=True)
         about = inner.text("description", required=True)
-        folded = names.canonical_name(said) if said else None
-        skills.append(_skill(inner, name=folded, description=about, schema_required=True, thinks=thinks))
-        inner.keep_rest()
+        skill_name = names.canonical_name(raw_name) if raw_name else None
+        skills.append(_skill(inner, name=skill_name, description=about, schema_required=True, model_use=model_use))
+        inner.keep_remaining()
     return tuple(skill for skill in skills if skill)
 
 
 def prompted_skill(
-    fields: Fields, *, name: str | None, description: str | None, input_schema: JsonObject, free: str | None = None
+    fields: Fields, *, name: str | None, description: str | None, input_schema: JsonObject, instruction_name: str | None = None
 ) -> Skill | None:
     """The one skill of an agent whose file declares none: it is named like the agent.
 
@@ -191,7 +191,7 @@ def prompted_skill(
         "name": name or "unnamed",
         "description": description or "-",
         "input_schema": copy.deepcopy(input_schema),
-        "instruction_field": free or instruction_field(input_schema),
+        "instruction_field": instruction_name or instruction_field(input_schema),
         "unavailable": NEEDS_MODEL,
         "thinks": "must",
     }
@@ -199,13 +199,13 @@ def prompted_skill(
 
 
 def _skill(
-    fields: Fields, *, name: str | None, description: str | None, schema_required: bool, thinks: Thinks
+    fields: Fields, *, name: str | None, description: str | None, schema_required: bool, model_use: ModelUse
 ) -> Skill | None:
-    facts = skill_facts(fields, schema_required=schema_required, thinks=thinks)
+    facts = skill_facts(fields, schema_required=schema_required, model_use=model_use)
     return fields.build(Skill, {**facts, "name": name or "unnamed", "description": description or "-"})
 
 
-def skill_facts(fields: Fields, *, schema_required: bool, thinks: Thinks) -> dict[str, object]:
+def skill_facts(fields: Fields, *, schema_required: bool, model_use: ModelUse) -> dict[str, object]:
     """What an object says of a skill beside its name and its description.
 
     Args:
@@ -213,13 +213,13 @@ def skill_facts(fields: Fields, *, schema_required: bool, thinks: Thinks) -> dic
         schema_required: Whether it must say what the skill takes.
         thinks: Whether a skill of which that is not said asks a model.
     """
-    takes = _schema(fields, "input_schema", required=schema_required)
-    if takes is None and not schema_required:
-        takes = copy.deepcopy(TASK_SCHEMA)
+    input_schema = _schema(fields, "input_schema", required=schema_required)
+    if input_schema is None and not schema_required:
+        input_schema = copy.deepcopy(TASK_SCHEMA)
     return {
-        "input_schema": takes or {},
+        "input_schema": input_schema or {},
         "output_schema": _schema(fields, "output_schema"),
-        "instruction_field": fields.text("instruction_field") or instruction_field(takes or {}),
+        "instruction_field": fields.text("instruction_field") or instruction_field(input_schema or {}),
         "target_field": fields.text("target_field"),
         "defaults": fields.object("defaults"),
         "timeout_s": fields.number("timeout_s"),
@@ -229,7 +229,7 @@ def skill_facts(fields: Fields, *, schema_required: bool, thinks: Thinks) -> dic
         "examples": fields.texts("examples"),
         "samples": _samples(fields),
         "unavailable": fields.text("unavailable") or NEEDS_MODEL,
-        "thinks": fields.text("thinks") or thinks,
+        "thinks": fields.text("thinks") or model_use,
         "thinks_within": _bounds(fields),
     }
 
@@ -238,9 +238,9 @@ def _bounds(fields: Fields) -> ThinkingBounds | None:
     """What one call asks of models at most, where it is said."""
     if (value := fields.object("thinks_within")) is None:
         return None
-    inner = fields.inside(value, path=fields.path("thinks_within"))
-    facts = {name: inner.whole(name) for name in ThinkingBounds.model_fields}
-    inner.keep_rest()
+    inner = fields.child(value, path=fields.path("thinks_within"))
+    facts = {name: inner.integer(name) for name in ThinkingBounds.model_fields}
+    inner.keep_remaining()
     return inner.build(ThinkingBounds, facts)
 
 
@@ -251,10 +251,10 @@ def _schema(fields: Fields, key: str, *, required: bool = False) -> JsonObject |
         return None
     if key == "input_schema" and value.get("type") != "object":
         message = f"`{key}` must describe an object."
-        fields.say("load/input-schema", message, path=fields.path(key), fix='Add `"type": "object"`.')
-    for wrong in schema.findings_in(value):
-        fields.say(
-            wrong.rule, wrong.message, path=fields.path(key) + wrong.path, severity=wrong.severity, fix=wrong.fix
+        fields.report("load/input-schema", message, path=fields.path(key), fix='Add `"type": "object"`.')
+    for finding in schema.check_schema(value):
+        fields.report(
+            finding.rule, finding.message, path=fields.path(key) + finding.path, severity=finding.severity, fix=finding.fix
         )
     return value
 
@@ -262,12 +262,12 @@ def _schema(fields: Fields, key: str, *, required: bool = False) -> JsonObject |
 def _samples(fields: Fields) -> tuple[Sample, ...] | None:
     samples: list[Sample | None] = []
     for path, value in fields.objects("samples") or ():
-        inner = fields.inside(value, path=path)
+        inner = fields.child(value, path=path)
         facts = {
             "title": inner.text("title"),
             "parameters": inner.object("parameters"),
             "answer": inner.object("answer"),
         }
-        inner.keep_rest()
+        inner.keep_remaining()
         samples.append(inner.build(Sample, {**facts, "source": inner.source}))
     return tuple(sample for sample in samples if sample)

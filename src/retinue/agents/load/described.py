@@ -4,15 +4,15 @@ from typing import Final
 
 from retinue.contract.definition import Definition
 
-from .prompted import DefinitionOnly
+from .prompted import UnavailableAgent
 
-__all__ = ["ELSEWHERE", "Described"]
+__all__ = ["ELSEWHERE", "CardAgent"]
 
 ELSEWHERE: Final = "it runs elsewhere: only its card is known here, and this version calls no agent by its card"
 """What `Skill.unavailable` says of the skills on a card."""
 
 
-class Described(DefinitionOnly):
+class CardAgent(UnavailableAgent):
     """An agent read from its card."""
 
     def __init__(self, definition: Definition) -> None:

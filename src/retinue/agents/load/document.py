@@ -15,12 +15,12 @@ from retinue.contract.finding import Finding, Severity
 from retinue.contract.json import JsonValue
 from retinue.errors import AccessDenied, MissingFile, ParseError, RetinueError
 
-__all__ = ["MAX_BYTES", "Document", "Place", "decode", "finding_of", "read_bytes", "refusal"]
+__all__ = ["MAX_BYTES", "Document", "LineColumn", "decode", "finding_of", "read_bytes", "parse_error"]
 
 MAX_BYTES: Final = 2**20
 """Longest definition file, in bytes."""
 
-Place: TypeAlias = tuple[int, int]
+LineColumn: TypeAlias = tuple[int, int]
 """Line and column, both from 1."""
 
 
@@ -35,24 +35,24 @@ class Document:
 
     file: str
     value: JsonValue
-    locate: Callable[[], Mapping[str, Place]]
+    locate: Callable[[], Mapping[str, LineColumn]]
 
     @cached_property
-    def places(self) -> Mapping[str, Place]:
+    def positions(self) -> Mapping[str, LineColumn]:
         """The place of every member and item, by JSON Pointer."""
         return self.locate()
 
-    def place(self, path: str) -> Place:
+    def position(self, path: str) -> LineColumn:
         """Where `path` stands; where its nearest parent stands, when it is not there."""
-        while path not in self.places and path:
+        while path not in self.positions and path:
             path = path.rpartition("/")[0]
-        return self.places.get(path, (1, 1))
+        return self.positions.get(path, (1, 1))
 
     def finding(
         self, rule: str, message: str, *, path: str = "", severity: Severity = "error", fix: str = ""
     ) -> Finding:
         """Say something about the place at `path`."""
-        line, column = self.place(path)
+        line, column = self.position(path)
         return Finding(
             rule=rule,
             message=message,
@@ -65,7 +65,7 @@ class Document:
         )
 
 
-def refusal(message: str, *, line: int = 1, column: int = 1, hint: str) -> ParseError:
+def parse_error(message: str, *, line: int = 1, column: int = 1, hint: str) -> ParseError:
     """The error for a text that cannot be read beyond a place."""
     return ParseError(message, hint=hint, detail={"line": line, "column": column})
 
@@ -106,7 +106,7 @@ def read_bytes(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
     finally:
         os.close(handle)
     if len(data) > max_bytes:
-        raise refusal(
+        raise parse_error(
             f"The file has {max(status.st_size, len(data)):,} bytes; {max_bytes:,} are allowed.",
             hint="Move what is not a definition elsewhere.",
         )
@@ -120,28 +120,28 @@ def decode(data: bytes) -> str:
         ParseError: It is empty, too large, not UTF-8, or holds a NUL; `detail` has line and column.
     """
     if len(data) > MAX_BYTES:
-        raise refusal(f"The text has {len(data):,} bytes; {MAX_BYTES:,} are allowed.", hint="Split the file.")
+        raise parse_error(f"The text has {len(data):,} bytes; {MAX_BYTES:,} are allowed.", hint="Split the file.")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise refusal("The text is UTF-16 or UTF-32, not UTF-8.", hint="Save the file as UTF-8.")
+        raise parse_error("The text is UTF-16 or UTF-32, not UTF-8.", hint="Save the file as UTF-8.")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        line, column = _end(data[: error.start].decode("utf-8"))
-        wrong = f"The byte 0x{data[error.start]:02x} is not UTF-8"
-        raise refusal(
-            f"{wrong} on line {line}, column {column}.", line=line, column=column, hint="Save the file as UTF-8."
+        line, column = _end_position(data[: error.start].decode("utf-8"))
+        problem = f"The byte 0x{data[error.start]:02x} is not UTF-8"
+        raise parse_error(
+            f"{problem} on line {line}, column {column}.", line=line, column=column, hint="Save the file as UTF-8."
         ) from None
     text = text.removeprefix("\ufeff")
     if "\0" in text:
-        line, column = _end(text[: text.index("\0")])
-        raise refusal(
+        line, column = _end_position(text[: text.index("\0")])
+        raise parse_error(
             f"A NUL stands on line {line}, column {column}.", line=line, column=column, hint="Save it as plain text."
         )
     if not text or text.isspace():
-        raise refusal("The file is empty.", hint="Write a definition into it, or delete it.")
+        raise parse_error("The file is empty.", hint="Write a definition into it, or delete it.")
     return text
 
 
-def _end(text: str) -> Place:
+def _end_position(text: str) -> LineColumn:
     """The place just after `text`."""
     return text.count("\n") + 1, len(text) - text.rfind("\n")

@@ -14,7 +14,7 @@ from retinue.contract.model import Model
 
 from .document import Document
 
-__all__ = ["CODE_KEYS", "Fields", "listed", "snake"]
+__all__ = ["CODE_KEYS", "Fields", "split_list", "snake_key"]
 
 CODE_KEYS: Final = frozenset(
     {
@@ -45,13 +45,13 @@ _LIMITING: Final = frozenset(
 )  # fmt: skip
 """A key with one of these words in it limits something, or means to."""
 
-_CLOSE: Final = 0.8
+_SIMILARITY_THRESHOLD: Final = 0.8
 """How alike two keys are of which one is a slip of the pen: `maxTurn` is, `hooks` is none of `tools`."""
 
-_LIMITS_THERE_ARE: Final = "Use `tools`, `disallowedTools`, `permissionMode` or `maxTurns`, or remove it."
+_LIMIT_HINT: Final = "Use `tools`, `disallowedTools`, `permissionMode` or `maxTurns`, or remove it."
 
 _Noun = TypeVar("_Noun", bound=Model)
-_MOST_SAID: Final = 50
+_MAX_REPORTED: Final = 50
 """Unknown keys of one object that are each spoken of."""
 
 _BETWEEN_COMMAS = re.compile(r"(?:\([^()]*\)|[^,])+")
@@ -60,7 +60,7 @@ _BETWEEN_SPACES = re.compile(r"(?:\([^()]*\)|[^,\s])+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-def snake(key: str) -> str:
+def snake_key(key: str) -> str:
     """Fold the spelling of a key: `maxTurns` and `max-turns` are `max_turns`."""
     return _HUMP.sub("_", key.strip()).replace("-", "_").replace(" ", "_").lower()
 
@@ -68,19 +68,19 @@ def snake(key: str) -> str:
 def _looks_like_limit(name: str) -> bool:
     """Whether a key means to limit what the agent may do: by a word in it, or as a slip of a key that does."""
     words = set(name.split("_"))
-    named = name.endswith(("tool", "tools", "toolset", "toolsets")) or {"read", "only"} <= words
-    return named or bool(words & _LIMITING) or any(_is_slip(name, limit) for limit in _LIMITS)
+    is_tool_key = name.endswith(("tool", "tools", "toolset", "toolsets")) or {"read", "only"} <= words
+    return is_tool_key or bool(words & _LIMITING) or any(_is_slip(name, limit) for limit in _LIMITS)
 
 
-def _is_slip(name: str, meant: str) -> bool:
+def _is_slip(name: str, limit_name: str) -> bool:
     from difflib import SequenceMatcher  # noqa: PLC0415 - only unknown keys need it
 
-    return SequenceMatcher(None, name, meant).ratio() >= _CLOSE
+    return SequenceMatcher(None, name, limit_name).ratio() >= _SIMILARITY_THRESHOLD
 
 
-def listed(text: str, *, spaced: bool = False) -> list[str]:
+def split_list(text: str, *, by_spaces: bool = False) -> list[str]:
     """The parts of a text between commas or, with `spaced`, also between spaces."""
-    return (_BETWEEN_SPACES if spaced else _BETWEEN_COMMAS).findall(text)
+    return (_BETWEEN_SPACES if by_spaces else _BETWEEN_COMMAS).findall(text)
 
 
 class Fields:
@@ -102,55 +102,55 @@ class Fields:
         self._document = document
         self._path = path
         self._findings = findings
-        self._spelled: dict[str, str] = {}
-        self._left: dict[str, JsonValue] = {}
-        self._asked: set[str] = set()
-        self._within = ""
+        self._spellings: dict[str, str] = {}
+        self._remaining: dict[str, JsonValue] = {}
+        self._requested_keys: set[str] = set()
+        self._prefix = ""
         self.extras: JsonObject = {}
         for key, item in value.items():
             self._enter(key, item)
 
-    def inside(self, value: JsonObject, *, path: str) -> "Fields":
+    def child(self, value: JsonObject, *, path: str) -> "Fields":
         """The keys of an object inside this one. Its `extras` are those of the whole."""
         fields = Fields(self._document, value, path=path, findings=self._findings)
-        fields._within = self._within + path.removeprefix(self._path)
+        fields._prefix = self._prefix + path.removeprefix(self._path)
         fields.extras = self.extras
         return fields
 
     @property
     def source(self) -> Source:
         """Where the object stands."""
-        line, column = self._document.place(self._path)
+        line, column = self._document.position(self._path)
         return Source(file=self._document.file, line=line, column=column)
 
     @property
-    def failed(self) -> bool:
+    def has_errors(self) -> bool:
         """Whether an error was found, here or in the same document."""
         return any(finding.severity == "error" for finding in self._findings)
 
     def _enter(self, key: str, item: JsonValue) -> None:
-        name = snake(key)
-        if name in self._spelled:
-            message = f"{self._spelled[name]!r} and {key!r} are the same key."
-            self.say("load/key-twice", message, path=self._path + pointer([key]), fix="Keep one.")
+        name = snake_key(key)
+        if name in self._spellings:
+            message = f"{self._spellings[name]!r} and {key!r} are the same key."
+            self.report("load/key-twice", message, path=self._path + pointer([key]), fix="Keep one.")
             return
-        self._spelled[name] = key
+        self._spellings[name] = key
         if name in CODE_KEYS:
             message = f"The key {key!r} names code to run, which a data file may not."
             fix = "Remove it, and write an agent that runs code in Python, with `@agent`."
-            self.say("load/names-code", message, path=self.path(name), fix=fix)
+            self.report("load/names-code", message, path=self.path(name), fix=fix)
         elif item is not None:
-            self._left[name] = item
+            self._remaining[name] = item
 
     def path(self, name: str) -> str:
         """JSON Pointer of the key `name`, as the file spells it."""
-        return self._path + pointer([self._spelled.get(name, name)])
+        return self._path + pointer([self._spellings.get(name, name)])
 
-    def say(self, rule: str, message: str, *, path: str, severity: Severity = "error", fix: str = "") -> None:
+    def report(self, rule: str, message: str, *, path: str, severity: Severity = "error", fix: str = "") -> None:
         """Add a finding about `path`."""
         self._findings.append(self._document.finding(rule, message, path=path, severity=severity, fix=fix))
 
-    def take(self, findings: Iterable[Finding]) -> None:
+    def add_findings(self, findings: Iterable[Finding]) -> None:
         """Add what somebody else found in the same file."""
         self._findings.extend(findings)
 
@@ -158,14 +158,14 @@ class Fields:
         """Take a text. An empty one counts as absent."""
         value = self._pop(name)
         if value is not None and not isinstance(value, str):
-            self._wrong(name, value, "a text")
+            self._report_wrong_type(name, value, "a text")
         elif value and value.strip():
             return value.strip()
         elif required:
-            self._miss(name)
+            self._report_missing(name)
         return None
 
-    def texts(self, name: str, *, split: bool = False, spaced: bool = False) -> tuple[str, ...] | None:
+    def texts(self, name: str, *, split: bool = False, by_spaces: bool = False) -> tuple[str, ...] | None:
         """Take a list of texts.
 
         Args:
@@ -177,11 +177,11 @@ class Fields:
         if value is None:
             return None
         if isinstance(value, str):
-            parts = listed(value, spaced=spaced) if split or spaced else [value]
+            parts = split_list(value, by_spaces=by_spaces) if split or by_spaces else [value]
             return tuple(part.strip() for part in parts if part.strip())
         texts = [item.strip() for item in value if isinstance(item, str)] if isinstance(value, list) else []
         if not isinstance(value, list) or len(texts) < len(value):
-            self._wrong(name, value, "a list of texts")
+            self._report_wrong_type(name, value, "a list of texts")
             return None
         return tuple(filter(None, texts))
 
@@ -191,9 +191,9 @@ class Fields:
         if isinstance(value, dict):
             return value
         if value is not None:
-            self._wrong(name, value, "an object")
+            self._report_wrong_type(name, value, "an object")
         elif required:
-            self._miss(name)
+            self._report_missing(name)
         return None
 
     def objects(self, name: str) -> list[tuple[str, JsonObject]] | None:
@@ -204,7 +204,7 @@ class Fields:
         items = value if isinstance(value, list) else [value]
         objects = [(f"{self.path(name)}/{at}", item) for at, item in enumerate(items) if isinstance(item, dict)]
         if value is not items or len(objects) < len(items):
-            self._wrong(name, value, "a list of objects")
+            self._report_wrong_type(name, value, "a list of objects")
             return None
         return objects
 
@@ -214,58 +214,58 @@ class Fields:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return float(value)
         if value is not None:
-            self._wrong(name, value, "a number")
+            self._report_wrong_type(name, value, "a number")
         return None
 
-    def whole(self, name: str) -> int | None:
+    def integer(self, name: str) -> int | None:
         """Take a whole number."""
         value = self._pop(name)
         if isinstance(value, int) and not isinstance(value, bool):
             return value
         if value is not None:
-            self._wrong(name, value, "a whole number")
+            self._report_wrong_type(name, value, "a whole number")
         return None
 
     def flag(self, name: str) -> bool:
         """Take true or false; absent is false."""
         value = self._pop(name)
         if value is not None and not isinstance(value, bool):
-            self._wrong(name, value, "true or false")
+            self._report_wrong_type(name, value, "true or false")
         return value is True
 
     def peek(self, name: str) -> JsonValue:
         """Look at a value without taking it."""
-        return self._left.get(name)
+        return self._remaining.get(name)
 
     def holds_objects(self, name: str) -> bool:
         """Say whether `name` is a list that starts with an object, without taking it."""
-        value = self._left.get(name)
+        value = self._remaining.get(name)
         return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
     def holds_object(self, name: str) -> bool:
         """Say whether `name` is an object, without taking it."""
-        return isinstance(self._left.get(name), dict)
+        return isinstance(self._remaining.get(name), dict)
 
     def build(self, kind: type[_Noun], facts: Mapping[str, Any]) -> _Noun | None:
         """Make a noun out of `facts`; those that are None are left to its defaults. None when it is refused."""
         try:
             return kind(**{name: value for name, value in facts.items() if value is not None})
         except ValidationError as error:
-            for wrong in findings_of(error, rule="load/value"):
-                name, _, inner = wrong.path.removeprefix("/").partition("/")
-                message = f"`{name}` is refused: {wrong.message[:1].lower()}{wrong.message[1:]}"
+            for finding in findings_of(error, rule="load/value"):
+                name, _, inner = finding.path.removeprefix("/").partition("/")
+                message = f"`{name}` is refused: {finding.message[:1].lower()}{finding.message[1:]}"
                 path = self.path(name) + (f"/{inner}" if inner else "")
-                self.say(wrong.rule, message, path=path, fix="Fix the value.")
+                self.report(finding.rule, message, path=path, fix="Fix the value.")
         return None
 
-    def keep(self, *names: str) -> None:
+    def keep_extras(self, *names: str) -> None:
         """Move keys into `extras` that the format has and we have no word for: nothing is wrong with them."""
         for name in names:
             value = self._pop(name)
             if value is not None:
-                self._put(name, value)
+                self._add_extra(name, value)
 
-    def keep_rest(self, *, kebab: bool = False) -> None:
+    def keep_remaining(self, *, kebab: bool = False) -> None:
         """Move what is left into `extras`. Each key is said to have no effect; a near miss is said to be one.
 
         A key that looks as if it forbade something is an error: whoever wrote it relies on it.
@@ -274,48 +274,48 @@ class Fields:
             kebab: Whether keys are spelt `allowed-tools` here, and not `allowed_tools`.
         """
         # Limits first: each of them is said, however many other keys there are.
-        left = sorted(self._left.items(), key=lambda item: not _looks_like_limit(item[0]))
-        for count, (name, value) in enumerate(left):
-            key = self._put(name, value)
-            if count < _MOST_SAID:
-                near = self._meant(name)
+        remaining = sorted(self._remaining.items(), key=lambda item: not _looks_like_limit(item[0]))
+        for count, (name, value) in enumerate(remaining):
+            key = self._add_extra(name, value)
+            if count < _MAX_REPORTED:
+                near = self._closest_key(name)
                 fix = f"Did you mean {(near.replace('_', '-') if kebab else near)!r}?" if near else ""
                 message = f"The key {key!r} has no effect here; it is kept in `extras`."
                 if _looks_like_limit(name):
                     message = f"The key {key!r} looks like a limit, and none is known by that name."
-                    self.say("load/unknown-limit", message, path=self.path(name), fix=fix or _LIMITS_THERE_ARE)
+                    self.report("load/unknown-limit", message, path=self.path(name), fix=fix or _LIMIT_HINT)
                 else:
-                    self.say("load/unknown-key", message, path=self.path(name), severity="info", fix=fix)
-        if len(self._left) > _MOST_SAID:
-            message = f"{len(self._left) - _MOST_SAID} more keys have no effect here; they are kept in `extras`."
-            self.say("load/unknown-key", message, path=self._path, severity="info")
-        self._left.clear()
+                    self.report("load/unknown-key", message, path=self.path(name), severity="info", fix=fix)
+        if len(self._remaining) > _MAX_REPORTED:
+            message = f"{len(self._remaining) - _MAX_REPORTED} more keys have no effect here; they are kept in `extras`."
+            self.report("load/unknown-key", message, path=self._path, severity="info")
+        self._remaining.clear()
 
-    def _meant(self, name: str) -> str:
+    def _closest_key(self, name: str) -> str:
         """The key that was looked for and of which `name` is a slip or a part: `tools` of `allowed_tools`."""
-        asked = sorted(self._asked)
-        near = names.nearest(name, asked, limit=1)
-        return near[0] if near else next((each for each in asked if name in each.split("_")), "")
+        keys = sorted(self._requested_keys)
+        near = names.nearest(name, keys, limit=1)
+        return near[0] if near else next((each for each in keys if name in each.split("_")), "")
 
-    def _put(self, name: str, value: JsonValue) -> str:
+    def _add_extra(self, name: str, value: JsonValue) -> str:
         """Enter a key into `extras`, and give it as the file spells it."""
-        key = self._spelled[name]
-        self.extras[self._within + pointer([key]) if self._within else key] = value
+        key = self._spellings[name]
+        self.extras[self._prefix + pointer([key]) if self._prefix else key] = value
         return key
 
     def _pop(self, name: str) -> JsonValue:
-        self._asked.add(name)
-        return self._left.pop(name, None)
+        self._requested_keys.add(name)
+        return self._remaining.pop(name, None)
 
-    def _wrong(self, name: str, value: JsonValue, wanted: str) -> None:
-        message = f"`{name}` must be {wanted}, not {_kind(value)}."
-        fix = 'Put it in quotes, as in "1.0".' if wanted == "a text" and isinstance(value, int | float) else ""
-        self.say("load/wrong-type", message, path=self.path(name), fix=fix or f"Write {wanted}.")
+    def _report_wrong_type(self, name: str, value: JsonValue, expected: str) -> None:
+        message = f"`{name}` must be {expected}, not {_kind(value)}."
+        fix = 'Put it in quotes, as in "1.0".' if expected == "a text" and isinstance(value, int | float) else ""
+        self.report("load/wrong-type", message, path=self.path(name), fix=fix or f"Write {expected}.")
 
-    def _miss(self, name: str) -> None:
-        near = names.nearest(name, sorted(self._left), limit=1)
-        fix = f"Did you mean it by {self._spelled[near[0]]!r}?" if near else f"Add `{name}`."
-        self.say("load/missing-key", f"`{name}` is missing.", path=self._path, fix=fix)
+    def _report_missing(self, name: str) -> None:
+        near = names.nearest(name, sorted(self._remaining), limit=1)
+        fix = f"Did you mean it by {self._spellings[near[0]]!r}?" if near else f"Add `{name}`."
+        self.report("load/missing-key", f"`{name}` is missing.", path=self._path, fix=fix)
 
 
 def _kind(value: JsonValue) -> str:

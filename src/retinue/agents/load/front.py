@@ -10,14 +10,14 @@ from typing import Final
 
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.json import JsonValue
-from retinue.contract.text import listed
+from retinue.contract.text import natural_list
 from retinue.errors import ParseError
 
 from .behaviour import read_behaviour
-from .colons import with_texts_quoted
-from .document import Document, Place, decode, refusal
+from .colons import quote_texts
+from .document import Document, LineColumn, decode, parse_error
 
-__all__ = ["Front", "about_behaviour", "read_front"]
+__all__ = ["MarkdownDocument", "check_behaviour", "read_front"]
 
 _FENCE: Final = "---"
 _HINT: Final = "Start the file with `---`, lines with `name:` and `description:`, and `---` again."
@@ -25,7 +25,7 @@ _ARGUMENT_HINT: Final = re.compile(r"^(argument-hint:[ \t]*)(\[[^\n]*\][^\n]*?)[
 
 
 @dataclass(frozen=True)
-class Front:
+class MarkdownDocument:
     """One Markdown file in two parts.
 
     Attributes:
@@ -45,7 +45,7 @@ class Front:
         """What the front matter says."""
         return self.document.value
 
-    def about_body(
+    def body_finding(
         self, rule: str, message: str, *, offset: int, severity: Severity = "info", fix: str = ""
     ) -> Finding:
         """Say something about the place in the body that is `offset` characters in."""
@@ -61,7 +61,7 @@ class Front:
         )
 
 
-def read_front(data: bytes, *, file: str, required: bool = True, hinted: bool = False) -> Front:
+def read_front(data: bytes, *, file: str, required: bool = True, quote_hint: bool = False) -> MarkdownDocument:
     """Part the file in `data` into front matter and body.
 
     Args:
@@ -76,27 +76,27 @@ def read_front(data: bytes, *, file: str, required: bool = True, hinted: bool = 
     lines = decode(data).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if lines[0].rstrip() != _FENCE:
         if required:
-            raise refusal("The file has no front matter.", hint=_HINT)
-        return _front({}, {}, lines, after=0, file=file)
+            raise parse_error("The file has no front matter.", hint=_HINT)
+        return _markdown_document({}, {}, lines, after=0, file=file)
     for number, line in enumerate(lines[1:], start=1):
         if line.rstrip() in {_FENCE, "..."}:
             text = "\n".join(lines[1:number])
             if not text.strip() and required:
-                raise refusal("The front matter is empty.", line=2, hint="Add `name:` and `description:`.")
-            value, places, findings = _read_yaml(_with_hint_quoted(text) if hinted else text, file=file)
-            return _front(value, places, lines, after=number + 1, file=file, findings=findings)
-    raise refusal("The front matter that starts on line 1 has no end.", hint="Close it with a line `---`.")
+                raise parse_error("The front matter is empty.", line=2, hint="Add `name:` and `description:`.")
+            value, places, findings = _read_yaml(_quote_argument_hint(text) if quote_hint else text, file=file)
+            return _markdown_document(value, places, lines, after=number + 1, file=file, findings=findings)
+    raise parse_error("The front matter that starts on line 1 has no end.", hint="Close it with a line `---`.")
 
 
-def _front(
+def _markdown_document(
     value: JsonValue,
-    places: dict[str, Place],
+    places: dict[str, LineColumn],
     lines: list[str],
     *,
     after: int,
     file: str,
     findings: tuple[Finding, ...] = (),
-) -> Front:
+) -> MarkdownDocument:
     """The file whose body begins after so many lines."""
     blank = 0
     for line in lines[after:]:
@@ -104,10 +104,10 @@ def _front(
             break
         blank += 1
     body = "\n".join(lines[after:]).strip()
-    return Front(Document(file=file, value=value, locate=lambda: places), body, after + blank + 1, findings)
+    return MarkdownDocument(Document(file=file, value=value, locate=lambda: places), body, after + blank + 1, findings)
 
 
-def _read_yaml(text: str, *, file: str) -> tuple[JsonValue, dict[str, Place], tuple[Finding, ...]]:
+def _read_yaml(text: str, *, file: str) -> tuple[JsonValue, dict[str, LineColumn], tuple[Finding, ...]]:
     """Read front matter that begins on line 2, strictly; then once more with quotes around what nobody can misread."""
     if not text.strip():
         return {}, {}, ()
@@ -116,17 +116,17 @@ def _read_yaml(text: str, *, file: str) -> tuple[JsonValue, dict[str, Place], tu
     try:
         return *read_yaml(text, first_line=2), ()
     except ParseError:
-        quoted, findings = with_texts_quoted(text, file=file, first_line=2)
+        quoted, findings = quote_texts(text, file=file, first_line=2)
         if not findings:
             raise
     return *read_yaml(quoted, first_line=2), findings
 
 
-def _with_hint_quoted(text: str) -> str:
-    return _ARGUMENT_HINT.sub(lambda found: found[1] + json.dumps(found[2]), text)
+def _quote_argument_hint(text: str) -> str:
+    return _ARGUMENT_HINT.sub(lambda match: match[1] + json.dumps(match[2]), text)
 
 
-def about_behaviour(front: Front) -> list[Finding]:
+def check_behaviour(front: MarkdownDocument) -> list[Finding]:
     """What a behaviour should hold and this one does not (H8). Never an error: the agent can still be asked."""
     if not front.body:
         return [
@@ -140,6 +140,6 @@ def about_behaviour(front: Front) -> list[Finding]:
     missing = read_behaviour(front.body).missing
     if not missing:
         return []
-    message = f"No section of the behaviour is about {listed(missing, last='or')}."
+    message = f"No section of the behaviour is about {natural_list(missing, last='or')}."
     fix = "Add one for each." if len(missing) > 1 else "Add one."
     return [front.document.finding("load/thin-behaviour", message, severity="info", fix=fix)]

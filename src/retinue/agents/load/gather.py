@@ -10,15 +10,15 @@ from retinue.errors import InvalidInput, RetinueError
 from .document import MAX_BYTES, read_bytes
 from .json import read_json
 from .kinds import ENDINGS, SKILL_FILE, home_of
-from .looks import has_front_matter, is_definition, is_entered
+from .looks import has_front_matter, is_definition, is_searched
 
-__all__ = ["MAX_FILES", "gather"]
+__all__ = ["MAX_FILES", "find_definition_files"]
 
 MAX_FILES: Final = 10_000
 """Most definitions that are gathered at once."""
 
 
-def gather(folder: Path) -> tuple[Path, ...]:
+def find_definition_files(folder: Path) -> tuple[Path, ...]:
     """The definitions in `folder` and below, sorted: what lies where definitions lie, and what looks like one.
 
     Of a skill, only its `SKILL.md` counts. Links to folders are not followed.
@@ -26,20 +26,20 @@ def gather(folder: Path) -> tuple[Path, ...]:
     Raises:
         InvalidInput: There are more than `MAX_FILES`.
     """
-    found: list[Path] = []
-    for path in _below(folder):
+    paths: list[Path] = []
+    for path in _candidates(folder):
         if _is_definition(path, folder):
-            found.append(path)
-        if len(found) > MAX_FILES:
+            paths.append(path)
+        if len(paths) > MAX_FILES:
             raise InvalidInput(
                 f"{str(folder)!r} holds more than {MAX_FILES:,} definitions.", hint="Name a smaller folder."
             )
-    return tuple(sorted(found))
+    return tuple(sorted(paths))
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def _candidates(folder: Path) -> Iterator[Path]:
     for where, folders, files in os.walk(folder):
-        folders[:] = filter(is_entered, folders)
+        folders[:] = filter(is_searched, folders)
         skills = [name for name in files if name.lower() == SKILL_FILE.lower()]
         if skills:
             folders.clear()  # what else is there belongs to the skill

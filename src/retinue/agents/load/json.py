@@ -9,8 +9,8 @@ from retinue.errors import ParseError
 
 from .definition import read_definition
 from .document import MAX_BYTES, Document, decode, finding_of
-from .loaded import Loaded
-from .prompted import Prompted
+from .loaded import LoadedAgents
+from .prompted import InstructionsAgent
 
 __all__ = ["MAX_ENTRIES", "load_json", "read_json"]
 
@@ -21,7 +21,7 @@ _MAX_DEPTH: Final = 64
 """A definition holds JSON Schemas, which nest deeper than front matter but not without end."""
 
 
-def load_json(data: bytes, *, file: str) -> Loaded:
+def load_json(data: bytes, *, file: str) -> LoadedAgents:
     """Read the definitions in `data`. What is wrong becomes findings; a definition with an error is left out (A4, A6).
 
     Args:
@@ -31,13 +31,13 @@ def load_json(data: bytes, *, file: str) -> Loaded:
     try:
         document = read_json(data, file=file)
     except ParseError as error:
-        return Loaded(findings=(finding_of(error, file=file),))
+        return LoadedAgents(findings=(finding_of(error, file=file),))
     value = document.value
     findings = list[Finding]()
     entries = value if isinstance(value, list) else [value]
     if len(entries) > MAX_ENTRIES:
         message = f"The array has {len(entries)} entries; {MAX_ENTRIES} are allowed."
-        return Loaded(findings=(document.finding("load/too-many", message, fix="Split the file."),))
+        return LoadedAgents(findings=(document.finding("load/too-many", message, fix="Split the file."),))
     if not entries:
         findings.append(document.finding("load/none", "The array is empty.", fix="Put a definition into it."))
     definitions = [
@@ -46,8 +46,8 @@ def load_json(data: bytes, *, file: str) -> Loaded:
         )
         for position, entry in enumerate(entries)
     ]
-    agents = tuple(Prompted(definition) for definition in definitions if definition)
-    return Loaded(agents=agents, findings=tuple(findings))
+    agents = tuple(InstructionsAgent(definition) for definition in definitions if definition)
+    return LoadedAgents(agents=agents, findings=tuple(findings))
 
 
 def read_json(data: bytes, *, file: str) -> Document:
@@ -58,4 +58,4 @@ def read_json(data: bytes, *, file: str) -> Document:
     """
     text = decode(data)
     value = json.loads(text, max_bytes=MAX_BYTES, max_depth=_MAX_DEPTH)
-    return Document(file=file, value=value, locate=partial(json.places, text))
+    return Document(file=file, value=value, locate=partial(json.source_map, text))

@@ -9,7 +9,7 @@ from retinue.contract.json import JsonValue
 from retinue.errors import ParseError
 
 if TYPE_CHECKING:
-    from .loaded import Loaded
+    from .loaded import LoadedAgents
 
 __all__ = ["ENDINGS", "SKILL_FILE", "Kind", "home_of", "kind_of", "load"]
 
@@ -31,7 +31,7 @@ _LOADERS: Final[Mapping[Kind, tuple[str, str]]] = {
 }
 """Where each kind is read: loaded when a file needs it, for files that did not change are not read again."""
 
-_HOMES: Final = frozenset({"agents", "commands", "skills"})
+_HOME_FOLDERS: Final = frozenset({"agents", "commands", "skills"})
 _MARKS: Final = (b"supportedInterfaces", b"protocolVersion", b"capabilities", b"endpoints", b"__")
 """One of these stands in every card and between agent and skill; most definitions need no second look."""
 
@@ -58,7 +58,7 @@ def kind_of(file: str, data: bytes = b"") -> Kind | None:
 def home_of(folders: Sequence[str]) -> str:
     """The folder that says what is in it: the one below `.claude`, elsewhere the nearest."""
     below = list(folders[folders.index(".claude") + 1 :]) if ".claude" in folders else list(reversed(folders))
-    return next((each for each in below if each in _HOMES), "")
+    return next((each for each in below if each in _HOME_FOLDERS), "")
 
 
 def _kind_of_json(data: bytes, *, file: str) -> Kind:
@@ -90,7 +90,7 @@ def _has_skills_as_tools(value: JsonValue) -> bool:
     return any("__" in str(each.get("name", "")) and "skills" not in each for each in tools)
 
 
-def load(data: bytes, *, file: str, kind: Kind, files: Sequence[str] = ()) -> "Loaded":
+def load(data: bytes, *, file: str, kind: Kind, files: Sequence[str] = ()) -> "LoadedAgents":
     """Read the definitions in `data`, which are of this kind. What is wrong becomes findings.
 
     Args:
@@ -100,5 +100,5 @@ def load(data: bytes, *, file: str, kind: Kind, files: Sequence[str] = ()) -> "L
         files: What else stands in the folder of a skill.
     """
     module, name = _LOADERS[kind]
-    loader: Callable[..., Loaded] = getattr(import_module(f"{__package__}.{module}"), name)
+    loader: Callable[..., LoadedAgents] = getattr(import_module(f"{__package__}.{module}"), name)
     return loader(data, file=file, **({"files": files} if kind == "skill" else {}))

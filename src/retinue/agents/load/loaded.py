@@ -6,11 +6,11 @@ from retinue.agents.port import Agent
 from retinue.contract.definition import CallSite
 from retinue.contract.finding import Finding
 
-__all__ = ["Loaded"]
+__all__ = ["LoadedAgents"]
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedAgents:
     """The agents of one file, and everything there is to say about it.
 
     Attributes:

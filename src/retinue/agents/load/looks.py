@@ -4,20 +4,20 @@ from typing import Final
 
 from retinue.contract.json import JsonValue
 
-__all__ = ["TAKES", "has_front_matter", "is_definition", "is_entered"]
+__all__ = ["DEFINITION_KEYS", "has_front_matter", "is_definition", "is_searched"]
 
-TAKES: Final = frozenset({"input_schema", "inputSchema", "parameters", "skills", "capabilities", "endpoints"})
+DEFINITION_KEYS: Final = frozenset({"input_schema", "inputSchema", "parameters", "skills", "capabilities", "endpoints"})
 """One of these beside `name` and `description` makes a JSON object look like a definition."""
 
 _OF_SCHEMAS: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf", "properties", "type"})
-_OPENED: Final = frozenset({".claude", ".retinue"})
+_SEARCHED_HIDDEN: Final = frozenset({".claude", ".retinue"})
 """Hidden folders in which people keep definitions."""
 _SKIPPED: Final = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 
-def is_entered(folder: str) -> bool:
+def is_searched(folder: str) -> bool:
     """Whether definitions may lie in a folder of this name: in hidden ones, and in what was installed, none do."""
-    return folder not in _SKIPPED and (folder[0] != "." or folder in _OPENED)
+    return folder not in _SKIPPED and (folder[0] != "." or folder in _SEARCHED_HIDDEN)
 
 
 def has_front_matter(data: bytes) -> bool:
@@ -34,12 +34,12 @@ def is_definition(value: JsonValue) -> bool:
         isinstance(each, dict)
         and isinstance(each.get("name"), str)
         and isinstance(each.get("description"), str)
-        and any(_is_taken(key, each[key]) for key in TAKES & each.keys())
+        and any(_holds_definition(key, each[key]) for key in DEFINITION_KEYS & each.keys())
         for each in (value if isinstance(value, list) else [value])
     )
 
 
-def _is_taken(key: str, value: JsonValue) -> bool:
+def _holds_definition(key: str, value: JsonValue) -> bool:
     """Whether the value of one of `TAKES` is what a definition has there."""
     if key == "endpoints":
         return isinstance(value, list | dict)

@@ -11,14 +11,14 @@ from retinue.errors import ParseError
 
 from .definition import read_definition
 from .document import finding_of
-from .front import about_behaviour, read_front
-from .loaded import Loaded
-from .prompted import Prompted
+from .front import check_behaviour, read_front
+from .loaded import LoadedAgents
+from .prompted import InstructionsAgent
 
 __all__ = ["load_markdown"]
 
 
-def load_markdown(data: bytes, *, file: str) -> Loaded:
+def load_markdown(data: bytes, *, file: str) -> LoadedAgents:
     """Read the definition in `data`. What is wrong becomes findings; with an error there is no agent (H8).
 
     Args:
@@ -28,7 +28,7 @@ def load_markdown(data: bytes, *, file: str) -> Loaded:
     try:
         front = read_front(data, file=file)
     except ParseError as error:
-        return Loaded(findings=(finding_of(error, file=file),))
+        return LoadedAgents(findings=(finding_of(error, file=file),))
     findings = list[Finding](front.findings)
     definition = read_definition(
         front.document,
@@ -39,6 +39,6 @@ def load_markdown(data: bytes, *, file: str) -> Loaded:
         file_name=PurePosixPath(file).stem,
     )
     if definition is None:
-        return Loaded(findings=tuple(findings))
-    findings += about_behaviour(front)
-    return Loaded(agents=(Prompted(definition),), findings=tuple(findings))
+        return LoadedAgents(findings=tuple(findings))
+    findings += check_behaviour(front)
+    return LoadedAgents(agents=(InstructionsAgent(definition),), findings=tuple(findings))

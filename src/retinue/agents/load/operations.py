@@ -13,13 +13,13 @@ from itertools import islice
 from typing import Final
 
 from retinue.contract.definition import Definition, Source
-from retinue.contract.lint import Listing, Operation
+from retinue.contract.lint import OperationListing, Operation
 from retinue.contract.names import canonical_name, fold
 
 from .command import COMMAND
-from .outline import Fence, Outline, Section, outline
+from .outline import CodeBlock, MarkdownOutline, MarkdownSection, parse_outline
 
-__all__ = ["listings_in", "own_operations", "registries_in", "with_operations"]
+__all__ = ["find_listings", "find_own_operations", "find_registries", "with_operations"]
 
 _TOKEN: Final = r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*"  # noqa: S105 - the form of a name, no secret
 _CHOICES: Final = re.compile(
@@ -27,7 +27,7 @@ _CHOICES: Final = re.compile(
 )
 _WORD: Final = re.compile(_TOKEN)
 _LABELLED: Final = re.compile(rf"(?:[0-9]+[.)]\s+|Operation:?\s+)?`({_TOKEN})`")
-_BARE: Final = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)+")
+_COMPOUND_NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)+")
 _ABOUT: Final = re.compile(r"(?:supported |available )?operations?|\w+ types|operation types", re.IGNORECASE)
 _NAMED: Final = re.compile(r"(?:supported |available )?operations?", re.IGNORECASE)
 _LISTED: Final = re.compile(
@@ -35,10 +35,10 @@ _LISTED: Final = re.compile(
 )
 _PROSE: Final = re.compile(r"(?:[-*+][ \t]+)?(?=[A-Za-z\"'(])")
 _ITEM: Final = re.compile(rf"[ \t]*[-*+]\s+(?:\*\*)?`({_TOKEN})`")
-_MOST_SECTIONS: Final = 20
+_MAX_SECTIONS: Final = 20
 """So many sections on operations are looked into: each costs a walk over all headings."""
-_MOST_SKILLS: Final = 100
-_LONGEST_ABOUT: Final = 300
+_MAX_SKILLS: Final = 100
+_MAX_DESCRIPTION: Final = 300
 _REGISTRY: Final = re.compile(r"\w*_OPERATIONS")
 _CELL: Final = re.compile(r"(?<!\\)\|")
 
@@ -49,32 +49,32 @@ def with_operations(definition: Definition) -> Definition:
     alone = len(definition.skills) == 1 and own.name == definition.name
     if not alone or not _LISTED.search(text) or COMMAND in definition.extras:
         return definition
-    found = outline(text)
+    document = parse_outline(text)
     skills = {own.name: own}
-    for operation in own_operations(found, file="", own={definition.name, *map(fold, definition.aliases)}):
+    for operation in find_own_operations(document, file="", own={definition.name, *map(fold, definition.aliases)}):
         name = canonical_name(operation.name)
-        if name[:1].isalpha() and len(skills) <= _MOST_SKILLS:
-            about = _about(found, operation.source.line or 1) or f"Operation `{operation.name}`."
-            takes = {key: value for key, value in own.input_schema.items() if key != "required"}
-            skills.setdefault(name, own.model_copy(update={"name": name, "description": about, "input_schema": takes}))
+        if name[:1].isalpha() and len(skills) <= _MAX_SKILLS:
+            about = _describe(document, operation.source.line or 1) or f"Operation `{operation.name}`."
+            input_schema = {key: value for key, value in own.input_schema.items() if key != "required"}
+            skills.setdefault(name, own.model_copy(update={"name": name, "description": about, "input_schema": input_schema}))
     return definition.model_copy(update={"skills": tuple(skills.values())}) if len(skills) > 1 else definition
 
 
-def _about(found: Outline, line: int) -> str:
+def _describe(outline: MarkdownOutline, line: int) -> str:
     """What is said of the operation that is listed on `line`: behind its name, else in the first lines below it."""
-    listed = _ITEM.match(found.lines[line - 1])
-    if listed:
-        said = found.lines[line - 1][listed.end() :]
-    elif any(each.line == line for each in found.sections):
-        below = range(line, found.section_at(line).end)
-        prose = (found.lines[at].strip() for at in below if not found.code[at])
-        said = next((each[mark.end() :] for each in prose if (mark := _PROSE.match(each))), "")
+    item = _ITEM.match(outline.lines[line - 1])
+    if item:
+        text = outline.lines[line - 1][item.end() :]
+    elif any(each.line == line for each in outline.sections):
+        below = range(line, outline.section_at(line).end)
+        prose = (outline.lines[at].strip() for at in below if not outline.code[at])
+        text = next((each[mark.end() :] for each in prose if (mark := _PROSE.match(each))), "")
     else:
         return ""
-    return said.strip("*: -\u2013\u2014").partition(". ")[0][:_LONGEST_ABOUT].strip()
+    return text.strip("*: -\u2013\u2014").partition(". ")[0][:_MAX_DESCRIPTION].strip()
 
 
-def own_operations(outline: Outline, *, file: str, own: Collection[str] = ()) -> tuple[Operation, ...]:
+def find_own_operations(outline: MarkdownOutline, *, file: str, own: Collection[str] = ()) -> tuple[Operation, ...]:
     """The operations that an agent's own file says it has: its input block, else its section on operations.
 
     Args:
@@ -83,14 +83,14 @@ def own_operations(outline: Outline, *, file: str, own: Collection[str] = ()) ->
         own: Folded names of the agent. With them only what is plainly its own counts: no block for another agent, and
             no section on "analysis types" or the like, which may list anything.
     """
-    for line, operations in _choices(outline, file=file):
+    for line, operations in _choice_lists(outline, file=file):
         agent = _agent_beside(outline, line) if own else None
         if agent is None or fold(agent) in own:
             return operations
-    return tuple(_documented(outline, file=file, pattern=_NAMED if own else _ABOUT))
+    return tuple(_documented_operations(outline, file=file, pattern=_NAMED if own else _ABOUT))
 
 
-def listings_in(outline: Outline, *, file: str, agents: Collection[str], own: str | None = None) -> Iterator[Listing]:
+def find_listings(outline: MarkdownOutline, *, file: str, agents: Collection[str], own: str | None = None) -> Iterator[OperationListing]:
     """Every place in a text that says which operations an agent has.
 
     Args:
@@ -100,37 +100,37 @@ def listings_in(outline: Outline, *, file: str, agents: Collection[str], own: st
         own: The agent whose file this is; what it documents is held against its own input block.
     """
     if own is not None:
-        documented = tuple(_documented(outline, file=file))
-        if documented and next(_choices(outline, file=file), None):
-            yield Listing(own, documented, documented[0].source, complete=True)
+        documented = tuple(_documented_operations(outline, file=file))
+        if documented and next(_choice_lists(outline, file=file), None):
+            yield OperationListing(own, documented, documented[0].source, complete=True)
     else:
-        for line, operations in _choices(outline, file=file):
+        for line, operations in _choice_lists(outline, file=file):
             agent = _agent_above(outline, line, agents)
             if agent:
-                yield Listing(agent, operations, operations[0].source, complete=True)
+                yield OperationListing(agent, operations, operations[0].source, complete=True)
     yield from _tables(outline, file=file)
 
 
-def _choices(outline: Outline, *, file: str) -> Iterator[tuple[int, tuple[Operation, ...]]]:
+def _choice_lists(outline: MarkdownOutline, *, file: str) -> Iterator[tuple[int, tuple[Operation, ...]]]:
     """Each `**Operation:** {a | b}`, with its line."""
     for number, line in enumerate(outline.lines[outline.body - 1 :], start=outline.body):
-        found = _CHOICES.search(line) if "**Operation" in line else None
-        if found:
-            words = _WORD.finditer(line, found.start(1), found.end(1))
+        match = _CHOICES.search(line) if "**Operation" in line else None
+        if match:
+            words = _WORD.finditer(line, match.start(1), match.end(1))
             yield number, tuple(Operation(word[0], _source(file, number, word.start())) for word in words)
 
 
-def _documented(outline: Outline, *, file: str, pattern: re.Pattern[str] = _ABOUT) -> Iterator[Operation]:
+def _documented_operations(outline: MarkdownOutline, *, file: str, pattern: re.Pattern[str] = _ABOUT) -> Iterator[Operation]:
     """The headings, else the items, of the first section on operations that has any."""
     about = (each for each in outline.sections if each.level and pattern.fullmatch(each.heading.rstrip(":")))
-    for section in islice(about, _MOST_SECTIONS):
-        found = list(_below(outline, section, file=file))
-        if found:
-            yield from found
+    for section in islice(about, _MAX_SECTIONS):
+        operations = list(_operations_below(outline, section, file=file))
+        if operations:
+            yield from operations
             return
 
 
-def _below(outline: Outline, section: Section, *, file: str) -> Iterator[Operation]:
+def _operations_below(outline: MarkdownOutline, section: MarkdownSection, *, file: str) -> Iterator[Operation]:
     strict = not re.search(r"operation", section.heading, re.IGNORECASE)
     heads = [
         each
@@ -138,7 +138,7 @@ def _below(outline: Outline, section: Section, *, file: str) -> Iterator[Operati
         if each.level == section.level + 1 and section.line < each.line <= section.whole_end
     ]
     for each in heads:
-        label = _LABELLED.match(each.heading) or (None if strict else _BARE.fullmatch(each.heading))
+        label = _LABELLED.match(each.heading) or (None if strict else _COMPOUND_NAME.fullmatch(each.heading))
         if label:
             name = label[1] if label.re is _LABELLED else label[0]
             line = outline.lines[each.line - 1]
@@ -151,16 +151,16 @@ def _below(outline: Outline, section: Section, *, file: str) -> Iterator[Operati
             yield Operation(item[1], _source(file, number, item.start(1)))
 
 
-def _agent_beside(outline: Outline, line: int) -> str | None:
+def _agent_beside(outline: MarkdownOutline, line: int) -> str | None:
     """The agent that is named in the lines just above."""
     for number in range(line - 1, max(line - 4, outline.body - 1), -1):
-        said = re.match(rf"\*\*Agent(?::\*\*|\*\*:)\s*`?({_TOKEN})`?\s*$", outline.lines[number - 1])
-        if said:
-            return said[1]
+        match = re.match(rf"\*\*Agent(?::\*\*|\*\*:)\s*`?({_TOKEN})`?\s*$", outline.lines[number - 1])
+        if match:
+            return match[1]
     return None
 
 
-def _agent_above(outline: Outline, line: int, agents: Collection[str]) -> str | None:
+def _agent_above(outline: MarkdownOutline, line: int, agents: Collection[str]) -> str | None:
     """The agent that a line is about: the one named beside it, else by the nearest heading that names one."""
     beside = _agent_beside(outline, line)
     if beside is not None:
@@ -175,7 +175,7 @@ def _agent_above(outline: Outline, line: int, agents: Collection[str]) -> str | 
 # Tables and registries.
 
 
-def _tables(outline: Outline, *, file: str) -> Iterator[Listing]:
+def _tables(outline: MarkdownOutline, *, file: str) -> Iterator[OperationListing]:
     """The rows of each table that has a column of agents and one of operations."""
     columns: tuple[int, int] | None = None
     for number, line in outline.prose():
@@ -192,19 +192,19 @@ def _tables(outline: Outline, *, file: str) -> Iterator[Listing]:
             yield from _row(cells[columns[0]], cells[columns[1]], line, _source(file, number, 0))
 
 
-def _row(agent: str, operations: str, line: str, source: Source) -> Iterator[Listing]:
+def _row(agent: str, operations: str, line: str, source: Source) -> Iterator[OperationListing]:
     name = re.fullmatch(rf"\[?`?({_TOKEN})`?\]?(?:\([^)]*\))?", agent)
-    said = re.fullmatch(rf"`?{_TOKEN}`?(?:\s*[,;/]\s*`?{_TOKEN}`?)*", operations)
-    if name and said:
+    list_match = re.fullmatch(rf"`?{_TOKEN}`?(?:\s*[,;/]\s*`?{_TOKEN}`?)*", operations)
+    if name and list_match:
         start = line.index(operations)
-        found = tuple(
+        entries = tuple(
             Operation(word[0], _source(source.file, source.line or 1, start + word.start()))
             for word in _WORD.finditer(operations)
         )
-        yield Listing(name[1], found, source, complete=False)
+        yield OperationListing(name[1], entries, source, complete=False)
 
 
-def registries_in(text: str, *, file: str, fence: Fence | None = None) -> Iterator[Listing]:
+def find_registries(text: str, *, file: str, fence: CodeBlock | None = None) -> Iterator[OperationListing]:
     """The dictionaries in a Python text that list operations by agent, as spec 003's own check does.
 
     Args:
@@ -225,13 +225,13 @@ def registries_in(text: str, *, file: str, fence: Fence | None = None) -> Iterat
         targets = (
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
         )
-        named = any(isinstance(each, ast.Name) and _REGISTRY.fullmatch(each.id) for each in targets)
+        is_registry = any(isinstance(each, ast.Name) and _REGISTRY.fullmatch(each.id) for each in targets)
         value = getattr(node, "value", None)
-        if named and isinstance(value, ast.Dict):
+        if is_registry and isinstance(value, ast.Dict):
             yield from _registry(value, file=file, line=line, column=column)
 
 
-def _registry(value: ast.Dict, *, file: str, line: int, column: int) -> Iterator[Listing]:
+def _registry(value: ast.Dict, *, file: str, line: int, column: int) -> Iterator[OperationListing]:
     for key, items in zip(value.keys, value.values, strict=True):
         if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
             continue
@@ -242,7 +242,7 @@ def _registry(value: ast.Dict, *, file: str, line: int, column: int) -> Iterator
             for each in items.elts
             if isinstance(each, ast.Constant) and isinstance(each.value, str)
         )
-        yield Listing(
+        yield OperationListing(
             key.value,
             operations,
             _source(file, line + key.lineno, column + key.col_offset),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Fence", "Outline", "Section", "outline"]
+__all__ = ["CodeBlock", "MarkdownOutline", "MarkdownSection", "parse_outline"]
 
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
 _FENCE: Final = re.compile(r"([ \t]*(?:>[ \t]?)?)(`{3,}|~{3,})[ \t]*+([^`\s]*+)[^`]*+")
@@ -17,7 +17,7 @@ _DASHES: Final = "---"
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class MarkdownSection:
     """A heading with what stands below it.
 
     Attributes:
@@ -36,7 +36,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Fence:
+class CodeBlock:
     """A code block.
 
     Attributes:
@@ -58,7 +58,7 @@ class Fence:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class MarkdownOutline:
     """A text by its parts.
 
     Attributes:
@@ -69,15 +69,15 @@ class Outline:
 
     lines: tuple[str, ...]
     body: int
-    sections: tuple[Section, ...]
-    fences: tuple[Fence, ...]
+    sections: tuple[MarkdownSection, ...]
+    code_blocks: tuple[CodeBlock, ...]
     code: tuple[bool, ...]
 
-    def section_at(self, line: int) -> Section:
+    def section_at(self, line: int) -> MarkdownSection:
         """The section in which `line` stands."""
         return self.sections[max(bisect_right(self.sections, line, key=lambda section: section.line) - 1, 0)]
 
-    def text_of(self, section: Section, *, whole: bool = False) -> str:
+    def text_of(self, section: MarkdownSection, *, whole: bool = False) -> str:
         """What stands below the heading; with `whole`, the sections below it too."""
         return "\n".join(self.lines[section.line : section.whole_end if whole else section.end])
 
@@ -88,12 +88,12 @@ class Outline:
                 yield number, self.lines[number - 1]
 
 
-def outline(text: str) -> Outline:
+def parse_outline(text: str) -> MarkdownOutline:
     """Take a Markdown text apart."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     body = _body(lines)
     fences, code = _fences(lines, body)
-    return Outline(tuple(lines), body, tuple(_sections(lines, code, body)), tuple(fences), tuple(code))
+    return MarkdownOutline(tuple(lines), body, tuple(_sections(lines, code, body)), tuple(fences), tuple(code))
 
 
 def _body(lines: list[str]) -> int:
@@ -105,19 +105,19 @@ def _body(lines: list[str]) -> int:
     return 1
 
 
-def _fences(lines: list[str], body: int) -> tuple[list[Fence], list[bool]]:
-    fences: list[Fence] = []
+def _fences(lines: list[str], body: int) -> tuple[list[CodeBlock], list[bool]]:
+    fences: list[CodeBlock] = []
     code = [False] * len(lines)
     opened: tuple[str, str, str, int] | None = None  # indentation, fence, kind, line
     for number, line in enumerate(lines[body - 1 :], start=body):
-        found = _FENCE.fullmatch(line) if "```" in line or "~~~" in line else None
+        match = _FENCE.fullmatch(line) if "```" in line or "~~~" in line else None
         if opened is None:
-            if found:
-                opened = (found[1], found[2], found[3].lower(), number)
+            if match:
+                opened = (match[1], match[2], match[3].lower(), number)
                 code[number - 1] = True
             continue
         code[number - 1] = True
-        if found and found[2].startswith(opened[1]) and not found[3]:
+        if match and match[2].startswith(opened[1]) and not match[3]:
             fences.append(_fence(lines, opened, number))
             opened = None
     if opened:  # never closed: it goes on to the end
@@ -125,22 +125,22 @@ def _fences(lines: list[str], body: int) -> tuple[list[Fence], list[bool]]:
     return fences, code
 
 
-def _fence(lines: list[str], opened: tuple[str, str, str, int], end: int) -> Fence:
+def _fence(lines: list[str], opened: tuple[str, str, str, int], end: int) -> CodeBlock:
     indent, _, kind, start = opened
     inside = [line.removeprefix(indent) if indent else line for line in lines[start : end - 1]]
-    return Fence(kind=kind, text="\n".join(inside), line=start + 1, column=len(indent) + 1)
+    return CodeBlock(kind=kind, text="\n".join(inside), line=start + 1, column=len(indent) + 1)
 
 
-def _sections(lines: list[str], code: list[bool], body: int) -> Iterator[Section]:
+def _sections(lines: list[str], code: list[bool], body: int) -> Iterator[MarkdownSection]:
     heads = [(0, "", body - 1)]
     for number, line in enumerate(lines[body - 1 :], start=body):
-        found = None if code[number - 1] else _HEADING.fullmatch(line)
-        if found:
-            heads.append((len(found[1]), found[2].rstrip().rstrip("#").rstrip(), number))
+        match = None if code[number - 1] else _HEADING.fullmatch(line)
+        if match:
+            heads.append((len(match[1]), match[2].rstrip().rstrip("#").rstrip(), number))
     ends = [line - 1 for _, _, line in heads[1:]] + [len(lines)]
     wholes = _whole_ends([level for level, _, _ in heads], ends)
     for (level, heading, line), end, whole_end in zip(heads, ends, wholes, strict=True):
-        yield Section(heading, level, line, end, whole_end)
+        yield MarkdownSection(heading, level, line, end, whole_end)
 
 
 def _whole_ends(levels: list[int], ends: list[int]) -> list[int]:

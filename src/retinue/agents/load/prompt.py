@@ -6,20 +6,20 @@ from typing import TypeAlias
 from retinue.contract.definition import Definition
 from retinue.errors import ParseError
 
-from .call_sites import call_sites
+from .call_sites import find_call_sites
 from .document import decode, finding_of
 from .fields import Fields
-from .front import Front, read_front
-from .loaded import Loaded
-from .prompted import Prompted
+from .front import MarkdownDocument, read_front
+from .loaded import LoadedAgents
+from .prompted import InstructionsAgent
 
-__all__ = ["Reads", "load_prompt"]
+__all__ = ["DefinitionReader", "load_prompt"]
 
-Reads: TypeAlias = Callable[[Fields, Front], Definition | None]
+DefinitionReader: TypeAlias = Callable[[Fields, MarkdownDocument], Definition | None]
 """Makes the definition out of the keys of the front matter and the body, and says in the keys what is wrong."""
 
 
-def load_prompt(data: bytes, *, file: str, reads: Reads, required: bool, keys: str) -> Loaded:
+def load_prompt(data: bytes, *, file: str, read: DefinitionReader, required: bool, keys: str) -> LoadedAgents:
     """Read the prompt in `data`. What is wrong becomes findings; with an error there is no agent.
 
     Args:
@@ -30,17 +30,17 @@ def load_prompt(data: bytes, *, file: str, reads: Reads, required: bool, keys: s
         keys: What it should hold, as part of a sentence.
     """
     try:
-        front = read_front(data, file=file, required=required, hinted=True)
+        front = read_front(data, file=file, required=required, quote_hint=True)
     except ParseError as error:
-        return Loaded(findings=(finding_of(error, file=file),))
+        return LoadedAgents(findings=(finding_of(error, file=file),))
     if not isinstance(front.value, dict):
         message = f"The front matter must be lines with {keys}."
-        return Loaded(findings=(front.document.finding("load/wrong-type", message, fix="Write `key: value` lines."),))
+        return LoadedAgents(findings=(front.document.finding("load/wrong-type", message, fix="Write `key: value` lines."),))
     findings = list(front.findings)
     fields = Fields(front.document, front.value, path="", findings=findings)
-    definition = reads(fields, front)
+    definition = read(fields, front)
     findings.sort(key=lambda finding: (finding.line or 0, finding.column or 0))
-    if fields.failed or definition is None:
-        return Loaded(findings=tuple(findings))
-    calls = call_sites(decode(data), file=file)
-    return Loaded(agents=(Prompted(definition),), findings=tuple(findings), calls=calls)
+    if fields.has_errors or definition is None:
+        return LoadedAgents(findings=tuple(findings))
+    calls = find_call_sites(decode(data), file=file)
+    return LoadedAgents(agents=(InstructionsAgent(definition),), findings=tuple(findings), calls=calls)

@@ -10,10 +10,10 @@ from retinue.contract.definition import Definition
 from retinue.contract.fault import Fault
 from retinue.contract.task import Task
 
-__all__ = ["NEEDS_MODEL", "DefinitionOnly", "Prompted"]
+__all__ = ["NEEDS_MODEL", "UnavailableAgent", "InstructionsAgent"]
 
 
-class DefinitionOnly:
+class UnavailableAgent:
     """An agent that never pretends: whatever it is asked, its answer is the fault `unavailable`.
 
     Args:
@@ -53,7 +53,7 @@ NEEDS_MODEL: Final = "needs a model: set `models.default`, or pass `--model prov
 """What `Skill.unavailable` says of a prompted agent's skills while no model is configured."""
 
 
-class Prompted(DefinitionOnly):
+class InstructionsAgent(UnavailableAgent):
     """An agent read from data."""
 
     def __init__(self, definition: Definition) -> None:

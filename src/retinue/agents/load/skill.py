@@ -14,8 +14,8 @@ from retinue.contract.json import JsonObject, JsonValue
 
 from .definition import TASK_SCHEMA, prompted_skill
 from .fields import Fields
-from .front import Front
-from .loaded import Loaded
+from .front import MarkdownDocument
+from .loaded import LoadedAgents
 from .naming import read_model, read_name, read_tools, read_version
 from .prompt import load_prompt
 
@@ -33,7 +33,7 @@ FACTS: Final = ("version", "category", "tags", "aliases", "tier", "model")
 """What the free `metadata` of a skill may say that we have a word for; lists stand between commas."""
 
 
-def load_skill(data: bytes, *, file: str, files: Sequence[str] = ()) -> Loaded:
+def load_skill(data: bytes, *, file: str, files: Sequence[str] = ()) -> LoadedAgents:
     """Read the skill in `data`. What is wrong becomes findings; with an error there is no agent.
 
     What breaks a rule of the format and can still be used is a warning: other programs take it too.
@@ -44,20 +44,20 @@ def load_skill(data: bytes, *, file: str, files: Sequence[str] = ()) -> Loaded:
         files: The files beside it, relative to its folder.
     """
 
-    def reads(fields: Fields, front: Front) -> Definition | None:
-        _judge(fields, folder=PurePosixPath(file).parent.name)
+    def read(fields: Fields, front: MarkdownDocument) -> Definition | None:
+        _check_keys(fields, folder=PurePosixPath(file).parent.name)
         definition = _definition(fields, front, files)
         if definition is not None and not front.body:
             message, fix = "The body is empty: the skill has no instructions.", "Say in the body how it is done."
-            fields.say("load/no-instructions", message, path="", severity="warning", fix=fix)
+            fields.report("load/no-instructions", message, path="", severity="warning", fix=fix)
         return definition
 
-    return load_prompt(data, file=file, reads=reads, required=True, keys="`name:`, `description:` and so on")
+    return load_prompt(data, file=file, read=read, required=True, keys="`name:`, `description:` and so on")
 
 
-def _definition(fields: Fields, front: Front, files: Sequence[str]) -> Definition | None:
-    known, rest = _metadata(fields)
-    more = fields.inside(known, path=fields.path("metadata"))
+def _definition(fields: Fields, front: MarkdownDocument, files: Sequence[str]) -> Definition | None:
+    metadata, rest = _metadata(fields)
+    more = fields.child(metadata, path=fields.path("metadata"))
     version = read_version(fields) or read_version(more)
     name, major, spellings = read_name(fields)
     description = fields.text("description", required=True)
@@ -72,13 +72,13 @@ def _definition(fields: Fields, front: Front, files: Sequence[str]) -> Definitio
         "tags": more.texts("tags", split=True),
         "tier": tier,
         "model": model,
-        "tools": read_tools(fields, "allowed_tools", spaced=True),
+        "tools": read_tools(fields, "allowed_tools", by_spaces=True),
         "instructions": front.body or None,
         "source": fields.source,
         "skills": (skill,) if skill else None,
     }
-    fields.keep("license", "compatibility")
-    fields.keep_rest(kebab=True)
+    fields.keep_extras("license", "compatibility")
+    fields.keep_remaining(kebab=True)
     extras = {**fields.extras, "metadata": rest or None, FILES: list[JsonValue](files) or None}
     facts["extras"] = {key: value for key, value in extras.items() if value is not None}
     return fields.build(Definition, facts) if skill else None
@@ -91,25 +91,25 @@ def _metadata(fields: Fields) -> tuple[JsonObject, JsonObject]:
         if not isinstance(each, str):
             message = f"`metadata` holds texts, and {key!r} is none."
             path, fix = fields.path("metadata"), "Put it in quotes."
-            fields.say("load/skill-metadata", message, path=path, severity="warning", fix=fix)
-    known: JsonObject = {key: each for key, each in value.items() if key in FACTS and isinstance(each, str)}
-    return known, {key: each for key, each in value.items() if key not in known}
+            fields.report("load/skill-metadata", message, path=path, severity="warning", fix=fix)
+    metadata: JsonObject = {key: each for key, each in value.items() if key in FACTS and isinstance(each, str)}
+    return metadata, {key: each for key, each in value.items() if key not in metadata}
 
 
-def _judge(fields: Fields, *, folder: str) -> None:
+def _check_keys(fields: Fields, *, folder: str) -> None:
     """What the format asks of its keys, beyond their types."""
-    said = {key: fields.peek(key) for key in ("name", "description", "compatibility")}
-    texts = {key: value.strip() for key, value in said.items() if isinstance(value, str)}
-    _judge_name(fields, texts, folder=folder)
+    values = {key: fields.peek(key) for key in ("name", "description", "compatibility")}
+    texts = {key: value.strip() for key, value in values.items() if isinstance(value, str)}
+    _check_name(fields, texts, folder=folder)
     for key, most in (("description", MAX_DESCRIPTION), ("compatibility", MAX_COMPATIBILITY)):
         length = len(texts.get(key, ""))
         if length > most:
             message = f"The {key} has {length:,} characters; {most:,} are allowed in a skill."
             fix = "Move the details into the body."
-            fields.say(f"load/skill-{key}", message, path=fields.path(key), severity="warning", fix=fix)
+            fields.report(f"load/skill-{key}", message, path=fields.path(key), severity="warning", fix=fix)
 
 
-def _judge_name(fields: Fields, texts: Mapping[str, str], *, folder: str) -> None:
+def _check_name(fields: Fields, texts: Mapping[str, str], *, folder: str) -> None:
     name = texts.get("name")
     if not name:
         return
@@ -119,7 +119,7 @@ def _judge_name(fields: Fields, texts: Mapping[str, str], *, folder: str) -> Non
         message = f"{name[:100]!r} is not a valid skill name: {rule}."
         kebab = names.to_kebab(name)[:MAX_NAME].strip("-")
         fix = f"Call it {kebab!r}." if kebab else "Use small letters, digits and hyphens."
-        fields.say("load/skill-name", message, path=path, severity="warning", fix=fix)
+        fields.report("load/skill-name", message, path=path, severity="warning", fix=fix)
     if folder and folder != name:
         message = f"The skill is called {name[:100]!r} and its folder {folder!r}."
-        fields.say("load/skill-folder", message, path=path, severity="warning", fix="Give both the same name.")
+        fields.report("load/skill-folder", message, path=path, severity="warning", fix="Give both the same name.")

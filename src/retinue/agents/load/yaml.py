@@ -17,7 +17,7 @@ from ruamel.yaml.reader import ReaderError
 from retinue.contract.json import JsonValue, pointer
 from retinue.errors import ParseError
 
-from .document import Place, refusal
+from .document import LineColumn, parse_error
 
 __all__ = ["MAX_DEPTH", "MAX_LENGTH", "read_yaml"]
 
@@ -43,7 +43,7 @@ _HINT: Final = "Write it as strict YAML 1.2."
 _KEY_OF_LINE = re.compile(r"[ \t]*(?:-[ \t]+)*(?P<key>[A-Za-z0-9_-]{1,60}):(?=[ \t])")
 
 
-def read_yaml(text: str, *, first_line: int = 1) -> tuple[JsonValue, dict[str, Place]]:
+def read_yaml(text: str, *, first_line: int = 1) -> tuple[JsonValue, dict[str, LineColumn]]:
     """Read one YAML document.
 
     Args:
@@ -57,7 +57,7 @@ def read_yaml(text: str, *, first_line: int = 1) -> tuple[JsonValue, dict[str, P
         ParseError: It is no YAML, or says what JSON cannot; `detail` holds line and column in the file.
     """
     if len(text) > MAX_LENGTH:
-        raise refusal(
+        raise parse_error(
             f"The YAML has {len(text):,} characters; {MAX_LENGTH:,} are allowed.",
             line=first_line,
             hint="Move long text into the body.",
@@ -65,20 +65,20 @@ def read_yaml(text: str, *, first_line: int = 1) -> tuple[JsonValue, dict[str, P
     if deep := _TOO_DEEP.search(text):
         line = first_line + text.count("\n", 0, deep.start())
         column = deep.start() - text.rfind("\n", 0, deep.start())
-        raise refusal(
+        raise parse_error(
             f"More than {MAX_DEPTH} levels are nested (line {line}, column {column}).",
             line=line,
             column=column,
             hint="Flatten it.",
         )
-    reader = _Reader(_events(text, first_line))
-    return reader.document(), reader.places
+    composer = _Composer(_events(text, first_line))
+    return composer.document(), composer.positions
 
 
 # Events. The library's are untyped: they are narrowed here, once.
 
 _Kind: TypeAlias = Literal["alias", "scalar", "list", "object", "end", "document", "over"]
-_KINDS: Final[dict[str, _Kind]] = {
+_EVENT_KINDS: Final[dict[str, _Kind]] = {
     "AliasEvent": "alias",
     "ScalarEvent": "scalar",
     "SequenceStartEvent": "list",
@@ -103,26 +103,26 @@ class _Event:
 
     kind: _Kind
     text: str
-    plain: bool
-    place: Place
-    marked: tuple[str, str] | None
+    is_plain: bool
+    place: LineColumn
+    problem: tuple[str, str] | None
 
 
 def _event(raw: Any, first_line: int) -> _Event | None:
-    kind = _KINDS.get(type(raw).__name__)
+    kind = _EVENT_KINDS.get(type(raw).__name__)
     if kind is None:  # the start of the stream, the end of a document
         return None
     mark = raw.start_mark
     return _Event(
         kind=kind,
         text=raw.value if kind == "scalar" else "",
-        plain=kind == "scalar" and bool(raw.implicit[0]),
+        is_plain=kind == "scalar" and bool(raw.implicit[0]),
         place=(first_line + mark.line, mark.column + 1) if mark else (first_line, 1),
-        marked=_mark(raw, kind),
+        problem=_problem_of(raw, kind),
     )
 
 
-def _mark(raw: Any, kind: _Kind) -> tuple[str, str] | None:
+def _problem_of(raw: Any, kind: _Kind) -> tuple[str, str] | None:
     if kind == "alias":
         return "An alias is not allowed", "Write the value out."
     if kind == "document" and (raw.version or raw.tags):
@@ -145,11 +145,11 @@ def _events(text: str, first_line: int) -> Generator[_Event]:
             if event:
                 yield event
     except MarkedYAMLError as error:
-        raise _broken(error, text, first_line) from None
+        raise _syntax_error(error, text, first_line) from None
     except ReaderError as error:
         facts: Any = error
         before = text[: facts.position]
-        raise refusal(
+        raise parse_error(
             f"The character U+{facts.character:04X} is not allowed in YAML.",
             line=first_line + before.count("\n"),
             column=len(before) - before.rfind("\n"),
@@ -158,10 +158,10 @@ def _events(text: str, first_line: int) -> Generator[_Event]:
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
         # The scanner meets some broken escapes and directives with errors of its own making.
         message = f"The YAML cannot be read: `{type(error).__name__}`."
-        raise refusal(message, line=first_line, hint=_HINT) from None
+        raise parse_error(message, line=first_line, hint=_HINT) from None
 
 
-def _broken(error: Any, text: str, first_line: int) -> ParseError:
+def _syntax_error(error: Any, text: str, first_line: int) -> ParseError:
     problem = str(error.problem or error.context or "it is not YAML")
     mark = error.problem_mark or error.context_mark
     line, column = (first_line + mark.line, mark.column + 1) if mark else (first_line, 1)
@@ -171,44 +171,44 @@ def _broken(error: Any, text: str, first_line: int) -> ParseError:
         if key and key.end() < mark.column:
             message = f"The unquoted text of `{key['key']}` holds a colon and a space."
             hint = f"Write `{key['key']}: |` and all of the text, indented, below it; or put it in quotes."
-            return refusal(message, line=line, column=column, hint=hint)
-    return refusal(f"The YAML breaks off: {problem}.", line=line, column=column, hint=_HINT)
+            return parse_error(message, line=line, column=column, hint=hint)
+    return parse_error(f"The YAML breaks off: {problem}.", line=line, column=column, hint=_HINT)
 
 
 # Values
 
 
-class _Reader:
+class _Composer:
     """Builds one value out of events. Recursion is safe: depth is capped."""
 
     def __init__(self, events: Iterator[_Event]) -> None:
         self._events = events
         self._path: list[str | int] = []
-        self.places: dict[str, Place] = {}
+        self.positions: dict[str, LineColumn] = {}
 
     def document(self) -> JsonValue:
         start = self._next()
         if start.kind == "over":
             return None
         first = self._next()
-        self.places[""] = first.place
+        self.positions[""] = first.place
         value = self._value(first)
         after = self._next()
         if after.kind != "over":
-            raise _refused(after, "A second document starts", "Keep one document.")
+            raise _error_at(after, "A second document starts", "Keep one document.")
         return value
 
     def _next(self) -> _Event:
         event = next(self._events)
-        if event.marked:
-            raise _refused(event, *event.marked)
+        if event.problem:
+            raise _error_at(event, *event.problem)
         return event
 
     def _value(self, event: _Event) -> JsonValue:
         if event.kind == "scalar":
             return _scalar(event)
         if len(self._path) >= MAX_DEPTH:
-            raise _refused(event, f"More than {MAX_DEPTH} levels are nested", "Flatten it.")
+            raise _error_at(event, f"More than {MAX_DEPTH} levels are nested", "Flatten it.")
         return self._list() if event.kind == "list" else self._object()
 
     def _list(self) -> list[JsonValue]:
@@ -222,19 +222,19 @@ class _Reader:
         while (event := self._next()).kind != "end":
             key = _scalar(event) if event.kind == "scalar" else None
             if event.kind in {"list", "object"}:
-                raise _refused(
+                raise _error_at(
                     event, "A list or an object stands where a key belongs", "Put text with brackets in quotes."
                 )
             if not isinstance(key, str):
-                raise _refused(event, "A key is not text", "Put the key in quotes.")
+                raise _error_at(event, "A key is not text", "Put the key in quotes.")
             if key in members:
-                raise _refused(event, f"The key {key!r} appears twice", "Keep one of the two.")
+                raise _error_at(event, f"The key {key!r} appears twice", "Keep one of the two.")
             members[key] = self._member(key, event.place, self._next())
         return members
 
-    def _member(self, key: str | int, place: Place, event: _Event) -> JsonValue:
+    def _member(self, key: str | int, place: LineColumn, event: _Event) -> JsonValue:
         self._path.append(key)
-        self.places[pointer(self._path)] = place
+        self.positions[pointer(self._path)] = place
         value = self._value(event)
         self._path.pop()
         return value
@@ -242,8 +242,8 @@ class _Reader:
 
 def _scalar(event: _Event) -> str | int | float | bool | None:
     """Read a scalar by the core schema of YAML 1.2."""
-    text = _whole(event)
-    if not event.plain:
+    text = _join_surrogates(event)
+    if not event.is_plain:
         return text
     if text in _NULL:
         return None
@@ -252,7 +252,7 @@ def _scalar(event: _Event) -> str | int | float | bool | None:
     return _number(event) if len(text) <= _LONGEST_NUMBER else text
 
 
-def _whole(event: _Event) -> str:
+def _join_surrogates(event: _Event) -> str:
     r"""The text with its escaped surrogate pairs joined, as in JSON: `"\ud83d\ude00"` is one character."""
     text = event.text
     if text.isascii() or not _SURROGATE.search(text):
@@ -260,14 +260,14 @@ def _whole(event: _Event) -> str:
     try:
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
-        raise _refused(event, "A text holds half of a surrogate pair", "Write the whole character.") from None
+        raise _error_at(event, "A text holds half of a surrogate pair", "Write the whole character.") from None
 
 
 def _number(event: _Event) -> str | int | float:
     """The number that a plain scalar is, or its text."""
     text = event.text
     if _NOT_FINITE.fullmatch(text):
-        raise _refused(event, f"`{text}` is not a finite number", "Leave the key out, or put it in quotes.")
+        raise _error_at(event, f"`{text}` is not a finite number", "Leave the key out, or put it in quotes.")
     for pattern, base in ((_INTEGER, 10), (_OCTAL, 8), (_HEXADECIMAL, 16)):
         if pattern.fullmatch(text):
             return int(text, base)
@@ -275,10 +275,10 @@ def _number(event: _Event) -> str | int | float:
         return text
     number = float(text)
     if number in {float("inf"), float("-inf")}:
-        raise _refused(event, f"`{text}` is too large a number", "Put it in quotes.")
+        raise _error_at(event, f"`{text}` is too large a number", "Put it in quotes.")
     return number
 
 
-def _refused(event: _Event, what: str, hint: str) -> ParseError:
+def _error_at(event: _Event, what: str, hint: str) -> ParseError:
     line, column = event.place
-    return refusal(f"{what} (line {line}, column {column}).", line=line, column=column, hint=hint)
+    return parse_error(f"{what} (line {line}, column {column}).", line=line, column=column, hint=hint)

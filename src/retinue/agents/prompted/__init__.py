@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from .agent import PromptedAgent
     from .assembly import default_toolbox
     from .granted import findings_about
-    from .permissions import permitted, rule_findings, rules_from
-    from .toolbox import EMPTY, Kit, Toolbox
+    from .permissions import grants_from_settings, rule_findings, rules_from
+    from .toolbox import EMPTY, ToolsetFactory, Toolbox
 
 __all__ = [
     "EMPTY",
-    "Kit",
+    "ToolsetFactory",
     "PromptedAgent",
     "Toolbox",
     "default_toolbox",
     "findings_about",
-    "permitted",
+    "grants_from_settings",
     "rule_findings",
     "rules_from",
 ]

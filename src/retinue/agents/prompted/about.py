@@ -11,18 +11,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from urllib.parse import unquote, urlsplit
 
-from retinue.agents.grants import Subject
+from retinue.agents.grants import PermissionSubject
 from retinue.agents.patterns import TAKES_PATHS, normal_path
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
-from retinue.contract.text import cut
+from retinue.contract.text import truncate
 from retinue.errors import AccessDenied, RetinueError
 
 if TYPE_CHECKING:
     from retinue.tools.workspace import Workspace
 
-__all__ = ["path_subject", "shown_call", "subjects"]
+__all__ = ["path_subject", "call_summary", "permission_subjects"]
 
 _PATH_KEYS: Final = frozenset(
     {
@@ -32,7 +32,7 @@ _PATH_KEYS: Final = frozenset(
 )  # fmt: skip
 _ADDRESS_KEYS: Final = frozenset({"url", "urls", "uri", "uris"})
 _OTHER_KEYS: Final = frozenset({"query", "agent", "name"})
-_TELLING_KEYS: Final[Mapping[str, str]] = {
+_SUBJECT_KEYS: Final[Mapping[str, str]] = {
     "delegate": "agent",
     "recall": "query",
     "skill": "name",
@@ -43,11 +43,11 @@ _TELLING_KEYS: Final[Mapping[str, str]] = {
 
 _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s]*\Z", re.IGNORECASE)
 _FILE: Final = re.compile(r"file:", re.IGNORECASE)
-_SHOWN: Final = 300
+_MAX_SUMMARY: Final = 300
 _LONGEST_PATH: Final = 4_096
 
 
-def subjects(tool: str, arguments: JsonMapping, *, workspace: "Workspace | None" = None) -> tuple[Subject, ...]:
+def permission_subjects(tool: str, arguments: JsonMapping, *, workspace: "Workspace | None" = None) -> tuple[PermissionSubject, ...]:
     """What a call is about, everything of it that a rule may speak of; never nothing.
 
     Of a tool that is not ours nobody knows which argument is a path. So every text of the call, at any depth, is held
@@ -59,34 +59,34 @@ def subjects(tool: str, arguments: JsonMapping, *, workspace: "Workspace | None"
         workspace: The folder, to find out where a path leads.
     """
     if tool == "shell":
-        return (Subject(_command_line(arguments.get("command"))),)
+        return (PermissionSubject(_command_line(arguments.get("command"))),)
     if tool == "glob":
         return (path_subject(str(arguments.get("pattern", ".")), workspace),)
     if tool in TAKES_PATHS:
         paths = (text for key, text in _texts(arguments) if key in _PATH_KEYS)
         return tuple(path_subject(path, workspace) for path in paths) or (path_subject(".", workspace),)
-    if tool in _TELLING_KEYS:
-        return (Subject(str(arguments.get(_TELLING_KEYS[tool], ""))),)
-    return _foreign(arguments, workspace)
+    if tool in _SUBJECT_KEYS:
+        return (PermissionSubject(str(arguments.get(_SUBJECT_KEYS[tool], ""))),)
+    return _external_subjects(arguments, workspace)
 
 
-def path_subject(path: str, workspace: "Workspace | None") -> Subject:
+def path_subject(path: str, workspace: "Workspace | None") -> PermissionSubject:
     """A path, as it is written and where it leads."""
-    written = normal_path(path)
+    normal = normal_path(path)
     if workspace is None:
-        return Subject(written, root=".")
+        return PermissionSubject(normal, root=".")
     root = str(workspace.root)
     try:
         real = workspace.relative(path)
     except AccessDenied:  # it leads out of the workspace
         real = os.path.realpath(os.path.join(root, path))  # noqa: PTH118 - `Path` drops what is compared here
     except RetinueError:  # it is no path at all, and the tool will say so
-        real = written
-    spellings = {written, written.removeprefix(f"{root}/")} - {real}
-    return Subject(real, tuple(sorted(spellings)), root=root)
+        real = normal
+    spellings = {normal, normal.removeprefix(f"{root}/")} - {real}
+    return PermissionSubject(real, tuple(sorted(spellings)), root=root)
 
 
-def shown_call(about: Iterable[Subject], arguments: JsonMapping) -> str:
+def call_summary(subjects: Iterable[PermissionSubject], arguments: JsonMapping) -> str:
     """A call as one short line for a person.
 
     Args:
@@ -94,9 +94,9 @@ def shown_call(about: Iterable[Subject], arguments: JsonMapping) -> str:
         arguments: Those of the call.
     """
     searched = [str(arguments[key]) for key in ("pattern", "operation") if key in arguments]
-    reals = (each.real for each in about if not each.incidental and each.real != ".")
+    reals = (each.real for each in subjects if not each.incidental and each.real != ".")
     line = ", ".join(dict.fromkeys((*searched, *reals)))
-    return cut(" ".join(printable(line[: 4 * _SHOWN]).split()), _SHOWN)
+    return truncate(" ".join(printable(line[: 4 * _MAX_SUMMARY]).split()), _MAX_SUMMARY)
 
 
 class _Text(NamedTuple):
@@ -108,48 +108,48 @@ class _Text(NamedTuple):
 
 def _texts(arguments: JsonMapping) -> Iterator[_Text]:
     """Every text in `arguments`, at any depth, the keys of inner objects included."""
-    left: list[tuple[str, object]] = [(key, value) for key, value in arguments.items()]
-    while left:
-        key, value = left.pop(0)
+    queue: list[tuple[str, object]] = [(key, value) for key, value in arguments.items()]
+    while queue:
+        key, value = queue.pop(0)
         match value:
             case str() if value:
                 yield _Text(key, value)
             case list():
-                left += [(key, each) for each in cast("list[object]", value)]
+                queue += [(key, each) for each in cast("list[object]", value)]
             case dict():
                 inner = cast("Mapping[str, object]", value)
                 yield from (_Text("", name) for name in inner)
                 # What lies in an object under `path` is a path, whatever its own key.
-                left += ((key if key in _PATH_KEYS else name, each) for name, each in inner.items())
+                queue += ((key if key in _PATH_KEYS else name, each) for name, each in inner.items())
             case _:
                 pass
 
 
-def _foreign(arguments: JsonMapping, workspace: "Workspace | None") -> tuple[Subject, ...]:
+def _external_subjects(arguments: JsonMapping, workspace: "Workspace | None") -> tuple[PermissionSubject, ...]:
     """What a call of somebody else's tool is about: what it must be allowed for first, then whatever else it holds."""
-    named, other = list[Subject](), list[_Text]()
+    primary, texts = list[PermissionSubject](), list[_Text]()
     for key, text in dict.fromkeys(_texts(arguments)):
         if key not in _PATH_KEYS and _ADDRESS.match(text) and not _FILE.match(text):
-            path = _foreign_path(text, workspace)  # for rules that deny: some read `x://../docs` as a path
-            named.append(Subject(text, (path.real, *path.spellings)))
+            path = _external_path(text, workspace)  # for rules that deny: some read `x://../docs` as a path
+            primary.append(PermissionSubject(text, (path.real, *path.spellings)))
         elif key in _PATH_KEYS or key in _ADDRESS_KEYS or _may_be_path(text, workspace):
-            named.append(_foreign_path(text, workspace))
+            primary.append(_external_path(text, workspace))
         else:
-            other.append(_Text(key, text))
-    if not named:
-        named = [Subject(text) for key, text in other if key in _OTHER_KEYS] or [Subject(_written(arguments))]
-    return (*named, *(Subject(text, incidental=True) for _, text in other))
+            texts.append(_Text(key, text))
+    if not primary:
+        primary = [PermissionSubject(text) for key, text in texts if key in _OTHER_KEYS] or [PermissionSubject(_arguments_text(arguments))]
+    return (*primary, *(PermissionSubject(text, incidental=True) for _, text in texts))
 
 
-def _foreign_path(text: str, workspace: "Workspace | None") -> Subject:
+def _external_path(text: str, workspace: "Workspace | None") -> PermissionSubject:
     """A path or the URI of a file, as others may read it: with its escapes undone, too."""
     path = text
     if _FILE.match(text):
         with suppress(ValueError):  # no address after all
             path = unquote(urlsplit(text).path)
     subject = path_subject(path, workspace)
-    others = {text, normal_path(unquote(path))} - {subject.real}
-    return Subject(subject.real, tuple(sorted({*subject.spellings, *others})), root=subject.root)
+    alternatives = {text, normal_path(unquote(path))} - {subject.real}
+    return PermissionSubject(subject.real, tuple(sorted({*subject.spellings, *alternatives})), root=subject.root)
 
 
 def _may_be_path(text: str, workspace: "Workspace | None") -> bool:
@@ -170,7 +170,7 @@ def _command_line(command: object) -> str:
         return ""
 
 
-def _written(arguments: JsonMapping) -> str:
+def _arguments_text(arguments: JsonMapping) -> str:
     try:
         return dumps(arguments)
     except RetinueError:

@@ -17,16 +17,16 @@ from retinue.contract.task import Task
 from retinue.llm.models import Models
 from retinue.tools.port import Tool
 
-from .calling import Call
+from .calling import PromptedAttempt
 from .delegating import PARENT_MODEL
-from .granted import Granted, own_of
-from .loop import OWN, Loop
+from .granted import EffectivePermissions, requested_permissions
+from .loop import BUILTIN_LOOP, Loop
 from .prompt import instructions
 from .toolbox import EMPTY, Toolbox
 
 __all__ = ["PromptedAgent"]
 
-_OPEN: Final = 64
+_MAX_TOOLSETS: Final = 64
 """Conversations whose tools are kept, for the case that they go on."""
 
 
@@ -43,15 +43,15 @@ class PromptedAgent:
         loop: Drives its model.
     """
 
-    def __init__(self, definition: Definition, *, models: Models, toolbox: Toolbox = EMPTY, loop: Loop = OWN) -> None:
+    def __init__(self, definition: Definition, *, models: Models, toolbox: Toolbox = EMPTY, loop: Loop = BUILTIN_LOOP) -> None:
         self._definition = _callable(definition)
         self._models = models
         self._toolbox = toolbox
         self._loop = loop
-        self._own = own_of(definition, toolbox)
-        self._granted: tuple[Grants, Granted] | None = None
-        self._told: dict[tuple[str, bool, tuple[str, ...]], str] = {}
-        self._open: OrderedDict[str, Mapping[str, Tool]] = OrderedDict()
+        self._requested = requested_permissions(definition, toolbox)
+        self._effective: tuple[Grants, EffectivePermissions] | None = None
+        self._instruction_cache: dict[tuple[str, bool, tuple[str, ...]], str] = {}
+        self._toolsets: OrderedDict[str, Mapping[str, Tool]] = OrderedDict()
 
     @property
     def definition(self) -> Definition:
@@ -66,55 +66,55 @@ class PromptedAgent:
             RetinueError: No model can be asked, or it failed before it said anything.
         """
         parent: object = task.extras.get(PARENT_MODEL)
-        chosen = self._models.choose(
+        choice = self._models.choose(
             model=task.model,
             own=self._definition.model,
             tier=self._definition.tier,
             parent=parent if isinstance(parent, str) else None,
         )
-        call = Call(
+        call = PromptedAttempt(
             self._definition,
             task,
             run,
             skill=self._skill(task),
-            granted=self._granted_by(run.grants),
-            chosen=chosen,
-            model=self._loop.model(chosen.name, self._models),
+            permissions=self._permissions_for(run.grants),
+            choice=choice,
+            model=self._loop.model(choice.name, self._models),
             loop=self._loop,
-            opened=self._opened,
+            open_toolset=self._open_toolset,
             instructions=self._instructions,
         )
         return await call.reply()
 
     def _skill(self, task: Task) -> Skill:
-        named = None if task.skill is None else self._definition.skill(task.skill)
-        return named or self._definition.skills[0]
+        skill = None if task.skill is None else self._definition.skill(task.skill)
+        return skill or self._definition.skills[0]
 
-    def _granted_by(self, above: Grants) -> Granted:
+    def _permissions_for(self, grants: Grants) -> EffectivePermissions:
         """What it may use on behalf of the holder of `above`, found out once for one that calls again and again."""
-        if self._granted is None or self._granted[0] is not above:
-            self._granted = above, self._own.granted(above)
-        return self._granted[1]
+        if self._effective is None or self._effective[0] is not grants:
+            self._effective = grants, self._requested.within(grants)
+        return self._effective[1]
 
-    def _instructions(self, skill: Skill, skills: Mapping[str, Definition], owed: bool) -> str:  # noqa: FBT001 - a callback
+    def _instructions(self, skill: Skill, skills: Mapping[str, Definition], is_structured: bool) -> str:  # noqa: FBT001 - a callback
         """What the system says, made once."""
-        key = skill.name, owed, tuple(skills)
-        told = self._told.get(key)
-        if told is None:
-            told = self._told[key] = instructions(self._definition, skill, skills=skills, owed=owed)
-        return told
+        key = skill.name, is_structured, tuple(skills)
+        text = self._instruction_cache.get(key)
+        if text is None:
+            text = self._instruction_cache[key] = instructions(self._definition, skill, skills=skills, is_structured=is_structured)
+        return text
 
-    def _opened(self, kit: str) -> tuple[str, dict[str, Tool]]:
+    def _open_toolset(self, toolset: str) -> tuple[str, dict[str, Tool]]:
         """The tools of a conversation: those it had before, else new ones under a new name."""
-        if not self._toolbox.remembers:
-            return "", self._toolbox.opened()
-        known = self._open.get(kit)
-        if known is None:
-            kit = token_hex(8)
-            known = self._open[kit] = self._toolbox.opened()
-            if len(self._open) > _OPEN:
-                self._open.popitem(last=False)
-        return kit, dict(known)
+        if not self._toolbox.is_stateful:
+            return "", self._toolbox.open_tools()
+        tools = self._toolsets.get(toolset)
+        if tools is None:
+            toolset = token_hex(8)
+            tools = self._toolsets[toolset] = self._toolbox.open_tools()
+            if len(self._toolsets) > _MAX_TOOLSETS:
+                self._toolsets.popitem(last=False)
+        return toolset, dict(tools)
 
 
 def _callable(definition: Definition) -> Definition:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from retinue.errors import RetinueError
 
-from .toolbox import Kit, Toolbox
+from .toolbox import ToolsetFactory, Toolbox
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -25,19 +25,19 @@ ANY_PROGRAM: Final = ("*",)
 
 
 @dataclass(slots=True)
-class _Packed:
+class _ToolboxParts:
     """What has been put in so far."""
 
     tools: "dict[str, Tool]" = field(default_factory=dict)
-    kits: list[Kit] = field(default_factory=list[Kit])
+    toolsets: list[ToolsetFactory] = field(default_factory=list[ToolsetFactory])
     closers: "list[Callable[[], Awaitable[None]]]" = field(default_factory=list)
 
-    def put(self, tools: "Iterable[Tool]") -> None:
+    def add(self, tools: "Iterable[Tool]") -> None:
         """Add tools that have no memory of a conversation."""
         self.tools |= {tool.spec.name: tool for tool in tools}
 
 
-_Part: TypeAlias = Callable[[_Packed], None]
+_Part: TypeAlias = Callable[[_ToolboxParts], None]
 
 
 def default_toolbox(
@@ -60,53 +60,53 @@ def default_toolbox(
         language_servers: Commands of language servers, by language.
     """
     parts: tuple[tuple[str, tuple[str, ...], _Part], ...] = (
-        ("hands", ("read", "glob", "grep", "git", "write", "edit", "shell"), partial(_hands, programs=programs)),
+        ("hands", ("read", "glob", "grep", "git", "write", "edit", "shell"), partial(_builtin, programs=programs)),
         ("web", ("web_fetch", "web_search"), partial(_web, search=search, environment=environment or {})),
         ("memory", ("remember", "recall", "forget"), partial(_memory, state=state, project=project)),
         ("lsp", ("lsp",), partial(_lsp, commands=language_servers)),
         ("outline", ("outline",), _outline),
     )
-    packed, absent = _Packed(), dict[str, str]()
+    contents, absent = _ToolboxParts(), dict[str, str]()
     for part, names, pack in parts:
         try:
-            pack(packed)
+            pack(contents)
         except (ImportError, RetinueError) as error:
             why = error.hint or error.message if isinstance(error, RetinueError) else f"{error}."
             absent |= dict.fromkeys(names, f"`{part}` is not here: {why}")
-    return Toolbox(packed.tools, kits=packed.kits, absent=absent, closers=packed.closers)
+    return Toolbox(contents.tools, toolsets=contents.toolsets, absent=absent, closers=contents.closers)
 
 
-def _hands(packed: _Packed, *, programs: Collection[str]) -> None:
-    from retinue.tools.hands import hands  # noqa: PLC0415 - most processes make no toolbox; so below
+def _builtin(contents: _ToolboxParts, *, programs: Collection[str]) -> None:
+    from retinue.tools.hands import builtin_tools  # noqa: PLC0415 - most processes make no toolbox; so below
 
-    packed.kits.append(partial(hands, programs=tuple(programs)))
+    contents.toolsets.append(partial(builtin_tools, programs=tuple(programs)))
 
 
-def _web(packed: _Packed, *, search: str | None, environment: Mapping[str, str]) -> None:
+def _web(contents: _ToolboxParts, *, search: str | None, environment: Mapping[str, str]) -> None:
     from retinue.tools.web.fetch import WebFetch  # noqa: PLC0415
     from retinue.tools.web.search.tool import WebSearch  # noqa: PLC0415
 
-    packed.put((WebFetch(), WebSearch.configured(search, environ=environment)))
+    contents.add((WebFetch(), WebSearch.from_environment(search, environ=environment)))
 
 
-def _memory(packed: _Packed, *, state: Path | None, project: Path | None) -> None:
+def _memory(contents: _ToolboxParts, *, state: Path | None, project: Path | None) -> None:
     from retinue.errors import NotInstalled  # noqa: PLC0415
     from retinue.tools.memory.tools import MemoryPlace, memory_tools  # noqa: PLC0415
 
     if state is None:
         raise NotInstalled("No state directory is known.", hint="Give `default_toolbox` a `state` directory.")
-    packed.put(memory_tools(MemoryPlace(state, project=project)))
+    contents.add(memory_tools(MemoryPlace(state, project=project)))
 
 
-def _lsp(packed: _Packed, *, commands: Mapping[str, tuple[str, ...]] | None) -> None:
-    from retinue.tools.lsp import LspTool, Servers  # noqa: PLC0415
+def _lsp(contents: _ToolboxParts, *, commands: Mapping[str, tuple[str, ...]] | None) -> None:
+    from retinue.tools.lsp import LspTool, LanguageServerPool  # noqa: PLC0415
 
-    servers = Servers(commands)
-    packed.put((LspTool(servers),))
-    packed.closers.append(servers.close)
+    servers = LanguageServerPool(commands)
+    contents.add((LspTool(servers),))
+    contents.closers.append(servers.close)
 
 
-def _outline(packed: _Packed) -> None:
+def _outline(contents: _ToolboxParts) -> None:
     from retinue.tools.outline.tool import OutlineTool  # noqa: PLC0415
 
-    packed.put((OutlineTool(),))
+    contents.add((OutlineTool(),))

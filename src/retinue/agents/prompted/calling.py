@@ -15,24 +15,24 @@ from retinue.contract.result import Usage
 from retinue.contract.task import Task
 from retinue.errors import Canceled, RetinueError
 from retinue.llm.converse import MAX_TURNS, Conversation
-from retinue.llm.models import Chosen
-from retinue.llm.port import Answered, AnswerShape, LanguageModel, Request, Said, Turn
-from retinue.llm.purse import Purse
+from retinue.llm.models import ModelChoice
+from retinue.llm.port import AssistantMessage, AnswerShape, LanguageModel, Request, UserMessage, Turn
+from retinue.llm.purse import BudgetTracker
 from retinue.tools.port import Tool
 
-from .delegating import Delegating
-from .granted import Granted
+from .delegating import DelegateTool
+from .granted import EffectivePermissions
 from .loop import Loop
-from .memo import read_notes, write_notes
-from .prompt import corrected, opening, shape_of
-from .remembering import remembered
-from .replying import reply_to
-from .skills import Skills
-from .streaming import Streaming
-from .thinking import effort_for, ignored_by
-from .using import Using
+from .memo import read_checkpoint, write_checkpoint
+from .prompt import correction_text, task_text, answer_schema_of
+from .remembering import recall_memories
+from .replying import build_reply
+from .skills import SkillTool
+from .streaming import TextStream
+from .thinking import effort_for, ignored_settings
+from .using import ToolExecutor
 
-__all__ = ["MAX_REQUESTS", "Call"]
+__all__ = ["MAX_REQUESTS", "PromptedAttempt"]
 
 MAX_REQUESTS: Final = 50
 """Requests of one call, all its attempts together: weak models were seen to call tools for ever."""
@@ -40,11 +40,11 @@ MAX_REQUESTS: Final = 50
 _MARGIN_NS: Final = 250_000_000
 """Kept of an attempt's time, so that there is an answer before it is over."""
 
-_Opened: TypeAlias = Callable[[str], tuple[str, dict[str, Tool]]]
+_OpenToolset: TypeAlias = Callable[[str], tuple[str, dict[str, Tool]]]
 _Instructions: TypeAlias = Callable[[Skill, Mapping[str, Definition], bool], str]
 
 
-class Call:
+class PromptedAttempt:
     """One attempt.
 
     Args:
@@ -67,98 +67,98 @@ class Call:
         run: RunContext,
         *,
         skill: Skill,
-        granted: Granted,
-        chosen: Chosen,
+        permissions: EffectivePermissions,
+        choice: ModelChoice,
         model: LanguageModel,
         loop: Loop,
-        opened: _Opened,
+        open_toolset: _OpenToolset,
         instructions: _Instructions,
     ) -> None:
         self._definition, self._task, self._run, self._skill = definition, task, run, skill
-        self._chosen, self._model, self._loop, self._instructions = chosen, model, loop, instructions
-        self._whose = f"{definition.name}.{skill.name}"
-        self._shape = shape_of(skill, task, definition)
-        self._notes = read_notes(run.memo, whose=self._whose)
-        self._grants, self._unsupported = granted.grants, list(granted.in_vain)
-        self._notes.kit, self._tools = opened(self._notes.kit)
-        self._delegating: Delegating | None = None
+        self._choice, self._model, self._loop, self._instructions = choice, model, loop, instructions
+        self._owner = f"{definition.name}.{skill.name}"
+        self._shape = answer_schema_of(skill, task, definition)
+        self._checkpoint = read_checkpoint(run.checkpoint, owner=self._owner)
+        self._grants, self._unsupported = permissions.grants, list(permissions.denied)
+        self._checkpoint.toolset, self._tools = open_toolset(self._checkpoint.toolset)
+        self._delegate_tool: DelegateTool | None = None
 
     async def reply(self) -> Reply:
         """Converse, and make a reply of it."""
         skills = self._skills()
-        self._offer(skills)
-        turns = self._continued() or (Said(await self._opening()),)
-        using = Using(
+        self._add_tools(skills)
+        turns = self._resumed_turns() or (UserMessage(await self._task_text()),)
+        executor = ToolExecutor(
             agent=self._definition.name,
             key=self._task.idempotency_key or self._task.id,
             tools=self._tools,
             grants=self._grants,
             run=self._run,
             turns=turns,
-            traces=self._notes.traces,
+            traces=self._checkpoint.traces,
         )
         request = self._request(skills, turns)
         try:
-            conversation = await self._conversation(using, request)
+            conversation = await self._conversation(executor, request)
         except RetinueError as error:
-            conversation = _broken_off(using.turns, error)
+            conversation = _partial_conversation(executor.turns, error)
             if conversation is None:
-                self._keep(using)  # nothing is lost: nobody has said anything yet
+                self._save_checkpoint(executor)  # nothing is lost: nobody has said anything yet
                 raise
         except BaseException:
-            self._keep(using)
+            self._save_checkpoint(executor)
             raise
-        usage = self._spent(conversation)
-        if isinstance(conversation.stopped, Canceled):
-            self._keep(using, stored="outside")
-            raise conversation.stopped from None
-        self._keep(using, conversation.turns)
+        usage = self._record_usage(conversation)
+        if isinstance(conversation.error, Canceled):
+            self._save_checkpoint(executor, stored="outside")
+            raise conversation.error from None
+        self._save_checkpoint(executor, conversation.turns)
         read = self._definition.dialect is not None or self._shape is not None
-        return reply_to(conversation, self._notes, read=read, usage=usage)
+        return build_reply(conversation, self._checkpoint, needs_parsing=read, usage=usage)
 
     # What it starts with
 
     def _skills(self) -> dict[str, Definition]:
         """The skills it may look up."""
-        found: dict[str, Definition] = {}
+        definitions: dict[str, Definition] = {}
         for name in self._definition.runner.skills:
             definition = self._run.definition_of(fold(name))
             if definition is None:
                 self._unsupported.append(f"Not supported: there is no skill {name[:80]!r} here.")
             else:
-                found[definition.name] = definition
-        return found
+                definitions[definition.name] = definition
+        return definitions
 
-    def _offer(self, skills: Mapping[str, Definition]) -> None:
+    def _add_tools(self, skills: Mapping[str, Definition]) -> None:
         """Add the tools that belong to this call alone, and leave out what it may not have."""
-        there, run = self._tools, self._run
+        tools, run = self._tools, self._run
         if skills:
-            there[SKILL] = Skills(skills)
+            tools[SKILL] = SkillTool(skills)
         if others := run.light_schema:
-            name, model = self._definition.name, self._chosen.name
-            self._delegating = Delegating(agent=name, model=model, grants=self._grants, run=run, others=others)
-            there[DELEGATE] = self._delegating
-        self._tools = {name: tool for name, tool in there.items() if self._grants.offers(tool.spec)}
+            name, model = self._definition.name, self._choice.name
+            self._delegate_tool = DelegateTool(agent=name, model=model, grants=self._grants, run=run, agents_text=others)
+            tools[DELEGATE] = self._delegate_tool
+        self._tools = {name: tool for name, tool in tools.items() if self._grants.offers(tool.spec)}
 
-    async def _opening(self) -> str:
+    async def _task_text(self) -> str:
         scope, correction, memory = self._definition.runner.memory, self._run.correction, ""
         if scope:
-            memory, why = await remembered(scope, self._task, self._tools, deadline_ns=self._run.deadline_ns)
+            memory, why = await recall_memories(scope, self._task, self._tools, deadline_ns=self._run.deadline_ns)
             if why:
                 self._unsupported.append(f"Not supported: {why}")
-        told = opening(self._task, self._skill, remembered=memory)
-        return told if correction is None else f"{told}\n\n{corrected(correction)}"
+        text = task_text(self._task, self._skill, memory=memory)
+        return text if correction is None else f"{text}\n\n{correction_text(correction)}"
 
-    def _continued(self) -> tuple[Turn, ...]:
+    def _resumed_turns(self) -> tuple[Turn, ...]:
         """The conversation that this attempt goes on with; nothing when it begins."""
-        turns, correction = self._notes.turns, self._run.correction
+        turns, correction = self._checkpoint.turns, self._run.correction
         last = turns[-1] if turns else None
-        waits = isinstance(last, Answered) and bool(last.uses)
+        is_pending = isinstance(last, AssistantMessage) and bool(last.tool_calls)
         if correction is None:
             # An answer that nobody found fault with is no place to go on from.
-            return turns if waits or not isinstance(last, Answered) else ()
-        kept = turns[:-1] if waits else turns
-        return (*kept, Said(corrected(correction))) if kept else ()
+            return turns if is_pending or not isinstance(last, AssistantMessage) else ()
+        history = turns[:-1] if is_pending else turns
+        return (*history, UserMessage(correction_text(correction))) if history else ()
 
     def _request(self, skills: Mapping[str, Definition], turns: tuple[Turn, ...]) -> Request:
         effort, unknown = effort_for(self._task, self._definition)
@@ -169,20 +169,20 @@ class Call:
             shape=None if self._shape is None else AnswerShape(self._shape, name=self._skill.name),
             effort=effort,
         )
-        ignored = (*((unknown,) if unknown else ()), *ignored_by(self._model, request))
+        ignored = (*((unknown,) if unknown else ()), *ignored_settings(self._model, request))
         self._unsupported += [f"Not supported: {each}" for each in ignored]
         return request
 
     # The conversation
 
-    async def _conversation(self, using: Using, request: Request) -> Conversation:
-        run, streaming = self._run, Streaming(self._run)
+    async def _conversation(self, executor: ToolExecutor, request: Request) -> Conversation:
+        run, stream = self._run, TextStream(self._run)
 
-        def keep(turns: Sequence[Turn]) -> None:
-            streaming.flush()  # what was said in one turn is told before its tools are used, and apart from the next
-            using.keep(turns)
+        def on_turns(turns: Sequence[Turn]) -> None:
+            stream.flush()  # what was said in one turn is told before its tools are used, and apart from the next
+            executor.on_turns(turns)
 
-        run.emit(Decision("model", self._chosen.why, {"model": self._chosen.name}))
+        run.emit(Decision("model", self._choice.why, {"model": self._choice.name}))
         ends = run.deadline_ns
         if ends is not None:
             ends -= min(_MARGIN_NS, max(0, ends - run.now()) // 20)
@@ -190,61 +190,61 @@ class Call:
             return await self._loop.converse(
                 self._model,
                 request,
-                use=using.use,
-                purse=self._purse(),
+                call_tool=executor.execute,
+                budget_tracker=self._budget_tracker(),
                 max_turns=self._definition.runner.max_turns or MAX_TURNS,
-                hear=streaming.hear,
-                keep=keep,
+                on_text=stream.on_text,
+                on_turns=on_turns,
                 clock=run.now,
                 deadline_ns=ends,
             )
         finally:
-            streaming.flush()
+            stream.flush()
 
-    def _purse(self) -> Purse:
+    def _budget_tracker(self) -> BudgetTracker:
         """The agent's own bounds within the task's within the run's; what was spent before is taken off."""
-        limits, above = self._task.limits, self._run.purse
+        limits, parent = self._task.limits, self._run.budget_tracker
         if limits.tokens is not None or limits.cost_usd is not None:
-            spent = self._notes.spent or Usage()
+            spent = self._checkpoint.spent or Usage()
             usd = spent.known_usd or 0.0
-            above = Purse(
+            parent = BudgetTracker(
                 tokens=None if limits.tokens is None else max(0, limits.tokens - (spent.tokens or 0)),
                 usd=None if limits.cost_usd is None else max(0.0, limits.cost_usd - usd),
-                above=above,
+                parent=parent,
                 name="task.limits",
             )
-        asked = sum(isinstance(turn, Answered) for turn in self._notes.turns)
-        return Purse(requests=max(0, MAX_REQUESTS - asked), above=above, name="runner")
+        request_count = sum(isinstance(turn, AssistantMessage) for turn in self._checkpoint.turns)
+        return BudgetTracker(requests=max(0, MAX_REQUESTS - request_count), parent=parent, name="runner")
 
     # What remains of it
 
-    def _spent(self, conversation: Conversation) -> Usage | None:
+    def _record_usage(self, conversation: Conversation) -> Usage | None:
         """What this attempt took, those it called included."""
-        notes = self._notes
-        delegated = self._delegating.usage if self._delegating else None
-        said = conversation.usage if conversation.usage != Usage() else None
-        own = Usage.together((said, delegated))
-        notes.spent = Usage.together((notes.spent, own))
+        checkpoint = self._checkpoint
+        delegated = self._delegate_tool.usage if self._delegate_tool else None
+        usage = conversation.usage if conversation.usage != Usage() else None
+        own = Usage.total((usage, delegated))
+        checkpoint.spent = Usage.total((checkpoint.spent, own))
         return own
 
-    def _keep(
-        self, using: Using, turns: tuple[Turn, ...] | None = None, *, stored: Literal["here", "outside"] = "here"
+    def _save_checkpoint(
+        self, executor: ToolExecutor, turns: tuple[Turn, ...] | None = None, *, stored: Literal["here", "outside"] = "here"
     ) -> None:
         """Note the conversation for an attempt that goes on with it."""
-        notes = self._notes
-        notes.turns = using.turns if turns is None else turns
-        notes.traces = using.traces
-        notes.files_read.update(using.files_read)
-        notes.files_written.update(using.files_written)
-        notes.unapproved.update(using.unapproved)
-        notes.warnings = list(dict.fromkeys((*notes.warnings, *self._unsupported)))
-        write_notes(self._run.memo, notes, whose=self._whose, stored=stored)
+        checkpoint = self._checkpoint
+        checkpoint.turns = executor.turns if turns is None else turns
+        checkpoint.traces = executor.traces
+        checkpoint.files_read.update(executor.files_read)
+        checkpoint.files_written.update(executor.files_written)
+        checkpoint.unapproved.update(executor.unapproved)
+        checkpoint.warnings = list(dict.fromkeys((*checkpoint.warnings, *self._unsupported)))
+        write_checkpoint(self._run.checkpoint, checkpoint, owner=self._owner, stored=stored)
 
 
-def _broken_off(turns: tuple[Turn, ...], error: RetinueError) -> Conversation | None:
+def _partial_conversation(turns: tuple[Turn, ...], error: RetinueError) -> Conversation | None:
     """What there is of a conversation that an earlier attempt began and this one could not go on with."""
-    answers = [turn for turn in turns if isinstance(turn, Answered)]
+    answers = [turn for turn in turns if isinstance(turn, AssistantMessage)]
     if not answers:
         return None
     text = next((turn.text for turn in reversed(answers) if turn.text), "")
-    return Conversation(text=text, turns=turns, usage=Usage(), requests=0, stopped=error)
+    return Conversation(text=text, turns=turns, usage=Usage(), requests=0, error=error)

@@ -18,20 +18,20 @@ from retinue.contract.names import fold
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Task
 from retinue.errors import RetinueError, UnknownName
-from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.port import ToolContext, ToolOutput
 
-__all__ = ["PARENT_MODEL", "Delegating"]
+__all__ = ["PARENT_MODEL", "DelegateTool"]
 
 PARENT_MODEL: Final = "parent_model"
 """Where `Task.extras` says with which model the caller thinks: what `inherit` means."""
 
 _DAY_S: Final = 86_400.0
-_ABOUT: Final = (
+_DESCRIPTION: Final = (
     "Asks another agent to do a part of the work, and waits for its answer. Use it when the part is that agent's "
     "trade. Say in `instruction` all that it must know: it sees nothing of this conversation. Returns its answer, or "
     "why there is none.\n\nThe agents, each with its skills:\n\n"
 )
-_TAKES: Final[JsonMapping] = {
+_INPUT_SCHEMA: Final[JsonMapping] = {
     "type": "object",
     "properties": {
         "agent": {"type": "string", "minLength": 1, "maxLength": 100, "description": "Whom to ask, by name."},
@@ -44,7 +44,7 @@ _TAKES: Final[JsonMapping] = {
 }  # fmt: skip
 
 
-class Delegating:
+class DelegateTool:
     """Calls agents on behalf of one agent.
 
     Args:
@@ -59,28 +59,28 @@ class Delegating:
         usage: What those it called have spent.
     """
 
-    def __init__(self, *, agent: str, model: str, grants: Grants, run: RunContext, others: str) -> None:
+    def __init__(self, *, agent: str, model: str, grants: Grants, run: RunContext, agents_text: str) -> None:
         self._agent, self._model, self._grants, self._run = agent, model, grants, run
-        self.spec = _spec(others)
+        self.spec = _spec(agents_text)
         self.usage: Usage | None = None
 
-    def judged(self, arguments: JsonMapping) -> tuple[ToolSpec, str]:
+    def effective_spec(self, arguments: JsonMapping) -> tuple[ToolSpec, str]:
         """The tool with the effects of the skill that is asked for, which permissions are about; and whose it is."""
         definition = self._run.definition_of(str(arguments["agent"]))
         if definition is None:
             return self.spec, fold(str(arguments["agent"]))
-        asked = arguments.get("skill")
-        named = None if asked is None else definition.skill(fold(str(asked)))
-        meant = definition.skills if named is None else (named,)
-        effects = tuple(dict.fromkeys(effect for skill in meant for effect in skill.possible_effects))
+        skill_name = arguments.get("skill")
+        match = None if skill_name is None else definition.skill(fold(str(skill_name)))
+        skills = definition.skills if match is None else (match,)
+        effects = tuple(dict.fromkeys(effect for skill in skills for effect in skill.possible_effects))
         return self.spec.model_copy(update={"effects": effects}), definition.name
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """As `called`, for a call that nobody goes on with."""
-        del grip
-        return await self.called(arguments, key=None)
+        del context
+        return await self.delegate(arguments, key=None)
 
-    async def called(self, arguments: JsonMapping, *, key: str | None) -> ToolOutput:
+    async def delegate(self, arguments: JsonMapping, *, key: str | None) -> ToolOutput:
         """Call the agent. What it came to is told whatever it is; only an answer that is none at all is an error.
 
         Args:
@@ -93,20 +93,20 @@ class Delegating:
         """
         task = self._task(arguments)
         result = await self._run.delegate(task, grants=self._grants, key=key)
-        self.usage = Usage.together((self.usage, result.usage))
+        self.usage = Usage.total((self.usage, result.usage))
         if not result.useful and not result.questions:
-            raise _why(result)
+            raise _error_from(result)
         return ToolOutput(
-            _said(result), f"agent {result.agent}", files_read=result.files_read, files_written=result.files_written
+            _result_text(result), f"agent {result.agent}", files_read=result.files_read, files_written=result.files_written
         )
 
     def _task(self, arguments: JsonMapping) -> Task:
         name, skill = str(arguments["agent"]), arguments.get("skill")
-        known = self._run.definition_of(name)
+        definition = self._run.definition_of(name)
         try:
             return Task(
                 id=DELEGATE,
-                agent=_named(known, name),
+                agent=_agent_name(definition, name),
                 skill=None if skill is None else fold(str(skill)),
                 instruction=str(arguments["instruction"]),
                 parameters=dict(arguments.get("parameters") or {}),
@@ -119,16 +119,16 @@ class Delegating:
 
 
 @lru_cache(maxsize=8)
-def _spec(others: str) -> ToolSpec:
+def _spec(agents_text: str) -> ToolSpec:
     """The same for all who work beside the same others: made once, whoever calls."""
-    return ToolSpec(name=DELEGATE, description=_ABOUT + others, input_schema=_TAKES, timeout_s=_DAY_S)
+    return ToolSpec(name=DELEGATE, description=_DESCRIPTION + agents_text, input_schema=_INPUT_SCHEMA, timeout_s=_DAY_S)
 
 
-def _named(known: Definition | None, name: str) -> str:
-    return fold(name) if known is None else known.name
+def _agent_name(definition: Definition | None, name: str) -> str:
+    return fold(name) if definition is None else definition.name
 
 
-def _why(result: Result) -> RetinueError:
+def _error_from(result: Result) -> RetinueError:
     if result.fault is not None:
         error = result.fault.to_error()
         if result.content:
@@ -137,7 +137,7 @@ def _why(result: Result) -> RetinueError:
     return UnknownName(f"`{result.agent}` ended as {result.outcome!r} and gave no reason.", hint="Do without it.")
 
 
-def _said(result: Result) -> str:
+def _result_text(result: Result) -> str:
     """The answer in words, with what makes it less than whole."""
     data: Any = result.data
     parts = [result.content or (dumps(data) if data is not None else "")]

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Final, NamedTuple, cast
 
 from retinue.agents.grants import MODES, Grants, Mode, ToolRule, mode_from
-from retinue.agents.tool_words import DELEGATE, SKILL, ToolWord, read_word
+from retinue.agents.tool_words import DELEGATE, SKILL, ToolReference, parse_tool_reference
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding
 from retinue.contract.names import fold
@@ -19,16 +19,16 @@ from retinue.errors import RetinueError
 from .permissions import rules_from
 from .toolbox import Toolbox
 
-__all__ = ["Granted", "Own", "findings_about", "own_of"]
+__all__ = ["EffectivePermissions", "RequestedPermissions", "findings_about", "requested_permissions"]
 
 _MEMORY = ("remember", "recall", "forget")
 _DISALLOWED: Final = "disallowed_tools"
-_NOT_DONE: Final = frozenset({"background", "hooks", "initial_prompt", "isolation", "mcp_servers"})
+_UNSUPPORTED_KEYS: Final = frozenset({"background", "hooks", "initial_prompt", "isolation", "mcp_servers"})
 _WORD: Final = re.compile(r"[^,()]+(?:\([^()]*\))?")
-_SHOWN: Final = 80
+_MAX_QUOTE: Final = 80
 
 
-class Granted(NamedTuple):
+class EffectivePermissions(NamedTuple):
     """What an agent gets of what it asks for.
 
     Attributes:
@@ -37,11 +37,11 @@ class Granted(NamedTuple):
     """
 
     grants: Grants
-    in_vain: tuple[str, ...]
+    denied: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class RequestedPermissions:
     """What an agent's definition asks for, read once.
 
     Attributes:
@@ -56,13 +56,13 @@ class Own:
     mode: Mode | None = None
     words: tuple[str, ...] | None = None
 
-    def granted(self, above: Grants) -> Granted:
+    def within(self, caller: Grants) -> EffectivePermissions:
         """What its caller gives it of that."""
-        return Granted(self.grants.within(above), (*self.missing, *self.refused(above)))
+        return EffectivePermissions(self.grants.within(caller), (*self.missing, *self.denials(caller)))
 
-    def refused(self, above: Grants) -> tuple[str, ...]:
+    def denials(self, caller: Grants) -> tuple[str, ...]:
         """What it asked for and its caller may not give."""
-        widest = above.widest_mode
+        widest = caller.widest_mode
         if self.mode is None or MODES.index(self.mode) <= MODES.index(widest):
             return ()
         why = f"the permission mode `{self.mode}` is wider than `{widest}`, which holds"
@@ -70,26 +70,26 @@ class Own:
 
 
 @dataclass(slots=True)
-class _Words:
+class _ParsedTools:
     names: list[str] = field(default_factory=list[str])
     only: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     missing: list[str] = field(default_factory=list[str])
 
 
-def own_of(definition: Definition, toolbox: Toolbox) -> Own:
+def requested_permissions(definition: Definition, toolbox: Toolbox) -> RequestedPermissions:
     """Read what `definition` says of its tools."""
     mode, wrong = _mode(definition)
-    denied, idle = _denied(definition)
-    wrong = (*wrong, *idle, *_not_done(definition))
+    deny_rules, unknown = _deny_rules(definition)
+    wrong = (*wrong, *unknown, *_unsupported_keys(definition))
     if definition.tools is None:
-        return Own(Grants(rules=denied, mode=mode), wrong, mode)
-    words = _read(definition.tools, toolbox)
+        return RequestedPermissions(Grants(rules=deny_rules, mode=mode), wrong, mode)
+    parsed = _parse_tools(definition.tools, toolbox)
     if definition.runner.skills:
-        words.names.append(SKILL)
+        parsed.names.append(SKILL)
     if definition.runner.memory:
-        words.names += _MEMORY
-    grants = Grants(tools=frozenset(words.names), rules=denied, only=tuple(words.only), mode=mode)
-    return Own(grants, (*words.missing, *wrong), mode, tuple(dict.fromkeys(words.names)))
+        parsed.names += _MEMORY
+    grants = Grants(tools=frozenset(parsed.names), rules=deny_rules, only=tuple(parsed.only), mode=mode)
+    return RequestedPermissions(grants, (*parsed.missing, *wrong), mode, tuple(dict.fromkeys(parsed.names)))
 
 
 def findings_about(definition: Definition, toolbox: Toolbox, *, file: str | None = None) -> tuple[Finding, ...]:
@@ -104,42 +104,42 @@ def findings_about(definition: Definition, toolbox: Toolbox, *, file: str | None
             line=source.line if source else None,
             fix="Correct it, or remove it.",
         )
-        for message in own_of(definition, toolbox).missing
+        for message in requested_permissions(definition, toolbox).missing
     )
 
 
-def _read(tools: Iterable[str], toolbox: Toolbox) -> _Words:
-    words, whole = _Words(), set[str]()
-    there = (*toolbox.specs, DELEGATE, SKILL)
-    for said in tools:
+def _parse_tools(tools: Iterable[str], toolbox: Toolbox) -> _ParsedTools:
+    parsed, whole = _ParsedTools(), set[str]()
+    available = (*toolbox.specs, DELEGATE, SKILL)
+    for text in tools:
         try:
-            word = read_word(said)
+            word = parse_tool_reference(text)
         except RetinueError as error:
-            words.missing.append(f"Not supported: {error.message}")
+            parsed.missing.append(f"Not supported: {error.message}")
             continue
-        if not _is_there(word, there):
-            words.missing.append(_why_missing(word, toolbox, there))
+        if not _is_available(word, available):
+            parsed.missing.append(_why_missing(word, toolbox, available))
             continue
-        words.names.append(word.tool)
+        parsed.names.append(word.tool)
         if word.patterns:
-            words.only += [(word.tool, pattern) for pattern in word.patterns]
+            parsed.only += [(word.tool, pattern) for pattern in word.patterns]
         else:
             whole.add(word.tool)
-    words.only = [(tool, pattern) for tool, pattern in words.only if tool not in whole]
-    return words
+    parsed.only = [(tool, pattern) for tool, pattern in parsed.only if tool not in whole]
+    return parsed
 
 
-def _denied(definition: Definition) -> tuple[tuple[ToolRule, ...], tuple[str, ...]]:
+def _deny_rules(definition: Definition) -> tuple[tuple[ToolRule, ...], tuple[str, ...]]:
     """The rules that `disallowedTools` makes, and what in it is no tool."""
     rules, wrong = list[ToolRule](), list[str]()
     for key, value in definition.extras.items():
         if fold(key) != _DISALLOWED:
             continue
-        for said in _words_in(value):
+        for text in _words_in(value):
             try:
-                rules += rules_from({"deny": (said,)})
+                rules += rules_from({"deny": (text,)})
             except RetinueError:
-                wrong.append(f"Not supported: {said[:_SHOWN]!r} under `{key}` is not a tool, and denies nothing.")
+                wrong.append(f"Not supported: {text[:_MAX_QUOTE]!r} under `{key}` is not a tool, and denies nothing.")
     return tuple(rules), tuple(wrong)
 
 
@@ -147,30 +147,30 @@ def _words_in(value: object) -> list[str]:
     """The words of a list, or of a text with commas between them."""
     if isinstance(value, list):
         return [each for each in cast("list[object]", value) if isinstance(each, str)]
-    found: list[str] = _WORD.findall(value) if isinstance(value, str) else []
-    return [word.strip() for word in found if word.strip()]
+    matches: list[str] = _WORD.findall(value) if isinstance(value, str) else []
+    return [word.strip() for word in matches if word.strip()]
 
 
-def _not_done(definition: Definition) -> tuple[str, ...]:
+def _unsupported_keys(definition: Definition) -> tuple[str, ...]:
     """What other programs would do for such a definition, and nobody does here."""
-    return tuple(f"Not supported: `{key}`." for key in definition.extras if fold(key) in _NOT_DONE)
+    return tuple(f"Not supported: `{key}`." for key in definition.extras if fold(key) in _UNSUPPORTED_KEYS)
 
 
-def _is_there(word: ToolWord, there: Iterable[str]) -> bool:
-    return not word.elsewhere and any(fnmatchcase(name, word.tool) for name in there)
+def _is_available(word: ToolReference, available: Iterable[str]) -> bool:
+    return not word.is_foreign and any(fnmatchcase(name, word.tool) for name in available)
 
 
-def _why_missing(word: ToolWord, toolbox: Toolbox, there: Iterable[str]) -> str:
+def _why_missing(word: ToolReference, toolbox: Toolbox, available: Iterable[str]) -> str:
     if word.tool in toolbox.absent:
         return f"Not supported: the tool `{word.tool}` is not there. {toolbox.absent[word.tool]}"
-    return f"Not supported: {word.missing(there)}"
+    return f"Not supported: {word.missing(available)}"
 
 
 def _mode(definition: Definition) -> tuple[Mode | None, tuple[str, ...]]:
-    said = definition.runner.permission_mode
-    if not said:
+    name = definition.runner.permission_mode
+    if not name:
         return None, ()
     try:
-        return mode_from(said), ()
+        return mode_from(name), ()
     except RetinueError as error:
         return None, (f"Not supported: {error.message} {error.hint}",)

@@ -9,11 +9,11 @@ from typing import Final, Protocol, TypeAlias
 
 from retinue.llm.converse import Conversation, converse
 from retinue.llm.models import Models
-from retinue.llm.port import Hear, LanguageModel, Request, Turn
-from retinue.llm.purse import Purse
-from retinue.llm.uses import Use
+from retinue.llm.port import OnText, LanguageModel, Request, Turn
+from retinue.llm.purse import BudgetTracker
+from retinue.llm.uses import ToolCaller
 
-__all__ = ["OWN", "Loop", "Loops"]
+__all__ = ["BUILTIN_LOOP", "Loop", "Loops"]
 
 
 class Loop(Protocol):
@@ -33,11 +33,11 @@ class Loop(Protocol):
         request: Request,
         /,
         *,
-        use: Use,
-        purse: Purse,
+        call_tool: ToolCaller,
+        budget_tracker: BudgetTracker,
         max_turns: int,
-        hear: Hear,
-        keep: Callable[[Sequence[Turn]], None],
+        on_text: OnText,
+        on_turns: Callable[[Sequence[Turn]], None],
         clock: Callable[[], int],
         deadline_ns: int | None,
     ) -> Conversation:
@@ -49,7 +49,7 @@ Loops: TypeAlias = Callable[[str], Loop]
 """The loop of an agent, by its name."""
 
 
-class _Own:
+class _BuiltinLoop:
     """Our own loop."""
 
     converse = staticmethod(converse)
@@ -58,5 +58,5 @@ class _Own:
         return models.get(name)
 
 
-OWN: Final[Loop] = _Own()
+BUILTIN_LOOP: Final[Loop] = _BuiltinLoop()
 """What drives a model when nothing else is said."""

@@ -14,13 +14,13 @@ from retinue.errors import InvalidInput, ParseError
 from retinue.llm.port import Turn
 from retinue.llm.turns import turns_from_json, turns_to_json
 
-__all__ = ["Notes", "read_notes", "write_notes"]
+__all__ = ["ConversationCheckpoint", "read_checkpoint", "write_checkpoint"]
 
 _KEY: Final = "conversation"
 
 
 @dataclass(slots=True)
-class Notes:
+class ConversationCheckpoint:
     """A conversation that is not over.
 
     Attributes:
@@ -38,24 +38,24 @@ class Notes:
     files_written: dict[str, None] = field(default_factory=dict)
     unapproved: dict[str, None] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-    kit: str = ""
+    toolset: str = ""
 
 
-def read_notes(memo: dict[str, Any], *, whose: str) -> Notes:
+def read_checkpoint(store: dict[str, Any], *, owner: str) -> ConversationCheckpoint:
     """The notes in `memo`; new ones when there are none, or another's.
 
     Args:
         memo: Where they are kept.
         whose: The agent and skill they must be of.
     """
-    said: object = memo.get(_KEY)
-    if not isinstance(said, dict):
-        return Notes()
-    data = cast("dict[str, Any]", said)
-    if data.get("whose") != whose:
-        return Notes()
+    value: object = store.get(_KEY)
+    if not isinstance(value, dict):
+        return ConversationCheckpoint()
+    data = cast("dict[str, Any]", value)
+    if data.get("whose") != owner:
+        return ConversationCheckpoint()
     try:
-        return Notes(
+        return ConversationCheckpoint(
             turns=turns_from_json(data["turns"]),
             traces=[Trace.model_validate_json(dumps(each)) for each in data["traces"]],
             spent=_usage(data.get("spent")),
@@ -63,13 +63,13 @@ def read_notes(memo: dict[str, Any], *, whose: str) -> Notes:
             files_written=dict.fromkeys(map(str, data["files_written"])),
             unapproved=dict.fromkeys(map(str, data["unapproved"])),
             warnings=[str(each) for each in data["warnings"]],
-            kit=str(data["kit"]),
+            toolset=str(data["kit"]),
         )
     except (ParseError, ValidationError, KeyError, TypeError, ValueError):
-        return Notes()
+        return ConversationCheckpoint()
 
 
-def write_notes(memo: dict[str, Any], notes: Notes, *, whose: str, stored: Literal["here", "outside"] = "here") -> None:
+def write_checkpoint(store: dict[str, Any], checkpoint: ConversationCheckpoint, *, owner: str, stored: Literal["here", "outside"] = "here") -> None:
     """Keep `notes` in `memo`.
 
     Args:
@@ -79,40 +79,40 @@ def write_notes(memo: dict[str, Any], notes: Notes, *, whose: str, stored: Liter
         stored: `outside` when others will store it: then it holds nothing that no JSON text can.
     """
     data: dict[str, Any] = {
-        "whose": whose,
-        "turns": turns_to_json(notes.turns),
-        "traces": [trace.to_json() for trace in notes.traces],
-        "files_read": list(notes.files_read),
-        "files_written": list(notes.files_written),
-        "unapproved": list(notes.unapproved),
-        "warnings": list(notes.warnings),
-        "kit": notes.kit,
+        "whose": owner,
+        "turns": turns_to_json(checkpoint.turns),
+        "traces": [trace.to_json() for trace in checkpoint.traces],
+        "files_read": list(checkpoint.files_read),
+        "files_written": list(checkpoint.files_written),
+        "unapproved": list(checkpoint.unapproved),
+        "warnings": list(checkpoint.warnings),
+        "kit": checkpoint.toolset,
     }
-    if notes.spent is not None:
-        data["spent"] = notes.spent.to_json()
-    memo[_KEY] = data if stored == "here" else _writable(data)
+    if checkpoint.spent is not None:
+        data["spent"] = checkpoint.spent.to_json()
+    store[_KEY] = data if stored == "here" else _encodable(data)
 
 
 def _usage(data: object) -> Usage | None:
     return None if data is None else Usage.model_validate_json(dumps(data))
 
 
-def _writable(data: dict[str, Any]) -> dict[str, Any]:
+def _encodable(data: dict[str, Any]) -> dict[str, Any]:
     """`data` as it is; where a model wrote halves of characters, without those."""
     try:
         dumps(data)
     except InvalidInput:
-        return cast("dict[str, Any]", _mended(data))
+        return cast("dict[str, Any]", _replace_surrogates(data))
     return data
 
 
-def _mended(value: object) -> object:
+def _replace_surrogates(value: object) -> object:
     match value:
         case str():
             return value.encode(errors="replace").decode()
         case dict():
-            return {str(_mended(key)): _mended(each) for key, each in cast("dict[object, object]", value).items()}
+            return {str(_replace_surrogates(key)): _replace_surrogates(each) for key, each in cast("dict[object, object]", value).items()}
         case list():
-            return [_mended(each) for each in cast("list[object]", value)]
+            return [_replace_surrogates(each) for each in cast("list[object]", value)]
         case _:
             return value

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, get_args
 
 from retinue.agents.grants import Grants, ToolRule, VerdictWord, mode_from
-from retinue.agents.tool_words import read_word, remarks_on_rule, writes_by
+from retinue.agents.tool_words import parse_tool_reference, rule_warnings, write_loophole
 from retinue.contract.finding import Finding
 from retinue.errors import InvalidInput, RetinueError
 
-__all__ = ["permitted", "rule_findings", "rules_from"]
+__all__ = ["grants_from_settings", "rule_findings", "rules_from"]
 
-_SHOWN: Final = 80
+_MAX_QUOTE: Final = 80
 _GIT: Final = "Remove the rule: the tool `git` reads the history, writes nothing, and needs no rule."
 
 
@@ -27,11 +27,11 @@ def rules_from(words: Mapping[VerdictWord, Iterable[str]]) -> tuple[ToolRule, ..
     rules: list[ToolRule] = []
     wrong: list[str] = []
     for verdict in get_args(VerdictWord):
-        for said in words.get(verdict, ()):
+        for text in words.get(verdict, ()):
             try:
-                word = read_word(said)
+                word = parse_tool_reference(text)
             except RetinueError:
-                wrong.append(f"`permissions.{verdict}` holds {said[:_SHOWN]!r}")
+                wrong.append(f"`permissions.{verdict}` holds {text[:_MAX_QUOTE]!r}")
                 continue
             rules += [ToolRule(verdict, word.tool, pattern) for pattern in word.patterns or ("",)]
     if wrong:
@@ -43,7 +43,7 @@ def rules_from(words: Mapping[VerdictWord, Iterable[str]]) -> tuple[ToolRule, ..
     return tuple(rules)
 
 
-def permitted(
+def grants_from_settings(
     user: Mapping[VerdictWord, Iterable[str]],
     *,
     mode: str | None = None,
@@ -70,30 +70,30 @@ def rule_findings(words: Mapping[VerdictWord, Iterable[str]]) -> tuple[Finding, 
     return tuple(
         finding
         for verdict in get_args(VerdictWord)
-        for said in words.get(verdict, ())
-        for finding in _odd(verdict, said)
+        for text in words.get(verdict, ())
+        for finding in _rule_problems(verdict, text)
     )
 
 
-def _odd(verdict: VerdictWord, said: str) -> Iterator[Finding]:
-    key, shown = f"permissions.{verdict}", repr(said[:_SHOWN])
+def _rule_problems(verdict: VerdictWord, text: str) -> Iterator[Finding]:
+    key, quote = f"permissions.{verdict}", repr(text[:_MAX_QUOTE])
     try:
-        word = read_word(said)
+        word = parse_tool_reference(text)
     except RetinueError as error:
-        yield Finding(rule="permissions/no-rule", message=f"`{key}` holds {shown}: {error.message}", fix=error.hint)
+        yield Finding(rule="permissions/no-rule", message=f"`{key}` holds {quote}: {error.message}", fix=error.hint)
         return
-    for remark in remarks_on_rule(word):
+    for remark in rule_warnings(word):
         yield Finding(
             rule="permissions/fits-nothing",
-            message=f"`{key}` holds {shown}. {remark}",
+            message=f"`{key}` holds {quote}. {remark}",
             severity="warning",
             fix="Correct the rule, or remove it.",
         )
     for pattern in word.patterns if verdict == "allow" and word.tool == "shell" else ():
-        if by := writes_by(pattern):
+        if by := write_loophole(pattern):
             yield Finding(
                 rule="permissions/can-write",
-                message=f"`{key}` holds {shown}, which can write: by {by}.",
+                message=f"`{key}` holds {quote}, which can write: by {by}.",
                 severity="warning",
                 fix=_GIT if pattern.startswith("git") else "Allow less, or ask.",
             )

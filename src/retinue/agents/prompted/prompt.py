@@ -15,9 +15,9 @@ from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Result, Warned
 from retinue.contract.task import Correction, Task
 
-from .fence import RULE, fenced, one_line
+from .fence import RULE, as_data_block, one_line
 
-__all__ = ["corrected", "instructions", "opening", "shape_of"]
+__all__ = ["correction_text", "instructions", "task_text", "answer_schema_of"]
 
 _MOST_FINDINGS: Final = 50
 _TYPED: Final = "command"
@@ -32,14 +32,14 @@ _HONEST: Final = (
 )
 
 
-def shape_of(skill: Skill, task: Task, definition: Definition) -> JsonMapping | None:
+def answer_schema_of(skill: Skill, task: Task, definition: Definition) -> JsonMapping | None:
     """The schema that the answer is owed in: the skill's, else the caller's; None where it is text or a dialect's."""
     if definition.dialect is not None:
         return None
     return skill.output_schema if skill.output_schema is not None else task.output.answer_schema
 
 
-def instructions(definition: Definition, skill: Skill, *, skills: Mapping[str, Definition], owed: bool) -> str:
+def instructions(definition: Definition, skill: Skill, *, skills: Mapping[str, Definition], is_structured: bool) -> str:
     """What the system says: the definition's own words, then the contract in a few lines.
 
     Args:
@@ -49,24 +49,24 @@ def instructions(definition: Definition, skill: Skill, *, skills: Mapping[str, D
         owed: Whether an object is owed whose schema goes with the request.
     """
     own = definition.instructions or f"You are `{definition.name}`. {definition.description}"
-    spelled = names.to_kebab(skill.name)  # as the instructions call an operation
-    called = spelled if spelled in own else skill.name
-    parts = [own.strip(), "# Your contract", f"You are asked for `{called}`: {one_line(skill.description, 500)}"]
+    kebab_name = names.to_kebab(skill.name)  # as the instructions call an operation
+    operation = kebab_name if kebab_name in own else skill.name
+    parts = [own.strip(), "# Your contract", f"You are asked for `{operation}`: {one_line(skill.description, 500)}"]
     parts.append(RULE)
     if definition.extras.get(_TYPED):
         parts.append(_PLACEHOLDERS)
     if skills:
-        listed = "\n".join(f"- {name}: {one_line(each.description, 300)}" for name, each in sorted(skills.items()))
-        parts.append(f"Skills that you can look up with the tool `skill` before you do such work:\n{listed}")
+        skill_lines = "\n".join(f"- {name}: {one_line(each.description, 300)}" for name, each in sorted(skills.items()))
+        parts.append(f"Skills that you can look up with the tool `skill` before you do such work:\n{skill_lines}")
     if definition.dialect is not None:
         parts.append(_in_dialect(definition, skill, definition.dialect))
-    elif owed:
+    elif is_structured:
         parts.append("Your final answer is one JSON object of the schema you are given, with nothing around it.")
     parts.append(_HONEST)
     return "\n\n".join(parts)
 
 
-def opening(task: Task, skill: Skill, *, remembered: str = "") -> str:
+def task_text(task: Task, skill: Skill, *, memory: str = "") -> str:
     """The task as the first turn; what others wrote stands between marks.
 
     Args:
@@ -74,10 +74,10 @@ def opening(task: Task, skill: Skill, *, remembered: str = "") -> str:
         skill: Of which skill.
         remembered: What the agent's own memory says about it, already marked.
     """
-    return "\n\n".join(filter(None, (*_asked(task, skill), *_around(task), remembered, *_wished(task, skill))))
+    return "\n\n".join(filter(None, (*_task_parts(task, skill), *_context_parts(task), memory, *_output_parts(task, skill))))
 
 
-def corrected(correction: Correction) -> str:
+def correction_text(correction: Correction) -> str:
     """Why the answer was refused, as a turn: every finding, and what would be right."""
     lines = [f"Your answer was refused. {correction.message}"]
     for finding in correction.findings[:_MOST_FINDINGS]:
@@ -95,10 +95,10 @@ def corrected(correction: Correction) -> str:
 # The task
 
 
-def _asked(task: Task, skill: Skill) -> Iterator[str]:
+def _task_parts(task: Task, skill: Skill) -> Iterator[str]:
     parameters = dict(task.parameters)
-    instruction = _said_once(parameters, skill.instruction_field, task.instruction)
-    target = _said_once(parameters, skill.target_field, task.target or "")
+    instruction = _take_parameter(parameters, skill.instruction_field, task.instruction)
+    target = _take_parameter(parameters, skill.target_field, task.target or "")
     yield f"# Task\n\n{instruction}" if instruction else f"# Task\n\nDo `{skill.name}`."
     if target:
         yield f"Target: {target}"
@@ -106,16 +106,16 @@ def _asked(task: Task, skill: Skill) -> Iterator[str]:
         yield f"Parameters:\n{dumps(parameters)}"
 
 
-def _said_once(parameters: JsonMapping, field: str | None, said: str) -> str:
+def _take_parameter(parameters: JsonMapping, field: str | None, text: str) -> str:
     """What the task says, or its parameter of that meaning; where both say the same, it stands there once."""
     value = parameters.get(field) if field is not None else None
-    if field is None or not isinstance(value, str) or said not in ("", value):
-        return said
+    if field is None or not isinstance(value, str) or text not in ("", value):
+        return text
     del parameters[field]
     return value
 
 
-def _around(task: Task) -> Iterator[str]:
+def _context_parts(task: Task) -> Iterator[str]:
     context = task.context
     if context.what and context.what != task.instruction:
         yield f"It is a part of this: {context.what}"
@@ -124,15 +124,15 @@ def _around(task: Task) -> Iterator[str]:
     if context.constraints:
         yield "To be kept to:\n" + "\n".join(f"- {each}" for each in context.constraints)
     if context.history:
-        yield "What was said before:\n" + fenced("\n".join(context.history), "the history of this conversation")
+        yield "What was said before:\n" + as_data_block("\n".join(context.history), "the history of this conversation")
     if context.memory:
-        yield "What is remembered:\n" + fenced(context.memory, "memory")
+        yield "What is remembered:\n" + as_data_block(context.memory, "memory")
     for name, value in context.inputs.items():
         text = value if isinstance(value, str) else dumps(value)
-        yield f"What `{one_line(name, 64)}` came to:\n" + fenced(text, f"the result of {name}")
+        yield f"What `{one_line(name, 64)}` came to:\n" + as_data_block(text, f"the result of {name}")
 
 
-def _wished(task: Task, skill: Skill) -> Iterator[str]:
+def _output_parts(task: Task, skill: Skill) -> Iterator[str]:
     output = task.output
     if output.style:
         yield f"Style of the report: {one_line(output.style)}"
@@ -149,22 +149,22 @@ def _in_dialect(definition: Definition, skill: Skill, dialect: DialectName) -> s
     """The answers of a dialect, shown by samples that its own writer made."""
     from retinue.dialects import dialect as dialect_of  # noqa: PLC0415 - most agents speak none
 
-    speaks = dialect_of(dialect)
+    adapter = dialect_of(dialect)
     name = definition.wire_names.get(dialect, definition.name)
-    shown = [
-        f"{what}:\n\n{speaks.render_result(sample).text.strip()}"
+    samples = [
+        f"{what}:\n\n{adapter.render_result(sample).text.strip()}"
         for what, sample in _samples(names.fold(name) or definition.name, skill.name)
     ]
     schema = (
         f"\n\nThe data of an answer has this JSON Schema: {dumps(skill.output_schema)}" if skill.output_schema else ""
     )
-    forms = "\n\n".join(shown)
+    forms = "\n\n".join(samples)
     return f"Answer in the form `{dialect}` and in no other, nothing before it. As in these samples:\n\n{forms}{schema}"
 
 
 def _samples(agent: str, skill: str) -> Iterator[tuple[str, Result]]:
-    told, data = "What you found, in words.", {"key": "what was asked for"}
-    whole = Result(task_id="1", agent=agent, skill=skill, outcome="success", content=told, data=data)
+    content, data = "What you found, in words.", {"key": "what was asked for"}
+    whole = Result(task_id="1", agent=agent, skill=skill, outcome="success", content=content, data=data)
     yield "A whole answer", whole
     warning = Warned(
         type="missing_data", message="What is missing.", impact="What that means.", recovery="What would help."

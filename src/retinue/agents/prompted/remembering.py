@@ -11,11 +11,11 @@ from retinue.contract.names import fold
 from retinue.contract.sanitize import printable
 from retinue.contract.task import Task
 from retinue.errors import RetinueError
-from retinue.tools.port import Grip, Tool
+from retinue.tools.port import ToolContext, Tool
 
-from .fence import fenced
+from .fence import as_data_block
 
-__all__ = ["RECALL", "SCOPES", "remembered"]
+__all__ = ["RECALL", "SCOPES", "recall_memories"]
 
 RECALL: Final = "recall"
 
@@ -28,7 +28,7 @@ _LONGEST_QUERY: Final = 1_000
 _LIMIT: Final = 4_000
 
 
-async def remembered(
+async def recall_memories(
     scope: str, task: Task, tools: Mapping[str, Tool], *, deadline_ns: int | None = None
 ) -> tuple[str, str]:
     """What is remembered about `task`, between marks; and why nothing could be looked up, if so.
@@ -39,8 +39,8 @@ async def remembered(
         tools: Those the agent may use.
         deadline_ns: When its time is up.
     """
-    meant, recall = SCOPES.get(fold(scope)), tools.get(RECALL)
-    if meant is None:
+    memory_scope, recall = SCOPES.get(fold(scope)), tools.get(RECALL)
+    if memory_scope is None:
         return "", f"the memory {scope[:80]!r}; there is `user` and `project`."
     if recall is None:
         return "", f"memory: the agent has no tool `{RECALL}`."
@@ -48,9 +48,9 @@ async def remembered(
     if not query:
         return "", ""
     try:
-        found = await recall.use({"query": query, "scope": meant}, Grip(None, deadline_ns, _LIMIT))
+        output = await recall.use({"query": query, "scope": memory_scope}, ToolContext(None, deadline_ns, _LIMIT))
     except RetinueError as error:
         return "", f"memory: {error.message}"
-    if not found.data or not found.data.get("memories"):
+    if not output.data or not output.data.get("memories"):
         return "", ""
-    return f"What you remember that may bear on it:\n{fenced(printable(found.text[:_LIMIT]), found.origin)}", ""
+    return f"What you remember that may bear on it:\n{as_data_block(printable(output.text[:_LIMIT]), output.origin)}", ""

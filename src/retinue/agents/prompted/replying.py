@@ -8,14 +8,14 @@ from retinue.contract.result import Usage, Warned
 from retinue.errors import LimitReached, RetinueError
 from retinue.llm.converse import Conversation
 
-from .memo import Notes
+from .memo import ConversationCheckpoint
 
-__all__ = ["reply_to", "unsupported"]
+__all__ = ["build_reply", "unsupported_warning"]
 
 _GO_ON: Final = "Raise the bound, or ask for less."
 
 
-def reply_to(conversation: Conversation, notes: Notes, *, read: bool, usage: Usage | None) -> Reply:
+def build_reply(conversation: Conversation, checkpoint: ConversationCheckpoint, *, needs_parsing: bool, usage: Usage | None) -> Reply:
     """The reply that a conversation makes.
 
     Args:
@@ -24,17 +24,17 @@ def reply_to(conversation: Conversation, notes: Notes, *, read: bool, usage: Usa
         read: Whether the text is still to be read, as a dialect's or as JSON; else it is the answer as it stands.
         usage: What it took.
     """
-    reply = _answer(conversation, read=read) if conversation.stopped is None else _stopped(conversation, read=read)
+    reply = _complete_reply(conversation, needs_parsing=needs_parsing) if conversation.error is None else _partial_reply(conversation, needs_parsing=needs_parsing)
     reply.usage = usage
-    reply.traces = tuple(notes.traces)
-    reply.files_read = tuple(notes.files_read)
-    reply.files_written = tuple(notes.files_written)
-    refused = (_unapproved(each) for each in notes.unapproved)
-    reply.warnings = (*reply.warnings, *(unsupported(each) for each in notes.warnings), *refused)
+    reply.traces = tuple(checkpoint.traces)
+    reply.files_read = tuple(checkpoint.files_read)
+    reply.files_written = tuple(checkpoint.files_written)
+    refusals = (_unapproved_warning(each) for each in checkpoint.unapproved)
+    reply.warnings = (*reply.warnings, *(unsupported_warning(each) for each in checkpoint.warnings), *refusals)
     return reply
 
 
-def unsupported(message: str) -> Warned:
+def unsupported_warning(message: str) -> Warned:
     """The warning that something a definition asks for is not done."""
     return Warned(
         type="degraded_analysis",
@@ -45,7 +45,7 @@ def unsupported(message: str) -> Warned:
     )
 
 
-def _unapproved(message: str) -> Warned:
+def _unapproved_warning(message: str) -> Warned:
     return Warned(
         type="degraded_analysis",
         message=message,
@@ -55,17 +55,17 @@ def _unapproved(message: str) -> Warned:
     )
 
 
-def _answer(conversation: Conversation, *, read: bool) -> Reply:
-    return Reply(text=conversation.text) if read else Reply(content=conversation.text)
+def _complete_reply(conversation: Conversation, *, needs_parsing: bool) -> Reply:
+    return Reply(text=conversation.text) if needs_parsing else Reply(content=conversation.text)
 
 
-def _stopped(conversation: Conversation, *, read: bool) -> Reply:
+def _partial_reply(conversation: Conversation, *, needs_parsing: bool) -> Reply:
     """What there is of an answer that was stopped: a part, where a bound was hit and words are an answer."""
-    error = conversation.stopped
+    error = conversation.error
     if error is None:  # pragma: no cover - whoever calls has seen that it was stopped
         return Reply()
     fault = Fault.from_error(error)
-    if read or not conversation.text or not isinstance(error, LimitReached):
+    if needs_parsing or not conversation.text or not isinstance(error, LimitReached):
         return Reply(outcome="error", fault=fault, content=conversation.text)
     warning = Warned(
         type="missing_data",

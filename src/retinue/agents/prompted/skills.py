@@ -10,40 +10,40 @@ from retinue.agents.load.skill import FILES
 from retinue.agents.tool_words import SKILL
 from retinue.contract.definition import Definition, ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.port import ToolContext, ToolOutput
 
-__all__ = ["Skills"]
+__all__ = ["SkillTool"]
 
 
-class Skills:
+class SkillTool:
     """The skills that one agent is offered.
 
     Args:
         offered: Their definitions, by the name that the agent's own definition gives.
     """
 
-    def __init__(self, offered: Mapping[str, Definition]) -> None:
-        self._offered = dict(offered)
+    def __init__(self, definitions: Mapping[str, Definition]) -> None:
+        self._definitions = dict(definitions)
         schema: JsonMapping = {
             "type": "object",
-            "properties": {"name": {"enum": sorted(self._offered), "description": "Which."}},
+            "properties": {"name": {"enum": sorted(self._definitions), "description": "Which."}},
             "required": ["name"],
             "additionalProperties": False,
         }
-        about = "Gives the instructions of a skill. Use it before work that a skill is for. Returns how it is done."
-        self._spec = ToolSpec(name=SKILL, description=about, input_schema=schema, effects=("read",))
+        description = "Gives the instructions of a skill. Use it before work that a skill is for. Returns how it is done."
+        self._spec = ToolSpec(name=SKILL, description=description, input_schema=schema, effects=("read",))
 
     @property
     def spec(self) -> ToolSpec:
         """What it says of itself."""
         return self._spec
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Give a skill's instructions."""
-        del grip
-        definition = self._offered[str(arguments["name"])]
+        del context
+        definition = self._definitions[str(arguments["name"])]
         files: object = definition.extras.get(FILES)
-        listed = cast("list[object]", files) if isinstance(files, list) else []
-        beside = f"\n\nFiles beside it: {', '.join(map(str, listed))}" if listed else ""
-        text = f"{definition.instructions or 'It has no instructions.'}{beside}"
+        names = cast("list[object]", files) if isinstance(files, list) else []
+        suffix = f"\n\nFiles beside it: {', '.join(map(str, names))}" if names else ""
+        text = f"{definition.instructions or 'It has no instructions.'}{suffix}"
         return ToolOutput(text, f"skill {definition.name}")

@@ -5,13 +5,13 @@ from typing import Final
 from retinue.agents.port import RunContext
 from retinue.contract.event import TextDelta
 
-__all__ = ["Streaming"]
+__all__ = ["TextStream"]
 
 _MOMENT_NS: Final = 50_000_000
 _MANY: Final = 200
 
 
-class Streaming:
+class TextStream:
     """Hears text and emits it in pieces of about 200 characters or 50 ms, whichever comes first."""
 
     def __init__(self, run: RunContext) -> None:
@@ -20,7 +20,7 @@ class Streaming:
         self._size = 0
         self._since = 0
 
-    def hear(self, text: str) -> None:
+    def on_text(self, text: str) -> None:
         """Hear the next piece."""
         if not text:
             return

@@ -12,7 +12,7 @@ from retinue.contract.names import fold
 from retinue.contract.task import Task
 from retinue.llm.port import EFFORT_OF, Effort, LanguageModel, Request
 
-__all__ = ["EFFORTS", "effort_for", "ignored_by"]
+__all__ = ["EFFORTS", "effort_for", "ignored_settings"]
 
 EFFORTS: Final[Mapping[str, Effort]] = MappingProxyType(
     {"low": "low", "medium": "medium", "high": "high", "xhigh": "max", "max": "max"}
@@ -21,7 +21,7 @@ EFFORTS: Final[Mapping[str, Effort]] = MappingProxyType(
 
 
 @runtime_checkable
-class _SaysWhatItIgnores(Protocol):
+class _ReportsUnsupported(Protocol):
     """A model that knows what of a request it will not heed."""
 
     def unsupported(self, request: Request) -> tuple[str, ...]:
@@ -31,16 +31,16 @@ class _SaysWhatItIgnores(Protocol):
 
 def effort_for(task: Task, definition: Definition) -> tuple[Effort | None, str]:
     """How hard to think about `task`, as the task says, else the definition; and what nobody knows of the latter."""
-    said = definition.runner.effort
-    own = EFFORTS.get(fold(said)) if said else None
-    unknown = f"the effort {said[:80]!r}." if said and own is None else ""
-    asked = None if task.thinking is None else EFFORT_OF[task.thinking]
-    return asked or own, unknown
+    name = definition.runner.effort
+    own = EFFORTS.get(fold(name)) if name else None
+    unknown = f"the effort {name[:80]!r}." if name and own is None else ""
+    task_effort = None if task.thinking is None else EFFORT_OF[task.thinking]
+    return task_effort or own, unknown
 
 
-def ignored_by(model: LanguageModel, request: Request) -> tuple[str, ...]:
+def ignored_settings(model: LanguageModel, request: Request) -> tuple[str, ...]:
     """What of `request` the model says that it will not heed, each as the end of a sentence."""
-    if not isinstance(model, _SaysWhatItIgnores):
+    if not isinstance(model, _ReportsUnsupported):
         return ()
-    said = {"effort": f"the effort `{request.effort}`"}
-    return tuple(f"{said.get(name, f'`{name}`')} by the model `{model.name}`." for name in model.unsupported(request))
+    labels = {"effort": f"the effort `{request.effort}`"}
+    return tuple(f"{labels.get(name, f'`{name}`')} by the model `{model.name}`." for name in model.unsupported(request))

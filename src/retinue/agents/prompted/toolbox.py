@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from retinue.tools.port import Tool
 
-__all__ = ["EMPTY", "Kit", "Toolbox"]
+__all__ = ["EMPTY", "ToolsetFactory", "Toolbox"]
 
-Kit: TypeAlias = "Callable[[], Iterable[Tool]]"
+ToolsetFactory: TypeAlias = "Callable[[], Iterable[Tool]]"
 """Makes tools that remember what one conversation has seen."""
 
 
@@ -38,14 +38,14 @@ class Toolbox:
         self,
         tools: "Mapping[str, Tool] | None" = None,
         *,
-        kits: Sequence[Kit] = (),
+        toolsets: Sequence[ToolsetFactory] = (),
         absent: Mapping[str, str] | None = None,
         closers: "Sequence[Callable[[], Awaitable[None]]]" = (),
     ) -> None:
         self.absent: Mapping[str, str] = MappingProxyType(dict(absent or {}))
         self._shared: dict[str, Tool] = dict(tools or {})
-        self._kits = tuple(kits)
-        self.remembers = bool(self._kits)
+        self._toolsets = tuple(toolsets)
+        self.is_stateful = bool(self._toolsets)
         self._closers = tuple(closers)
         self._specs: Mapping[str, ToolSpec] | None = None
 
@@ -53,17 +53,17 @@ class Toolbox:
     def specs(self) -> Mapping[str, ToolSpec]:
         """What every tool says of itself, by name."""
         if self._specs is None:
-            self._specs = MappingProxyType({name: tool.spec for name, tool in self.opened().items()})
+            self._specs = MappingProxyType({name: tool.spec for name, tool in self.open_tools().items()})
         return self._specs
 
-    def opened(self) -> "dict[str, Tool]":
+    def open_tools(self) -> "dict[str, Tool]":
         """All tools, ready for one conversation."""
-        return {**self._shared, **{tool.spec.name: tool for kit in self._kits for tool in kit()}}
+        return {**self._shared, **{tool.spec.name: tool for factory in self._toolsets for tool in factory()}}
 
     def with_tools(self, tools: "Iterable[Tool]") -> "Toolbox":
         """The same tools and more; of two with one name the later is taken."""
         more = {**self._shared, **{tool.spec.name: tool for tool in tools}}
-        return Toolbox(more, kits=self._kits, absent=self.absent, closers=self._closers)
+        return Toolbox(more, toolsets=self._toolsets, absent=self.absent, closers=self._closers)
 
     async def aclose(self) -> None:
         """Close what was opened: language servers, connections. All of them, also when one fails to."""

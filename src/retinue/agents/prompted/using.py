@@ -9,32 +9,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from retinue.agents.grants import Grants, Subject, Verdict
+from retinue.agents.grants import Grants, PermissionSubject, PermissionVerdict
 from retinue.agents.port import RunContext
 from retinue.agents.tool_words import DELEGATE
 from retinue.contract import schema
 from retinue.contract.definition import ToolSpec
-from retinue.contract.event import ToolCall
+from retinue.contract.event import ToolCallEvent
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Trace
 from retinue.contract.sanitize import printable
 from retinue.contract.task import Question
-from retinue.contract.text import cut
+from retinue.contract.text import truncate
 from retinue.errors import AccessDenied, Canceled, DeadlineExceeded, InvalidInput, RetinueError
-from retinue.llm.port import Answered, ToolAnswer, ToolAnswers, ToolUse, Turn
+from retinue.llm.port import AssistantMessage, ToolResult, ToolResults, ToolCall, Turn
 from retinue.telemetry import Span, tool_span
-from retinue.tools.port import Grip, Tool, ToolOutput
+from retinue.tools.port import ToolContext, Tool, ToolOutput
 
-from .about import shown_call, subjects
-from .delegating import Delegating
-from .fence import fenced
+from .about import call_summary, permission_subjects
+from .delegating import DelegateTool
+from .fence import as_data_block
 
 if TYPE_CHECKING:
     from retinue.contract.schema import Validator
     from retinue.tools.workspace import Workspace
 
-__all__ = ["OUTPUT_LIMIT", "Using"]
+__all__ = ["OUTPUT_LIMIT", "ToolExecutor"]
 
 OUTPUT_LIMIT: Final = 30_000
 """Characters of a tool's output that a model is given, unless said otherwise."""
@@ -42,10 +42,10 @@ OUTPUT_LIMIT: Final = 30_000
 _SECOND: Final = 1_000_000_000
 _MOST_FINDINGS: Final = 20
 _LONGEST_ERROR: Final = 4_000
-_SHOWN_ARGUMENTS: Final = 4_000
+_MAX_SHOWN_ARGUMENTS: Final = 4_000
 
 
-class Using:
+class ToolExecutor:
     """The tools of one agent in one conversation.
 
     Args:
@@ -81,8 +81,8 @@ class Using:
         self._grants, self._run, self._limit = grants, run, output_limit
         self._validators: dict[str, Validator] = {}
         self._turns: tuple[Turn, ...] = tuple(turns)
-        self._done: dict[str, ToolAnswer] = {}
-        self._began: dict[str, int] = {}
+        self._results: dict[str, ToolResult] = {}
+        self._start_times: dict[str, int] = {}
         self.traces = list(traces)
         self.files_read: dict[str, None] = {}
         self.files_written: dict[str, None] = {}
@@ -91,84 +91,84 @@ class Using:
     @cached_property
     def _workspace(self) -> "Workspace | None":
         try:
-            return self._grants.fenced(self._run.workspace.whole)
+            return self._grants.restrict_workspace(self._run.workspace.whole)
         except AccessDenied:
             return None
 
-    def keep(self, turns: Sequence[Turn]) -> None:
+    def on_turns(self, turns: Sequence[Turn]) -> None:
         """Hear how the conversation goes on."""
         if len(turns) != len(self._turns):
-            self._done.clear()
+            self._results.clear()
         self._turns = tuple(turns)
 
     @property
     def turns(self) -> tuple[Turn, ...]:
         """The conversation, with the answers of its last turn that are there already."""
         turns = self._turns
-        if turns and isinstance(turns[-1], ToolAnswers):
+        if turns and isinstance(turns[-1], ToolResults):
             turns = turns[:-1]
         last = turns[-1] if turns else None
-        if not isinstance(last, Answered) or not last.uses:
+        if not isinstance(last, AssistantMessage) or not last.tool_calls:
             return self._turns
-        known = {answer.id: answer for answer in _answers(self._turns)} | self._done
-        done = tuple(known[use.id] for use in last.uses if use.id in known)
-        return (*turns, ToolAnswers(done)) if done else turns
+        results = {answer.id: answer for answer in _last_results(self._turns)} | self._results
+        ready = tuple(results[call.id] for call in last.tool_calls if call.id in results)
+        return (*turns, ToolResults(ready)) if ready else turns
 
-    async def use(self, use: ToolUse) -> ToolAnswer:
+    async def execute(self, call: ToolCall) -> ToolResult:
         """Do what the model wants done, if it may.
 
         Raises:
             Canceled: A person must be asked first, and the run waits for the answer.
         """
-        with tool_span(use.name, use.id) as span:
-            return await self._use(use, span)
+        with tool_span(call.name, call.id) as span:
+            return await self._execute(call, span)
 
-    async def _use(self, use: ToolUse, span: Span) -> ToolAnswer:
-        tool, arguments = self._tools[use.name], use.arguments or {}
-        about: tuple[Subject, ...] = ()
+    async def _execute(self, call: ToolCall, span: Span) -> ToolResult:
+        tool, arguments = self._tools[call.name], call.arguments or {}
+        subjects: tuple[PermissionSubject, ...] = ()
         try:
-            self._see_fitting(tool.spec, arguments)
-            about = subjects(use.name, arguments, workspace=self._workspace)
-            shown = await self._see_allowed(tool, use, arguments, about)
-            output = await self._in_time(tool, use, arguments, shown)
+            self._check_arguments(tool.spec, arguments)
+            subjects = permission_subjects(call.name, arguments, workspace=self._workspace)
+            approved = await self._check_allowed(tool, call, arguments, subjects)
+            output = await self._call_with_timeout(tool, call, arguments, approved)
             self.files_written.update(dict.fromkeys(output.files_written))
-            self._see_readable(output, use.name, shown)
+            self._check_readable(output, call.name, approved)
         except Canceled:
             raise
         except RetinueError as error:
             span.fail(error.code)
-            text, failed = _told(error), True
-            foreign = use.name.startswith((DELEGATE, "mcp__")) or "network" in tool.spec.effects
-            origin = f"tool {use.name}" if foreign and use.id in self._began else ""  # before it began, we refused
+            text, failed = _error_text(error), True
+            foreign = call.name.startswith((DELEGATE, "mcp__")) or "network" in tool.spec.effects
+            origin = f"tool {call.name}" if foreign and call.id in self._start_times else ""  # before it began, we refused
         else:
-            text, failed, origin = self._text(output, use.name), False, output.origin
+            text, failed, origin = self._output_text(output, call.name), False, output.origin
             self.files_read.update(dict.fromkeys(output.files_read))
-        began = self._began.pop(use.id, None)
-        took = None if began is None else max(0, self._run.now() - began)
-        self.traces.append(Trace(tool=use.name, output=text, args=arguments, duration_ns=took))
-        self._run.emit(ToolCall(use.name, took, failed=failed, about=shown_call(about, arguments)))
-        answer = ToolAnswer(use.id, use.name, fenced(text, origin) if origin else text, failed=failed)
-        self._done[use.id] = answer
-        return answer
+        started_at = self._start_times.pop(call.id, None)
+        duration = None if started_at is None else max(0, self._run.now() - started_at)
+        self.traces.append(Trace(tool=call.name, output=text, args=arguments, duration_ns=duration))
+        self._run.emit(ToolCallEvent(call.name, duration, failed=failed, about=call_summary(subjects, arguments)))
+        result = ToolResult(call.id, call.name, as_data_block(text, origin) if origin else text, failed=failed)
+        self._results[call.id] = result
+        return result
 
     # Before the call
 
-    def _see_fitting(self, spec: ToolSpec, arguments: JsonMapping) -> None:
+    def _check_arguments(self, spec: ToolSpec, arguments: JsonMapping) -> None:
         validator = self._validators.get(spec.name)
         if validator is None:
             validator = self._validators[spec.name] = schema.compile(spec.input_schema)
-        found = validator.findings(arguments)
-        if found:
+        findings = validator.findings(arguments)
+        if findings:
             lines = [
-                f"- {each.message}{f' (at `{each.path}`)' if each.path else ''}" for each in found[:_MOST_FINDINGS]
+                f"- {each.message}{f' (at `{each.path}`)' if each.path else ''}" for each in findings[:_MOST_FINDINGS]
             ]
             raise InvalidInput(
                 f"The arguments of `{spec.name}` do not fit its schema:\n" + "\n".join(lines),
                 hint="Call it again with arguments that fit.",
             )
 
-    async def _see_allowed(
-        self, tool: Tool, use: ToolUse, arguments: JsonMapping, about: tuple[Subject, ...]
+    async def _check_allowed(
+        self, tool: Tool, call: ToolCall, arguments: JsonMapping, subjects: tuple[PermissionSubject, ...]
     ) -> frozenset[str]:
         """See that the call may be made: by the rules, or because a person says so.
 
@@ -179,69 +179,69 @@ class Using:
             AccessDenied: It may not.
             Canceled: Nobody has answered yet.
         """
-        verdict = self._verdict(tool, arguments, about)
+        verdict = self._verdict(tool, arguments, subjects)
         if verdict.word == "allow":
             return frozenset()
-        if verdict.word == "ask" and await self._approved(use, arguments, about):
-            return frozenset(each.real for each in about if (kept := self._hides(each.real)) and kept.word == "ask")
+        if verdict.word == "ask" and await self._ask_approval(call, arguments, subjects):
+            return frozenset(each.real for each in subjects if (hidden := self._hiding_verdict(each.real)) and hidden.word == "ask")
         why = f"{verdict.reason}." if verdict.word == "deny" else f"{verdict.reason}, and nobody approved it."
-        message = f"`{use.name}` was not used: {why}"
+        message = f"`{call.name}` was not used: {why}"
         if verdict.word == "ask":
             self.unapproved[message] = None
         raise AccessDenied(message, hint="Do without it, and say in your answer what is missing for that.")
 
-    def _verdict(self, tool: Tool, arguments: JsonMapping, about: tuple[Subject, ...]) -> Verdict:
+    def _verdict(self, tool: Tool, arguments: JsonMapping, subjects: tuple[PermissionSubject, ...]) -> PermissionVerdict:
         spec = tool.spec
-        if isinstance(tool, Delegating):
-            judged, whose = tool.judged(arguments)
-            if not self._grants.covers(judged.effects):
-                return Verdict("deny", f"it may {' and '.join(judged.effects)}, and this agent may not do all of that")
-            if not self._grants.offers(judged):
-                return Verdict("deny", f"`{spec.name}` is not among the tools of this agent")
-            return self._grants.verdict(judged, whose)
-        return self._grants.verdict(spec, *about)
+        if isinstance(tool, DelegateTool):
+            target_spec, agent = tool.effective_spec(arguments)
+            if not self._grants.covers(target_spec.effects):
+                return PermissionVerdict("deny", f"it may {' and '.join(target_spec.effects)}, and this agent may not do all of that")
+            if not self._grants.offers(target_spec):
+                return PermissionVerdict("deny", f"`{spec.name}` is not among the tools of this agent")
+            return self._grants.verdict(target_spec, agent)
+        return self._grants.verdict(spec, *subjects)
 
-    async def _approved(self, use: ToolUse, arguments: JsonMapping, about: tuple[Subject, ...]) -> bool:
-        written = dumps(arguments)
+    async def _ask_approval(self, call: ToolCall, arguments: JsonMapping, subjects: tuple[PermissionSubject, ...]) -> bool:
+        arguments_text = dumps(arguments)
         question = Question(
-            id=self._question_id(use, written),
-            text=f"May `{self._agent}` use `{use.name}`{_shown_whole(use.name, about, written)}",
+            id=self._question_id(call, arguments_text),
+            text=f"May `{self._agent}` use `{call.name}`{_approval_text(call.name, subjects, arguments_text)}",
             kind="approval",
             agent=self._agent,
         )
         answer = await self._run.ask(question)
         return answer is not None and answer.value is True
 
-    def _question_id(self, use: ToolUse, arguments: str) -> str:
+    def _question_id(self, call: ToolCall, arguments: str) -> str:
         """The same when the same call of the same conversation is asked about again."""
         from hashlib import sha256  # noqa: PLC0415 - costs 2 ms, and most calls are not asked about
 
-        facts = [self._key, self._agent, self._place(use), use.name, arguments]
+        facts = [self._key, self._agent, self._call_position(call), call.name, arguments]
         return f"approve_{sha256(dumps(facts).encode()).hexdigest()[:16]}"
 
-    def _place(self, use: ToolUse) -> str:
+    def _call_position(self, call: ToolCall) -> str:
         """Where in the conversation the model asked for it: how many times it had answered, and which of its uses."""
-        answered = [turn for turn in self._turns if isinstance(turn, Answered)]
-        uses = answered[-1].uses if answered else ()
-        at = next((at for at, each in enumerate(uses) if each.id == use.id), len(uses))
-        return f"{len(answered)}.{at + 1}"
+        messages = [turn for turn in self._turns if isinstance(turn, AssistantMessage)]
+        calls = messages[-1].tool_calls if messages else ()
+        at = next((at for at, each in enumerate(calls) if each.id == call.id), len(calls))
+        return f"{len(messages)}.{at + 1}"
 
     # The call, and after it
 
-    async def _in_time(self, tool: Tool, use: ToolUse, arguments: JsonMapping, shown: frozenset[str]) -> ToolOutput:
+    async def _call_with_timeout(self, tool: Tool, call: ToolCall, arguments: JsonMapping, approved: frozenset[str]) -> ToolOutput:
         spec = tool.spec
         now, ends = self._run.now(), self._run.deadline_ns
         seconds = spec.timeout_s if ends is None else min(spec.timeout_s, (ends - now) / _SECOND)
-        self._began[use.id] = now
+        self._start_times[call.id] = now
         ends_ns = now + int(seconds * _SECOND)
-        workspace = self._workspace and self._workspace.showing(shown)
-        grip = Grip(workspace, ends_ns, self._limit, agent=self._agent, run=self._run.run)
+        workspace = self._workspace and self._workspace.showing(approved)
+        context = ToolContext(workspace, ends_ns, self._limit, agent=self._agent, run=self._run.run)
         timer = asyncio.timeout(seconds)
         try:
             async with timer:
-                if isinstance(tool, Delegating):
-                    return await tool.called(arguments, key=self._place(use))
-                return await tool.use(arguments, grip)
+                if isinstance(tool, DelegateTool):
+                    return await tool.delegate(arguments, key=self._call_position(call))
+                return await tool.use(arguments, context)
         except TimeoutError as error:
             if not timer.expired():
                 raise
@@ -249,24 +249,24 @@ class Using:
                 f"`{spec.name}` took longer than {max(seconds, 0):.3g} s, and was stopped.", hint="Ask it for less."
             ) from error
 
-    def _see_readable(self, output: ToolOutput, tool: str, shown: frozenset[str]) -> None:
+    def _check_readable(self, output: ToolOutput, tool: str, approved: frozenset[str]) -> None:
         """See that nothing is shown of files that a rule keeps from being read: a tool may have a way of its own.
 
         Raises:
             AccessDenied: A file that was read on the way may not be.
         """
         for path in output.files_read:
-            verdict = None if path in shown else self._hides(path)
+            verdict = None if path in approved else self._hiding_verdict(path)
             if verdict is not None:
                 raise AccessDenied(
                     f"What `{tool}` found is not shown: {verdict.reason}, and it read {path!r}.",
                     hint="Name the files or folders to look at, without that one.",
                 )
 
-    def _hides(self, path: str) -> Verdict | None:
+    def _hiding_verdict(self, path: str) -> PermissionVerdict | None:
         return self._grants.hides(path, root=self._workspace and self._workspace.root)
 
-    def _text(self, output: ToolOutput, tool: str) -> str:
+    def _output_text(self, output: ToolOutput, tool: str) -> str:
         text = printable(output.text[: self._limit])
         left_out = len(output.text) - self._limit
         if left_out > 0:
@@ -274,26 +274,26 @@ class Using:
         return text
 
 
-def _shown_whole(tool: str, about: Iterable[Subject], arguments: str) -> str:
+def _approval_text(tool: str, subjects: Iterable[PermissionSubject], arguments: str) -> str:
     """A call as a person approves it: the whole of what it is about, and of longer arguments the beginning and the end.
 
     Never only the beginning: what is approved would then stand behind it.
     """
-    if tool != "shell" and len(arguments) > _SHOWN_ARGUMENTS:
-        half = _SHOWN_ARGUMENTS // 2
+    if tool != "shell" and len(arguments) > _MAX_SHOWN_ARGUMENTS:
+        half = _MAX_SHOWN_ARGUMENTS // 2
         left_out = f" [… {len(arguments) - 2 * half:,} characters are left out here …] "
         arguments = arguments[:half] + left_out + arguments[-half:]
-    named = ", ".join(dict.fromkeys(each.real for each in about if not each.incidental and each.real not in {"", "."}))
-    line = " ".join(printable(f"{named}? {arguments}").split())
-    return f" on {line}" if named else line
+    targets = ", ".join(dict.fromkeys(each.real for each in subjects if not each.incidental and each.real not in {"", "."}))
+    line = " ".join(printable(f"{targets}? {arguments}").split())
+    return f" on {line}" if targets else line
 
 
-def _answers(turns: Sequence[Turn]) -> tuple[ToolAnswer, ...]:
+def _last_results(turns: Sequence[Turn]) -> tuple[ToolResult, ...]:
     last = turns[-1] if turns else None
-    return last.answers if isinstance(last, ToolAnswers) else ()
+    return last.results if isinstance(last, ToolResults) else ()
 
 
-def _told(error: RetinueError) -> str:
+def _error_text(error: RetinueError) -> str:
     where = f" (at `{error.path}`)" if error.path else ""
-    said = " ".join(part for part in (f"{error.code}: {error.message}{where}", error.hint) if part)
-    return cut(printable(said), _LONGEST_ERROR)
+    text = " ".join(part for part in (f"{error.code}: {error.message}{where}", error.hint) if part)
+    return truncate(printable(text), _LONGEST_ERROR)

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from retinue.agents.instruction import instruction_field
 from retinue.contract import names
 from retinue.contract.definition import Definition, Deprecation, Skill, Source, read_tier
-from retinue.contract.finding import as_detail, findings_of, in_short
+from retinue.contract.finding import as_detail, findings_of, summarise_findings
 from retinue.contract.model import Model
 from retinue.errors import InvalidDefinition
 
@@ -19,7 +19,7 @@ from .docstring import read_docstring
 from .options import AgentOptions
 
 if TYPE_CHECKING:
-    from .python_agent import Entry
+    from .python_agent import SkillEntry
     from .signature import Signature
 
 __all__ = ["read_definition", "read_skill"]
@@ -27,7 +27,7 @@ __all__ = ["read_definition", "read_skill"]
 _Noun = TypeVar("_Noun", bound=Model)
 
 
-def read_skill(entry: "Entry", signature: "Signature", *, unavailable: str | None) -> Skill:
+def read_skill(entry: "SkillEntry", signature: "Signature", *, unavailable: str | None) -> Skill:
     """Read what the function and the decorator say of one skill.
 
     Args:
@@ -40,13 +40,13 @@ def read_skill(entry: "Entry", signature: "Signature", *, unavailable: str | Non
     """
     function, options = entry.function, entry.options
     docstring = read_docstring(function.__doc__)
-    takes = signature.input_schema
-    facts: dict[str, Any] = {
+    input_schema = signature.input_schema
+    values: dict[str, Any] = {
         "name": names.canonical_name(options.get("name", function.__name__)),
         "description": options.get("description") or docstring.description or None,
-        "input_schema": takes,
+        "input_schema": input_schema,
         "output_schema": signature.output_schema,
-        "instruction_field": options.get("instruction_field", instruction_field(takes)),
+        "instruction_field": options.get("instruction_field", instruction_field(input_schema)),
         "target_field": options.get("target_field"),
         "defaults": dict(options.get("defaults", {})),
         "timeout_s": options.get("timeout_s"),
@@ -60,12 +60,12 @@ def read_skill(entry: "Entry", signature: "Signature", *, unavailable: str | Non
         "thinks_within": options.get("thinks_within"),
     }
     for field in ("instruction_field", "target_field"):
-        if facts[field] is not None and facts[field] not in takes["properties"]:
+        if values[field] is not None and values[field] not in input_schema["properties"]:
             raise InvalidDefinition(
-                f"`{function.__qualname__}` says `{field}={facts[field]!r}`, which is none of its parameters.",
-                hint=f"Name one of: {', '.join(takes['properties']) or 'none there are'}.",
+                f"`{function.__qualname__}` says `{field}={values[field]!r}`, which is none of its parameters.",
+                hint=f"Name one of: {', '.join(input_schema['properties']) or 'none there are'}.",
             )
-    return _build(Skill, facts, about=function)
+    return _build(Skill, values, about=function)
 
 
 def read_definition(
@@ -75,7 +75,7 @@ def read_definition(
     name: str,
     version: str | None,
     skills: tuple[Skill, ...],
-    plans: bool,
+    returns_plan: bool,
 ) -> Definition:
     """Read what a function or class and its decorator say of the agent.
 
@@ -91,7 +91,7 @@ def read_definition(
         InvalidDefinition: It cannot be an agent.
     """
     tier = options.get("tier")
-    facts: dict[str, Any] = {
+    values: dict[str, Any] = {
         "name": name,
         "version": version,
         "description": options.get("description") or read_docstring(target.__doc__).description or None,
@@ -104,26 +104,26 @@ def read_definition(
         "model": options.get("model"),
         "tools": _as_tuple(options.get("tools")),
         "dialect": options.get("dialect"),
-        "composes": options.get("composes", plans),
+        "composes": options.get("composes", returns_plan),
         "deprecated": _deprecation(options.get("deprecated", False)),
         "source": _source(target),
         "extras": dict(options.get("extras", {})),
     }
-    return _build(Definition, facts, about=target)
+    return _build(Definition, values, about=target)
 
 
-def _build(kind: type[_Noun], facts: Mapping[str, Any], *, about: Callable[..., object]) -> _Noun:
+def _build(kind: type[_Noun], values: Mapping[str, Any], *, about: Callable[..., object]) -> _Noun:
     """Make a noun of what was said; what is None is left to its defaults.
 
     Raises:
         InvalidDefinition: It is refused, for every reason listed in `detail["findings"]`.
     """
     try:
-        return kind(**{name: value for name, value in facts.items() if value is not None})
+        return kind(**{name: value for name, value in values.items() if value is not None})
     except ValidationError as error:
         findings = findings_of(error, rule="agent/value")
         raise InvalidDefinition(
-            f"`{about.__module__}.{about.__qualname__}` cannot be an agent: {in_short(findings)}.",
+            f"`{about.__module__}.{about.__qualname__}` cannot be an agent: {summarise_findings(findings)}.",
             hint="Fix the decorator or the docstring.",
             detail=as_detail(findings),
         ) from None
@@ -134,10 +134,10 @@ def _as_tuple(values: Iterable[Any] | None) -> tuple[Any, ...] | None:
     return None if values is None else tuple(values)
 
 
-def _deprecation(said: bool | str | Deprecation) -> Deprecation | None:  # noqa: FBT001 - the option's own type
-    if isinstance(said, str):
-        return Deprecation(note=said)
-    return (Deprecation() if said else None) if isinstance(said, bool) else said
+def _deprecation(option: bool | str | Deprecation) -> Deprecation | None:  # noqa: FBT001 - the option's own type
+    if isinstance(option, str):
+        return Deprecation(note=option)
+    return (Deprecation() if option else None) if isinstance(option, bool) else option
 
 
 def _source(target: Callable[..., object]) -> Source | None:

@@ -43,16 +43,16 @@ def read_docstring(docstring: str | None) -> Docstring:
     sections: dict[str, list[str]] = {"text": []}
     current = sections["text"]
     for line in inspect.cleandoc(docstring or "").splitlines():
-        found = _SECTION.fullmatch(line)
-        kind = _SECTIONS.get(found[1].lower()) if found else None
+        match = _SECTION.fullmatch(line)
+        kind = _SECTIONS.get(match[1].lower()) if match else None
         if kind is None:
             current.append(line)
         else:
             current = sections.setdefault(kind, []) if kind else []
     return Docstring(
-        text=_running(sections["text"]),
+        text=_join_lines(sections["text"]),
         arguments=_arguments(sections.get("args", [])),
-        returns=_running(sections.get("returns", [])),
+        returns=_join_lines(sections.get("returns", [])),
     )
 
 
@@ -63,14 +63,14 @@ def _arguments(lines: list[str]) -> dict[str, str]:
     entries: dict[str, list[str]] = {}
     current: list[str] = []
     for line in lines:
-        found = _ARGUMENT.fullmatch(line.strip()) if len(line) - len(line.lstrip()) == outer else None
-        if found:
-            current = entries.setdefault(found[1], [])
-            current.append(found[2])
+        match = _ARGUMENT.fullmatch(line.strip()) if len(line) - len(line.lstrip()) == outer else None
+        if match:
+            current = entries.setdefault(match[1], [])
+            current.append(match[2])
         else:
             current.append(line)
-    return {name: _running(parts) for name, parts in entries.items()}
+    return {name: _join_lines(parts) for name, parts in entries.items()}
 
 
-def _running(lines: list[str]) -> str:
+def _join_lines(lines: list[str]) -> str:
     return " ".join(" ".join(lines).split())

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from retinue.contract.definition import Deprecation, Effect, Method, Sample, ThinkingBounds, Thinks
+from retinue.contract.definition import Deprecation, Effect, Method, Sample, ThinkingBounds, ModelUse
 from retinue.contract.facts import FACTS_KEYWORD
 from retinue.contract.model import DialectName, JsonMapping
 
@@ -46,8 +46,8 @@ class Choices:
     def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> JsonMapping:
         """The schema of the type, with what its values mean."""
         schema = cast("JsonMapping", handler(core))
-        listed = cast("list[object]", schema.get("enum") or [schema.get("const")])
-        return {**schema, "enumDescriptions": [self._meanings.get(str(value), "") for value in listed]}
+        values = cast("list[object]", schema.get("enum") or [schema.get("const")])
+        return {**schema, "enumDescriptions": [self._meanings.get(str(value), "") for value in values]}
 
 
 class SkillOptions(TypedDict, total=False):
@@ -88,7 +88,7 @@ class SkillOptions(TypedDict, total=False):
     method: Method
     path: str
     unavailable: str | Callable[[], str] | Callable[[Any], str]
-    thinks: Thinks
+    thinks: ModelUse
     thinks_within: ThinkingBounds
     facts: "Callable[[Workspace], Facts] | Callable[[Any, Workspace], Facts]"
 

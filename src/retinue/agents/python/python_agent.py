@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from retinue.contract.facts import Facts
     from retinue.tools.workspace import Workspace
 
-__all__ = ["SKILL_MARK", "Entry", "PythonAgent", "agent", "skill"]
+__all__ = ["SKILL_MARK", "SkillEntry", "PythonAgent", "agent", "skill"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,7 +38,7 @@ SKILL_MARK: Final = "__retinue_skill__"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SkillEntry:
     """One skill, as its author wrote it.
 
     Attributes:
@@ -129,8 +129,8 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         Raises:
             UnknownName: There is no such skill; or there are several and none is named.
         """
-        declared = self._signature(self._skill_name(skill)).answer_type
-        return Any if declared is None else declared
+        declared_type = self._signature(self._skill_name(skill)).answer_type
+        return Any if declared_type is None else declared_type
 
     @cached_property
     def _definition(self) -> Definition:
@@ -143,56 +143,56 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
             name=name,
             version=version,
             skills=tuple(map(self._skill, self._entries)),
-            plans=any(self._signature(name).plans for name in self._entries),
+            returns_plan=any(self._signature(name).returns_plan for name in self._entries),
         )
 
     @cached_property
     def _name_and_version(self) -> tuple[str, str | None]:
-        said, version = self._options.get("name", self._target.__name__), self._options.get("version")
-        name, major = split_versioned_name(names.canonical_name(said))
+        declared_name, version = self._options.get("name", self._target.__name__), self._options.get("version")
+        name, major = split_versioned_name(names.canonical_name(declared_name))
         if major is not None and version is not None and version.partition(".")[0] != str(major):
             raise InvalidDefinition(
-                f"The name {said!r} says major {major}, but `version` says {version!r}.", hint="Make them the same."
+                f"The name {declared_name!r} says major {major}, but `version` says {version!r}.", hint="Make them the same."
             )
         return name, version or (None if major is None else f"{major}.0")
 
     @cached_property
-    def _entries(self) -> Mapping[str, Entry]:
+    def _entries(self) -> Mapping[str, SkillEntry]:
         """Every skill by its name, its types not yet read."""
         if not isinstance(self._target, type):
             name, _ = self._name_and_version
-            return {name: Entry(self._target, cast("SkillOptions", {**self._options, "name": name}))}
+            return {name: SkillEntry(self._target, cast("SkillOptions", {**self._options, "name": name}))}
         entries = self._methods(self._target)
-        named = {names.canonical_name(entry.options.get("name", "")): entry for entry in entries}
-        if len(named) < len(entries):
+        by_name = {names.canonical_name(entry.options.get("name", "")): entry for entry in entries}
+        if len(by_name) < len(entries):
             raise InvalidDefinition(f"Two skills of {self!r} have the same name.", hint="Give each its own `name`.")
-        return named
+        return by_name
 
-    def _methods(self, kind: type) -> list[Entry]:
+    def _methods(self, kind: type) -> list[SkillEntry]:
         misplaced = sorted(_ONLY_SKILLS.intersection(self._options))
         if misplaced:
             raise InvalidDefinition(
                 f"{self!r} is a class, and `{'`, `'.join(misplaced)}` is said of a skill.",
                 hint="Move it to the `@skill` it belongs to.",
             )
-        entries = _marked(kind)
+        entries = _marked_skills(kind)
         if not entries:
             raise InvalidDefinition(f"{self!r} has no skill.", hint="Put `@skill` on the methods others may call.")
-        self._see_it_can_be_made(kind)
+        self._check_instantiable(kind)
         return entries
 
     def _signature(self, name: str) -> Signature:
         """What the types of a skill say, read when it is first asked for."""
-        known = self._signatures.get(name)
-        if known is None:
+        signature = self._signatures.get(name)
+        if signature is None:
             entry = self._entries[name]
             if inspect.isgeneratorfunction(entry.function) or inspect.isasyncgenfunction(entry.function):
                 raise InvalidDefinition(
                     f"`{entry.function.__qualname__}` yields.", hint="Return one answer; `run.emit` tells of progress."
                 )
-            known = read_signature(entry.function, bound=entry.bound, output=entry.options.get("output"))
-            self._signatures[name] = known
-        return known
+            signature = read_signature(entry.function, bound=entry.bound, output=entry.options.get("output"))
+            self._signatures[name] = signature
+        return signature
 
     def _skill(self, name: str) -> Skill:
         from .definition import read_skill  # noqa: PLC0415 - as above
@@ -204,7 +204,7 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
             unavailable = unavailable(*(self._object,) * asks_object)
         return read_skill(entry, self._signature(name), unavailable=unavailable)
 
-    def _see_it_can_be_made(self, kind: type) -> None:
+    def _check_instantiable(self, kind: type) -> None:
         try:
             args, kwargs = self._arguments
             inspect.signature(kind).bind(*args, **kwargs)
@@ -226,27 +226,27 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
             return next(iter(skills))
         if name is not None and name in skills:
             return name
-        near = names.nearest(name or "", skills)
+        suggestions = names.nearest(name or "", skills)
         raise UnknownName(
             f"`{self.definition.name}` has no skill {name!r}."
             if name
             else f"`{self.definition.name}` has several skills.",
             hint=f"Name one of: {', '.join(skills)}.",
-            suggestions=tuple(dict.fromkeys((*near, *skills))),
+            suggestions=tuple(dict.fromkeys((*suggestions, *skills))),
         )
 
 
-def _marked(kind: type) -> list[Entry]:
+def _marked_skills(kind: type) -> list[SkillEntry]:
     """The methods of a class that `@skill` marked."""
-    found: dict[str, Entry] = {}
+    entries: dict[str, SkillEntry] = {}
     for base in reversed(kind.__mro__):
         for name, member in vars(base).items():
             function: Any = getattr(member, "__func__", member)
-            said: SkillOptions | None = getattr(function, SKILL_MARK, None)
-            if said is not None:
+            options: SkillOptions | None = getattr(function, SKILL_MARK, None)
+            if options is not None:
                 bound = not isinstance(member, staticmethod)
-                found[name] = Entry(function, {"name": name, **said}, method=name, bound=bound)
-    return list(found.values())
+                entries[name] = SkillEntry(function, {"name": name, **options}, method=name, bound=bound)
+    return list(entries.values())
 
 
 _ONLY_SKILLS: Final = SkillOptions.__optional_keys__ - {"name", "description"}
@@ -305,7 +305,7 @@ def agent(target: Callable[..., Any] | None = None, /, **options: Unpack[AgentOp
     Raises:
         InvalidDefinition: There is no such option. Whatever else is wrong is raised by `definition`, at first use.
     """
-    _see_they_exist(options, AgentOptions, "@agent")
+    _check_options(options, AgentOptions, "@agent")
     if target is not None:
         return PythonAgent(target, options)
 
@@ -329,7 +329,7 @@ def skill(function: F | None = None, /, **options: Unpack[SkillOptions]) -> F | 
     Raises:
         InvalidDefinition: There is no such option.
     """
-    _see_they_exist(options, SkillOptions, "@skill")
+    _check_options(options, SkillOptions, "@skill")
 
     def mark(function: F) -> F:
         setattr(getattr(function, "__func__", function), SKILL_MARK, options)
@@ -338,12 +338,12 @@ def skill(function: F | None = None, /, **options: Unpack[SkillOptions]) -> F | 
     return mark if function is None else mark(function)
 
 
-def _see_they_exist(options: AgentOptions | SkillOptions, kind: type[SkillOptions], decorator: str) -> None:
-    known = sorted(kind.__optional_keys__)
-    unknown = [name for name in options if name not in known]
+def _check_options(options: AgentOptions | SkillOptions, kind: type[SkillOptions], decorator: str) -> None:
+    available = sorted(kind.__optional_keys__)
+    unknown = [name for name in options if name not in available]
     if unknown:
         raise InvalidDefinition(
             f"`{decorator}` has no option {', '.join(map(repr, unknown))}.",
-            hint=f"Available: {', '.join(known)}.",
-            suggestions=names.nearest(unknown[0], known),
+            hint=f"Available: {', '.join(available)}.",
+            suggestions=names.nearest(unknown[0], available),
         )

@@ -27,15 +27,15 @@ from retinue.errors import InvalidDefinition, InvalidInput, OutputInvalid
 __all__ = ["Dump", "Signature", "read_signature", "reply_of", "reply_of_result"]
 
 
-class _Untitled(GenerateJsonSchema):
+class _SchemaGenerator(GenerateJsonSchema):
     """Without the titles that only repeat the name of a field."""
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonMapping:
         """As pydantic does it, with the first paragraph of the docstring: the rest is for who reads the class."""
-        made = super().model_schema(schema)
-        if isinstance(description := made.get("description"), str):
-            made["description"] = description.partition("\n\n")[0]
-        return made
+        json_schema = super().model_schema(schema)
+        if isinstance(description := json_schema.get("description"), str):
+            json_schema["description"] = description.partition("\n\n")[0]
+        return json_schema
 
     def field_title_should_be_set(self, schema: CoreSchema | core_schema.ComputedField | Any) -> bool:
         del schema
@@ -43,7 +43,7 @@ class _Untitled(GenerateJsonSchema):
 
 
 def _input_schema(
-    takes: TypeAdapter[Any], *, defaults: Mapping[str, object], described: Mapping[str, str]
+    adapter: TypeAdapter[Any], *, defaults: Mapping[str, object], descriptions: Mapping[str, str]
 ) -> JsonMapping:
     """What a skill takes: an object, closed (A6, A20).
 
@@ -52,10 +52,10 @@ def _input_schema(
         defaults: What the function itself fills in, by parameter.
         described: Descriptions from the docstring, for parameters whose types have none.
     """
-    schema = takes.json_schema(schema_generator=_Untitled, mode="validation")
+    schema = adapter.json_schema(schema_generator=_SchemaGenerator, mode="validation")
     for unwanted in ("title", "description"):
         schema.pop(unwanted, None)
-    schema = _with_words_in_place(schema)
+    schema = _inline_enums(schema)
     schema.setdefault("properties", {})
     schema.setdefault("required", [])
     schema["additionalProperties"] = False
@@ -64,14 +64,14 @@ def _input_schema(
             _add_default(parameter, defaults[name])
         if parameter.get("default", ...) is None:
             _forbid_null(parameter)
-        if name in described and "description" not in parameter:
-            parameter["description"] = described[name]
+        if name in descriptions and "description" not in parameter:
+            parameter["description"] = descriptions[name]
     return schema
 
 
-def _output_schema(gives: TypeAdapter[Any]) -> JsonMapping:
+def _output_schema(adapter: TypeAdapter[Any]) -> JsonMapping:
     """What a skill gives. What may be null may also be absent, and is left out when it is null (C16)."""
-    schema = gives.json_schema(schema_generator=_Untitled, mode="serialization")
+    schema = adapter.json_schema(schema_generator=_SchemaGenerator, mode="serialization")
     for part in (schema, *schema.get("$defs", {}).values()):
         nullable = {name for name, facts in _properties(part).items() if _allows_null(facts)}
         for name in nullable:
@@ -85,24 +85,24 @@ def _properties(schema: JsonMapping) -> dict[str, JsonMapping]:
     return cast("dict[str, JsonMapping]", schema.get("properties", {}))
 
 
-def _with_words_in_place(schema: JsonMapping) -> JsonMapping:
+def _inline_enums(schema: JsonMapping) -> JsonMapping:
     """Put the words of an enum where they are used: whoever fills in a parameter looks there."""
-    words = {f"#/$defs/{name}": facts for name, facts in schema.get("$defs", {}).items() if "enum" in facts}
+    enums = {f"#/$defs/{name}": facts for name, facts in schema.get("$defs", {}).items() if "enum" in facts}
 
-    def placed(part: Any) -> Any:
+    def inline(part: Any) -> Any:
         if isinstance(part, list):
-            return [placed(item) for item in cast("list[Any]", part)]
+            return [inline(item) for item in cast("list[Any]", part)]
         if not isinstance(part, dict):
             return part
         facts = cast("JsonMapping", part)
-        if facts.get("$ref") in words:
-            facts = {**words[facts["$ref"]], **{key: value for key, value in facts.items() if key != "$ref"}}
+        if facts.get("$ref") in enums:
+            facts = {**enums[facts["$ref"]], **{key: value for key, value in facts.items() if key != "$ref"}}
             facts.pop("title", None)
-        return {key: placed(value) for key, value in facts.items()}
+        return {key: inline(value) for key, value in facts.items()}
 
-    whole: JsonMapping = placed(schema)
-    kept = {name: facts for name, facts in whole.pop("$defs", {}).items() if f"#/$defs/{name}" not in words}
-    return {**whole, "$defs": kept} if kept else whole
+    result: JsonMapping = inline(schema)
+    remaining = {name: facts for name, facts in result.pop("$defs", {}).items() if f"#/$defs/{name}" not in enums}
+    return {**result, "$defs": remaining} if remaining else result
 
 
 def _add_default(parameter: JsonMapping, value: object) -> None:
@@ -154,7 +154,7 @@ def reply_of(value: object, *, dump: Dump | None, wire: bool) -> Reply:
             return Reply(text=value) if wire else Reply(data=value, content=value)
         case Reply():
             # The declared type may stand in a reply too, beside warnings and the like.
-            return replace(value, data=_dumped(value.data, dump)) if isinstance(value.data, BaseModel) else value
+            return replace(value, data=_dump_value(value.data, dump)) if isinstance(value.data, BaseModel) else value
         case Plan():
             return Reply(plan=value)
         case Result():
@@ -162,7 +162,7 @@ def reply_of(value: object, *, dump: Dump | None, wire: bool) -> Reply:
         case None if dump is None:
             return Reply(outcome="success")  # it promises no data: that it returned is its answer
         case _:
-            return Reply(data=_dumped(value, dump))
+            return Reply(data=_dump_value(value, dump))
 
 
 def reply_of_result(result: Result) -> Reply:
@@ -179,7 +179,7 @@ _SHARED: Final = (
 )  # fmt: skip
 
 
-def _dumped(value: object, dump: Dump | None) -> object:
+def _dump_value(value: object, dump: Dump | None) -> object:
     if hasattr(type(value), "__next__"):  # writing it would go on for as long as it does
         raise OutputInvalid(
             f"The answer, a `{type(value).__name__}`, is an iterator, and nobody knows where it ends.",
@@ -213,13 +213,13 @@ class Signature:
     """
 
     function: Callable[..., object]
-    takes: TypeAdapter[Any]
-    gives: TypeAdapter[Any] | None
+    input_adapter: TypeAdapter[Any]
+    output_adapter: TypeAdapter[Any] | None
     defaults: Mapping[str, object]
     injected: tuple[tuple[str, _Injected], ...]
     model: str | None
     answer_type: Any
-    plans: bool
+    returns_plan: bool
 
     @cached_property
     def input_schema(self) -> JsonMapping:
@@ -230,9 +230,9 @@ class Signature:
         """
         from .docstring import read_docstring  # noqa: PLC0415 - see above
 
-        described = read_docstring(self.function.__doc__).arguments
-        with _refusing_types_of(self.function):
-            return _input_schema(self.takes, defaults=self.defaults, described=described)
+        descriptions = read_docstring(self.function.__doc__).arguments
+        with _checking_types_of(self.function):
+            return _input_schema(self.input_adapter, defaults=self.defaults, descriptions=descriptions)
 
     @cached_property
     def output_schema(self) -> JsonMapping | None:
@@ -241,13 +241,13 @@ class Signature:
         Raises:
             InvalidDefinition: JSON cannot carry the type.
         """
-        with _refusing_types_of(self.function):
-            return _output_schema(self.gives) if self.gives else None
+        with _checking_types_of(self.function):
+            return _output_schema(self.output_adapter) if self.output_adapter else None
 
     @cached_property
     def dump(self) -> Dump | None:
         """Writes the declared answer as JSON data; None when no type is declared."""
-        return _dump(self.gives) if self.gives else None
+        return _dump(self.output_adapter) if self.output_adapter else None
 
     def arguments(self, task: Task, run: RunContext) -> dict[str, Any]:
         """The keyword arguments for one task, as the declared Python types.
@@ -256,13 +256,13 @@ class Signature:
             InvalidInput: A parameter does not become what the function declares; `detail["findings"]` lists all.
         """
         try:
-            value: object = self.takes.validate_json(to_json(task.parameters, inf_nan_mode="constants"))
+            value: object = self.input_adapter.validate_json(to_json(task.parameters, inf_nan_mode="constants"))
         except ValidationError as error:
-            from retinue.contract.finding import as_detail, findings_of, in_short  # noqa: PLC0415 - most fit
+            from retinue.contract.finding import as_detail, findings_of, summarise_findings  # noqa: PLC0415 - most fit
 
             findings = findings_of(error, rule="parameters/type")
             raise InvalidInput(
-                f"The parameters do not become what the agent takes: {in_short(findings)}.",
+                f"The parameters do not become what the agent takes: {summarise_findings(findings)}.",
                 hint="Send values of the types that the input schema says.",
                 path=findings[0].path,
                 detail=as_detail(findings),
@@ -287,29 +287,29 @@ def read_signature(function: Callable[..., object], *, bound: bool, output: obje
     hints = _hints(function)
     parameters = _parameters(function, hints, bound=bound)
     injected: dict[str, _Injected] = {name: which for name in parameters if (which := _injection(hints[name]))}
-    own = [parameter for name, parameter in parameters.items() if name not in injected]
-    model = _only_model(own, hints)
-    returned = hints.get("return")
-    answer: Any = _answer_type(returned) if output is None else output
-    with _refusing_types_of(function):
-        takes: TypeAdapter[Any] = TypeAdapter(hints[model] if model else _container(own, hints))
-        gives: TypeAdapter[Any] | None = None if answer is None else TypeAdapter(answer)
+    task_parameters = [parameter for name, parameter in parameters.items() if name not in injected]
+    model = _only_model(task_parameters, hints)
+    return_hint = hints.get("return")
+    answer: Any = _answer_type(return_hint) if output is None else output
+    with _checking_types_of(function):
+        input_adapter: TypeAdapter[Any] = TypeAdapter(hints[model] if model else _container(task_parameters, hints))
+        output_adapter: TypeAdapter[Any] | None = None if answer is None else TypeAdapter(answer)
     return Signature(
         function=function,
-        takes=takes,
-        gives=gives,
-        defaults={} if model else {_wire_name(each, hints): each.default for each in own if _has_default(each)},
+        input_adapter=input_adapter,
+        output_adapter=output_adapter,
+        defaults={} if model else {_wire_name(each, hints): each.default for each in task_parameters if _has_default(each)},
         injected=tuple(injected.items()),
         model=model,
         answer_type=answer,
-        plans=Plan in _union(returned),
+        returns_plan=Plan in _union(return_hint),
     )
 
 
-def _dump(gives: TypeAdapter[Any]) -> Dump:
-    gives.rebuild()  # where its type puts off its schema (`defer_build`), nobody has asked for it yet
+def _dump(adapter: TypeAdapter[Any]) -> Dump:
+    adapter.rebuild()  # where its type puts off its schema (`defer_build`), nobody has asked for it yet
     # Left to itself, pydantic writes NaN as null wherever nothing is declared, and nobody would hear of it.
-    to_python = SchemaSerializer(gives.core_schema, CoreConfig(ser_json_inf_nan="constants")).to_python
+    to_python = SchemaSerializer(adapter.core_schema, CoreConfig(ser_json_inf_nan="constants")).to_python
 
     def dump(value: object) -> object:
         # A value of another type is written as what it is; whether that fits is for the output schema to say.
@@ -326,7 +326,7 @@ def _hints(function: Callable[..., object]) -> dict[str, Any]:
         return get_type_hints(function, include_extras=True)
     except Exception as error:  # an annotation is an expression, and may raise anything
         raise InvalidDefinition(
-            f"The types of `{_name(function)}` cannot be read: {error}.",
+            f"The types of `{_qualified_name(function)}` cannot be read: {error}.",
             hint="Define the types where the module can see them: at its top level, not inside a function.",
         ) from error
 
@@ -338,19 +338,19 @@ def _parameters(
     parameters = dict(inspect.signature(function).parameters)
     if bound and parameters:
         del parameters[next(iter(parameters))]
-    wrong: list[str] = []
+    problems: list[str] = []
     for name, parameter in parameters.items():
         if parameter.kind in {parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
-            wrong.append(f"`{parameter}` cannot be given by name")
+            problems.append(f"`{parameter}` cannot be given by name")
         elif name not in hints:
-            wrong.append(f"`{name}` has no type")
+            problems.append(f"`{name}` has no type")
         elif isinstance(parameter.default, FieldInfo):
-            wrong.append(f"`{name}` has a `Field(...)` as its default; write `Annotated[type, Field(...)] = default`")
-    if wrong:
+            problems.append(f"`{name}` has a `Field(...)` as its default; write `Annotated[type, Field(...)] = default`")
+    if problems:
         raise InvalidDefinition(
-            f"`{_name(function)}` cannot be an agent: {'; '.join(wrong)}.",
+            f"`{_qualified_name(function)}` cannot be an agent: {'; '.join(problems)}.",
             hint="Give every parameter a name and a type.",
-            detail={"findings": wrong},
+            detail={"findings": problems},
         )
     return parameters
 
@@ -359,28 +359,28 @@ def _injection(hint: object) -> _Injected | None:
     return next((which for part in _union(hint) if (which := _INJECTED.get(part))), None)
 
 
-def _only_model(own: list[inspect.Parameter], hints: Mapping[str, Any]) -> str | None:
+def _only_model(parameters: list[inspect.Parameter], hints: Mapping[str, Any]) -> str | None:
     """The name of the only parameter, when it is a pydantic model."""
-    if len(own) != 1 or _has_default(own[0]):
+    if len(parameters) != 1 or _has_default(parameters[0]):
         return None
-    hint = _bare(hints[own[0].name])
-    return own[0].name if isinstance(hint, type) and issubclass(hint, BaseModel) else None
+    hint = _strip_annotated(hints[parameters[0].name])
+    return parameters[0].name if isinstance(hint, type) and issubclass(hint, BaseModel) else None
 
 
-def _container(own: list[inspect.Parameter], hints: Mapping[str, Any]) -> Any:
+def _container(parameters: list[inspect.Parameter], hints: Mapping[str, Any]) -> Any:
     """A type with one field for each parameter, filled with the function's own default where nothing is said."""
     fields = [
-        (each.name, hints[each.name], field(default_factory=partial(_itself, each.default)))
+        (each.name, hints[each.name], field(default_factory=partial(_identity, each.default)))
         if _has_default(each)
         else (each.name, hints[each.name])
-        for each in own
+        for each in parameters
     ]
     kind: Any = make_dataclass("Parameters", fields, kw_only=True)
     kind.__pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
     return kind
 
 
-def _itself(value: object) -> object:
+def _identity(value: object) -> object:
     return value
 
 
@@ -399,37 +399,37 @@ def _has_default(parameter: inspect.Parameter) -> bool:
 # Types
 
 
-def _answer_type(returned: object) -> Any:
+def _answer_type(return_hint: object) -> Any:
     """What the return annotation says of the data; None when it says nothing."""
-    parts = [part for part in _union(returned) if part not in _NO_DATA]
+    parts = [part for part in _union(return_hint) if part not in _NO_DATA]
     if not parts:
         return None
-    if len(parts) == len(_union(returned)):
-        return returned
+    if len(parts) == len(_union(return_hint)):
+        return return_hint
     return Union[tuple(parts)]  # noqa: UP007 - the members are only known now
 
 
 def _union(hint: object) -> tuple[object, ...]:
     """The members of a union, or the one type; without what `Annotated` adds around it."""
-    bare = _bare(hint)
-    return get_args(bare) if get_origin(bare) in {Union, types.UnionType} else (bare,)
+    inner = _strip_annotated(hint)
+    return get_args(inner) if get_origin(inner) in {Union, types.UnionType} else (inner,)
 
 
-def _bare(hint: object) -> object:
+def _strip_annotated(hint: object) -> object:
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
 @contextmanager
-def _refusing_types_of(function: Callable[..., object]) -> Generator[None]:
+def _checking_types_of(function: Callable[..., object]) -> Generator[None]:
     """Say of which function a type is that pydantic cannot carry."""
     try:
         yield
     except (PydanticUserError, TypeError) as error:
         raise InvalidDefinition(
-            f"`{_name(function)}` has a type that cannot be used: {str(error).partition(chr(10))[0]}",
+            f"`{_qualified_name(function)}` has a type that cannot be used: {str(error).partition(chr(10))[0]}",
             hint="Use texts, numbers, lists, dictionaries, enums, dataclasses or pydantic models.",
         ) from error
 
 
-def _name(function: Callable[..., object]) -> str:
+def _qualified_name(function: Callable[..., object]) -> str:
     return getattr(function, "__qualname__", None) or repr(function)

@@ -4,18 +4,18 @@ from typing import TYPE_CHECKING, Final
 
 from retinue.contract.json import dumps
 from retinue.contract.sanitize import printable
-from retinue.contract.text import cut
+from retinue.contract.text import truncate
 from retinue.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mcp import types
 
-__all__ = ["answer_text"]
+__all__ = ["result_text"]
 
 _LONGEST: Final = 300
 
 
-def answer_text(result: "types.CallToolResult", *, limit: int) -> tuple[str, bool]:
+def result_text(result: "types.CallToolResult", *, limit: int) -> tuple[str, bool]:
     """The text of an answer, and whether it was cut.
 
     Args:
@@ -24,7 +24,7 @@ def answer_text(result: "types.CallToolResult", *, limit: int) -> tuple[str, boo
     """
     parts = [_block_text(block) for block in result.content]
     if not parts and result.structured_content is not None:
-        parts = [_structured(result.structured_content)]
+        parts = [_structured_text(result.structured_content)]
     text = "\n\n".join(parts)
     if len(text) <= limit:
         return text or "[it answered nothing]", False
@@ -40,18 +40,18 @@ def _block_text(block: "types.ContentBlock") -> str:
         case "resource_link":
             return f"[the resource {_line(block.name)}: {_line(str(block.uri))}]"
         case "resource":
-            found = block.resource
-            text = getattr(found, "text", None)
-            return text if isinstance(text, str) else f"[the resource {_line(str(found.uri))}: not text, not shown]"
+            resource = block.resource
+            text = getattr(resource, "text", None)
+            return text if isinstance(text, str) else f"[the resource {_line(str(resource.uri))}: not text, not shown]"
 
 
 def _line(text: str) -> str:
     """A stranger's name for something, so that it stays within its brackets."""
     line = " ".join(printable(text[: 2 * _LONGEST]).split()).replace("[", "(").replace("]", ")")
-    return cut(line, _LONGEST)
+    return truncate(line, _LONGEST)
 
 
-def _structured(value: object) -> str:
+def _structured_text(value: object) -> str:
     try:
         return dumps(value)
     except InvalidInput:

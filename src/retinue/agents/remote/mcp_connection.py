@@ -11,10 +11,10 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from retinue.agents.remote.mcp_endpoint import Endpoint
-from retinue.agents.remote.mcp_failures import Circumstances, failure
-from retinue.agents.remote.mcp_program import Program
-from retinue.agents.remote.mcp_servers import McpServer, StdioServer, filled, named
+from retinue.agents.remote.mcp_endpoint import HttpTransport
+from retinue.agents.remote.mcp_failures import FailureContext, error_from
+from retinue.agents.remote.mcp_program import StdioTransport
+from retinue.agents.remote.mcp_servers import McpServer, StdioServer, expand_variables, referenced_variables
 from retinue.contract.credentials import Cleaner
 from retinue.contract.model import JsonMapping
 from retinue.errors import NetworkError, NotInstalled, RetinueError
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from mcp import types
     from mcp.client import Client
 
-__all__ = ["MAX_TOOLS", "Connection"]
+__all__ = ["MAX_TOOLS", "McpConnection"]
 
 MAX_TOOLS: Final = 200
 """Tools of one server that are looked at."""
 
 _MOST_PAGES: Final = 50
-_LEAVE_S: Final = 8.0
+_CLOSE_S: Final = 8.0
 
 
-class Connection:
+class McpConnection:
     """A connection to one server.
 
     Args:
@@ -51,10 +51,10 @@ class Connection:
         self._server = server
         self._environ = os.environ if environ is None else environ
         self._start_timeout_s = start_timeout_s
-        self._way: Program | Endpoint | None = None
+        self._transport: StdioTransport | HttpTransport | None = None
         self._client: Client | None = None
-        self._living: asyncio.Task[None] | None = None
-        self._leave = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._closing = asyncio.Event()
         self._starting = asyncio.Lock()
         self._starts = 0
 
@@ -67,17 +67,17 @@ class Connection:
             RetinueError: As `call`.
         """
         _load_sdk(self.name)
-        self._way = self._make_way()
-        self._leave = asyncio.Event()
+        self._transport = self._make_transport()
+        self._closing = asyncio.Event()
         self._starts += 1
         ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
-        self._living = asyncio.create_task(self._live(self._way, ready, self._leave), name=f"mcp {self.name}")
+        self._task = asyncio.create_task(self._run(self._transport, ready, self._closing), name=f"mcp {self.name}")
         try:
             async with asyncio.timeout(self._start_timeout_s):
                 self._client = await asyncio.shield(ready)
         except Exception as error:
             await self.aclose()
-            raise self._failure(error, doing="its start", timeout_s=self._start_timeout_s) from error
+            raise self._failure(error, operation="its start", timeout_s=self._start_timeout_s) from error
         except BaseException:
             ready.cancel()
             await self.aclose()
@@ -91,20 +91,20 @@ class Connection:
         """
         from mcp import types  # noqa: PLC0415 - optional
 
-        found: list[types.Tool] = []
+        tools: list[types.Tool] = []
         cursor: str | None = None
         try:
             async with asyncio.timeout(self._start_timeout_s):
                 for _ in range(_MOST_PAGES):
                     params = types.PaginatedRequestParams(cursor=cursor)
-                    page = await self._connected().session.list_tools(params=params)
-                    found += page.tools
+                    page = await self._require_client().session.list_tools(params=params)
+                    tools += page.tools
                     cursor = page.next_cursor
-                    if cursor is None or len(found) > MAX_TOOLS:
+                    if cursor is None or len(tools) > MAX_TOOLS:
                         break
         except Exception as error:
-            raise self._failure(error, doing="the list of its tools", timeout_s=self._start_timeout_s) from error
-        return found[: MAX_TOOLS + 1]
+            raise self._failure(error, operation="the list of its tools", timeout_s=self._start_timeout_s) from error
+        return tools[: MAX_TOOLS + 1]
 
     async def call(self, tool: str, arguments: JsonMapping, *, timeout_s: float) -> "types.CallToolResult":
         """Use one of its tools. A server that has died before is started once more.
@@ -119,38 +119,38 @@ class Connection:
         """
         from mcp import types  # noqa: PLC0415 - optional
 
-        await self._see_it_lives()
+        await self._ensure_running()
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=arguments))
         try:
             # Not `call_tool`: it would check the answer by patterns of the server's that can take for ever.
-            return await self._connected().session.send_request(
+            return await self._require_client().session.send_request(
                 request, types.CallToolResult, request_read_timeout_seconds=timeout_s
             )
         except Exception as error:
-            raise self._failure(error, doing=f"`{tool}`", timeout_s=timeout_s, called=True) from error
+            raise self._failure(error, operation=f"`{tool}`", timeout_s=timeout_s, during_call=True) from error
 
     async def aclose(self) -> None:
         """Take leave; a program is ended with all it started."""
-        living, self._living = self._living, None
-        connected, self._client = self._client is not None, None
-        if living is None:
+        task, self._task = self._task, None
+        was_connected, self._client = self._client is not None, None
+        if task is None:
             return
-        self._leave.set()
+        self._closing.set()
         try:
-            if connected:
-                await asyncio.wait({living}, timeout=_LEAVE_S)
+            if was_connected:
+                await asyncio.wait({task}, timeout=_CLOSE_S)
         finally:
-            living.cancel()
-            await asyncio.gather(living, return_exceptions=True)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
-    async def _live(self, way: Program | Endpoint, ready: "asyncio.Future[Client]", leave: asyncio.Event) -> None:
+    async def _run(self, transport: StdioTransport | HttpTransport, ready: "asyncio.Future[Client]", closing: asyncio.Event) -> None:
         """Be connected until told to leave."""
         from mcp.client import Client  # noqa: PLC0415 - optional
 
         try:
-            async with Client(way.streams(), cache=None, read_timeout_seconds=self._start_timeout_s) as client:
+            async with Client(transport.streams(), cache=None, read_timeout_seconds=self._start_timeout_s) as client:
                 ready.set_result(client)
-                await leave.wait()
+                await closing.wait()
         except Exception as error:  # noqa: BLE001 - whoever waits is told; afterwards there is nobody to tell
             if not ready.done():
                 ready.set_exception(error)
@@ -158,54 +158,54 @@ class Connection:
             if not ready.done():
                 ready.cancel()
 
-    def _make_way(self) -> Program | Endpoint:
-        def fill(text: str) -> str:
-            return filled(text, environ=self._environ, server=self.name)
+    def _make_transport(self) -> StdioTransport | HttpTransport:
+        def expand(text: str) -> str:
+            return expand_variables(text, environ=self._environ, server=self.name)
 
         server = self._server
         if isinstance(server, StdioServer):
-            env = {name: fill(value) for name, value in server.env.items()}
-            return Program((fill(server.command), *map(fill, server.args)), cwd=server.cwd, env=env)
-        return Endpoint(fill(server.url), headers={name: fill(value) for name, value in server.headers.items()})
+            env = {name: expand(value) for name, value in server.env.items()}
+            return StdioTransport((expand(server.command), *map(expand, server.args)), cwd=server.cwd, env=env)
+        return HttpTransport(expand(server.url), headers={name: expand(value) for name, value in server.headers.items()})
 
-    async def _see_it_lives(self) -> None:
+    async def _ensure_running(self) -> None:
         """Start the server once more when it has died.
 
         Raises:
             NetworkError: It has died twice.
         """
         async with self._starting:
-            died = isinstance(self._way, Program) and self._way.gone.is_set()
-            if self._client is not None and not died and self._living is not None and not self._living.done():
+            has_died = isinstance(self._transport, StdioTransport) and self._transport.closed.is_set()
+            if self._client is not None and not has_died and self._task is not None and not self._task.done():
                 return
             if self._starts > 1:
                 raise NetworkError(f"The MCP server {self.name!r} has died twice.", hint="Go on without its tools.")
             await self.aclose()
             await self.start()
 
-    def _connected(self) -> "Client":
+    def _require_client(self) -> "Client":
         if self._client is None:
             raise NetworkError(f"The MCP server {self.name!r} is not connected.", hint="Go on without its tools.")
         return self._client
 
-    def _failure(self, error: Exception, *, doing: str, timeout_s: float, called: bool = False) -> RetinueError:
+    def _failure(self, error: Exception, *, operation: str, timeout_s: float, during_call: bool = False) -> RetinueError:
         """What `error`, met while `doing` something, means."""
-        status = self._way.status if isinstance(self._way, Endpoint) else 0
-        words = self._way.last_words if isinstance(self._way, Program) else ""
-        flooded = isinstance(self._way, Program) and self._way.flooded
-        given = self._server.env if isinstance(self._server, StdioServer) else self._server.headers
-        cleaner = Cleaner({**given, **self._environ}, variables=named(self._server))
-        met = Circumstances(
+        status = self._transport.status if isinstance(self._transport, HttpTransport) else 0
+        stderr_tail = self._transport.stderr_tail if isinstance(self._transport, StdioTransport) else ""
+        flooded = isinstance(self._transport, StdioTransport) and self._transport.flooded
+        settings = self._server.env if isinstance(self._server, StdioServer) else self._server.headers
+        cleaner = Cleaner({**settings, **self._environ}, variables=referenced_variables(self._server))
+        context = FailureContext(
             self.name,
-            doing,
+            operation,
             timeout_s,
             status=status,
             flooded=flooded,
-            last_words=words,
-            called=called,
+            stderr_tail=stderr_tail,
+            during_call=during_call,
             cleaner=cleaner,
         )
-        return failure(error, met)
+        return error_from(error, context)
 
 
 def _load_sdk(server: str) -> None:

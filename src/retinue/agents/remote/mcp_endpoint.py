@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import httpx2
     from mcp.client._transport import TransportStreams
 
-__all__ = ["MAX_BODY", "Endpoint"]
+__all__ = ["MAX_BODY", "HttpTransport"]
 
 MAX_BODY: Final = 8 * 2**20
 """Bytes of one answer."""
@@ -22,7 +22,7 @@ _CONNECT_S: Final = 15.0
 _READ_S: Final = 300.0
 
 
-class Endpoint:
+class HttpTransport:
     """A URL that speaks MCP.
 
     Args:
@@ -50,23 +50,23 @@ class Endpoint:
 
         # What refuses these later quotes them, and they may hold a key.
         if any(not text.isprintable() for pair in self._headers.items() for text in pair):
-            raise _unusable()
+            raise _invalid_endpoint()
         try:
             client = httpx2.AsyncClient(
                 headers={"Accept-Encoding": "identity", **self._headers},
                 timeout=httpx2.Timeout(_CONNECT_S, read=_READ_S),
-                event_hooks={"response": [self._bound]},
+                event_hooks={"response": [self._limit_response]},
             )
             httpx2.URL(self._url)
         except (httpx2.InvalidURL, ValueError, TypeError):
-            raise _unusable() from None
+            raise _invalid_endpoint() from None
         async with (
             client,
             streamable_http_client(self._url, http_client=client, max_sse_event_size=MAX_BODY) as streams,
         ):
             yield streams
 
-    async def _bound(self, response: "httpx2.Response") -> None:
+    async def _limit_response(self, response: "httpx2.Response") -> None:
         """Note how it went, and cap what follows."""
         import httpx2  # noqa: PLC0415 - comes with the SDK
 
@@ -79,10 +79,10 @@ class Endpoint:
             async def __aiter__(self) -> AsyncIterator[bytes]:
                 if response.headers.get("content-encoding", "identity") != "identity":
                     raise httpx2.StreamError("the answer is compressed, which was not asked for")
-                came = 0
+                received = 0
                 async for chunk in inner:
-                    came += len(chunk)
-                    if came > MAX_BODY and "event-stream" not in response.headers.get("content-type", ""):
+                    received += len(chunk)
+                    if received > MAX_BODY and "event-stream" not in response.headers.get("content-type", ""):
                         raise httpx2.StreamError(f"the answer is longer than {MAX_BODY} bytes")
                     yield chunk
 
@@ -92,5 +92,5 @@ class Endpoint:
         response.stream = Capped()
 
 
-def _unusable() -> InvalidInput:
+def _invalid_endpoint() -> InvalidInput:
     return InvalidInput("The URL or a header of the MCP server cannot be used.", hint="Correct it.")

@@ -20,14 +20,14 @@ from retinue.errors import (
 if TYPE_CHECKING:
     from mcp.shared.exceptions import MCPError
 
-__all__ = ["Circumstances", "failure"]
+__all__ = ["FailureContext", "error_from"]
 
 _LONGEST: Final = 10_000
 """Characters of what a server says of its failure that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
+class FailureContext:
     """What was going on when it happened.
 
     Attributes:
@@ -42,98 +42,98 @@ class Circumstances:
     """
 
     server: str
-    doing: str
+    operation: str
     timeout_s: float
     status: int = 0
     flooded: bool = False
-    last_words: str = ""
-    called: bool = False
+    stderr_tail: str = ""
+    during_call: bool = False
     cleaner: Cleaner = field(default_factory=Cleaner)
 
     @property
-    def who(self) -> str:
+    def subject(self) -> str:
         """The server, as a sentence begins."""
         return f"The MCP server {self.server!r}"
 
     @property
-    def epilogue(self) -> str:
+    def stderr_note(self) -> str:
         """The last words as a sentence of their own; empty when there are none."""
-        return f" Its last words: {self.cleaner.text(self.last_words)[-500:]!r}." if self.last_words else ""
+        return f" Its last words: {self.cleaner.text(self.stderr_tail)[-500:]!r}." if self.stderr_tail else ""
 
-    def shown(self, said: str) -> str:
+    def clean(self, text: str) -> str:
         """What the server said, as it may be told: without keys, without what hides, on one line."""
-        line = " ".join(printable(self.cleaner.text(said[:_LONGEST])).split())
+        line = " ".join(printable(self.cleaner.text(text[:_LONGEST])).split())
         return line.rstrip(".")
 
 
-def failure(error: BaseException, met: Circumstances) -> RetinueError:
+def error_from(error: BaseException, context: FailureContext) -> RetinueError:
     """The error of ours that says what `error` says."""
     from mcp.shared.exceptions import MCPError  # noqa: PLC0415 - optional
     from pydantic import ValidationError  # noqa: PLC0415 - as late as what needs it
 
-    match _first(error):
+    match _first_error(error):
         case RetinueError() as ours:
             return ours
         case TimeoutError():
-            return _too_slow(met)
+            return _timeout_error(context)
         case ValidationError():
             return OutputInvalid(
-                f"{met.who} answered {met.doing} with what is not an answer of MCP.", hint="Go on without it."
+                f"{context.subject} answered {context.operation} with what is not an answer of MCP.", hint="Go on without it."
             )
         case MCPError() as refusal:
-            return _at_transport(met) or _by_code(refusal, met)
+            return _transport_error(context) or _protocol_error(refusal, context)
         case other:
             return NetworkError(
-                f"{met.who} cannot be reached: {met.shown(str(other)) or type(other).__name__}.{met.epilogue}",
+                f"{context.subject} cannot be reached: {context.clean(str(other)) or type(other).__name__}.{context.stderr_note}",
                 hint="Check that it runs, or go on without its tools.",
             )
 
 
-def _first(error: BaseException) -> BaseException:
+def _first_error(error: BaseException) -> BaseException:
     """The first of a group of errors, which may be groups themselves."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return error
 
 
-def _at_transport(met: Circumstances) -> RetinueError | None:
+def _transport_error(context: FailureContext) -> RetinueError | None:
     """The error that the way to the server explains, whatever the protocol makes of it."""
-    if met.flooded:
+    if context.flooded:
         return OutputInvalid(
-            f"{met.who} answered {met.doing} with a message longer than {MAX_LINE} bytes, and was ended.",
+            f"{context.subject} answered {context.operation} with a message longer than {MAX_LINE} bytes, and was ended.",
             hint="Ask for less.",
         )
-    if met.status in {401, 403}:
+    if context.status in {401, 403}:
         hint = "Correct its `headers`."
-        return Unauthenticated(f"{met.who} wants to know who asks (status {met.status}).", hint=hint)
-    if met.status in {429, 503}:
-        return Unavailable(f"{met.who} says not now (status {met.status}).", hint="Ask again later.")
+        return Unauthenticated(f"{context.subject} wants to know who asks (status {context.status}).", hint=hint)
+    if context.status in {429, 503}:
+        return Unavailable(f"{context.subject} says not now (status {context.status}).", hint="Ask again later.")
     return None
 
 
-def _by_code(refusal: "MCPError", met: Circumstances) -> RetinueError:
+def _protocol_error(refusal: "MCPError", context: FailureContext) -> RetinueError:
     from mcp import types  # noqa: PLC0415 - optional
 
-    said = f"{met.shown(refusal.message)[:1_000]}."
+    reason = f"{context.clean(refusal.message)[:1_000]}."
     match refusal.code:
         case types.REQUEST_TIMEOUT:
-            return _too_slow(met)
+            return _timeout_error(context)
         case types.CONNECTION_CLOSED:
             hint = (
                 "It may have done it all the same: look before you ask again."
-                if met.called
+                if context.during_call
                 else "Make sure that it runs."
             )
-            return NetworkError(f"{met.who} ended during {met.doing}.{met.epilogue}", hint=hint)
+            return NetworkError(f"{context.subject} ended during {context.operation}.{context.stderr_note}", hint=hint)
         case types.INVALID_PARAMS | types.METHOD_NOT_FOUND:
-            return InvalidInput(f"{met.who} refuses {met.doing}: {said}", hint="Ask in another way.")
+            return InvalidInput(f"{context.subject} refuses {context.operation}: {reason}", hint="Ask in another way.")
         case _:
-            return TheirError(f"{met.who} failed with {met.doing}: {said}", hint="Ask in another way, or without it.")
+            return TheirError(f"{context.subject} failed with {context.operation}: {reason}", hint="Ask in another way, or without it.")
 
 
-def _too_slow(met: Circumstances) -> DeadlineExceeded:
+def _timeout_error(context: FailureContext) -> DeadlineExceeded:
     return DeadlineExceeded(
-        f"{met.who} took longer than {met.timeout_s:.3g} seconds for {met.doing}.{met.epilogue}",
+        f"{context.subject} took longer than {context.timeout_s:.3g} seconds for {context.operation}.{context.stderr_note}",
         hint="Ask for less, or go on without it.",
         detail={"bound": "tool"},
     )

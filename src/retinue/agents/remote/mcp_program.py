@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias
 
-from retinue.agents.wrapped.lines import MAX_LINE, LineProgram, in_peace
+from retinue.agents.wrapped.lines import MAX_LINE, LineProgram, finish_shielded
 from retinue.tools.process import clean_environment
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
         MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]
     ]
 
-__all__ = ["MAX_LINE", "Program"]
+__all__ = ["MAX_LINE", "StdioTransport"]
 
 
-class Program:
+class StdioTransport:
     """A program that speaks MCP.
 
     Args:
@@ -36,8 +36,8 @@ class Program:
     """
 
     def __init__(self, argv: tuple[str, ...], *, cwd: str, env: Mapping[str, str]) -> None:
-        self._program = LineProgram(argv, cwd=cwd, env=clean_environment(env), elsewhere="Use a server with a URL.")
-        self.gone = asyncio.Event()
+        self._program = LineProgram(argv, cwd=cwd, env=clean_environment(env), unsupported_hint="Use a server with a URL.")
+        self.closed = asyncio.Event()
 
     @property
     def flooded(self) -> bool:
@@ -45,9 +45,9 @@ class Program:
         return self._program.flooded
 
     @property
-    def last_words(self) -> str:
+    def stderr_tail(self) -> str:
         """The end of what it said on stderr."""
-        return self._program.last_words
+        return self._program.stderr_tail
 
     @asynccontextmanager
     async def streams(self) -> "AsyncGenerator[Streams]":
@@ -62,41 +62,41 @@ class Program:
         from mcp.shared.message import SessionMessage  # noqa: PLC0415 - optional
 
         await self._program.start()
-        to_us, from_it = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
-        to_it, from_us = anyio.create_memory_object_stream[SessionMessage](0)
-        tasks = [asyncio.create_task(self._hear(to_us)), asyncio.create_task(self._tell(from_us))]
+        incoming_sender, incoming = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
+        outgoing, outgoing_receiver = anyio.create_memory_object_stream[SessionMessage](0)
+        tasks = [asyncio.create_task(self._receive(incoming_sender)), asyncio.create_task(self._send(outgoing_receiver))]
         try:
-            yield from_it, to_it
+            yield incoming, outgoing
         finally:
-            self.gone.set()
-            for stream in (from_it, to_it):
+            self.closed.set()
+            for stream in (incoming, outgoing):
                 stream.close()
-            await in_peace(self._ended(tasks))
+            await finish_shielded(self._shut_down(tasks))
 
-    async def _ended(self, tasks: "list[asyncio.Task[None]]") -> None:
-        await self._program.end()
+    async def _shut_down(self, tasks: "list[asyncio.Task[None]]") -> None:
+        await self._program.stop()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _hear(self, to_us: "MemoryObjectSendStream[SessionMessage | Exception]") -> None:
+    async def _receive(self, incoming: "MemoryObjectSendStream[SessionMessage | Exception]") -> None:
         import anyio  # noqa: PLC0415 - comes with the SDK
         from mcp.shared.message import SessionMessage  # noqa: PLC0415 - optional
         from mcp.types import jsonrpc_message_adapter  # noqa: PLC0415 - optional
 
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            async with to_us:
-                while line := await self._program.line():
+            async with incoming:
+                while line := await self._program.read_line():
                     try:
                         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                     except ValueError:  # what is no message is talk, which some servers let slip onto stdout
                         continue
-                    await to_us.send(SessionMessage(message))
-        self.gone.set()
+                    await incoming.send(SessionMessage(message))
+        self.closed.set()
 
-    async def _tell(self, from_us: "MemoryObjectReceiveStream[SessionMessage]") -> None:
-        async with from_us:
-            async for each in from_us:
-                await self._program.tell(
+    async def _send(self, outgoing: "MemoryObjectReceiveStream[SessionMessage]") -> None:
+        async with outgoing:
+            async for each in outgoing:
+                await self._program.write(
                     each.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
                 )

@@ -22,10 +22,10 @@ __all__ = [
     "PROJECT_FILE",
     "HttpServer",
     "McpServer",
-    "Servers",
+    "McpServers",
     "StdioServer",
-    "filled",
-    "named",
+    "expand_variables",
+    "referenced_variables",
     "project_servers",
     "read_servers",
 ]
@@ -70,7 +70,7 @@ McpServer: TypeAlias = StdioServer | HttpServer
 
 
 @dataclass(frozen=True, slots=True)
-class Servers:
+class McpServers:
     """What a file says.
 
     Attributes:
@@ -81,7 +81,7 @@ class Servers:
     absent: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def project_servers(folder: Path, *, trust: "TrustStore") -> Servers:
+def project_servers(folder: Path, *, trust: "TrustStore") -> McpServers:
     """The servers that a project's own `.mcp.json` names; none when it has no such file.
 
     Raises:
@@ -92,14 +92,14 @@ def project_servers(folder: Path, *, trust: "TrustStore") -> Servers:
     root = folder.resolve()
     path = root / PROJECT_FILE
     if not path.is_file():
-        return Servers()
+        return McpServers()
     trust.check(root)
     if path not in code_files(root):
         raise NotTrusted(f"Nobody was asked about {str(path)!r}.", hint="Name its servers in your own settings.")
     return read_servers(path, cwd=root)
 
 
-def read_servers(path: Path, *, cwd: Path) -> Servers:
+def read_servers(path: Path, *, cwd: Path) -> McpServers:
     """The servers that the file at `path` names. Every one that cannot be used is told, with all that is wrong.
 
     Args:
@@ -115,42 +115,42 @@ def read_servers(path: Path, *, cwd: Path) -> Servers:
         value = strict.loads(read_bytes(path, max_bytes=MAX_BYTES), max_bytes=MAX_BYTES)
     except MissingFile:
         raise MissingFile(f"There is no file {str(path)!r}.", hint="Name a JSON file with `mcpServers`.") from None
-    named = value.get("mcpServers") if isinstance(value, dict) else None
-    if not isinstance(named, dict):
+    entries = value.get("mcpServers") if isinstance(value, dict) else None
+    if not isinstance(entries, dict):
         raise ParseError(
             f"{str(path)!r} has no object `mcpServers`.",
             hint='Write `{"mcpServers": {"name": {"command": "…", "args": []}}}`.',
             path="/mcpServers",
         )
-    good: list[McpServer] = []
+    servers: list[McpServer] = []
     absent: dict[str, str] = {}
-    for name, entry in named.items():
-        read = "there are too many servers in the file" if len(good) >= _MOST else _server(name, entry, cwd=cwd)
+    for name, entry in entries.items():
+        read = "there are too many servers in the file" if len(servers) >= _MOST else _server(name, entry, cwd=cwd)
         if isinstance(read, str):
             absent[name[:80]] = read
         else:
-            good.append(read)
-    return Servers(tuple(good), absent)
+            servers.append(read)
+    return McpServers(tuple(servers), absent)
 
 
-def named(server: McpServer) -> tuple[str, ...]:
+def referenced_variables(server: McpServer) -> tuple[str, ...]:
     """The variables that a server names."""
     if isinstance(server, StdioServer):
         texts = (server.command, *server.args, *server.env.values())
     else:
         texts = (server.url, *server.headers.values())
-    return tuple(found[1] for text in texts for found in _VARIABLE.finditer(text))
+    return tuple(match[1] for text in texts for match in _VARIABLE.finditer(text))
 
 
-def filled(text: str, *, environ: Mapping[str, str], server: str) -> str:
+def expand_variables(text: str, *, environ: Mapping[str, str], server: str) -> str:
     """`text` with the variables it names.
 
     Raises:
         Unavailable: One is not set; the hint names it.
     """
 
-    def value(found: re.Match[str]) -> str:
-        name, default = found[1], found[2]
+    def value(match: re.Match[str]) -> str:
+        name, default = match[1], match[2]
         if name in environ:
             return environ[name]
         if default is not None:
@@ -169,9 +169,9 @@ def _server(name: str, entry: strict.JsonValue, *, cwd: Path) -> McpServer | str
     if not isinstance(entry, dict):
         return "its entry is not an object"
     kind = entry.get("type", "stdio" if "command" in entry else "http")
-    wrong = _wrong_kind(kind) or "; ".join(_wrong(entry, stdio=kind == "stdio"))
-    if wrong:
-        return wrong
+    problem = _kind_problem(kind) or "; ".join(_entry_problems(entry, stdio=kind == "stdio"))
+    if problem:
+        return problem
     facts = cast("dict[str, str]", entry)
     if kind != "stdio":
         return HttpServer(name, facts["url"], _mapping(entry, "headers"))
@@ -179,30 +179,30 @@ def _server(name: str, entry: strict.JsonValue, *, cwd: Path) -> McpServer | str
     return StdioServer(name, facts["command"], args, _mapping(entry, "env"), str(cwd / facts.get("cwd", ".")))
 
 
-def _wrong_kind(kind: strict.JsonValue) -> str:
+def _kind_problem(kind: strict.JsonValue) -> str:
     if kind == "sse":
         return "the old SSE transport is not spoken here; use its streamable HTTP endpoint (`type` `http`)"
-    known = isinstance(kind, str) and (kind == "stdio" or kind in _HTTP_TYPES)
-    return "" if known else f"its `type` is {str(kind)[:40]!r}, not `stdio` or `http`"
+    is_known = isinstance(kind, str) and (kind == "stdio" or kind in _HTTP_TYPES)
+    return "" if is_known else f"its `type` is {str(kind)[:40]!r}, not `stdio` or `http`"
 
 
-def _wrong(entry: strict.JsonObject, *, stdio: bool) -> list[str]:
-    required, known = ("command", _STDIO_KEYS) if stdio else ("url", _HTTP_KEYS)
-    found = [f"it has the unknown key {key[:40]!r}" for key in entry if key not in known]
+def _entry_problems(entry: strict.JsonObject, *, stdio: bool) -> list[str]:
+    required, allowed = ("command", _STDIO_KEYS) if stdio else ("url", _HTTP_KEYS)
+    problems = [f"it has the unknown key {key[:40]!r}" for key in entry if key not in allowed]
     if not isinstance(entry.get(required), str) or not entry[required]:
-        found.append(f"its `{required}` is missing or no text")
+        problems.append(f"its `{required}` is missing or no text")
     if not isinstance(entry.get("cwd", ""), str):
-        found.append("its `cwd` is not text")
+        problems.append("its `cwd` is not text")
     args = entry.get("args", [])
     if not isinstance(args, list) or not all(isinstance(each, str) for each in args):
-        found.append("its `args` are not a list of texts")
+        problems.append("its `args` are not a list of texts")
     for key in ("env", "headers"):
         pairs = entry.get(key, {})
         if not isinstance(pairs, dict) or not all(isinstance(each, str) for each in pairs.values()):
-            found.append(f"its `{key}` is not an object of texts")
+            problems.append(f"its `{key}` is not an object of texts")
     if any("\0" in text for text in _texts(entry)):
-        found.append("it holds a NUL character")
-    return found
+        problems.append("it holds a NUL character")
+    return problems
 
 
 def _texts(value: strict.JsonValue) -> list[str]:

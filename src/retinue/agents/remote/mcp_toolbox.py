@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping
 
 from retinue.agents.prompted.toolbox import Toolbox
-from retinue.agents.remote.mcp_servers import McpServer, Servers
+from retinue.agents.remote.mcp_servers import McpServer, McpServers
 from retinue.agents.remote.mcp_tools import connect_mcp
 
 __all__ = ["with_mcp"]
 
 
 async def with_mcp(
-    toolbox: Toolbox, servers: Servers | Iterable[McpServer], *, environ: Mapping[str, str] | None = None
+    toolbox: Toolbox, servers: McpServers | Iterable[McpServer], *, environ: Mapping[str, str] | None = None
 ) -> Toolbox:
     """`toolbox` with the tools of `servers`, started or reached now. Close it in the same event loop: that ends them.
 
@@ -19,12 +19,12 @@ async def with_mcp(
         servers: What a file named, with what could not be used of it, or servers alone.
         environ: Where the variables that servers name are looked up; the environment when absent.
     """
-    named = servers if isinstance(servers, Servers) else Servers(tuple(servers))
-    unusable = {f"mcp__{name}": why for name, why in named.absent.items()}
-    connected = await connect_mcp(named.servers, environ=environ)
+    config = servers if isinstance(servers, McpServers) else McpServers(tuple(servers))
+    unusable = {f"mcp__{name}": why for name, why in config.absent.items()}
+    mcp_tools = await connect_mcp(config.servers, environ=environ)
     return Toolbox(
-        {tool.spec.name: tool for tool in connected.tools},
-        kits=(lambda: toolbox.opened().values(),),
-        absent={**toolbox.absent, **unusable, **connected.absent},
-        closers=(toolbox.aclose, connected.aclose),
+        {tool.spec.name: tool for tool in mcp_tools.tools},
+        toolsets=(lambda: toolbox.open_tools().values(),),
+        absent={**toolbox.absent, **unusable, **mcp_tools.absent},
+        closers=(toolbox.aclose, mcp_tools.aclose),
     )

@@ -7,12 +7,12 @@ asking again with a correction is the boundary's work, the same for all.
 from .command import MAX_BYTES, CommandAgent
 from .command_line import split_command
 from .function import TextAgent
-from .scripted_agent import Prepared, Scripted, ScriptedCall, scripted
+from .scripted_agent import ScriptedAnswer, Scripted, ScriptedCall, scripted
 
 __all__ = [
     "MAX_BYTES",
     "CommandAgent",
-    "Prepared",
+    "ScriptedAnswer",
     "Scripted",
     "ScriptedCall",
     "TextAgent",

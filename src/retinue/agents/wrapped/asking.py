@@ -14,16 +14,16 @@ from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Warned
 from retinue.contract.task import Context, Correction, Task
 
-from .definition import is_made
+from .definition import is_default_skill
 
-__all__ = ["Form", "Request", "request_for"]
+__all__ = ["Form", "RenderedRequest", "render_request"]
 
 Form: TypeAlias = Literal["words", "json"]
 """How an agent is asked that speaks no dialect: in words, or with its parameters as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RenderedRequest:
     """A task, written.
 
     Attributes:
@@ -34,7 +34,7 @@ class Request:
     warnings: tuple[Warned, ...] = ()
 
 
-def request_for(task: Task, correction: Correction | None, definition: Definition, *, form: Form) -> Request:
+def render_request(task: Task, correction: Correction | None, definition: Definition, *, form: Form) -> RenderedRequest:
     """Write `task` for the agent behind `definition`, with the correction when there is one.
 
     Raises:
@@ -42,13 +42,13 @@ def request_for(task: Task, correction: Correction | None, definition: Definitio
     """
     skill = next((each for each in definition.skills if each.name == task.skill), definition.skills[0])
     if definition.dialect is not None:
-        return _spoken(_settled(task, skill, definition), correction, definition.dialect)
+        return _in_dialect(_restore_text_fields(task, skill, definition), correction, definition.dialect)
     if form == "json":
-        return Request(_as_json(task, correction))
-    return Request(_in_words(_settled(task, skill, definition), correction))
+        return RenderedRequest(_as_json(task, correction))
+    return RenderedRequest(_in_words(_restore_text_fields(task, skill, definition), correction))
 
 
-def _settled(task: Task, skill: Skill, definition: Definition) -> Task:
+def _restore_text_fields(task: Task, skill: Skill, definition: Definition) -> Task:
     """`task` with its words in one place: what the boundary put into the parameters goes back to where it is said."""
     parameters, context = dict(task.parameters), task.context
     changes: JsonMapping = {"parameters": parameters}
@@ -59,43 +59,43 @@ def _settled(task: Task, skill: Skill, definition: Definition) -> Task:
             del parameters[name]
     if context.what and context.what == changes.get("instruction", task.instruction):
         context = context.model_copy(update={"what": ""})  # the goal of a run of one task: the same words again
-    if is_made(skill) and not context.what and isinstance(parameters.get("context"), str):
+    if is_default_skill(skill) and not context.what and isinstance(parameters.get("context"), str):
         context = context.model_copy(update={"what": parameters.pop("context")})
     if task.major == 1:  # nobody adds `-v1` to a name: a reader that knows no versions would know no such agent
         changes["major"] = None
-    called = definition.wire_names.get(definition.dialect) if definition.dialect else None
-    if called and names.fold(called)[:1].isalpha():
-        changes["agent"] = names.fold(called)
+    wire_name = definition.wire_names.get(definition.dialect) if definition.dialect else None
+    if wire_name and names.fold(wire_name)[:1].isalpha():
+        changes["agent"] = names.fold(wire_name)
     return task.model_copy(update={**changes, "context": context})
 
 
 # In a dialect.
 
 
-def _spoken(task: Task, correction: Correction | None, dialect: DialectName) -> Request:
+def _in_dialect(task: Task, correction: Correction | None, dialect: DialectName) -> RenderedRequest:
     from retinue.dialects import dialect as dialect_of  # noqa: PLC0415 - agents without a dialect need none
 
-    speaks = dialect_of(dialect)
-    unsaid = tuple(loss.field for loss in speaks.render_task(task).losses)
-    task = _said_in_words(task, unsaid)
-    rendered = speaks.render_task(task) if correction is None else speaks.render_retry(task, correction)
-    left = tuple(dict.fromkeys(loss.field for loss in rendered.losses if loss.field.startswith(_MATTERS)))
-    return Request(rendered.text, (_warned(left, dialect),) if left else ())
+    adapter = dialect_of(dialect)
+    lost_fields = tuple(loss.field for loss in adapter.render_task(task).losses)
+    task = _move_to_instruction(task, lost_fields)
+    rendered = adapter.render_task(task) if correction is None else adapter.render_retry(task, correction)
+    losses = tuple(dict.fromkeys(loss.field for loss in rendered.losses if loss.field.startswith(_MATTERS)))
+    return RenderedRequest(rendered.text, (_loss_warning(losses, dialect),) if losses else ())
 
 
-def _said_in_words(task: Task, unsaid: tuple[str, ...]) -> Task:
+def _move_to_instruction(task: Task, fields: tuple[str, ...]) -> Task:
     """`task` with the parts that its dialect has no word for said in the instruction, and there alone."""
-    parts = {field: part for field, part in _PARTS.items() if field in unsaid}
-    said = "\n".join(line for part in parts.values() if (line := part(task)))
-    if not said:
+    parts = {field: part for field, part in _PARTS.items() if field in fields}
+    text = "\n".join(line for part in parts.values() if (line := part(task)))
+    if not text:
         return task
-    changes: JsonMapping = {"instruction": f"{task.instruction}\n\n{said}".strip()}
+    changes: JsonMapping = {"instruction": f"{task.instruction}\n\n{text}".strip()}
     changes |= {"target": None} if "/target" in parts else {}
     changes |= {"parameters": {}} if "/parameters" in parts else {}
-    plain = Context()
-    told = {field.rpartition("/")[2] for field in parts if field.startswith("/context/")}
+    empty = Context()
+    context_fields = {field.rpartition("/")[2] for field in parts if field.startswith("/context/")}
     return task.model_copy(
-        update={**changes, "context": task.context.model_copy(update={name: getattr(plain, name) for name in told})}
+        update={**changes, "context": task.context.model_copy(update={name: getattr(empty, name) for name in context_fields})}
     )
 
 
@@ -105,12 +105,12 @@ _MATTERS: Final = ("/instruction", "/target", "/context", "/output", "/model", "
 _SHOWN: Final = 5
 
 
-def _warned(fields: tuple[str, ...], dialect: DialectName) -> Warned:
-    listed = ", ".join(f"`{field}`" for field in fields[:_SHOWN])
+def _loss_warning(fields: tuple[str, ...], dialect: DialectName) -> Warned:
+    names_text = ", ".join(f"`{field}`" for field in fields[:_SHOWN])
     more = f" and {len(fields) - _SHOWN} more" if len(fields) > _SHOWN else ""
     return Warned(
         type="incomplete_context",
-        message=f"The request says more than `{dialect}` can; left out: {listed}{more}.",
+        message=f"The request says more than `{dialect}` can; left out: {names_text}{more}.",
         impact="The agent did not know it.",
         recovery="Say it in the instruction.",
         synthetic=True,
@@ -120,26 +120,26 @@ def _warned(fields: tuple[str, ...], dialect: DialectName) -> Warned:
 # In words.
 
 
-def _named(name: str, value: object) -> str:
+def _labelled_line(name: str, value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value) if value else ""
     return f"{name}: {text}" if text else ""
 
 
 _PARTS: Final[Mapping[str, Callable[[Task], str]]] = {
-    "/target": lambda task: _named("Target", task.target),
-    "/context/what": lambda task: _named("Context", task.context.what),
-    "/context/why": lambda task: _named("Reason", task.context.why),
-    "/context/constraints": lambda task: _named("Constraints", "; ".join(task.context.constraints)),
-    "/context/memory": lambda task: _named("Remembered", task.context.memory),
-    "/context/history": lambda task: _named("Said before", "\n".join(task.context.history)),
-    "/context/inputs": lambda task: _named("Results of others", task.context.inputs),
-    "/parameters": lambda task: "\n".join(_named(name, value) for name, value in task.parameters.items()),
+    "/target": lambda task: _labelled_line("Target", task.target),
+    "/context/what": lambda task: _labelled_line("Context", task.context.what),
+    "/context/why": lambda task: _labelled_line("Reason", task.context.why),
+    "/context/constraints": lambda task: _labelled_line("Constraints", "; ".join(task.context.constraints)),
+    "/context/memory": lambda task: _labelled_line("Remembered", task.context.memory),
+    "/context/history": lambda task: _labelled_line("Said before", "\n".join(task.context.history)),
+    "/context/inputs": lambda task: _labelled_line("Results of others", task.context.inputs),
+    "/parameters": lambda task: "\n".join(_labelled_line(name, value) for name, value in task.parameters.items()),
 }
 
 
 def _in_words(task: Task, correction: Correction | None) -> str:
     """The task as a person would say it."""
-    text = _said_in_words(task, tuple(_PARTS)).instruction
+    text = _move_to_instruction(task, tuple(_PARTS)).instruction
     if correction is not None:
         text += f"\n\nYour last answer was refused. {correction.message}\n{correction.hint}".rstrip()
     return f"{text}\n"

@@ -25,11 +25,11 @@ from retinue.errors import AccessDenied, InvalidInput, OutputInvalid
 from retinue.telemetry import child_environment
 from retinue.tools.process import clean_environment, find_program
 
-from .asking import Form, Request, request_for
+from .asking import Form, RenderedRequest, render_request
 from .command_line import split_command
-from .definition import canonical, made_definition, name_of, see_it_agrees
-from .endings import ended, exit_fault, silence
-from .process import Said, run_program
+from .definition import canonical_agent_name, default_definition, name_from_argv, check_definition
+from .endings import describe_exit, exit_fault, no_output_error
+from .process import ProgramResult, run_program
 
 __all__ = ["MAX_BYTES", "CommandAgent"]
 
@@ -90,17 +90,17 @@ class CommandAgent:
         self._max_bytes = max_bytes
         if definition is None:
             about = f"The program `{Path(self._argv[0]).name}`, run as a command."
-            called = canonical(name) if name else name_of(self._argv)
-            definition = made_definition(
-                called,
+            agent_name = canonical_agent_name(name) if name else name_from_argv(self._argv)
+            definition = default_definition(
+                agent_name,
                 about=about,
                 dialect=dialect,
-                skill=canonical(skill) if skill else None,
+                skill=canonical_agent_name(skill) if skill else None,
                 guessed=name is None,
                 effects=_ANYTHING,
             )
         else:
-            see_it_agrees(definition, name=name, dialect=dialect)
+            check_definition(definition, name=name, dialect=dialect)
         self._definition = definition
 
     def __repr__(self) -> str:
@@ -129,21 +129,21 @@ class CommandAgent:
         if root and task.output.path and self._definition.dialect == "task_signal":  # H3: the path is absolute there
             output = task.output.model_copy(update={"path": os.path.join(root, task.output.path)})  # noqa: PTH118
             task = task.model_copy(update={"output": output})
-        request = request_for(task, run.correction, self._definition, form=self._form)
+        request = render_request(task, run.correction, self._definition, form=self._form)
         ending = "" if request.text.endswith("\n") else "\n"  # without it `while read` loses the last line
         cwd = self._cwd or root or os.getcwd()  # noqa: PTH109 - a text is what is wanted
-        ear = _Ear(run.emit) if self._definition.dialect == "task_signal" else None
-        said = await run_program(
+        progress = _ProgressReader(run.emit) if self._definition.dialect == "task_signal" else None
+        result = await run_program(
             [self._program(cwd), *self._argv[1:]],
             cwd=cwd,
             env=self._variables(),
             stdin=f"{request.text}{ending}".encode("utf-8", "replace"),
             max_bytes=self._max_bytes,
-            hear=ear.hear if ear else None,
+            on_output=progress.feed if progress else None,
         )
-        if ear is not None:
-            ear.close()
-        return self._reply(said, request, task)
+        if progress is not None:
+            progress.close()
+        return self._reply(result, request, task)
 
     # What it is given.
 
@@ -162,58 +162,58 @@ class CommandAgent:
         return find_program(name) or name
 
     def _variables(self) -> dict[str, str]:
-        named = {name: os.environ[name] for name in self._environment if name in os.environ}
-        return clean_environment({"LC_ALL": "C.UTF-8", **child_environment(), **named})
+        variables = {name: os.environ[name] for name in self._environment if name in os.environ}
+        return clean_environment({"LC_ALL": "C.UTF-8", **child_environment(), **variables})
 
     # What it gave.
 
-    def _reply(self, said: Said, request: Request, task: Task) -> Reply:
-        name, (text, odd_at) = self._name, _decoded(said.stdout, self._definition.dialect)
+    def _reply(self, result: ProgramResult, request: RenderedRequest, task: Task) -> Reply:
+        name, (text, bad_offset) = self._name, _decode(result.stdout, self._definition.dialect)
         text = text if self._definition.dialect else text.rstrip("\r\n")
-        stderr = said.stderr.decode("utf-8", "replace")[-_TOLD:]
-        if said.flooded:
+        stderr = result.stderr.decode("utf-8", "replace")[-_TOLD:]
+        if result.flooded:
             raise OutputInvalid(
                 f"`{name}` said more than {self._max_bytes:,} bytes and was ended.",
                 hint="Say less, or put it into a file and name the file.",
                 detail={"reason": "flood", "begins": text[:_BEGINNING], "stderr": stderr},
             )
-        if not said.status and not text.strip():
-            raise silence(name, self._definition.dialect, stderr)
-        readable = bool(said.status) and self._readable(text, task)
-        warnings = (*self._warnings(said, readable=readable, odd_at=odd_at), *request.warnings)
-        extras = _extras(said.status, stderr)
-        if said.status and not readable:
-            fault = exit_fault(said.status, name, stderr, unseen=self._unseen(stderr))
+        if not result.status and not text.strip():
+            raise no_output_error(name, self._definition.dialect, stderr)
+        readable = bool(result.status) and self._readable(text, task)
+        warnings = (*self._warnings(result, readable=readable, bad_offset=bad_offset), *request.warnings)
+        extras = _extras(result.status, stderr)
+        if result.status and not readable:
+            fault = exit_fault(result.status, name, stderr, hidden_variables=self._hidden_variables(stderr))
             return Reply(outcome="error", fault=fault, content=text, warnings=warnings, extras=extras)
         return Reply(text=text, warnings=warnings, extras=extras)
 
-    def _warnings(self, said: Said, *, readable: bool, odd_at: int | None) -> Iterator[Warned]:
+    def _warnings(self, result: ProgramResult, *, readable: bool, bad_offset: int | None) -> Iterator[Warned]:
         name = self._name
-        if odd_at is not None:
-            yield _warned(
-                f"What `{name}` said is not UTF-8 from byte {odd_at + 1:,} on.",
+        if bad_offset is not None:
+            yield _warning(
+                f"What `{name}` said is not UTF-8 from byte {bad_offset + 1:,} on.",
                 "Such bytes stand in the answer as `\\xe9`.",
                 "Let the program write UTF-8.",
             )
         if missing := [each for each in self._environment if each not in os.environ]:
-            listed = ", ".join(f"`{each}`" for each in missing)
-            yield _warned(f"{listed} of `{name}` is not set here.", "The program ran without it.", "Set it.")
-        if said.outlived:
-            yield _warned(
+            names_text = ", ".join(f"`{each}`" for each in missing)
+            yield _warning(f"{names_text} of `{name}` is not set here.", "The program ran without it.", "Set it.")
+        if result.had_orphans:
+            yield _warning(
                 f"`{name}` ended before what it had started; that was ended too.",
                 "What it was doing may be half done.",
                 "Let the program wait for what it starts.",
             )
-        if said.left:
-            count = "1 process" if len(said.left) == 1 else f"{len(said.left)} processes"
-            yield _warned(
-                f"`{name}` left {count} running: {', '.join(map(str, said.left[:_SHOWN]))}.",
+        if result.background_pids:
+            count = "1 process" if len(result.background_pids) == 1 else f"{len(result.background_pids)} processes"
+            yield _warning(
+                f"`{name}` left {count} running: {', '.join(map(str, result.background_pids[:_SHOWN]))}.",
                 "It goes on with whatever it does, and nobody waits for it.",
-                f"If it is not a daemon that you want, end it: `kill {said.left[0]}`.",
+                f"If it is not a daemon that you want, end it: `kill {result.background_pids[0]}`.",
             )
         if readable:
-            yield _warned(
-                f"`{name}` {ended(said.status)} after it had answered.",
+            yield _warning(
+                f"`{name}` {describe_exit(result.status)} after it had answered.",
                 "The answer counts; what came after it did not end well.",
                 "See its stderr in `extras.command`.",
             )
@@ -226,11 +226,11 @@ class CommandAgent:
 
         return can_be_read(text, self._definition, task)
 
-    def _unseen(self, stderr: str) -> tuple[str, ...]:
+    def _hidden_variables(self, stderr: str) -> tuple[str, ...]:
         """Variables that it speaks of on stderr, that are set here, and that it does not see."""
-        spoken_of = dict.fromkeys(_VARIABLE.findall(stderr))
-        seen = self._variables()
-        return tuple(name for name in spoken_of if name in os.environ and name not in seen)
+        mentions = dict.fromkeys(_VARIABLE.findall(stderr))
+        visible = self._variables()
+        return tuple(name for name in mentions if name in os.environ and name not in visible)
 
     @property
     def _name(self) -> str:
@@ -241,16 +241,16 @@ _ODD: Final = re.compile("[\udc80-\udcff]")
 _VARIABLE: Final = re.compile(r"\b[A-Z][A-Z0-9_]{2,63}\b")
 
 
-def _decoded(said: bytes, dialect: DialectName | None) -> tuple[str, int | None]:
+def _decode(data: bytes, dialect: DialectName | None) -> tuple[str, int | None]:
     r"""What was said as text, and where it begins to be none: from there on, odd bytes stand as `\xe9`.
 
     In JSON, a backslash has to be escaped to stand for itself.
     """
     try:
-        return said.decode("utf-8"), None
+        return data.decode("utf-8"), None
     except UnicodeDecodeError as error:
         backslash = "\\" if dialect in {None, "task_signal"} else "\\\\"
-        text = said.decode("utf-8", "surrogateescape")
+        text = data.decode("utf-8", "surrogateescape")
         return _ODD.sub(lambda odd: f"{backslash}x{ord(odd[0]) - 0xDC00:02x}", text), error.start
 
 
@@ -262,11 +262,11 @@ def _extras(status: int, stderr: str) -> JsonMapping | None:
     return {"command": facts} if facts else None
 
 
-def _warned(message: str, impact: str, recovery: str) -> Warned:
+def _warning(message: str, impact: str, recovery: str) -> Warned:
     return Warned(type="degraded_analysis", message=message, impact=impact, recovery=recovery, synthetic=True)
 
 
-class _Ear:
+class _ProgressReader:
     """Emits the progress that a program tells while it works; only `task_signal` has words for that (H18, H19).
 
     It reads in the program's thread and gives the event loop nothing but events, and only so many: one that was given
@@ -287,16 +287,16 @@ class _Ear:
         """It told more than is emitted."""
         return self._count >= _MOST_EVENTS
 
-    def hear(self, chunk: bytes) -> None:
+    def feed(self, chunk: bytes) -> None:
         """Take what the program said next."""
         if not self.flooded:
-            self._take(self._reader.feed(self._decoder.decode(chunk)))
+            self._emit_all(self._reader.feed(self._decoder.decode(chunk)))
 
     def close(self) -> None:
         """It has ended."""
-        self._take(self._reader.close())
+        self._emit_all(self._reader.close())
 
-    def _take(self, bodies: Iterable[Body]) -> None:
+    def _emit_all(self, bodies: Iterable[Body]) -> None:
         for body in islice(bodies, _MOST_EVENTS - self._count):
             self._count += 1
             with suppress(RuntimeError):  # the loop is closed: nobody listens any more

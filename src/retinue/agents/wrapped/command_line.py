@@ -31,11 +31,11 @@ def split_command(command: str) -> tuple[str, ...]:
         raise InvalidInput(f"{command[:200]!r} is not a command: {error}.", hint="End every quotation.") from None
     if not words:
         raise InvalidInput("The command is empty.", hint="Name a program and its arguments.")
-    joined = _SHELL_WORD.search(_QUOTED.sub("_", command))
-    if joined is not None:
+    operator = _SHELL_WORD.search(_QUOTED.sub("_", command))
+    if operator is not None:
         raise InvalidInput(
-            f"The command has `{joined[1]}` in it, and no shell reads it.",
-            hint=f"Write a script, name the shell (`sh -c '…'`), or quote it: `'{joined[1]}'`.",
+            f"The command has `{operator[1]}` in it, and no shell reads it.",
+            hint=f"Write a script, name the shell (`sh -c '…'`), or quote it: `'{operator[1]}'`.",
         )
     path = _path_with_spaces(words)
     if path:

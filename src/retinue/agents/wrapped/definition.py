@@ -12,9 +12,9 @@ from retinue.contract.json import JsonObject
 from retinue.contract.model import DialectName
 from retinue.errors import InvalidInput
 
-__all__ = ["canonical", "is_made", "made_definition", "name_of", "see_it_agrees"]
+__all__ = ["canonical_agent_name", "is_default_skill", "default_definition", "name_from_argv", "check_definition"]
 
-_TAKES: Final[JsonObject] = {
+_INPUT_SCHEMA: Final[JsonObject] = {
     "type": "object",
     "properties": {
         "task": {"type": "string", "minLength": 1, "description": "What to do, in full sentences."},
@@ -32,7 +32,7 @@ _SCRIPT_WORDS: Final = frozenset({"run", "exec", "tool"})
 """Words that stand between an interpreter and its script: `uv run agent.py`."""
 
 
-def made_definition(
+def default_definition(
     name: str,
     *,
     about: str,
@@ -51,56 +51,56 @@ def made_definition(
         guessed: Nobody said that it has this name.
         effects: What it may touch outside itself; absent when nobody knows.
     """
-    speaks = f" in `{dialect}`" if dialect else " as it gives it"
-    description = f"{about} Use when it is asked for by name. Returns its answer{speaks}."
-    only = Skill(
+    suffix = f" in `{dialect}`" if dialect else " as it gives it"
+    description = f"{about} Use when it is asked for by name. Returns its answer{suffix}."
+    default_skill = Skill(
         name=skill or name,
         description=description,
-        input_schema=_TAKES,
+        input_schema=_INPUT_SCHEMA,
         instruction_field="task",
         target_field="target",
         effects=effects,
     )
     extras = {NAME_GUESSED: True} if guessed else {}
-    return Definition(name=name, description=description, skills=(only,), dialect=dialect, extras=extras)
+    return Definition(name=name, description=description, skills=(default_skill,), dialect=dialect, extras=extras)
 
 
-def see_it_agrees(definition: Definition, *, name: str | None, dialect: DialectName | None) -> None:
+def check_definition(definition: Definition, *, name: str | None, dialect: DialectName | None) -> None:
     """See that what was said beside a definition is what it says itself.
 
     Raises:
         InvalidInput: It is not.
     """
-    if (name and canonical(name) != definition.name) or dialect not in {None, definition.dialect}:
+    if (name and canonical_agent_name(name) != definition.name) or dialect not in {None, definition.dialect}:
         raise InvalidInput(
             f"The definition of `{definition.name}` says another name or dialect.", hint="Say it in one place."
         )
 
 
-def is_made(skill: Skill) -> bool:
+def is_default_skill(skill: Skill) -> bool:
     """Whether nobody declared what `skill` takes."""
-    return skill.input_schema == _TAKES
+    return skill.input_schema == _INPUT_SCHEMA
 
 
-def canonical(name: str) -> str:
+def canonical_agent_name(name: str) -> str:
     """`name` as a canonical one.
 
     Raises:
         InvalidInput: Nothing of it can stand in a name.
     """
-    folded = names.canonical_name(name)[:_LONGEST].strip("_")
-    if not folded:
+    result = names.canonical_name(name)[:_LONGEST].strip("_")
+    if not result:
         raise InvalidInput(f"{name[:80]!r} is not a valid name.", hint="Use letters a-z, digits, spaces and `-_./`.")
-    return folded if folded[0].isalpha() else f"agent_{folded}"[:_LONGEST].strip("_")
+    return result if result[0].isalpha() else f"agent_{result}"[:_LONGEST].strip("_")
 
 
-def name_of(argv: Sequence[str]) -> str:
+def name_from_argv(argv: Sequence[str]) -> str:
     """What to call the agent behind a command line: its program, or the script that an interpreter is given."""
     program = PurePath(argv[0]).name
-    said = _script(argv[1:]) if _INTERPRETER.fullmatch(program) else None
-    for candidate in (said, PurePath(program).stem, "command"):
+    script = _script(argv[1:]) if _INTERPRETER.fullmatch(program) else None
+    for candidate in (script, PurePath(program).stem, "command"):
         if candidate and names.canonical_name(candidate):
-            return canonical(candidate)
+            return canonical_agent_name(candidate)
     return "command"
 
 

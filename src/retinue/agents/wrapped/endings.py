@@ -8,7 +8,7 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import DialectName
 from retinue.errors import FaultCode, OutputInvalid
 
-__all__ = ["ended", "exit_fault", "silence"]
+__all__ = ["describe_exit", "exit_fault", "no_output_error"]
 
 _SHOWN: Final = 5
 _BY_HAND: Final = "Run the command by hand with the same input."
@@ -21,7 +21,7 @@ _STATUSES: Final[Mapping[int, tuple[FaultCode, str]]] = {
 """Exit statuses that mean the same everywhere."""
 
 
-def ended(status: int) -> str:
+def describe_exit(status: int) -> str:
     """How it ended, as the end of a sentence. A negative status is a signal."""
     if status >= 0:
         return f"ended with status {status}"
@@ -31,7 +31,7 @@ def ended(status: int) -> str:
         return f"was ended by signal {-status}"
 
 
-def exit_fault(status: int, name: str, stderr: str, *, unseen: tuple[str, ...]) -> Fault:
+def exit_fault(status: int, name: str, stderr: str, *, hidden_variables: tuple[str, ...]) -> Fault:
     """Why there is no answer, by the way the program ended.
 
     Args:
@@ -40,18 +40,18 @@ def exit_fault(status: int, name: str, stderr: str, *, unseen: tuple[str, ...]) 
         stderr: The end of what it said there.
         unseen: Variables that it speaks of, that are set, and that it was not shown.
     """
-    code, meant = _STATUSES.get(status, ("internal_error", ""))
+    code, reason = _STATUSES.get(status, ("internal_error", ""))
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    said = f": {lines[-1][:300]}" if lines else " and gave no answer."
+    tail = f": {lines[-1][:300]}" if lines else " and gave no answer."
     if status == -signal.SIGKILL:
-        meant = "The system ends programs like this when memory runs out."
-    elif unseen and not meant:
-        listed = ", ".join(f"`{each}`" for each in unseen[:_SHOWN])
-        meant = f"It sees few variables, and not {listed}: name it, as by `--env {unseen[0]}`."
-    hint = meant or ("See what else it said in `detail.stderr`." if len(lines) > 1 else _BY_HAND)
+        reason = "The system ends programs like this when memory runs out."
+    elif hidden_variables and not reason:
+        names_text = ", ".join(f"`{each}`" for each in hidden_variables[:_SHOWN])
+        reason = f"It sees few variables, and not {names_text}: name it, as by `--env {hidden_variables[0]}`."
+    hint = reason or ("See what else it said in `detail.stderr`." if len(lines) > 1 else _BY_HAND)
     return Fault(
         code=code,
-        message=f"`{name}` {ended(status)}{said}",
+        message=f"`{name}` {describe_exit(status)}{tail}",
         hint=hint,
         suggestions=(_BY_HAND,),
         retryable=code == "unavailable",
@@ -59,11 +59,11 @@ def exit_fault(status: int, name: str, stderr: str, *, unseen: tuple[str, ...]) 
     )
 
 
-def silence(name: str, dialect: DialectName | None, stderr: str) -> OutputInvalid:
+def no_output_error(name: str, dialect: DialectName | None, stderr: str) -> OutputInvalid:
     """The error for a program that exited with status 0 and printed no answer."""
-    aside = " on stdout, only on stderr" if stderr.strip() else ""
+    note = " on stdout, only on stderr" if stderr.strip() else ""
     return OutputInvalid(
-        f"`{name}` exited with status 0, but printed nothing{aside}.",
+        f"`{name}` exited with status 0, but printed nothing{note}.",
         hint=f"Print the answer on stdout, in `{dialect}`." if dialect else "Print the answer on stdout.",
-        detail={"reason": "silence", **({"stderr": stderr} if aside else {})},
+        detail={"reason": "silence", **({"stderr": stderr} if note else {})},
     )

@@ -15,8 +15,8 @@ from retinue.contract.model import DialectName
 from retinue.contract.task import Task
 from retinue.errors import InvalidInput, OutputInvalid
 
-from .asking import Form, request_for
-from .definition import canonical, made_definition, see_it_agrees
+from .asking import Form, render_request
+from .definition import canonical_agent_name, default_definition, check_definition
 
 __all__ = ["TextAgent", "reply_from"]
 
@@ -57,10 +57,10 @@ class TextAgent:
         )
         self._form: Form = "words" if definition is None else "json"
         if definition is None:
-            called = canonical(name or getattr(function, "__name__", type(function).__name__))
-            definition = made_definition(called, about=_about(function), dialect=dialect, guessed=name is None)
+            agent_name = canonical_agent_name(name or getattr(function, "__name__", type(function).__name__))
+            definition = default_definition(agent_name, about=_about(function), dialect=dialect, guessed=name is None)
         else:
-            see_it_agrees(definition, name=name, dialect=dialect)
+            check_definition(definition, name=name, dialect=dialect)
         self._definition = definition
 
     def __repr__(self) -> str:
@@ -78,7 +78,7 @@ class TextAgent:
             InvalidInput: Its dialect cannot say the request.
             OutputInvalid: What it returned is neither text nor JSON data.
         """
-        request = request_for(task, run.correction, self._definition, form=self._form)
+        request = render_request(task, run.correction, self._definition, form=self._form)
         if self._asynchronous:
             value = await self._function(request.text)
         else:

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from retinue.errors import AccessDenied, MissingFile, NotInstalled
 
-from .stragglers import end_marked, marked_environment, new_mark
+from .stragglers import kill_marked, marked_environment, new_mark
 
-__all__ = ["MAX_LINE", "LineProgram", "in_peace"]
+__all__ = ["MAX_LINE", "LineProgram", "finish_shielded"]
 
 MAX_LINE: Final = 8 * 2**20
 """Bytes of one line."""
@@ -39,18 +39,18 @@ class LineProgram:
         flooded: It sent a line longer than `MAX_LINE`, and is not heard any further.
     """
 
-    def __init__(self, argv: tuple[str, ...], *, cwd: str, env: Mapping[str, str], elsewhere: str) -> None:
-        self._argv, self._cwd, self._env, self._elsewhere = argv, cwd, env, elsewhere
+    def __init__(self, argv: tuple[str, ...], *, cwd: str, env: Mapping[str, str], unsupported_hint: str) -> None:
+        self._argv, self._cwd, self._env, self._unsupported_hint = argv, cwd, env, unsupported_hint
         self._mark = new_mark()
         self._stderr = bytearray()
         self._process: asyncio.subprocess.Process | None = None
-        self._listening: asyncio.Task[None] | None = None
+        self._stderr_task: asyncio.Task[None] | None = None
         self._reader = asyncio.Lock()
-        self._over = False
+        self._is_stopping = False
         self.flooded = False
 
     @property
-    def last_words(self) -> str:
+    def stderr_tail(self) -> str:
         """The end of what it said on stderr."""
         return self._stderr.decode("utf-8", "replace").strip()
 
@@ -68,7 +68,7 @@ class LineProgram:
             AccessDenied: It may not be run.
         """
         if os.name != "posix":  # pragma: no cover - sessions and signals are not there
-            raise NotInstalled("Programs are run on Linux and macOS only.", hint=self._elsewhere)
+            raise NotInstalled("Programs are run on Linux and macOS only.", hint=self._unsupported_hint)
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *self._argv,
@@ -88,9 +88,9 @@ class LineProgram:
             ) from error
         except (OSError, ValueError) as error:
             raise AccessDenied(f"The program {self._argv[0]!r} cannot be run: {error}.", hint="Correct it.") from error
-        self._listening = asyncio.create_task(self._keep_stderr(self._process))
+        self._stderr_task = asyncio.create_task(self._collect_stderr(self._process))
 
-    async def line(self) -> bytes:
+    async def read_line(self) -> bytes:
         """The next line it says; nothing when there will be none."""
         process = self._process
         if process is None or process.stdout is None or self.flooded:
@@ -104,7 +104,7 @@ class LineProgram:
             self.flooded = True
             return b""
 
-    async def tell(self, data: bytes) -> None:
+    async def write(self, data: bytes) -> None:
         """Write `data`. Nothing happens when it does not listen any more: that it has gone, its lines will show."""
         process = self._process
         if process is not None and process.stdin is not None:
@@ -112,15 +112,15 @@ class LineProgram:
                 process.stdin.write(data)
                 await process.stdin.drain()
 
-    async def left(self) -> None:
+    async def wait_exit(self) -> None:
         """Wait for a moment until it has ended by itself, and its last words are heard."""
-        if self._process is not None and self._listening is not None:
+        if self._process is not None and self._stderr_task is not None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LEAVE_S):
                     await self._process.wait()
-                    await asyncio.wait({self._listening})
+                    await asyncio.wait({self._stderr_task})
 
-    async def end(self, *, patiently: bool = True) -> None:
+    async def stop(self, *, graceful: bool = True) -> None:
         """End it: by closing its stdin, then by asking, then by force, and whatever it has started in any case.
 
         It is ended also when we are cancelled meanwhile.
@@ -128,48 +128,48 @@ class LineProgram:
         Args:
             patiently: Otherwise by force at once: it must do nothing more.
         """
-        if self._process is not None and not self._over:
-            self._over = True
-            if not patiently:
+        if self._process is not None and not self._is_stopping:
+            self._is_stopping = True
+            if not graceful:
                 _signal(self._process.pid, signal.SIGKILL)
-            await in_peace(self._ended(self._process))
+            await finish_shielded(self._shut_down(self._process))
 
-    async def _ended(self, process: asyncio.subprocess.Process) -> None:
+    async def _shut_down(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None  # noqa: S101 - it was asked for
-        draining = asyncio.create_task(self._drain(process))
+        draining = asyncio.create_task(self._drain_stdout(process))
         process.stdin.close()
-        for wait_s, ask in ((_LEAVE_S, signal.SIGTERM), (_TERM_S, signal.SIGKILL)):
+        for wait_s, signal_number in ((_LEAVE_S, signal.SIGTERM), (_TERM_S, signal.SIGKILL)):
             with suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
                     await process.wait()
                 break
-            _signal(process.pid, ask)
+            _signal(process.pid, signal_number)
         _signal(process.pid, signal.SIGKILL)  # children of its session
-        await asyncio.to_thread(end_marked, self._mark)
+        await asyncio.to_thread(kill_marked, self._mark)
         await process.wait()
         with suppress(OSError):
             await process.stdin.wait_closed()
-        tasks = [task for task in (self._listening, draining) if task is not None]
+        tasks = [task for task in (self._stderr_task, draining) if task is not None]
         await asyncio.wait(tasks, timeout=_TERM_S)  # until its pipes have run dry
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _drain(self, process: asyncio.subprocess.Process) -> None:
+    async def _drain_stdout(self, process: asyncio.subprocess.Process) -> None:
         """Throw away what it still says: it could not end while nobody takes it, nor could its pipe be closed."""
         assert process.stdout is not None  # noqa: S101 - it was asked for
         async with self._reader:
             while await process.stdout.read(65_536):
                 pass
 
-    async def _keep_stderr(self, process: asyncio.subprocess.Process) -> None:
+    async def _collect_stderr(self, process: asyncio.subprocess.Process) -> None:
         assert process.stderr is not None  # noqa: S101 - it was asked for
         while chunk := await process.stderr.read(65_536):
             self._stderr += chunk
             del self._stderr[:-_STDERR_KEPT]
 
 
-async def in_peace(work: Coroutine[Any, Any, None]) -> None:
+async def finish_shielded(work: Coroutine[Any, Any, None]) -> None:
     """Do `work` to its end, also when we are cancelled meanwhile; then let the cancellation pass."""
     task = asyncio.ensure_future(work)
     try:

@@ -21,15 +21,15 @@ from typing import IO, cast
 from retinue.engine.blocking import in_thread
 from retinue.errors import NotInstalled, RetinueError
 
-from ._listening import GONE_S, Hear, Listening, signal_group
-from .refusals import refusal
-from .stragglers import end_marked, marked, marked_environment, new_mark
+from ._listening import KILL_WAIT_S, OnOutput, OutputReader, signal_group
+from .refusals import start_error
+from .stragglers import kill_marked, find_marked, marked_environment, new_mark
 
-__all__ = ["Said", "run_program"]
+__all__ = ["ProgramResult", "run_program"]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ProgramResult:
     """All that a program said, and how it ended.
 
     Attributes:
@@ -44,8 +44,8 @@ class Said:
     stdout: bytes
     stderr: bytes
     flooded: bool = False
-    outlived: bool = False
-    left: tuple[int, ...] = ()
+    had_orphans: bool = False
+    background_pids: tuple[int, ...] = ()
 
 
 async def run_program(
@@ -55,8 +55,8 @@ async def run_program(
     env: Mapping[str, str],
     stdin: bytes,
     max_bytes: int,
-    hear: Hear | None = None,
-) -> Said:
+    on_output: OnOutput | None = None,
+) -> ProgramResult:
     """Run `argv` to its end. When the caller is cancelled, it is ended first, with all its children.
 
     Raises:
@@ -67,30 +67,30 @@ async def run_program(
     """
     if os.name != "posix":  # pragma: no cover - sessions, signals and waiting on pipes are not there
         raise NotInstalled("Programs are run on Linux and macOS only.", hint="Wrap a Python function instead.")
-    program = _Program(argv, cwd=cwd, env=env, max_bytes=max_bytes, hear=hear)
+    program = _ProcessRunner(argv, cwd=cwd, env=env, max_bytes=max_bytes, on_output=on_output)
     running = asyncio.ensure_future(in_thread(program.run, stdin))
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError as error:
         program.stop()
-        if not program.begun:  # it still waits for its turn, which may take longer than anybody has patience
+        if not program.has_started:  # it still waits for its turn, which may take longer than anybody has patience
             running.cancel()
         with suppress(RetinueError):
-            error.add_note(_told_to_stop(argv[0], await running))
+            error.add_note(_stop_note(argv[0], await running))
         raise
     finally:
         program.stop()
 
 
-def _told_to_stop(program: str, said: Said) -> str:
+def _stop_note(program: str, result: ProgramResult) -> str:
     """What it had said by then, so that it is not lost."""
-    text, stderr = (output.decode("utf-8", "replace").strip() for output in (said.stdout, said.stderr))
-    so_far = f"had said {len(said.stdout):,} bytes, beginning with {text[:500]!r}" if text else "had said nothing"
+    text, stderr = (output.decode("utf-8", "replace").strip() for output in (result.stdout, result.stderr))
+    so_far = f"had said {len(result.stdout):,} bytes, beginning with {text[:500]!r}" if text else "had said nothing"
     at_last = f", and on stderr at last {stderr[-500:]!r}" if stderr else ""
     return f"`{Path(program).name}` was ended with all it had started; it {so_far}{at_last}."
 
 
-class _Program:
+class _ProcessRunner:
     """One program, from start to end, in the thread that calls `run`; `stop` may come from any other.
 
     Attributes:
@@ -98,14 +98,14 @@ class _Program:
     """
 
     def __init__(
-        self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], max_bytes: int, hear: Hear | None
+        self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], max_bytes: int, on_output: OnOutput | None
     ) -> None:
         self._argv = argv
         self._cwd = cwd
         self._env = env
         self._max_bytes = max_bytes
-        self._hear = hear
-        self.begun = False
+        self._on_output = on_output
+        self.has_started = False
         self._lock = threading.Lock()
         self._stopping = False
         self._waker: int | None = None
@@ -117,54 +117,54 @@ class _Program:
                 os.write(self._waker, b"x")
             self._stopping = True
 
-    def run(self, stdin: bytes) -> Said:
+    def run(self, stdin: bytes) -> ProgramResult:
         """Start it, hear it to its end, and end whatever it leaves behind."""
-        self.begun = True
+        self.has_started = True
         if self._stopping:
-            return Said(-signal.SIGTERM, b"", b"")
+            return ProgramResult(-signal.SIGTERM, b"", b"")
         with ExitStack() as stack:
-            woken = self._wakeable(stack)
+            wake_fd = self._open_waker(stack)
             mark = new_mark()
             guard = _Guard()
             stack.callback(guard.close)
-            process = self._started(stdin, mark)
+            process = self._spawn(stdin, mark)
             guard.watch(process.pid)
             _alive[process.pid] = mark
             stack.callback(_alive.pop, process.pid)
             stack.callback(_reap, process)
-            listening = stack.enter_context(Listening(process, woken, max_bytes=self._max_bytes, hear=self._hear))
-            listening.to_the_end()
-            is_ended = not (self._stopping or listening.flooded or listening.outlived)
+            reader = stack.enter_context(OutputReader(process, wake_fd, max_bytes=self._max_bytes, on_output=self._on_output))
+            reader.read_all()
+            is_ended = not (self._stopping or reader.flooded or reader.had_orphans)
             if not is_ended:  # a daemon that parted well may live on
                 signal_group(process.pid, signal.SIGKILL)
-                end_marked(mark)
+                kill_marked(mark)
         status = process.poll()
-        return Said(
+        return ProgramResult(
             status=-signal.SIGKILL if status is None else status,
-            stdout=bytes(listening.stdout),
-            stderr=bytes(listening.stderr),
-            flooded=listening.flooded,
-            outlived=listening.outlived,
-            left=marked(mark, apart_from=process.pid) if is_ended else (),
+            stdout=bytes(reader.stdout),
+            stderr=bytes(reader.stderr),
+            flooded=reader.flooded,
+            had_orphans=reader.had_orphans,
+            background_pids=find_marked(mark, apart_from=process.pid) if is_ended else (),
         )
 
-    def _wakeable(self, stack: ExitStack) -> int:
+    def _open_waker(self, stack: ExitStack) -> int:
         """A descriptor that becomes readable when `stop` is called, even if it was before."""
-        woken, waker = os.pipe()
-        stack.callback(os.close, woken)
-        stack.callback(self._unwake, waker)
+        wake_fd, waker = os.pipe()
+        stack.callback(os.close, wake_fd)
+        stack.callback(self._close_waker, waker)
         with self._lock:
             self._waker = waker
             if self._stopping:
                 os.write(waker, b"x")
-        return woken
+        return wake_fd
 
-    def _unwake(self, waker: int) -> None:
+    def _close_waker(self, waker: int) -> None:
         with self._lock:
             self._waker = None
             os.close(waker)
 
-    def _started(self, stdin: bytes, mark: str) -> subprocess.Popen[bytes]:
+    def _spawn(self, stdin: bytes, mark: str) -> subprocess.Popen[bytes]:
         environment = marked_environment(self._env, mark)
         with TemporaryFile() as source:  # a pipe would have to be fed while the outputs are drained
             source.write(stdin)
@@ -181,7 +181,7 @@ class _Program:
                     start_new_session=True,
                 )
             except OSError as error:
-                raise refusal(error, self._argv[0], self._cwd) from error
+                raise start_error(error, self._argv[0], self._cwd) from error
 
 
 class _Guard:
@@ -226,7 +226,7 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
         if pipe is not None:
             pipe.close()
     with suppress(subprocess.TimeoutExpired):
-        process.wait(GONE_S)
+        process.wait(KILL_WAIT_S)
 
 
 def _in_utf8(text: str) -> str:
@@ -243,4 +243,4 @@ def _end_all() -> None:
     """Leave no program behind when this one ends before its calls do."""
     for group, mark in tuple(_alive.items()):
         signal_group(group, signal.SIGKILL)
-        end_marked(mark)
+        kill_marked(mark)

@@ -9,13 +9,13 @@ from typing import Final
 from retinue.contract.names import nearest
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled, RetinueError
 
-__all__ = ["no_program", "refusal"]
+__all__ = ["missing_program_error", "start_error"]
 
 _MOST: Final = 2_000
 """Names in a folder that are looked at for one that is nearly meant."""
 
 
-def refusal(error: OSError, program: str, cwd: str) -> RetinueError:
+def start_error(error: OSError, program: str, cwd: str) -> RetinueError:
     """Why `program` was not started in `cwd`, when the system said `error`."""
     name = Path(program).name
     if not Path(cwd).is_dir():
@@ -23,14 +23,14 @@ def refusal(error: OSError, program: str, cwd: str) -> RetinueError:
     if "/" in program and Path(program).is_dir():
         return InvalidInput(f"{program!r} is a folder.", hint="Name the program in it.")
     if error.errno == errno.ENOENT and not ("/" in program and Path(program).exists()):
-        return no_program(program, cwd)
+        return missing_program_error(program, cwd)
     code = "no interpreter" if error.errno == errno.ENOENT else error.errno
     kind, why, hint = _REFUSALS.get(code, _UNKNOWN)
-    said = why.format(program=repr(program), name=name, said=error.strerror or error)
-    return kind(said, hint=hint.format(program=program))
+    message = why.format(program=repr(program), name=name, said=error.strerror or error)
+    return kind(message, hint=hint.format(program=program))
 
 
-def no_program(program: str, cwd: str) -> NotInstalled:
+def missing_program_error(program: str, cwd: str) -> NotInstalled:
     """What to say of a program that is not there: a path that leads nowhere, or a name that is nowhere looked up."""
     if "/" in program:
         stems = {Path(each).stem: each for each in _names_in(program)}  # every `.py` is like every other

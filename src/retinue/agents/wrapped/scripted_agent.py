@@ -10,13 +10,13 @@ from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.task import Correction, Task
 from retinue.errors import InvalidInput
 
-from .asking import Form, request_for
-from .definition import canonical, made_definition
+from .asking import Form, render_request
+from .definition import canonical_agent_name, default_definition
 from .function import reply_from
 
-__all__ = ["Prepared", "Scripted", "ScriptedCall", "scripted"]
+__all__ = ["ScriptedAnswer", "Scripted", "ScriptedCall", "scripted"]
 
-Prepared: TypeAlias = str | JsonMapping | list[Any] | Reply | BaseException | type[BaseException] | Callable[[str], Any]
+ScriptedAnswer: TypeAlias = str | JsonMapping | list[Any] | Reply | BaseException | type[BaseException] | Callable[[str], Any]
 """One answer: text or JSON data, a whole `Reply`, an exception to raise, or a function of the request's text."""
 
 
@@ -41,14 +41,14 @@ class Scripted:
         asked: What it was asked, oldest first.
     """
 
-    def __init__(self, *answers: Prepared, definition: Definition, form: Form = "json") -> None:
-        self.asked: list[ScriptedCall] = []
+    def __init__(self, *answers: ScriptedAnswer, definition: Definition, form: Form = "json") -> None:
+        self.calls: list[ScriptedCall] = []
         self._answers = answers
         self._definition = definition
         self._form: Form = form
 
     def __repr__(self) -> str:
-        return f"<scripted agent {self._definition.name}: {self.left} of {len(self._answers)} answers left>"
+        return f"<scripted agent {self._definition.name}: {self.remaining} of {len(self._answers)} answers left>"
 
     @property
     def definition(self) -> Definition:
@@ -56,9 +56,9 @@ class Scripted:
         return self._definition
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """How many answers it has left."""
-        return max(0, len(self._answers) - len(self.asked))
+        return max(0, len(self._answers) - len(self.calls))
 
     async def run(self, task: Task, run: RunContext, /) -> Reply:
         """Give the next answer.
@@ -67,9 +67,9 @@ class Scripted:
             InvalidInput: There is none left.
             BaseException: The answer is an exception.
         """
-        text = request_for(task, run.correction, self._definition, form=self._form).text
-        self.asked.append(ScriptedCall(task, text, run.correction))
-        count = len(self.asked)
+        text = render_request(task, run.correction, self._definition, form=self._form).text
+        self.calls.append(ScriptedCall(task, text, run.correction))
+        count = len(self.calls)
         if count > len(self._answers):
             raise InvalidInput(
                 f"`{self._definition.name}` was asked {count} times and has {len(self._answers)} prepared answers.",
@@ -78,12 +78,12 @@ class Scripted:
         answer = self._answers[count - 1]
         if isinstance(answer, BaseException) or (isinstance(answer, type) and issubclass(answer, BaseException)):
             raise answer
-        given: object = answer(text) if callable(answer) else answer  # pyright: ignore[reportUnknownArgumentType] - a class of exceptions was raised above
-        return reply_from(given, self._definition)
+        value: object = answer(text) if callable(answer) else answer  # pyright: ignore[reportUnknownArgumentType] - a class of exceptions was raised above
+        return reply_from(value, self._definition)
 
 
 def scripted(
-    *answers: Prepared,
+    *answers: ScriptedAnswer,
     name: str = "scripted",
     dialect: DialectName | None = None,
     definition: Definition | None = None,
@@ -105,5 +105,5 @@ def scripted(
     """
     if definition is not None:
         return Scripted(*answers, definition=definition)
-    made = made_definition(canonical(name), about="Gives prepared answers.", dialect=dialect, effects=())
-    return Scripted(*answers, definition=made, form="words")
+    default = default_definition(canonical_agent_name(name), about="Gives prepared answers.", dialect=dialect, effects=())
+    return Scripted(*answers, definition=default, form="words")

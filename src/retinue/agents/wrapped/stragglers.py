@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-__all__ = ["end_marked", "marked", "marked_environment", "new_mark"]
+__all__ = ["kill_marked", "find_marked", "marked_environment", "new_mark"]
 
 _VARIABLE: Final = "_RETINUE_CALL"
 _PROCESSES: Final = Path("/proc")
@@ -32,32 +32,32 @@ def marked_environment(environment: Mapping[str, str], mark: str) -> dict[str, s
     return {**environment, _VARIABLE: f"{os.environ.get(_VARIABLE, '')}{mark}"}
 
 
-def end_marked(mark: str) -> None:
+def kill_marked(mark: str) -> None:
     """Kill everything that has inherited `mark`. Takes milliseconds, and does not come back before they are told."""
     for _ in range(_ROUNDS):
-        looked = dict(_environments())
-        found = [process for process, environment in looked.items() if _has(environment, mark)]
-        for process in found:
+        environments = dict(_environments())
+        processes = [process for process, environment in environments.items() if _has_mark(environment, mark)]
+        for process in processes:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
-        if not found and all(looked.values()):
+        if not processes and all(environments.values()):
             return
         time.sleep(_PAUSE_S)
 
 
-def marked(mark: str, *, apart_from: int) -> tuple[int, ...]:
+def find_marked(mark: str, *, apart_from: int) -> tuple[int, ...]:
     """The processes that have inherited `mark` and still run, without those of the process group `apart_from`."""
-    found: list[int] = []
+    processes: list[int] = []
     for process, environment in _environments():
         with suppress(ProcessLookupError):
-            if _has(environment, mark) and os.getpgid(process) != apart_from:
-                found.append(process)
-    return tuple(found)
+            if _has_mark(environment, mark) and os.getpgid(process) != apart_from:
+                processes.append(process)
+    return tuple(processes)
 
 
-def _has(environment: bytes, mark: str) -> bool:
-    sign, variable = mark.encode(), f"{_VARIABLE}=".encode()
-    return any(sign in each for each in environment.split(b"\0") if each.startswith(variable))
+def _has_mark(environment: bytes, mark: str) -> bool:
+    mark_bytes, variable = mark.encode(), f"{_VARIABLE}=".encode()
+    return any(mark_bytes in each for each in environment.split(b"\0") if each.startswith(variable))
 
 
 def _environments() -> Iterator[tuple[int, bytes]]:

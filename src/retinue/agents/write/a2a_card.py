@@ -12,8 +12,8 @@ from retinue.agents.load.a2a_card import EXTENSION, MODES, load_a2a_card
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.json import JsonObject
 
-from .keys import deprecation_keys, file_stem, said_name, skill_keys
-from .written import Written, json_text, written
+from .keys import deprecation_keys, file_stem, display_name, skill_keys
+from .written import WrittenDefinition, json_text, check_round_trip
 
 __all__ = ["BINDING", "PROTOCOL", "write_a2a_card"]
 
@@ -25,12 +25,12 @@ _WHY: Final = dict.fromkeys(("instructions", "tools", "runner", "max_turns", "pe
     "signatures": "a signature holds for the card it was made for"
 }
 _ABOUT: Final = "What Retinue knows of the agent beside this card; safe to ignore."
-_KEPT: Final = ("provider", "documentationUrl", "iconUrl", "securitySchemes", "securityRequirements")
-_KEPT_OF_SKILLS: Final = ("id", "name", "tags", "inputModes", "outputModes", "securityRequirements", "security")
+_EXTRA_KEYS: Final = ("provider", "documentationUrl", "iconUrl", "securitySchemes", "securityRequirements")
+_SKILL_EXTRA_KEYS: Final = ("id", "name", "tags", "inputModes", "outputModes", "securityRequirements", "security")
 """What `extras` hold of a card that was read, and the card has a word for."""
 
 
-def write_a2a_card(definition: Definition, *, url: str | None = None) -> Written:
+def write_a2a_card(definition: Definition, *, url: str | None = None) -> WrittenDefinition:
     """Write an agent as a card.
 
     Args:
@@ -47,11 +47,11 @@ def write_a2a_card(definition: Definition, *, url: str | None = None) -> Written
         )
     text = json_text(_card(definition))
     file = f"{file_stem(definition)}.agent-card.json"
-    return written(definition, text, file=file, load=partial(load_a2a_card, file=file), why=_WHY)
+    return check_round_trip(definition, text, file=file, load=partial(load_a2a_card, file=file), why=_WHY)
 
 
 def _card(definition: Definition) -> JsonObject:
-    name, aliases = said_name(definition)
+    name, aliases = display_name(definition)
     extras = definition.extras
     card: dict[str, object] = {
         "name": name,
@@ -63,21 +63,21 @@ def _card(definition: Definition) -> JsonObject:
         "defaultOutputModes": extras.get("defaultOutputModes", [*MODES]),
         "skills": [_skill(skill, definition, position) for position, skill in enumerate(definition.skills)],
     }
-    card |= {key: extras[key] for key in _KEPT if extras.get(key) is not None}
+    card |= {key: extras[key] for key in _EXTRA_KEYS if extras.get(key) is not None}
     return cast("JsonObject", copy.deepcopy(card))
 
 
 def _skill(skill: Skill, definition: Definition, position: int) -> JsonObject:
-    kept = {key: definition.extras.get(f"/skills/{position}/{key}") for key in _KEPT_OF_SKILLS}
-    said: dict[str, object] = {
+    stored = {key: definition.extras.get(f"/skills/{position}/{key}") for key in _SKILL_EXTRA_KEYS}
+    keys: dict[str, object] = {
         "id": skill.name,
-        "name": kept["id"] or skill.name,
+        "name": stored["id"] or skill.name,
         "description": skill.description,
         "tags": list(definition.tags),
         "examples": list(skill.examples) or None,
     }
-    said |= {key: value for key, value in kept.items() if value is not None}
-    return cast("JsonObject", {key: value for key, value in said.items() if value is not None})
+    keys |= {key: value for key, value in stored.items() if value is not None}
+    return cast("JsonObject", {key: value for key, value in keys.items() if value is not None})
 
 
 def _capabilities(definition: Definition, aliases: tuple[str, ...]) -> object:
@@ -91,19 +91,19 @@ def _capabilities(definition: Definition, aliases: tuple[str, ...]) -> object:
         "dialect": definition.dialect,
         "composes": definition.composes or None,
         "deprecated": deprecation_keys(definition.deprecated),
-        "skills": {skill.name: keys for skill in definition.skills if (keys := _more(skill))} or None,
+        "skills": {skill.name: keys for skill in definition.skills if (keys := _extension_keys(skill))} or None,
     }
     params = {key: value for key, value in facts.items() if value is not None}
-    said: object = definition.extras.get("capabilities", {})
-    if not params or not isinstance(said, dict):
-        return said
-    kept = cast("JsonObject", said)
-    others = kept.get("extensions", [])
+    capabilities: object = definition.extras.get("capabilities", {})
+    if not params or not isinstance(capabilities, dict):
+        return capabilities
+    members = cast("JsonObject", capabilities)
+    others = members.get("extensions", [])
     ours = {"uri": EXTENSION, "description": _ABOUT, "required": False, "params": params}
-    return {**kept, "extensions": [*(others if isinstance(others, list) else []), ours]}
+    return {**members, "extensions": [*(others if isinstance(others, list) else []), ours]}
 
 
-def _more(skill: Skill) -> JsonObject:
+def _extension_keys(skill: Skill) -> JsonObject:
     """What the card has no word for."""
-    keys = skill_keys(skill, schema_required=False, thinks="never")
+    keys = skill_keys(skill, schema_required=False, model_use="never")
     return {key: value for key, value in keys.items() if key not in {"examples", "unavailable"}}

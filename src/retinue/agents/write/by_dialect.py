@@ -4,29 +4,29 @@ from collections.abc import Callable
 from functools import partial
 
 from retinue.agents.load.by_dialect import load_agent_json, load_tool_use
-from retinue.agents.load.loaded import Loaded
+from retinue.agents.load.loaded import LoadedAgents
 from retinue.contract import json
 from retinue.contract.definition import Definition
 from retinue.dialects import agent_http, tool_use
-from retinue.dialects.port import Rendered
+from retinue.dialects.port import RenderedMessage
 
 from .keys import file_stem
-from .written import Written, json_text, written
+from .written import WrittenDefinition, json_text, check_round_trip
 
 __all__ = ["write_agent_json", "write_tool_use"]
 
 
-def write_tool_use(definition: Definition) -> Written:
+def write_tool_use(definition: Definition) -> WrittenDefinition:
     """Write an agent as a tool, or as an array of one a skill.
 
     Raises:
         InvalidInput: No such file can hold it.
     """
     rendered = tool_use.render_definition(definition)
-    return _written(definition, rendered, file=f"{file_stem(definition)}.json", load=load_tool_use)
+    return _write(definition, rendered, file=f"{file_stem(definition)}.json", load=load_tool_use)
 
 
-def write_agent_json(definition: Definition, *, url: str | None = None) -> Written:
+def write_agent_json(definition: Definition, *, url: str | None = None) -> WrittenDefinition:
     """Write an agent as a card of spec 004.
 
     Args:
@@ -37,10 +37,10 @@ def write_agent_json(definition: Definition, *, url: str | None = None) -> Writt
         InvalidInput: No card can hold it.
     """
     rendered = agent_http.render_card((definition,), base=(url or "").rstrip("/"))
-    return _written(definition, rendered, file=f"{file_stem(definition)}.agent.json", load=load_agent_json)
+    return _write(definition, rendered, file=f"{file_stem(definition)}.agent.json", load=load_agent_json)
 
 
-def _written(definition: Definition, rendered: Rendered, *, file: str, load: Callable[..., Loaded]) -> Written:
+def _write(definition: Definition, rendered: RenderedMessage, *, file: str, load: Callable[..., LoadedAgents]) -> WrittenDefinition:
     why = {loss.field: loss.why for loss in rendered.losses}
     text = json_text(json.loads(rendered.text))
-    return written(definition, text, file=file, load=partial(load, file=file), why=why)
+    return check_round_trip(definition, text, file=file, load=partial(load, file=file), why=why)

@@ -6,12 +6,12 @@ from retinue.agents.load.json import load_json
 from retinue.contract.definition import Definition
 
 from .keys import file_stem, keys_of
-from .written import Written, json_text, written
+from .written import WrittenDefinition, json_text, check_round_trip
 
 __all__ = ["write_json"]
 
 
-def write_json(definition: Definition) -> Written:
+def write_json(definition: Definition) -> WrittenDefinition:
     """Write an agent as one JSON object.
 
     Raises:
@@ -21,4 +21,4 @@ def write_json(definition: Definition) -> Written:
     if definition.instructions:
         keys["instructions"] = definition.instructions
     file = f"{file_stem(definition)}.json"
-    return written(definition, json_text(keys), file=file, load=partial(load_json, file=file))
+    return check_round_trip(definition, json_text(keys), file=file, load=partial(load_json, file=file))

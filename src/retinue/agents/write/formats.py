@@ -9,7 +9,7 @@ from .by_dialect import write_agent_json, write_tool_use
 from .definition import write_json
 from .markdown import write_markdown
 from .skill import write_skill
-from .written import Written
+from .written import WrittenDefinition
 
 __all__ = ["FORMATS", "Format", "format_of_file", "write"]
 
@@ -18,7 +18,7 @@ Format: TypeAlias = Literal["markdown", "skill", "tool_use", "json", "agent_json
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 
 
-def write(definition: Definition, form: Format, *, url: str | None = None) -> Written:
+def write(definition: Definition, form: Format, *, url: str | None = None) -> WrittenDefinition:
     """Write `definition` in one format.
 
     Args:

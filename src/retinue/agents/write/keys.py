@@ -6,22 +6,22 @@ from typing import Any, Final, cast
 
 from retinue.agents.instruction import instruction_field
 from retinue.agents.load.definition import TASK_SCHEMA
-from retinue.agents.load.fields import CODE_KEYS, snake
+from retinue.agents.load.fields import CODE_KEYS, snake_key
 from retinue.agents.load.prompted import NEEDS_MODEL
 from retinue.contract import names
-from retinue.contract.definition import Definition, Deprecation, Sample, Skill, ThinkingBounds, Thinks
+from retinue.contract.definition import Definition, Deprecation, Sample, Skill, ThinkingBounds, ModelUse
 from retinue.contract.json import JsonObject, JsonValue
 
-__all__ = ["deprecation_keys", "file_stem", "keys_of", "said_name", "skill_keys", "with_extras"]
+__all__ = ["deprecation_keys", "file_stem", "keys_of", "display_name", "skill_keys", "with_extras"]
 
-_TAKEN: Final = frozenset(
+_RESERVED: Final = frozenset(
     {*Definition.model_fields, *Skill.model_fields, *Sample.model_fields, *ThinkingBounds.model_fields}
     | {"max_turns", "permission_mode", "effort", "memory", "since", "use", "note"} - {"extras", "source"}
 )
 """Keys that mean something to the loader: an extra of the same name would be read as that."""
 
 
-def said_name(definition: Definition) -> tuple[str, tuple[str, ...]]:
+def display_name(definition: Definition) -> tuple[str, tuple[str, ...]]:
     """The name as its author spelled it, which is the last alias, and the other aliases."""
     *others, last = definition.aliases or ("",)
     spelled = names.fold(last) == definition.name != last and last == last.strip() and last not in others
@@ -40,7 +40,7 @@ def keys_of(definition: Definition, *, schema_required: bool) -> JsonObject:
         definition: What to write.
         schema_required: Whether the format wants an input schema said that is the usual one.
     """
-    name, aliases = said_name(definition)
+    name, aliases = display_name(definition)
     keys: dict[str, object] = {
         "name": name,
         "description": definition.description,
@@ -56,24 +56,24 @@ def keys_of(definition: Definition, *, schema_required: bool) -> JsonObject:
         "composes": definition.composes or None,
         "deprecated": deprecation_keys(definition.deprecated),
     }
-    listed = not _is_the_agent(definition)
+    has_skill_list = not _is_the_agent(definition)
     runner = {key: value for key, value in definition.runner.to_json().items() if value != []}
-    if listed and "skills" in runner:  # the key means the skills of the agent here
+    if has_skill_list and "skills" in runner:  # the key means the skills of the agent here
         keys["runner"] = {"skills": runner.pop("skills")}
     keys |= runner
-    if listed:
+    if has_skill_list:
         keys["skills"] = [
             {
                 "name": skill.name,
                 "description": skill.description,
-                **skill_keys(skill, schema_required=True, thinks="must"),
+                **skill_keys(skill, schema_required=True, model_use="must"),
             }
             for skill in definition.skills
         ]
     else:
-        keys |= skill_keys(definition.skills[0], schema_required=schema_required, thinks="must")
-    said = {key: value for key, value in keys.items() if value is not None}
-    return with_extras(cast("JsonObject", said), definition.extras)
+        keys |= skill_keys(definition.skills[0], schema_required=schema_required, model_use="must")
+    values = {key: value for key, value in keys.items() if value is not None}
+    return with_extras(cast("JsonObject", values), definition.extras)
 
 
 def _is_the_agent(definition: Definition) -> bool:
@@ -82,7 +82,7 @@ def _is_the_agent(definition: Definition) -> bool:
     return not more and (first.name, first.description) == (definition.name, definition.description)
 
 
-def skill_keys(skill: Skill, *, schema_required: bool, thinks: Thinks) -> JsonObject:
+def skill_keys(skill: Skill, *, schema_required: bool, model_use: ModelUse) -> JsonObject:
     """What there is to say of a skill beside its name and its description.
 
     Args:
@@ -90,11 +90,11 @@ def skill_keys(skill: Skill, *, schema_required: bool, thinks: Thinks) -> JsonOb
         schema_required: Whether the format wants an input schema said that is the usual one.
         thinks: What a reader takes it for where nothing is said.
     """
-    takes = skill.input_schema
+    input_schema = skill.input_schema
     keys: dict[str, object] = {
-        "input_schema": takes if schema_required or takes != TASK_SCHEMA else None,
+        "input_schema": input_schema if schema_required or input_schema != TASK_SCHEMA else None,
         "output_schema": skill.output_schema,
-        "instruction_field": skill.instruction_field if skill.instruction_field != instruction_field(takes) else None,
+        "instruction_field": skill.instruction_field if skill.instruction_field != instruction_field(input_schema) else None,
         "target_field": skill.target_field,
         "defaults": skill.defaults or None,
         "timeout_s": skill.timeout_s,
@@ -104,7 +104,7 @@ def skill_keys(skill: Skill, *, schema_required: bool, thinks: Thinks) -> JsonOb
         "examples": list(skill.examples) or None,
         "samples": [_sample_keys(sample) for sample in skill.samples] or None,
         "unavailable": skill.unavailable if skill.unavailable != NEEDS_MODEL else None,
-        "thinks": skill.thinks if skill.thinks != thinks else None,
+        "thinks": skill.thinks if skill.thinks != model_use else None,
         "thinks_within": skill.thinks_within and skill.thinks_within.to_json(),
     }
     return cast("JsonObject", copy.deepcopy({key: value for key, value in keys.items() if value is not None}))
@@ -124,17 +124,17 @@ def deprecation_keys(deprecated: Deprecation | None) -> JsonObject | bool | None
 # Extras.
 
 
-def with_extras(said: JsonObject, extras: Mapping[str, Any], *, taken: Iterable[str] = _TAKEN) -> JsonObject:
+def with_extras(keys: JsonObject, extras: Mapping[str, Any], *, reserved_keys: Iterable[str] = _RESERVED) -> JsonObject:
     """`said` with what the format it came from had no other word for, each where it stood.
 
     What the loader would read as something else stays out: it comes back as a loss.
     """
-    whole = copy.deepcopy(said)
-    reserved = {*taken, *CODE_KEYS}
+    whole = copy.deepcopy(keys)
+    reserved = {*reserved_keys, *CODE_KEYS}
     for key, value in extras.items():
         place, last = _place(whole, key)
-        folded = snake(last)
-        if value is not None and folded not in reserved and folded not in map(snake, place):
+        name = snake_key(last)
+        if value is not None and name not in reserved and name not in map(snake_key, place):
             place[last] = copy.deepcopy(value)
     return whole
 

@@ -3,13 +3,13 @@
 from functools import partial
 from typing import Final
 
-from retinue.agents.load.fields import listed
+from retinue.agents.load.fields import split_list
 from retinue.agents.load.markdown import load_markdown
 from retinue.contract.definition import Definition, Tier
 from retinue.contract.json import JsonValue
 
 from .keys import file_stem, keys_of
-from .written import Written, written
+from .written import WrittenDefinition, check_round_trip
 from .yaml import write_yaml
 
 __all__ = ["TIER_WORDS", "write_markdown"]
@@ -21,7 +21,7 @@ _SPELLED: Final = {"max_turns": "maxTurns", "permission_mode": "permissionMode"}
 """How the format spells keys of two words."""
 
 
-def write_markdown(definition: Definition) -> Written:
+def write_markdown(definition: Definition) -> WrittenDefinition:
     """Write an agent as a Markdown file.
 
     Raises:
@@ -36,10 +36,10 @@ def write_markdown(definition: Definition) -> Written:
     if definition.instructions:
         text += f"\n{definition.instructions.strip().replace(chr(0), '')}\n"
     file = f"{file_stem(definition)}.md"
-    return written(definition, text, file=file, load=partial(load_markdown, file=file))
+    return check_round_trip(definition, text, file=file, load=partial(load_markdown, file=file))
 
 
 def _tools(tools: JsonValue) -> JsonValue:
     """Tools between commas, as everybody writes them; a list where that would say something else."""
-    said = ", ".join(map(str, tools)) if isinstance(tools, list) else ""
-    return said if said and [part.strip() for part in listed(said)] == tools else tools
+    text = ", ".join(map(str, tools)) if isinstance(tools, list) else ""
+    return text if text and [part.strip() for part in split_list(text)] == tools else tools

@@ -3,13 +3,13 @@
 from functools import partial
 from typing import Final, cast
 
-from retinue.agents.load.fields import listed
+from retinue.agents.load.fields import split_list
 from retinue.agents.load.skill import FACTS, FILES, load_skill
 from retinue.contract import names
 from retinue.contract.definition import Definition
 from retinue.contract.json import JsonObject, JsonValue
 
-from .written import Written, written
+from .written import WrittenDefinition, check_round_trip
 from .yaml import write_yaml
 
 __all__ = ["write_skill"]
@@ -20,7 +20,7 @@ _WHY: Final = {
 }
 
 
-def write_skill(definition: Definition) -> Written:
+def write_skill(definition: Definition) -> WrittenDefinition:
     """Write an agent as a skill.
 
     Raises:
@@ -41,15 +41,15 @@ def write_skill(definition: Definition) -> Written:
     if definition.instructions:
         text += f"\n{definition.instructions.strip().replace(chr(0), '')}\n"
     file = f"{name}/SKILL.md"
-    return written(definition, text, file=file, load=partial(load_skill, file=file), why=_WHY)
+    return check_round_trip(definition, text, file=file, load=partial(load_skill, file=file), why=_WHY)
 
 
 def _tools(tools: tuple[str, ...] | None) -> str | list[str] | None:
     """Tools between spaces; a list where that would say something else."""
     if tools is None:
         return None
-    said = " ".join(tools)
-    return said if tools and tuple(listed(said, spaced=True)) == tools else list(tools)
+    text = " ".join(tools)
+    return text if tools and tuple(split_list(text, by_spaces=True)) == tools else list(tools)
 
 
 def _metadata(definition: Definition) -> JsonObject:
@@ -63,10 +63,10 @@ def _metadata(definition: Definition) -> JsonObject:
         "tier": definition.tier,
         "model": definition.model,
     }
-    said: JsonObject = {key: value for key, value in facts.items() if value}
+    metadata: JsonObject = {key: value for key, value in facts.items() if value}
     rest: object = definition.extras.get("metadata")
     more = cast("dict[str, JsonValue]", rest) if isinstance(rest, dict) else {}
-    return {**said, **{key: value for key, value in more.items() if key not in said and _is_free(key, value)}}
+    return {**metadata, **{key: value for key, value in more.items() if key not in metadata and _is_free(key, value)}}
 
 
 def _is_free(key: str, value: JsonValue) -> bool:

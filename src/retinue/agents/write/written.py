@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from retinue.agents.load.loaded import Loaded
+from retinue.agents.load.loaded import LoadedAgents
 from retinue.contract import json as strict
 from retinue.contract.definition import Definition
-from retinue.contract.finding import Loss, as_detail, in_short
+from retinue.contract.finding import Loss, as_detail, summarise_findings
 from retinue.contract.json import JsonValue, pointer
-from retinue.dialects.writing import NO_WORD
+from retinue.dialects.writing import NO_EQUIVALENT
 from retinue.errors import InvalidInput
 
-__all__ = ["Written", "json_text", "written"]
+__all__ = ["WrittenDefinition", "json_text", "check_round_trip"]
 
 _CHANGED: Final = "the format cannot say it in this form"
 _DEEP: Final = ("runner", "wire_names", "extras")
@@ -21,7 +21,7 @@ _DEEP: Final = ("runner", "wire_names", "extras")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenDefinition:
     """A definition as one text of some format.
 
     Attributes:
@@ -35,14 +35,14 @@ class Written:
     losses: tuple[Loss, ...] = ()
 
 
-def written(
+def check_round_trip(
     definition: Definition,
     text: str,
     *,
     file: str,
-    load: Callable[[bytes], Loaded],
+    load: Callable[[bytes], LoadedAgents],
     why: Mapping[str, str] | None = None,
-) -> Written:
+) -> WrittenDefinition:
     """Judge `text` by reading it: what comes back otherwise than it went in is a loss.
 
     Args:
@@ -63,16 +63,16 @@ def written(
         ) from None
     if len(loaded.agents) != 1:
         raise InvalidInput(
-            f"No text of this format can hold `{definition.name}`: {in_short(loaded.errors)}.",
+            f"No text of this format can hold `{definition.name}`: {summarise_findings(loaded.errors)}.",
             hint="Fix the definition, or write it in another format.",
             path=loaded.errors[0].path if loaded.errors else "",
             detail=dict(as_detail(loaded.errors)),
         )
     after = loaded.agents[0].definition
     losses = (
-        Loss(field=path, why=_why(path, gone=gone, better=why or {})) for path, gone in _differences(definition, after)
+        Loss(field=path, why=_why(path, is_missing=is_missing, better=why or {})) for path, is_missing in _differences(definition, after)
     )
-    return Written(text, file, tuple(losses))
+    return WrittenDefinition(text, file, tuple(losses))
 
 
 def json_text(value: JsonValue) -> str:
@@ -85,14 +85,14 @@ def json_text(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
-def _why(path: str, *, gone: bool, better: Mapping[str, str]) -> str:
+def _why(path: str, *, is_missing: bool, better: Mapping[str, str]) -> str:
     _, first, *_, last = f"{path}/{path}".split("/")
-    known = {**_USUAL, **better}
-    general = NO_WORD if gone else _CHANGED
-    return next((known[each] for each in (path, last, first) if each in known), general)
+    reasons = {**_DEFAULT_REASONS, **better}
+    general = NO_EQUIVALENT if is_missing else _CHANGED
+    return next((reasons[each] for each in (path, last, first) if each in reasons), general)
 
 
-_USUAL: Final = {
+_DEFAULT_REASONS: Final = {
     "unavailable": "whether a skill can be called is not for a file to say",
     "thinks": "the format cannot say whether a skill asks a model",
 }
@@ -100,30 +100,30 @@ _USUAL: Final = {
 
 def _differences(before: Definition, after: Definition) -> Iterator[tuple[str, bool]]:
     """Where the two differ, and whether nothing of it is left."""
-    one, other = _whole(before), _whole(after)
-    for key, mine in one.items():
-        yours = other[key]
-        if key == "skills" and len(mine) == len(yours):
-            for at, (skill, its) in enumerate(zip(mine, yours, strict=True)):
-                yield from _members(skill, its, path=f"/skills/{at}")
+    one, other = _comparable(before), _comparable(after)
+    for key, old in one.items():
+        new = other[key]
+        if key == "skills" and len(old) == len(new):
+            for at, (skill, new_skill) in enumerate(zip(old, new, strict=True)):
+                yield from _member_differences(skill, new_skill, path=f"/skills/{at}")
         elif key in _DEEP:
-            yield from _members(mine, yours, path=f"/{key}")
-        elif not _same(mine, yours):
-            yield f"/{key}", not yours
+            yield from _member_differences(old, new, path=f"/{key}")
+        elif not _is_same(old, new):
+            yield f"/{key}", not new
 
 
-def _members(one: Mapping[str, Any], other: Mapping[str, Any], *, path: str) -> Iterator[tuple[str, bool]]:
+def _member_differences(one: Mapping[str, Any], other: Mapping[str, Any], *, path: str) -> Iterator[tuple[str, bool]]:
     for key in {**one, **other}:
-        if key not in one or key not in other or not _same(one[key], other[key]):
+        if key not in one or key not in other or not _is_same(one[key], other[key]):
             yield path + pointer([key]), not other.get(key)
 
 
-def _same(one: object, other: object) -> bool:
+def _is_same(one: object, other: object) -> bool:
     """Whether two JSON values are the same: 1, 1.0 and true are three."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def _whole(definition: Definition) -> dict[str, Any]:
+def _comparable(definition: Definition) -> dict[str, Any]:
     """The definition as JSON data, without its places."""
     value = definition.model_dump(mode="json", exclude={"source": True})
     for skill in value["skills"]:

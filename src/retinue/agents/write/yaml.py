@@ -87,9 +87,9 @@ def _is_block(text: str) -> bool:
 def _text(text: str) -> str:
     if len(text) <= _LONGEST_PLAIN and _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
         return text
-    return _NOT_PRINTABLE.sub(_escaped, json.dumps(text, ensure_ascii=False))
+    return _NOT_PRINTABLE.sub(_escape, json.dumps(text, ensure_ascii=False))
 
 
-def _escaped(found: re.Match[str]) -> str:
-    number = ord(found[0])
+def _escape(match: re.Match[str]) -> str:
+    number = ord(match[0])
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"

@@ -31,8 +31,8 @@ def _facts(engineer: Any, workspace: "Workspace") -> Facts:
     return symbol_facts(workspace, engineer.cache_dir)
 
 
-_READS: Final[dict[str, Any]] = {"instruction_field": "task", "effects": ("read",), "timeout_s": 300}
-_PROPOSES: Final[dict[str, Any]] = {
+_READ_OPTIONS: Final[dict[str, Any]] = {"instruction_field": "task", "effects": ("read",), "timeout_s": 300}
+_PROPOSAL_OPTIONS: Final[dict[str, Any]] = {
     "output": CodeChange,
     "instruction_field": "task",
     "effects": ("read", "write", "network"),
@@ -89,8 +89,8 @@ _EXAMPLES: Final = {
         "implement retry with backoff in client.py",
     ),
 }  # fmt: skip
-_WHO: Final = {"task": "who calls helper", "symbol": "helper", "show": "callers"}
-_CALLERS: Final[dict[str, Any]] = {
+_SAMPLE_PARAMETERS: Final = {"task": "who calls helper", "symbol": "helper", "show": "callers"}
+_SAMPLE_ANSWER: Final[dict[str, Any]] = {
     "operation": "navigate_only", "answer": "`use` calls `helper`. (b.py:3)", "changes": [],
     "findings": [{"topic": "callers", "content": "`use` calls `helper`.", "source": "b.py:3"}],
     "navigation_trace": [{
@@ -137,9 +137,9 @@ class CodeEngineerExecutor:
     @retinue.skill(
         output=CodeWork,
         facts=_facts,
-        **_READS,
+        **_READ_OPTIONS,
         examples=_EXAMPLES["navigate_only"],
-        samples=(Sample(title="Who calls it", parameters=_WHO, answer=_CALLERS),),
+        samples=(Sample(title="Who calls it", parameters=_SAMPLE_PARAMETERS, answer=_SAMPLE_ANSWER),),
     )
     async def navigate_only(self, target: NavigationTarget, task: Task, run: RunContext) -> Reply:
         """Finds callers, callees, references, implementations and the definition of a symbol by a language server.
@@ -147,37 +147,37 @@ class CodeEngineerExecutor:
         Use it when a function, class or method is named and somebody asks who calls it or what refers to it. Returns
         places in the code.
         """
-        return await self._do(target, task, run)
+        return await self._run_operation(target, task, run)
 
-    @retinue.skill(output=CodeAnalysis, facts=_facts, **_READS, examples=_EXAMPLES["analyze"])
+    @retinue.skill(output=CodeAnalysis, facts=_facts, **_READ_OPTIONS, examples=_EXAMPLES["analyze"])
     async def analyze(self, target: CodeTarget, task: Task, run: RunContext) -> Reply:
         """Measures source code: lines, functions, classes, cyclomatic complexity, the longest and most branched ones.
 
         Use it when somebody asks how complex, how long or how large code is. Returns figures with places; for one
         symbol its callers and callees too.
         """
-        return await self._do(target, task, run)
+        return await self._run_operation(target, task, run)
 
     @retinue.skill(
         description="Reviews source code with a linter: broad excepts, mutable defaults, unused imports, complexity,"
         " missing docstrings, TODO comments. Use it when somebody asks for a code review, lint findings, code smells or"
         " leftover TODOs. Returns findings with rule, severity, place and fix.",
         output=CodeReview,
-        **_READS,
+        **_READ_OPTIONS,
         examples=_EXAMPLES["review"],
     )
     async def review(self, target: CodeScope, task: Task, run: RunContext) -> Reply:
         """Reviews source code with a linter."""
-        return await self._do(target, task, run)
+        return await self._run_operation(target, task, run)
 
-    @retinue.skill(output=CodeDocumentation, **_READS, examples=_EXAMPLES["docs"])
+    @retinue.skill(output=CodeDocumentation, **_READ_OPTIONS, examples=_EXAMPLES["docs"])
     async def docs(self, target: CodeScope, task: Task, run: RunContext) -> Reply:
         """Lists the signatures of a module's public functions and classes and which of them have no docstring.
 
         Use it when somebody asks for documentation coverage, missing docstrings or a table of signatures. Returns the
         share that is documented, the missing names and all signatures.
         """
-        return await self._do(target, task, run)
+        return await self._run_operation(target, task, run)
 
     @retinue.skill(
         output=CodeChange,
@@ -193,26 +193,26 @@ class CodeEngineerExecutor:
         Use it when somebody asks to rename, move or extract code. Returns the changed files and a diff; writes them
         only with `apply`.
         """
-        return await self._do(target, task, run)
+        return await self._run_operation(target, task, run)
 
-    @retinue.skill(**_PROPOSES, examples=_EXAMPLES["fix_bug"])
+    @retinue.skill(**_PROPOSAL_OPTIONS, examples=_EXAMPLES["fix_bug"])
     async def fix_bug(self, request: ChangeRequest, task: Task, run: RunContext) -> Reply:
         """Lets a model find and fix a bug, and verifies its edits: they fit, parse, and pass the tests when asked.
 
         Use it when somebody describes wrong behaviour of the code and wants it fixed. Returns a proposed diff with its
         reasoning.
         """
-        return await self._do(request, task, run)
+        return await self._run_operation(request, task, run)
 
-    @retinue.skill(**_PROPOSES, examples=_EXAMPLES["add_feature"])
+    @retinue.skill(**_PROPOSAL_OPTIONS, examples=_EXAMPLES["add_feature"])
     async def add_feature(self, request: ChangeRequest, task: Task, run: RunContext) -> Reply:
         """Lets a model write a feature as edits and new files, and verifies them: they fit, parse, and pass the tests.
 
         Use it when somebody wants the code to do something new. Returns a proposed diff with its reasoning.
         """
-        return await self._do(request, task, run)
+        return await self._run_operation(request, task, run)
 
-    async def _do(self, target: CodeScope, task: Task, run: RunContext) -> Reply:
+    async def _run_operation(self, target: CodeScope, task: Task, run: RunContext) -> Reply:
         """Do what the skill of `task` is for, in one of the modules beside."""
         from . import analyze, navigate, propose, refactor, review, work  # noqa: PLC0415 - when they are needed
 

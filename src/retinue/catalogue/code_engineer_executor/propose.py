@@ -9,10 +9,10 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from retinue.agents.grants import Grants, Subject
-from retinue.agents.prompted.fence import RULE, fenced
-from retinue.agents.prompted.using import Using
-from retinue.catalogue._choosing import model_for, read_answer, without_model
+from retinue.agents.grants import Grants, PermissionSubject
+from retinue.agents.prompted.fence import RULE, as_data_block
+from retinue.agents.prompted.using import ToolExecutor
+from retinue.catalogue._choosing import model_for, parse_answer, no_model_error
 from retinue.catalogue._prose import code, quote
 from retinue.contract.definition import Definition
 from retinue.contract.event import Decision, Progress
@@ -22,23 +22,23 @@ from retinue.contract.result import Usage
 from retinue.errors import InvalidInput, MissingFile, OutputInvalid, RetinueError
 from retinue.llm.converse import Conversation, converse
 from retinue.llm.models import Models
-from retinue.llm.port import AnswerShape, LanguageModel, Request, Said, Turn
-from retinue.tools.hands import Glob, Grep, Read, Seen, Shell
-from retinue.tools.hands.replace import Replacement, replaced
+from retinue.llm.port import AnswerShape, LanguageModel, Request, UserMessage, Turn
+from retinue.tools.hands import GlobTool, GrepTool, ReadTool, FileSnapshots, ShellTool
+from retinue.tools.hands.replace import Replacement, apply_replacements
 from retinue.tools.lsp import LspTool
 from retinue.tools.outline import OutlineTool
 from retinue.tools.project_tests import find_suite
-from retinue.tools.refactor import Change, Changes
+from retinue.tools.refactor import FileUpdate, ChangeSet
 
 from .parameters import ChangeRequest
-from .refactor import see_number, test, write
+from .refactor import ensure_file_count, run_tests, write_changes
 from .work import Work
 
-__all__ = ["Proposal", "ProposedEdit", "ProposedFile", "propose"]
+__all__ = ["Proposal", "EditProposal", "ProposedFile", "propose"]
 
-_CORRECTIONS: Final = 2
+_MAX_CORRECTIONS: Final = 2
 _MAX_TURNS: Final = 40
-_MOST_EDITS: Final = 200
+_MAX_EDITS: Final = 200
 
 _INSTRUCTIONS: Final = """\
 You are an engineer who changes a project with as few edits as the task needs.
@@ -48,13 +48,13 @@ Each edit names a `file`, an `old` text that stands in it exactly once as the fi
 the `new` text for it. Keep the style of the file. Change nothing that the task does not need.
 At most {max_files} files may change. {preserve}
 """
-_AGAIN: Final = (
+_RETRY_INSTRUCTIONS: Final = (
     "Answer again with one whole JSON object, all edits against the files as they are now: nothing was written."
 )
-_DONE: Final = {"create": "created", "edit": "changed", "delete": "deleted"}
+_PAST_TENSE: Final = {"create": "created", "edit": "changed", "delete": "deleted"}
 
 
-class ProposedEdit(Model):
+class EditProposal(Model):
     """A text of a file, and what is to stand in its place."""
 
     file: Annotated[str, Field(min_length=1)]
@@ -73,7 +73,7 @@ class Proposal(Model):
     """What a model answers with."""
 
     reasoning: Annotated[str, Field(min_length=1, description="What is wrong or missing, and why this helps.")]
-    edits: Annotated[Many[ProposedEdit], Field(max_length=_MOST_EDITS)]
+    edits: Annotated[Many[EditProposal], Field(max_length=_MAX_EDITS)]
     new_files: Annotated[Many[ProposedFile], Field(max_length=50)]
 
 
@@ -84,68 +84,68 @@ async def propose(models: Models | None, definition: Definition, work: Work, req
         RetinueError: No model can be asked, or it failed before it said anything.
     """
     if models is None or not models.configured:
-        raise without_model(work.task.skill)
+        raise no_model_error(work.task.skill)
     if request.constraints.run_tests and (suite := await work.in_thread(find_suite, work.workspace)):
         # before anything is spent
-        await work.see_allowed(Shell().spec, [Subject(suite.line)], f"run `{suite.line}`")
+        await work.ensure_allowed(ShellTool().spec, [PermissionSubject(suite.line)], f"run `{suite.line}`")
     chosen = model_for(work.task, models, definition)
     model = models.get(chosen.name)
     work.run.emit(Decision("model", f"`{chosen.name}` is asked: {chosen.why}."))
-    turns: tuple[Turn, ...] = (Said(_prompt(work, request)),)
+    turns: tuple[Turn, ...] = (UserMessage(_prompt(work, request)),)
     usages: list[Usage] = []
-    reason, stopped = "", None
-    for attempt in range(_CORRECTIONS + 1):
+    reason, failure = "", None
+    for attempt in range(_MAX_CORRECTIONS + 1):
         work.run.emit(Progress("proposing", f"attempt {attempt + 1}"))
-        conversation = await _conversed(work, request, model, turns, key=f"{work.task.id}.{attempt}")
+        conversation = await _ask_model(work, request, model, turns, key=f"{work.task.id}.{attempt}")
         usages.append(conversation.usage)
-        if stopped := conversation.stopped:
-            reason = stopped.message
+        if failure := conversation.error:
+            reason = failure.message
             break
-        reason = await _objection(work, conversation.text)
+        reason = await _check_proposal(work, conversation.text)
         if not reason:
             break
         work.run.emit(Decision("correct", reason[:300]))
-        turns = (*conversation.turns, Said(f"This cannot be taken yet. {reason}\n\n{_AGAIN}"))
-    work.usage = Usage.together(usages)
+        turns = (*conversation.turns, UserMessage(f"This cannot be taken yet. {reason}\n\n{_RETRY_INSTRUCTIONS}"))
+    work.usage = Usage.total(usages)
     if work.changes.files:
-        await _hand_over(work, request, reason)
+        await _report_proposal(work, request, reason)
     else:
         unusable = OutputInvalid(
             f"The model proposed nothing that can be used: {reason or 'it changed nothing.'}"[:2_000],
             hint="Say more precisely what is wrong, name the file, or ask a larger model.",
             detail={"retryable": False},  # it was sent back already, as often as an answer may be
         )
-        work.failure = Fault.from_error(stopped or unusable)
+        work.failure = Fault.from_error(failure or unusable)
 
 
-async def _conversed(
+async def _ask_model(
     work: Work, request: ChangeRequest, model: LanguageModel, turns: tuple[Turn, ...], *, key: str
 ) -> Conversation:
     """One answer of the model, with what it reads on the way."""
-    seen, run, constraints = Seen(), work.run, request.constraints
-    hands = (Read(seen), Glob(), Grep(), OutlineTool(), LspTool(work.servers))
-    tools = {tool.spec.name: tool for tool in hands}
+    snapshots, run, constraints = FileSnapshots(), work.run, request.constraints
+    builtin_tools = (ReadTool(snapshots), GlobTool(), GrepTool(), OutlineTool(), LspTool(work.servers))
+    tools = {tool.spec.name: tool for tool in builtin_tools}
     grants = Grants(tools=frozenset(tools), effects=frozenset({"read"})).within(run.grants)
-    using = Using(agent="code_engineer_executor", key=key, tools=tools, grants=grants, run=run, turns=turns)
+    executor = ToolExecutor(agent="code_engineer_executor", key=key, tools=tools, grants=grants, run=run, turns=turns)
     preserve = "What the code does otherwise must stay as it is." if constraints.preserve_behavior else ""
-    asked = Request(
+    model_request = Request(
         turns=turns,
         instructions=f"{_INSTRUCTIONS.format(max_files=constraints.max_files, preserve=preserve)}\n{RULE}",
-        tools=tuple(tool.spec for tool in hands),
+        tools=tuple(tool.spec for tool in builtin_tools),
         shape=AnswerShape(Proposal.model_json_schema(), name="proposal"),
     )
     conversation = await converse(
-        model, asked, use=using.use, purse=run.purse, max_turns=_MAX_TURNS, clock=run.now, deadline_ns=run.deadline_ns
+        model, model_request, call_tool=executor.execute, budget_tracker=run.budget_tracker, max_turns=_MAX_TURNS, clock=run.now, deadline_ns=run.deadline_ns
     )
-    work.files |= set(using.files_read)
+    work.files |= set(executor.files_read)
     return conversation
 
 
-async def _objection(work: Work, answer: str) -> str:
+async def _check_proposal(work: Work, answer: str) -> str:
     """Why a proposal cannot be taken; empty when it can. The last one that fits the files is kept."""
     try:
-        proposal = read_answer(answer, Proposal)
-        changes = await work.in_thread(_changes, work, proposal)
+        proposal = parse_answer(answer, Proposal)
+        changes = await work.in_thread(_proposed_changes, work, proposal)
     except RetinueError as error:
         return f"{error.message} {error.hint} {error.detail.get('findings') or ''}".strip()
     if not changes.files:
@@ -154,25 +154,25 @@ async def _objection(work: Work, answer: str) -> str:
     work.report.figures["reasoning"] = proposal.reasoning[:4_000]
     if work.target.constraints.run_tests:
         work.report.warnings.clear()
-        if await test(work, changes) is False:
+        if await run_tests(work, changes) is False:
             tests = work.report.figures["tests"]
             verb = "did not end" if tests["ending"] == "hung" else "fail"
             before = ", and without it as well" if tests.get("passed_before") is False else ""
-            return f"The tests {verb} with your change{before}:\n{fenced(str(tests['output']), 'the tests')}"
+            return f"The tests {verb} with your change{before}:\n{as_data_block(str(tests['output']), 'the tests')}"
     return ""
 
 
-def _changes(work: Work, proposal: Proposal) -> Changes:
+def _proposed_changes(work: Work, proposal: Proposal) -> ChangeSet:
     """The proposal as changes of real files; an error when it does not fit them, or goes further than it may."""
     workspace, why = work.workspace, proposal.reasoning[:500]
     by_file: dict[str, list[Replacement]] = {}
     for edit in proposal.edits:
         by_file.setdefault(workspace.relative(edit.file), []).append(Replacement(edit.old, edit.new))
-    found: dict[str, Change] = {}
+    changes_by_path: dict[str, FileUpdate] = {}
     for path, edits in by_file.items():
         before = workspace.read_text(path)
         try:
-            found[path] = Change(path, before, replaced(before, edits), why)
+            changes_by_path[path] = FileUpdate(path, before, apply_replacements(before, edits), why)
         except InvalidInput as error:
             raise InvalidInput(f"{path!r}: {error.message}", hint=error.hint, detail=error.detail) from error
     for new in proposal.new_files:
@@ -180,20 +180,20 @@ def _changes(work: Work, proposal: Proposal) -> Changes:
         with suppress(MissingFile):
             workspace.resolve(path)
             raise InvalidInput(f"{path!r} is there already.", hint="Edit it instead.")
-        if path in found:
+        if path in changes_by_path:
             raise InvalidInput(f"{path!r} is proposed twice.", hint="Give each file once.")
-        found[path] = Change(path, None, new.content, why)
-    changes = Changes.of(found.values())
-    see_number(changes, work.target.constraints)
+        changes_by_path[path] = FileUpdate(path, None, new.content, why)
+    changes = ChangeSet.of(changes_by_path.values())
+    ensure_file_count(changes, work.target.constraints)
     changes.check()
     return changes
 
 
-async def _hand_over(work: Work, request: ChangeRequest, reason: str) -> None:
+async def _report_proposal(work: Work, request: ChangeRequest, reason: str) -> None:
     """Tell of the last change that fits; write it if that was asked for and nothing speaks against it."""
     report = work.report
     for change in work.changes.files:
-        report.say("change", f"{{}} is to be {_DONE[change.action]}.", code(change.path), source=change.path)
+        report.add("change", f"{{}} is to be {_PAST_TENSE[change.action]}.", code(change.path), source=change.path)
     report.note("The model says: {}", quote(str(report.figures["reasoning"])))
     if reason:
         if not report.warnings:
@@ -204,7 +204,7 @@ async def _hand_over(work: Work, request: ChangeRequest, reason: str) -> None:
     report.note("A model proposed this. Its edits fit the files and keep them parsable: that does not make them right.")
     tests = report.figures.get("tests", {})
     passed = (tests.get("passed") or None) if request.constraints.run_tests else True
-    await write(work, passed=passed, apply=request.apply)
+    await write_changes(work, passed=passed, apply=request.apply)
 
 
 def _prompt(work: Work, request: ChangeRequest) -> str:
@@ -213,5 +213,5 @@ def _prompt(work: Work, request: ChangeRequest) -> str:
     symbol = f" It is about `{request.name}`." if request.name else ""
     context = work.task.context
     parts = [part for part in (context.what, context.why, *context.constraints) if part]
-    before = f"\n\n{fenced(chr(10).join(parts), 'whoever asks')}" if parts else ""
+    before = f"\n\n{as_data_block(chr(10).join(parts), 'whoever asks')}" if parts else ""
     return f"{request.task}{place}{symbol}{before}"

@@ -3,19 +3,19 @@
 from contextlib import suppress
 from typing import Final, assert_never
 
-from retinue.agents.grants import Subject
+from retinue.agents.grants import PermissionSubject
 from retinue.agents.prompted.about import path_subject
 from retinue.catalogue._prose import code, first_of
 from retinue.catalogue._report import plural
 from retinue.errors import InvalidInput, Unavailable
-from retinue.tools.hands import Edit, Seen, Shell
+from retinue.tools.hands import EditTool, FileSnapshots, ShellTool
 from retinue.tools.project_tests import Suite, find_suite, run_suite
-from retinue.tools.refactor import Changes, extract, move, rename
+from retinue.tools.refactor import ChangeSet, extract, move, rename
 
 from .parameters import Constraints, RefactoringRequest
 from .work import Work
 
-__all__ = ["refactor", "see_number", "test", "write"]
+__all__ = ["refactor", "ensure_file_count", "run_tests", "write_changes"]
 
 _MEANING: Final = {
     True: "The change breaks something: without it they pass.",
@@ -28,8 +28,8 @@ async def refactor(work: Work, request: RefactoringRequest) -> None:
     """Do one refactoring."""
     kind = request.kind
     if kind == "auto":
-        usual = "rename" if request.new_name else "auto"
-        kind = "move" if request.target_file else "extract" if request.first_line else usual
+        default = "rename" if request.new_name else "auto"
+        kind = "move" if request.target_file else "extract" if request.first_line else default
     match kind:
         case "rename":
             await _rename(work, request)
@@ -42,28 +42,28 @@ async def refactor(work: Work, request: RefactoringRequest) -> None:
             raise InvalidInput("It is not said which refactoring is meant.", hint=hint, path="/kind")
         case _:
             assert_never(kind)
-    see_number(work.changes, request.constraints)
-    passed = await test(work, work.changes) if request.constraints.run_tests else True
-    await write(work, passed=passed, apply=request.apply)
+    ensure_file_count(work.changes, request.constraints)
+    passed = await run_tests(work, work.changes) if request.constraints.run_tests else True
+    await write_changes(work, passed=passed, apply=request.apply)
 
 
-def see_number(changes: Changes, constraints: Constraints) -> None:
+def ensure_file_count(changes: ChangeSet, constraints: Constraints) -> None:
     """See that no more files would change than may.
 
     Raises:
         InvalidInput: More would.
     """
-    files, most = changes.files, constraints.max_files
-    if len(files) > most:
+    files, limit = changes.files, constraints.max_files
+    if len(files) > limit:
         raise InvalidInput(
-            f"{len(files)} files would change, and {most} may.",
+            f"{len(files)} files would change, and {limit} may.",
             hint=f"Change fewer files. Whoever asks may raise `constraints.max_files` to {len(files)}.",
             path="/constraints/max_files",
             detail={"files": [each.path for each in files]},
         )
 
 
-async def write(work: Work, *, passed: bool | None, apply: bool) -> None:
+async def write_changes(work: Work, *, passed: bool | None, apply: bool) -> None:
     """Write the changes, if that was asked for and the tests do not speak against it; else say that nothing was."""
     report = work.report
     if not apply:
@@ -74,46 +74,46 @@ async def write(work: Work, *, passed: bool | None, apply: bool) -> None:
     else:
         paths = [each.path for each in work.changes.files]
         about = [path_subject(path, work.workspace) for path in paths]
-        await work.see_allowed(Edit(Seen()).spec, about, f"change {', '.join(paths)}")
-        work.written = await work.in_thread(work.changes.apply, work.workspace)
-        report.say("written", f"{plural(len(work.written), 'file')} written.", source=work.written[0])
+        await work.ensure_allowed(EditTool(FileSnapshots()).spec, about, f"change {', '.join(paths)}")
+        work.files_written = await work.in_thread(work.changes.apply, work.workspace)
+        report.add("written", f"{plural(len(work.files_written), 'file')} written.", source=work.files_written[0])
 
 
-async def test(work: Work, changes: Changes) -> bool | None:
+async def run_tests(work: Work, changes: ChangeSet) -> bool | None:
     """Run the project's tests over `changes`; None when there are none that can be run."""
     report = work.report
-    known = report.figures.pop("tests", {}).get("passed_before")
+    passed_earlier = report.figures.pop("tests", {}).get("passed_before")
     suite = await work.in_thread(find_suite, work.workspace)
     if suite is None:
-        return _untested(work, "The project has no tests that are known here.")
-    await work.see_allowed(Shell().spec, [Subject(suite.line)], f"run `{suite.line}`")
+        return _warn_untested(work, "The project has no tests that are known here.")
+    await work.ensure_allowed(ShellTool().spec, [PermissionSubject(suite.line)], f"run `{suite.line}`")
     try:
-        tested = await run_suite(suite, work.workspace, changes, timeout_s=work.watch.left_s())
+        result = await run_suite(suite, work.workspace, changes, timeout_s=work.deadline.remaining_s())
     except (InvalidInput, Unavailable) as error:
-        return _untested(work, f"The tests could not be run: {error.message}")
+        return _warn_untested(work, f"The tests could not be run: {error.message}")
     figures: dict[str, object] = {
-        "command": tested.command,
-        "passed": tested.passed,
-        "ending": tested.ending,
-        "output": tested.output,
-        "execution_time_ms": round(tested.seconds * 1e3, 1),
+        "command": result.command,
+        "passed": result.passed,
+        "ending": result.ending,
+        "output": result.output,
+        "execution_time_ms": round(result.seconds * 1e3, 1),
     }
     report.figures["tests"] = figures
-    match tested.ending:
+    match result.ending:
         case "passed":
-            report.say("tests", "The tests pass with the change: {}.", code(tested.command), source=tested.command)
+            report.add("tests", "The tests pass with the change: {}.", code(result.command), source=result.command)
             return True
         case "not run":
-            return _untested(work, f"`{tested.command}` found no tests to run: {tested.last_words[:300]}")
+            return _warn_untested(work, f"`{result.command}` found no tests to run: {result.last_line[:300]}")
         case "hung":
-            message = f"The tests did not end within {tested.seconds:.0f} seconds with the change; they were stopped."
+            message = f"The tests did not end within {result.seconds:.0f} seconds with the change; they were stopped."
             impact = "The change may make them wait forever, or they take longer than there is time."
         case "failed":
-            before = await _passed_before(work, suite) if known is None else known
+            before = await _passed_before(work, suite) if passed_earlier is None else passed_earlier
             figures |= {} if before is None else {"passed_before": before}
-            message, impact = f"The tests fail with the change: {tested.last_words[:300]}", _MEANING[before]
+            message, impact = f"The tests fail with the change: {result.last_line[:300]}", _MEANING[before]
         case _:
-            assert_never(tested.ending)
+            assert_never(result.ending)
     report.warn("degraded_analysis", message, impact=impact, recovery="Look at `tests.output`.")
     return False
 
@@ -121,35 +121,35 @@ async def test(work: Work, changes: Changes) -> bool | None:
 async def _passed_before(work: Work, suite: Suite) -> bool | None:
     """Whether the tests pass without the change; None when that cannot be told."""
     with suppress(InvalidInput, Unavailable):
-        tested = await run_suite(suite, work.workspace, Changes(()), timeout_s=work.watch.left_s())
-        return tested.passed if tested.ending in ("passed", "failed") else None
+        result = await run_suite(suite, work.workspace, ChangeSet(()), timeout_s=work.deadline.remaining_s())
+        return result.passed if result.ending in ("passed", "failed") else None
     return None
 
 
-def _untested(work: Work, why: str) -> None:
+def _warn_untested(work: Work, reason: str) -> None:
     impact = "Nothing says whether the change keeps what the code does."
     work.report.warn(
-        "missing_data", why, impact=impact, recovery="Run its checks yourself, or ask without `run_tests`."
+        "missing_data", reason, impact=impact, recovery="Run its checks yourself, or ask without `run_tests`."
     )
 
 
 async def _rename(work: Work, request: RefactoringRequest) -> None:
-    _see_given(new_name=request.new_name)
-    renamed = await rename(work.navigator, work.workspace, await work.spot(), request.new_name)
-    report, files = work.report, renamed.changes.files
-    work.changes = renamed.changes
-    report.about([renamed.old, renamed.new])
-    template = f"{{}} becomes {{}} in {plural(renamed.places, 'place')} of {plural(len(files), 'file')}."
-    report.say("rename", template, code(renamed.old), code(renamed.new), source=files[0].path)
-    if len(renamed.definitions) > 1:
-        report.note(f"It is defined in {len(renamed.definitions)} classes, and renamed in all of them.")
-    if renamed.left:
-        report.note("The old name still stands in texts or comments: {}.", first_of(renamed.left))
-    if renamed.unsure:
-        where = first_of(renamed.unsure, 10).plain()
+    _ensure_given(new_name=request.new_name)
+    renaming = await rename(work.navigator, work.workspace, await work.find_spot(), request.new_name)
+    report, files = work.report, renaming.changes.files
+    work.changes = renaming.changes
+    report.add_subjects([renaming.old, renaming.new])
+    template = f"{{}} becomes {{}} in {plural(renaming.places, 'place')} of {plural(len(files), 'file')}."
+    report.add("rename", template, code(renaming.old), code(renaming.new), source=files[0].path)
+    if len(renaming.definitions) > 1:
+        report.note(f"It is defined in {len(renaming.definitions)} classes, and renamed in all of them.")
+    if renaming.remaining:
+        report.note("The old name still stands in texts or comments: {}.", first_of(renaming.remaining))
+    if renaming.unsure:
+        where = first_of(renaming.unsure, 10).to_text()
         report.warn(
             "incomplete_context",
-            f"The language server does not know what {renamed.old!r} means in code at {where}.",
+            f"The language server does not know what {renaming.old!r} means in code at {where}.",
             impact="Where it means what was renamed, the code breaks.",
             recovery="Look at these lines, and run the tests.",
         )
@@ -157,32 +157,32 @@ async def _rename(work: Work, request: RefactoringRequest) -> None:
 
 async def _move(work: Work, request: RefactoringRequest) -> None:
     to, report = request.target_file, work.report
-    _see_given(symbol=request.name, target_file=to)
-    path = request.file if request.file not in ("", to) else (await work.spot()).path
-    moved = await move(work.workspace, path, request.name, to)
-    work.changes = moved.changes
-    work.files |= {each.path for each in moved.changes.files}
-    report.about([moved.name])
-    report.say("move", "{} moves from {} to {}.", code(moved.name), code(path), code(to), source=path)
-    for note in moved.notes:
+    _ensure_given(symbol=request.name, target_file=to)
+    path = request.file if request.file not in ("", to) else (await work.find_spot()).path
+    move_result = await move(work.workspace, path, request.name, to)
+    work.changes = move_result.changes
+    work.files |= {each.path for each in move_result.changes.files}
+    report.add_subjects([move_result.name])
+    report.add("move", "{} moves from {} to {}.", code(move_result.name), code(path), code(to), source=path)
+    for note in move_result.notes:
         report.note("{}", note)
 
 
 async def _extract(work: Work, request: RefactoringRequest) -> None:
     first, last = request.first_line, request.last_line or request.first_line
-    _see_given(path=request.file, first_line=first, new_name=request.new_name)
+    _ensure_given(path=request.file, first_line=first, new_name=request.new_name)
     text = await work.in_thread(work.workspace.read_text, request.file)
     path = work.workspace.relative(request.file)
-    extracted = await work.in_thread(extract, path, text, first_line=first, last_line=last, name=request.new_name)
-    work.changes = extracted.changes
+    extraction = await work.in_thread(extract, path, text, first_line=first, last_line=last, name=request.new_name)
+    work.changes = extraction.changes
     work.files.add(path)
-    work.report.about([extracted.name])
-    names = (extracted.name, ", ".join(extracted.inputs) or "nothing", ", ".join(extracted.outputs) or "nothing")
+    work.report.add_subjects([extraction.name])
+    names = (extraction.name, ", ".join(extraction.inputs) or "nothing", ", ".join(extraction.outputs) or "nothing")
     template = f"Lines {first} to {last} become {{}}, which takes {{}} and returns {{}}."
-    work.report.say("extract", template, *map(code, names), source=f"{path}:{first}")
+    work.report.add("extract", template, *map(code, names), source=f"{path}:{first}")
 
 
-def _see_given(**needed: str | int) -> None:
+def _ensure_given(**needed: str | int) -> None:
     for name, value in needed.items():
         if not value:
             raise InvalidInput(f"`{name}` is not given.", hint=f"Give `{name}`.", path=f"/{name}")

@@ -28,7 +28,7 @@ class NavigationStep(Model):
     """One question to a language server."""
 
     operation: str
-    asked: str = Field(alias="from")
+    question: str = Field(alias="from")
     answer: str = Field(alias="to")
     symbol: str
     execution_time_ms: _Amount

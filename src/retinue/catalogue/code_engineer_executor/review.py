@@ -28,68 +28,68 @@ from .work import Work
 
 __all__ = ["review", "severity_of"]
 
-_SHOWN: Final = 25
-_MOST: Final = 1_000
+_MAX_SHOWN: Final = 25
+_MAX_ISSUES: Final = 1_000
 _ORDER: Final = {"high": 0, "medium": 1, "low": 2}
 _PYTHON: Final = (".py", ".pyi")
 _TIMEOUT_S: Final = 60.0
-_MOST_BYTES: Final = 16 * 2**20
+_MAX_BYTES: Final = 16 * 2**20
 _RULES: Final = "B006,BLE001,C901,D101,D102,D103,E711,E722,F401,PLR0915,S102,S307,S602,S604,S605"
 """Looked for beside what the project's own configuration selects."""
 _OPTIONS: Final = (
     "--output-format=json", f"--extend-select={_RULES}", "--no-cache", "--exit-zero", "--no-fix", "--quiet",
 )  # fmt: skip
-_LEFT_OVER: Final = re.compile(r"(?:#|//|/\*|\*)\s*(TODO|FIXME|XXX|HACK)\b[:\s]*(.{0,120})")
+_TODO_COMMENT: Final = re.compile(r"(?:#|//|/\*|\*)\s*(TODO|FIXME|XXX|HACK)\b[:\s]*(.{0,120})")
 
 
 async def review(work: Work, target: CodeScope) -> None:
     """Review the files that are meant."""
-    issues = await work.in_thread(_issues, work)
+    issues = await work.in_thread(_find_issues, work)
     report = work.report
     severities = Counter(each.severity for each in issues)
     counts = ", ".join(f"{severities[severity]} {severity}" for severity in _ORDER)
     text = f"{plural(len(issues), 'finding')} in {plural(len(work.files), 'file')}: {counts}."
-    report.say("summary", text, source=target.file or ".")
-    for each in issues[:_SHOWN]:
-        report.say(each.severity, "{}: {}", code(each.rule), quote(each.message), source=f"{each.file}:{each.line}")
-    if len(issues) > _SHOWN:
-        report.note(f"{len(issues) - _SHOWN} more findings stand in the data.")
+    report.add("summary", text, source=target.file or ".")
+    for each in issues[:_MAX_SHOWN]:
+        report.add(each.severity, "{}: {}", code(each.rule), quote(each.message), source=f"{each.file}:{each.line}")
+    if len(issues) > _MAX_SHOWN:
+        report.note(f"{len(issues) - _MAX_SHOWN} more findings stand in the data.")
     report.note("Only what a linter can see was looked for; nobody judged whether the code does what it should.")
     if others := sum(not path.endswith(_PYTHON) for path in work.files):
         languages = f"{plural(others, 'file')} in other languages than Python"
         report.note(f"{languages}: only TODO comments were looked for there.")
-    report.figures["issues"] = [each.to_json() for each in issues[:_MOST]]
+    report.figures["issues"] = [each.to_json() for each in issues[:_MAX_ISSUES]]
     rows = [(each.severity, each.rule, f"{each.file}:{each.line}", each.message) for each in issues]
-    report.table("Findings", ("severity", "rule", "place", "message"), rows, limit=_MOST)
+    report.add_table("Findings", ("severity", "rule", "place", "message"), rows, limit=_MAX_ISSUES)
 
 
-def _issues(work: Work) -> list[ReviewIssue]:
+def _find_issues(work: Work) -> list[ReviewIssue]:
     """What there is to say of the files that are meant, the worst first."""
-    is_meant = work.is_meant(LANGUAGES)
+    is_meant = work.path_filter(LANGUAGES)
     work.files |= {each.path for each in list_files(work.workspace).files if is_meant(each.path)}
     if not work.files:
         raise InvalidInput("No source file is there to review.", hint="Name a file or folder with source code.")
     python = sorted(path for path in work.files if path.endswith(_PYTHON))
-    issues = [*_left_over(work), *(_lint(work, python) if python else ())]
-    return sorted(_in_symbol(work, issues), key=lambda each: (_ORDER[each.severity], each.file, each.line, each.rule))
+    issues = [*_todo_issues(work), *(_ruff_issues(work, python) if python else ())]
+    return sorted(_issues_in_symbol(work, issues), key=lambda each: (_ORDER[each.severity], each.file, each.line, each.rule))
 
 
-def _left_over(work: Work) -> Iterator[ReviewIssue]:
+def _todo_issues(work: Work) -> Iterator[ReviewIssue]:
     """Comments that say that work was left for later."""
-    for each in grep(work.workspace, _LEFT_OVER.pattern, max_matches=10 * _MOST).matches:
-        if each.path in work.files and (found := _LEFT_OVER.search(each.text)):
+    for each in grep(work.workspace, _TODO_COMMENT.pattern, max_matches=10 * _MAX_ISSUES).matches:
+        if each.path in work.files and (comment := _TODO_COMMENT.search(each.text)):
             yield ReviewIssue(
                 rule="todo",
                 severity="low",
                 file=each.path,
                 line=each.line,
-                message=f"{found[1]}: {found[2].strip() or 'it does not say what'}",
+                message=f"{comment[1]}: {comment[2].strip() or 'it does not say what'}",
                 fix="Do it, or open a ticket.",
                 found_by="comment",
             )
 
 
-def _lint(work: Work, paths: Sequence[str]) -> Iterator[ReviewIssue]:
+def _ruff_issues(work: Work, paths: Sequence[str]) -> Iterator[ReviewIssue]:
     """What ruff says of Python files; when it cannot be asked, that is told."""
     beside = Path(sys.executable).parent / "ruff"
     program = str(beside) if os.access(beside, os.X_OK) else find_program("ruff")
@@ -98,8 +98,8 @@ def _lint(work: Work, paths: Sequence[str]) -> Iterator[ReviewIssue]:
         if program is None:
             raise NotInstalled("Ruff is not installed.", hint="Install ruff.")
         command = [program, "check", *_OPTIONS, "--", *paths]
-        ran = run(command, cwd=root, env=environment, timeout_s=_TIMEOUT_S, max_bytes=_MOST_BYTES)
-        rows = loads(ran.stdout or b"[]", max_bytes=_MOST_BYTES)
+        result = run(command, cwd=root, env=environment, timeout_s=_TIMEOUT_S, max_bytes=_MAX_BYTES)
+        rows = loads(result.stdout or b"[]", max_bytes=_MAX_BYTES)
     except RetinueError as error:
         message = f"Only comments were looked at. {error.message}"
         impact = "Nothing else of the Python code was reviewed."
@@ -129,13 +129,13 @@ def severity_of(rule: str) -> Literal["high", "medium", "low"]:
     return "medium" if rule.startswith(("B", "C9", "E7", "F", "PL")) else "low"
 
 
-def _in_symbol(work: Work, issues: list[ReviewIssue]) -> list[ReviewIssue]:
+def _issues_in_symbol(work: Work, issues: list[ReviewIssue]) -> list[ReviewIssue]:
     """Those inside the symbol that was named, when one was."""
     target = work.target
     if not target.name or target.scope != "symbol" or not target.file.endswith(".py"):
         return issues
     items = outline_of(work.workspace, target.file).items
     spans = [
-        range(each.first_line, each.last_line + 1) for each in items if target.name in (each.name, each.whole_name)
+        range(each.first_line, each.last_line + 1) for each in items if target.name in (each.name, each.qualified_name)
     ]
     return [each for each in issues if any(each.line in span for span in spans)] if spans else issues

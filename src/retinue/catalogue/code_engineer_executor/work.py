@@ -5,19 +5,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
-from retinue.agents.grants import Subject
+from retinue.agents.grants import PermissionSubject
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._leave import see_allowed
-from retinue.catalogue._report import Report
-from retinue.catalogue._watch import Watch, in_watched_thread
+from retinue.catalogue._leave import ensure_allowed
+from retinue.catalogue._report import SkillReport
+from retinue.catalogue._watch import RunDeadline, in_cancellable_thread
 from retinue.contract.definition import ToolSpec
 from retinue.contract.event import Progress
 from retinue.contract.fault import Fault
 from retinue.contract.result import Usage
 from retinue.contract.task import Task
 from retinue.errors import InvalidInput
-from retinue.tools.lsp import LANGUAGES, Navigator, Servers, Spot
-from retinue.tools.refactor import Changes
+from retinue.tools.lsp import LANGUAGES, Navigator, LanguageServerPool, Position
+from retinue.tools.refactor import ChangeSet
 from retinue.tools.workspace import Workspace
 
 from .parameters import CodeScope
@@ -27,8 +27,8 @@ __all__ = ["Work", "do_work"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_DIFF: Final = 20_000
-_STEPS: Final = 500
+_MAX_DIFF: Final = 20_000
+_MAX_STEPS: Final = 500
 
 
 @dataclass(slots=True)
@@ -45,14 +45,14 @@ class Work:
     task: Task
     run: RunContext
     target: CodeScope
-    servers: Servers
+    servers: LanguageServerPool
     navigator: Navigator
-    watch: Watch
+    deadline: RunDeadline
     cache_dir: Path | None
-    report: Report = field(default_factory=Report)
+    report: SkillReport = field(default_factory=SkillReport)
     files: set[str] = field(default_factory=set[str])
-    changes: Changes = field(default_factory=lambda: Changes(()))
-    written: tuple[str, ...] = ()
+    changes: ChangeSet = field(default_factory=lambda: ChangeSet(()))
+    files_written: tuple[str, ...] = ()
     usage: Usage | None = None
     failure: Fault | None = None
     _allowed: set[str] = field(default_factory=set[str])
@@ -62,25 +62,25 @@ class Work:
         """Where the code lies."""
         return self.run.workspace
 
-    async def spot(self) -> Spot:
+    async def find_spot(self) -> Position:
         """The one place that the request is about.
 
         Raises:
             InvalidInput: It names none, or several have its name.
             UnknownName: What it names is not there.
         """
-        name, path = self._named
+        name, path = self._target_symbol
         if self.target.position:
-            return Spot(self.workspace.relative(self.target.file), *self.target.position)
+            return Position(self.workspace.relative(self.target.file), *self.target.position)
         return await self.navigator.find(name, path=path)
 
-    async def spots(self) -> list[Spot]:
+    async def find_spots(self) -> list[Position]:
         """The places of everything that has the name which the request is about; raises what `spot` does."""
-        name, path = self._named
-        return [await self.spot()] if path or self.target.position else await self.navigator.find_all(name)
+        name, path = self._target_symbol
+        return [await self.find_spot()] if path or self.target.position else await self.navigator.find_all(name)
 
     @property
-    def _named(self) -> tuple[str, str]:
+    def _target_symbol(self) -> tuple[str, str]:
         """The symbol that is meant, and the source file it is in."""
         target = self.target
         if not (target.name or target.position):
@@ -89,7 +89,7 @@ class Work:
         is_source = target.file.endswith(tuple(LANGUAGES)) and self.workspace.readable(target.file)
         return target.name, target.file if is_source else ""
 
-    def is_meant(self, suffixes: Iterable[str]) -> Callable[[str], bool]:
+    def path_filter(self, suffixes: Iterable[str]) -> Callable[[str], bool]:
         """Says of a path whether it is a source file that the request is about: its file, its folder, or all.
 
         Raises:
@@ -107,18 +107,18 @@ class Work:
 
     async def in_thread(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run something that reads files or takes long, within the time that is left."""
-        return await in_watched_thread(self.watch, function, *args, **kwargs)
+        return await in_cancellable_thread(self.deadline, function, *args, **kwargs)
 
-    async def see_allowed(self, spec: ToolSpec, about: Sequence[Subject], what: str) -> None:
+    async def ensure_allowed(self, spec: ToolSpec, subjects: Sequence[PermissionSubject], action: str) -> None:
         """See that this may be done: by the rules, or because a person says so; asked once.
 
         Raises:
             AccessDenied: It may not.
         """
         agent, key = "code_engineer_executor", self.target.to_json_text()
-        if what not in self._allowed:
-            await see_allowed(self.run, spec, about, what, agent=agent, skill=self.task.skill, key=key)
-            self._allowed.add(what)
+        if action not in self._allowed:
+            await ensure_allowed(self.run, spec, subjects, action, agent=agent, skill=self.task.skill, key=key)
+            self._allowed.add(action)
 
     def reply(self) -> Reply:
         """The reply that says all of it."""
@@ -134,26 +134,26 @@ class Work:
             "navigation_trace": [
                 {
                     "operation": step.operation,
-                    "from": step.asked,
-                    "to": step.found,
+                    "from": step.query,
+                    "to": step.result,
                     "symbol": step.symbol,
                     "execution_time_ms": round(step.duration_ns / 1e6, 3),
                 }
-                for step in steps[:_STEPS]
+                for step in steps[:_MAX_STEPS]
             ],
             "affected_symbols": report.subjects,
             "metadata": {
                 "lsp_operations": len(steps),
                 "files_analyzed": len(self.files),
-                "files_modified": len(self.written),
+                "files_modified": len(self.files_written),
             },
             **({"diff": diff} if diff else {}),
             **report.figures,
         }
-        report.appendix = _fenced(diff) if diff else ""
+        report.appendix = _diff_block(diff) if diff else ""
         failure: dict[str, Any] = {"outcome": "error", "fault": self.failure} if self.failure else {}
         return report.reply(
-            usage=self.usage, files_read=tuple(sorted(self.files)), files_written=self.written, **failure
+            usage=self.usage, files_read=tuple(sorted(self.files)), files_written=self.files_written, **failure
         )
 
 
@@ -168,14 +168,14 @@ async def do_work(
 ) -> Reply:
     """What an operation tells of `target`, with language servers that end with it."""
     run.emit(Progress("reading the code", task.skill or ""))
-    async with Servers(servers) as pool:
-        work = Work(task, run, target, pool, Navigator(pool, run.workspace), Watch(run), cache_dir)
+    async with LanguageServerPool(servers) as pool:
+        work = Work(task, run, target, pool, Navigator(pool, run.workspace), RunDeadline(run), cache_dir)
         await operation(work, target)
         return work.reply()
 
 
-def _fenced(diff: str) -> str:
+def _diff_block(diff: str) -> str:
     """A diff as Markdown, whatever stands in it; its end is cut off where it is too long to be read."""
-    shown = diff if len(diff) <= _DIFF else f"{diff[:_DIFF].rpartition(chr(10))[0]}\n…"
-    fence = "`" * (3 + shown.count("```") * 3)
-    return "\n".join((f"{fence}diff", shown.rstrip("\n"), fence))
+    text = diff if len(diff) <= _MAX_DIFF else f"{diff[:_MAX_DIFF].rpartition(chr(10))[0]}\n…"
+    fence = "`" * (3 + text.count("```") * 3)
+    return "\n".join((f"{fence}diff", text.rstrip("\n"), fence))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._watch import Watch, in_watched_thread
+from retinue.catalogue._watch import RunDeadline, in_cancellable_thread
 from retinue.catalogue.data_analyst.files import read_facts
 from retinue.catalogue.data_analyst.work import (
     AggregateRequest,
@@ -34,10 +34,10 @@ def _facts(analyst: Any, workspace: "Workspace") -> Facts:
     return read_facts(workspace, analyst.cache_dir) if find_spec("duckdb") else Facts()
 
 
-_MEANS: Final = "The mean of `price` by `city`: `Bern`: 7.5, `Rome`: 4."
+_ANSWER: Final = "The mean of `price` by `city`: `Bern`: 7.5, `Rome`: 4."
 _PRICES: Final[dict[str, Any]] = {
-    "answer": f"{_MEANS} (sales.csv)",
-    "findings": [{"topic": "mean price", "content": _MEANS, "source": "sales.csv"}],
+    "answer": f"{_ANSWER} (sales.csv)",
+    "findings": [{"topic": "mean price", "content": _ANSWER, "source": "sales.csv"}],
     "subjects": ["Bern", "Rome"],
     "metrics": {"groups": 2},
     "row_count": 4,
@@ -104,7 +104,7 @@ class DataAnalyst:
         Use it when somebody asks what is in a file or whether its data is sound. Returns a table with a row for each
         column, and what looks wrong.
         """
-        return await _answered(request, task, run)
+        return await _run_analysis(request, task, run)
 
     @retinue.skill(
         **_SKILL,
@@ -160,7 +160,7 @@ class DataAnalyst:
         It knows filters, groups and time buckets. Use it when somebody asks how many, how much, on average, per group,
         or for the top few. Returns the figures, a table, a chart and the SQL.
         """
-        return await _answered(request, task, run)
+        return await _run_analysis(request, task, run)
 
     @retinue.skill(
         **_SKILL,
@@ -195,7 +195,7 @@ class DataAnalyst:
         Use it when somebody asks for a median, p95, quartiles or the spread of values. Returns the percentiles in a
         table, with the SQL.
         """
-        return await _answered(request, task, run)
+        return await _run_analysis(request, task, run)
 
     @retinue.skill(
         **_SKILL,
@@ -223,7 +223,7 @@ class DataAnalyst:
         It names slowest paths and bursts too. Use it when somebody asks what a log says or what went wrong in it.
         Returns sentences with path:line of first examples, tables and charts.
         """
-        return await _answered(request, task, run)
+        return await _run_analysis(request, task, run)
 
     @retinue.skill(
         **_SKILL,
@@ -257,9 +257,9 @@ class DataAnalyst:
         The same measures stand side by side, with difference and change. Use it when somebody asks what differs between
         two of them. Returns both figures, the absolute and relative change, and rows added, removed or changed.
         """
-        return await _answered(request, task, run)
+        return await _run_analysis(request, task, run)
 
 
-async def _answered(request: DataRequest, task: Task, run: RunContext) -> Reply:
-    watch = Watch(run)
-    return await in_watched_thread(watch, analyse, request, task, run, watch)
+async def _run_analysis(request: DataRequest, task: Task, run: RunContext) -> Reply:
+    deadline = RunDeadline(run)
+    return await in_cancellable_thread(deadline, analyse, request, task, run, deadline)

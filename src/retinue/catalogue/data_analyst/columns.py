@@ -14,20 +14,20 @@ from retinue.contract.names import nearest
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Measure, TimeUnit
 from retinue.errors import UnknownName
-from retinue.tools.data import Data, Field, FieldType, Rows, Source, identifier, literal
+from retinue.tools.data import Data, DataField, FieldType, QueryRows, DataSource, identifier, literal
 
-__all__ = ["Column", "Columns"]
+__all__ = ["DataColumn", "Columns"]
 
 _READ_SO: Final = "' is read as no value."
-_INSPECTED: Final = 200
-_KEYS: Final = 12
-_VALUES: Final = 5_000
+_MAX_INSPECTED: Final = 200
+_MAX_KEY_COLUMNS: Final = 12
+_MAX_VALUES: Final = 5_000
 _KINDS: Final[dict[FieldType, ColumnKind]] = {
     "integer": "number", "number": "number", "timestamp": "time", "date": "time", "text": "text", "boolean": "boolean",
 }  # fmt: skip
 _ENDS: Final = {"number": "{1}({0})", "time": "{1}({0}) FILTER (WHERE year({0}) BETWEEN 1 AND 9999)"}
 """The smallest or largest value of a column; `infinity` and years of five digits are no times that ISO 8601 writes."""
-_LOGGED: Final = ("request", "response", "hit", "entry", "line", "event")
+_LOG_ROW_NOUNS: Final = ("request", "response", "hit", "entry", "line", "event")
 _LOG_NAMES: Final[dict[str, tuple[str, ...]]] = {
     "client": ("ip", "ip address", "visitor"), "path": ("endpoint", "page", "url", "route"),
     "status": ("status code", "response code", "http status"), "bytes": ("response size",),
@@ -35,7 +35,7 @@ _LOG_NAMES: Final[dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 _PERSONS: Final = "person people passenger patient customer employee student player member user victim"
 """What a row may be called where it has an age, a sex or a gender."""
-_CODES: Final = 50
+_MAX_CODES: Final = 50
 """Whole numbers of which a column has at most so many are told one by one: they may be codes."""
 _DAY: Final = 86_400
 _SPANS: Final[dict[TimeUnit, float]] = {
@@ -51,7 +51,7 @@ _UNITS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class DataColumn:
     """One column.
 
     Attributes:
@@ -64,7 +64,7 @@ class Column:
     name: str
     kind: ColumnKind
     expression: str
-    whole: bool = False
+    is_whole: bool = False
     empty_words: tuple[str, ...] = ()
 
     @property
@@ -74,7 +74,7 @@ class Column:
         return _UNITS.get(last) if self.kind == "number" and self.name.lower() != "s" else None
 
 
-class Columns(dict[str, Column]):
+class Columns(dict[str, DataColumn]):
     """The columns of one opened file by name, in its order.
 
     Attributes:
@@ -83,31 +83,31 @@ class Columns(dict[str, Column]):
         check: Raises when time is up.
     """
 
-    def __init__(self, data: Data, source: Source, *, check: Callable[[], None]) -> None:
+    def __init__(self, data: Data, source: DataSource, *, check: Callable[[], None]) -> None:
         self.source = source
         self.table = identifier(source.table)
         self.check = check
         self._data = data
         words = {note.removesuffix(_READ_SO).rpartition("'")[2] for note in source.notes if note.endswith(_READ_SO)}
-        self._nothing = tuple(sorted(words))
+        self._empty_words = tuple(sorted(words))
         usable = [field for field in source.fields if field.name and "\0" not in field.name]
-        texts = [field.name for field in usable if field.type == "text"][:_INSPECTED] if words else []
-        among = f"IN ({', '.join(map(literal, self._nothing))})"
+        texts = [field.name for field in usable if field.type == "text"][:_MAX_INSPECTED] if words else []
+        among = f"IN ({', '.join(map(literal, self._empty_words))})"
         counts = self.row([f"count(*) FILTER (WHERE {identifier(name)} {among})" for name in texts]) if texts else ()
-        emptied = {name for name, count in zip(texts, counts, strict=True) if count}
-        super().__init__({one.name: self._column(one, is_emptied=one.name in emptied) for one in usable})
+        emptied_columns = {name for name, count in zip(texts, counts, strict=True) if count}
+        super().__init__({one.name: self._column(one, is_emptied=one.name in emptied_columns) for one in usable})
 
-    def _column(self, field: Field, *, is_emptied: bool) -> Column:
-        words, value = self._nothing if is_emptied else (), identifier(field.name)
+    def _column(self, field: DataField, *, is_emptied: bool) -> DataColumn:
+        words, value = self._empty_words if is_emptied else (), identifier(field.name)
         if field.type in ("timestamp", "date") and "TIME ZONE" in field.sql_type.upper():
             value = f"({value} AT TIME ZONE 'UTC')"
         for word in words:
             value = f"nullif({value}, {literal(word)})"
         is_place = self.source.kind == "log" and field.name == "line"
         kind = "other" if is_place else _KINDS.get(field.type, "other")
-        return Column(field.name, kind, value, whole=field.type == "integer", empty_words=words)
+        return DataColumn(field.name, kind, value, is_whole=field.type == "integer", empty_words=words)
 
-    def named(self, name: str, *, path: str = "") -> Column:
+    def resolve(self, name: str, *, path: str = "") -> DataColumn:
         """The column that `name` spells, case apart; the day of each row is one too.
 
         Raises:
@@ -117,9 +117,9 @@ class Columns(dict[str, Column]):
             return self[name]
         if self.day is not None and name == self.day.name:
             return self.day
-        alike = [column for key, column in self.items() if key.casefold() == name.casefold()]
-        if len(alike) == 1:
-            return alike[0]
+        matches = [column for key, column in self.items() if key.casefold() == name.casefold()]
+        if len(matches) == 1:
+            return matches[0]
         raise UnknownName(
             f"`{self.source.path}` has no column {name!r}.",
             hint=f"Name one of its {len(self)} columns: {', '.join([*self][:12])}.",
@@ -128,34 +128,34 @@ class Columns(dict[str, Column]):
         )
 
     @cached_property
-    def day(self) -> Column | None:
+    def day(self) -> DataColumn | None:
         """The day of each row, where columns called year, month and day say it."""
         parts = [
             next((one for one in self.values() if one.name.casefold() == part), None)
             for part in ("year", "month", "day")
         ]
-        known = [one for one in parts if one is not None and one.kind == "number" and one.whole]
-        if len(known) != len(parts):
+        date_columns = [one for one in parts if one is not None and one.kind == "number" and one.is_whole]
+        if len(date_columns) != len(parts):
             return None
-        numbers = ", ".join(f"TRY_CAST({one.expression} AS BIGINT)" for one in known)
-        return Column("-".join(one.name for one in known), "time", f"try(make_date({numbers}))")
+        numbers = ", ".join(f"TRY_CAST({one.expression} AS BIGINT)" for one in date_columns)
+        return DataColumn("-".join(one.name for one in date_columns), "time", f"try(make_date({numbers}))")
 
     @cached_property
     def key(self) -> str | None:
         """The first column of texts in which every row has a value of its own."""
-        texts = self.of_kind("text")[:_KEYS] if self.source.rows else []
+        texts = self.of_kind("text")[:_MAX_KEY_COLUMNS] if self.source.rows else []
         counts = self.row([f"count(DISTINCT {one.expression})" for one in texts]) if texts else ()
         return next((one.name for one, count in zip(texts, counts, strict=True) if count == self.source.rows), None)
 
-    def of_kind(self, kind: ColumnKind) -> list[Column]:
+    def of_kind(self, kind: ColumnKind) -> list[DataColumn]:
         """Those with which the same can be done."""
         return [column for column in self.values() if column.kind == kind]
 
     def expression(self, name: str) -> str:
         """The values of the column called `name`, in SQL."""
-        return self.named(name).expression
+        return self.resolve(name).expression
 
-    def query(self, statement: str, *, limit: int = 1_000) -> Rows:
+    def query(self, statement: str, *, limit: int = 1_000) -> QueryRows:
         """What a statement over the file gives."""
         return self._data.query(statement, limit=limit)
 
@@ -173,9 +173,9 @@ class Columns(dict[str, Column]):
         if measure.function == "share":
             return "%"
         is_count = not measure.column or measure.function in ("count", "count_distinct")
-        return None if is_count else self.named(measure.column).unit
+        return None if is_count else self.resolve(measure.column).unit
 
-    def stated(self, statement: str) -> str:
+    def standalone_sql(self, statement: str) -> str:
         """`statement` so that it runs by itself: with the file, as DuckDB would read it, in place of the table.
 
         A log's lines must be parsed first, so its table stays.
@@ -183,42 +183,42 @@ class Columns(dict[str, Column]):
         if self.source.kind == "log":
             return statement
         file = literal(self.source.path)
-        if self.source.kind == "csv" and self._nothing:
-            file = f"read_csv({file}, nullstr = ['', {', '.join(map(literal, self._nothing))}])"
+        if self.source.kind == "csv" and self._empty_words:
+            file = f"read_csv({file}, nullstr = ['', {', '.join(map(literal, self._empty_words))}])"
         return statement.replace(f"FROM {self.table}", f"FROM {file}").replace(f"JOIN {self.table}", f"JOIN {file}")
 
     @cached_property
     def texts(self) -> dict[str, tuple[str, ...]]:
         """What stands in each column of texts, 5,000 different ones at most, or of whole numbers, 50 at most."""
-        found: dict[str, tuple[str, ...]] = {}
-        for column in [one for one in self.values() if one.kind == "text" or one.whole][:_INSPECTED]:
+        values: dict[str, tuple[str, ...]] = {}
+        for column in [one for one in self.values() if one.kind == "text" or one.is_whole][:_MAX_INSPECTED]:
             self.check()
-            text, most = column.expression, _CODES if column.whole else _VALUES
+            text, most = column.expression, _MAX_CODES if column.is_whole else _MAX_VALUES
             rows = self.query(f"SELECT DISTINCT {text} FROM {self.table} WHERE {text} IS NOT NULL", limit=most)
             if not rows.truncated:
-                found[column.name] = tuple(sorted(str(row[0]) for row in rows.rows))
-        return found
+                values[column.name] = tuple(sorted(str(row[0]) for row in rows.rows))
+        return values
 
     def facts(self) -> TableFacts:
         """What a query may name: columns with their kinds, texts and ends."""
         columns = [*([] if self.day is None else [self.day]), *self.values()]
-        ordered = [one for one in columns[:_INSPECTED] if one.kind in _ENDS]
+        ordered = [one for one in columns[:_MAX_INSPECTED] if one.kind in _ENDS]
         ends = [_ENDS[one.kind].format(one.expression, end) for one in ordered for end in ("min", "max")]
         row = self.row(ends or ["count(*)"])
         bounds = {one.name: row[2 * place : 2 * place + 2] for place, one in enumerate(ordered)}
         return TableFacts(
             path=self.source.path,
             row_count=self.source.rows,
-            row_nouns=_LOGGED if self.source.kind == "log" else self._row_nouns(bounds),
+            row_nouns=_LOG_ROW_NOUNS if self.source.kind == "log" else self._row_nouns(bounds),
             columns=tuple(
                 ColumnFacts(
                     name=one.name,
                     kind=one.kind,
                     other_names=_LOG_NAMES.get(one.name, ()) if self.source.kind == "log" else (),
                     values=self.texts.get(one.name, ()),
-                    least=_end(bounds, one, 0),
-                    most=_end(bounds, one, 1),
-                    is_whole=one.whole,
+                    least=_bound(bounds, one, 0),
+                    most=_bound(bounds, one, 1),
+                    is_whole=one.is_whole,
                     is_unique=one.name == self.key,
                     unit=one.unit or "",
                     is_derived=one is self.day,
@@ -232,9 +232,9 @@ class Columns(dict[str, Column]):
         for column in (*self.of_kind("time"), *([] if self.day is None else [self.day])):
             first, last = bounds.get(column.name, (None, None))
             if isinstance(first, str) and isinstance(last, str):
-                begun, ended = date.fromisoformat(first[:10]), date.fromisoformat(last[:10])
-                days, years = (ended - begun).days, ended.year - begun.year
-                months = 12 * years + ended.month - begun.month
+                start, end = date.fromisoformat(first[:10]), date.fromisoformat(last[:10])
+                days, years = (end - start).days, end.year - start.year
+                months = 12 * years + end.month - start.month
                 spans = {"day": days, "week": days // 7, "month": months, "year": years}
                 noun = next((noun for noun, span in spans.items() if span + 1 == self.source.rows), "")
                 if noun and self.distinct(column.name) == self.source.rows:
@@ -249,6 +249,6 @@ class Columns(dict[str, Column]):
         return next(unit for unit, most in _SPANS.items() if span <= most)
 
 
-def _end(bounds: dict[str, tuple[Cell, ...]], column: Column, place: int) -> float | str | None:
+def _bound(bounds: dict[str, tuple[Cell, ...]], column: DataColumn, place: int) -> float | str | None:
     end = bounds.get(column.name, (None, None))[place]
     return str(end) if column.kind == "time" and end is not None else None if isinstance(end, bool | str) else end

@@ -10,23 +10,23 @@ from typing import Any, Final
 
 from retinue.agents.port import Reply
 from retinue.catalogue._prose import Prose, code, first_of, one_line, quote
-from retinue.catalogue._report import Report, plural
+from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue.data_analyst.columns import Columns
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Function, Measure, TableQuery
-from retinue.tools.data import Rows, Source
+from retinue.tools.data import QueryRows, DataSource
 
-__all__ = ["Findings", "describe", "rows_counted", "shown", "text_of", "understood", "where"]
+__all__ = ["Findings", "describe_measure", "format_row_count", "format_value", "label_of", "describe_query", "where_clause"]
 
-_TABLE_ROWS: Final = 200
-_TEXT: Final = 500
-_COLUMNS: Final = 12
-_SHOWN_SQL: Final = 700
-_LONGEST_NOTE: Final = 1_000
+_MAX_TABLE_ROWS: Final = 200
+_MAX_TEXT: Final = 500
+_MAX_COLUMNS: Final = 12
+_MAX_SQL: Final = 700
+_MAX_NOTE: Final = 1_000
 _IN_COLUMN: Final = "In column "
 _EXACT: Final = 1_000
 _TINY: Final = 1e-4
-_LISTED: Final = 8
+_MAX_VALUES: Final = 8
 _ENDINGS: Final = {"1": "st", "2": "nd", "3": "rd"}
 _WORDS: Final = {
     "=": "is", "!=": "is not", "<": "is below", "<=": "is at most", ">": "is above", ">=": "is at least",
@@ -45,12 +45,12 @@ _NOUNS: Final[dict[Function, str]] = {
 }  # fmt: skip
 
 
-def _cut(value: str) -> str:
-    return one_line(value, longest=_TEXT) if len(value) > _TEXT else value
+def _clip(value: str) -> str:
+    return one_line(value, limit=_MAX_TEXT) if len(value) > _MAX_TEXT else value
 
 
 @dataclass
-class Findings(Report):
+class Findings(SkillReport):
     """What one skill has computed.
 
     Attributes:
@@ -61,7 +61,7 @@ class Findings(Report):
         columns: The columns that the answer is about: what is noted of others is left out. Empty for all.
     """
 
-    sources: list[Source] = field(default_factory=list[Source])
+    sources: list[DataSource] = field(default_factory=list[DataSource])
     metrics: dict[str, int | float] = field(default_factory=dict[str, int | float])
     sql: list[str] = field(default_factory=list[str])
     understood: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -69,12 +69,12 @@ class Findings(Report):
     column_notes: list[str] = field(default_factory=list[str])
     columns: set[str] = field(default_factory=set[str])
 
-    show = partialmethod(Report.table, limit=_TABLE_ROWS, text=_cut)
+    show = partialmethod(SkillReport.add_table, limit=_MAX_TABLE_ROWS, text=_clip)
     """Add rows to look at; long texts are cut, which the columns of a log need."""
 
-    def run(self, statement: str, columns: Columns) -> Rows:
+    def run(self, statement: str, columns: Columns) -> QueryRows:
         """What a statement over a file gives; it is stated in the reply."""
-        self.sql.append(columns.stated(statement))
+        self.sql.append(columns.standalone_sql(statement))
         rows = columns.query(statement)
         self.quote_notes(rows.notes)
         return rows
@@ -82,9 +82,9 @@ class Findings(Report):
     def quote_notes(self, texts: Sequence[str]) -> None:
         """Add notes of others, each once."""
         for text in texts:
-            self.note("{}", quote(text, longest=_LONGEST_NOTE))
+            self.note("{}", quote(text, limit=_MAX_NOTE))
 
-    def open(self, columns: Columns) -> None:
+    def add_file(self, columns: Columns) -> None:
         """Name a file that was read, with what makes it less than whole, and how its columns were read."""
         source = columns.source
         self.sources.append(source)
@@ -105,11 +105,11 @@ class Findings(Report):
     def reply(self, **more: Any) -> Reply:
         """The reply that says all of it."""
         notes = [] if self.questions else self._notes_on_columns()
-        quoted = (Prose("{}", (quote(note, longest=_LONGEST_NOTE),)) for note in notes)
-        self.notes = list(dict.fromkeys([*quoted, *self.notes]))
+        column_notes = (Prose("{}", (quote(note, limit=_MAX_NOTE),)) for note in notes)
+        self.notes = list(dict.fromkeys([*column_notes, *self.notes]))
         self.files = [source.path for source in self.sources]
         statements = ";\n".join(self.sql)
-        self.append_sql(statements, longest=_SHOWN_SQL)
+        self.append_sql(statements, limit=_MAX_SQL)
         self.figures = {
             "metrics": self.metrics,
             "row_count": sum(source.rows for source in self.sources),
@@ -124,20 +124,20 @@ class Findings(Report):
         """What is noted of files and of the columns that the answer is about; the same of several columns is one."""
         mine = {repr(name) for name in self.columns}
         others = {repr(field.name) for source in self.sources for field in source.fields} - mine
-        together: dict[str, list[str]] = {}
+        columns_by_note: dict[str, list[str]] = {}
         for note in self.column_notes:
             if mine and any(name in note for name in others) and not any(name in note for name in mine):
                 continue
-            name, _, said = note.removeprefix(_IN_COLUMN).partition(", ")
+            name, _, text = note.removeprefix(_IN_COLUMN).partition(", ")
             is_of_one = note.startswith(_IN_COLUMN) and name.endswith("'")
-            together.setdefault(said if is_of_one else note, []).extend([name] if is_of_one else [])
+            columns_by_note.setdefault(text if is_of_one else note, []).extend([name] if is_of_one else [])
         return [
-            f"In column{'s' if names[1:] else ''} {first_of(names, _COLUMNS).plain()}, {said}" if names else said
-            for said, names in together.items()
+            f"In column{'s' if names[1:] else ''} {first_of(names, _MAX_COLUMNS).to_text()}, {text}" if names else text
+            for text, names in columns_by_note.items()
         ]
 
 
-def shown(value: Cell, unit: str | None = None) -> str:
+def format_value(value: Cell, unit: str | None = None) -> str:
     """A figure with thousands set apart and at most four significant digits behind a point, then its unit."""
     if value is None or isinstance(value, str | bool):
         return "no value" if value is None else str(value).lower() if isinstance(value, bool) else value
@@ -148,17 +148,17 @@ def shown(value: Cell, unit: str | None = None) -> str:
     return f"{text} {unit}" if unit else text
 
 
-def text_of(value: Cell) -> str:
+def label_of(value: Cell) -> str:
     """A value as a label."""
-    return shown(value) if value is None or isinstance(value, bool) else str(value)
+    return format_value(value) if value is None or isinstance(value, bool) else str(value)
 
 
-def rows_counted(value: Cell) -> str:
+def format_row_count(value: Cell) -> str:
     """A count with its noun."""
-    return plural(int(value), "row") if isinstance(value, int | float) else shown(value)
+    return plural(int(value), "row") if isinstance(value, int | float) else format_value(value)
 
 
-def describe(measure: Measure) -> Prose:
+def describe_measure(measure: Measure) -> Prose:
     """A measure as a noun."""
     if not measure.column:
         return Prose("share of the rows" if measure.function == "share" else "number of rows")
@@ -169,37 +169,37 @@ def describe(measure: Measure) -> Prose:
     return Prose(_NOUNS[measure.function], (code(measure.column),))
 
 
-def where(conditions: Sequence[Condition]) -> Prose:
+def where_clause(conditions: Sequence[Condition]) -> Prose:
     """The conditions as the end of a sentence: " where … and …"."""
-    return Prose(" where {}", (first_of(map(_condition, conditions), separator=" and "),)) if conditions else Prose("")
+    return Prose(" where {}", (first_of(map(_describe_condition, conditions), separator=" and "),)) if conditions else Prose("")
 
 
-def understood(query: TableQuery) -> dict[str, list[str]]:
+def describe_query(query: TableQuery) -> dict[str, list[str]]:
     """How a question was read."""
-    found: dict[str, list[str]] = {
-        "measure": ["the rows themselves"] if query.select else [describe(one).plain() for one in query.measures],
+    parts: dict[str, list[str]] = {
+        "measure": ["the rows themselves"] if query.select else [describe_measure(one).to_text() for one in query.measures],
         "group": [one.label for one in query.group_by],
-        "filter": [_condition(one).plain() for one in (*query.where, *query.within)],
+        "filter": [_describe_condition(one).to_text() for one in (*query.where, *query.share_conditions)],
         "having": [f"{one.measure.label} {one.op} {one.value:g}" for one in query.having],
     }
     if query.order is not None:
         by = query.order.by or (query.measures[0].label if query.measures else "")
-        found["order"] = [f"{by}, {'largest first' if query.order.descending else 'smallest first'}"]
-    return {key: lines for key, lines in found.items() if lines}
+        parts["order"] = [f"{by}, {'largest first' if query.order.descending else 'smallest first'}"]
+    return {key: lines for key, lines in parts.items() if lines}
 
 
-def _condition(condition: Condition) -> Prose:
+def _describe_condition(condition: Condition) -> Prose:
     """A condition as half a sentence."""
     name = "{}" if condition.part == "none" else f"the {condition.part} of {{}}"
     words, column = f"{name} {_WORDS[condition.op]}", code(condition.column)
     if condition.op in ("is_null", "not_null"):
         return Prose(words, (column,))
-    values = (code(_value(value, condition.part)) for value in condition.values)
-    return Prose(f"{words} {{}}", (column, first_of(values, _LISTED)))
+    values = (code(_value_text(value, condition.part)) for value in condition.values)
+    return Prose(f"{words} {{}}", (column, first_of(values, _MAX_VALUES)))
 
 
-def _value(value: Cell, part: str) -> str:
+def _value_text(value: Cell, part: str) -> str:
     names = _NAMES.get(part, ())
     if isinstance(value, int) and 0 < value <= len(names):
         return names[value - 1]
-    return shown(value) if isinstance(value, float) else text_of(value)
+    return format_value(value) if isinstance(value, float) else label_of(value)

@@ -5,8 +5,8 @@ from typing import Final
 
 from retinue.catalogue._prose import Prose, code, first_of
 from retinue.catalogue._report import plural
-from retinue.catalogue.data_analyst.columns import Column, Columns
-from retinue.catalogue.data_analyst.findings import Findings, shown, text_of
+from retinue.catalogue.data_analyst.columns import DataColumn, Columns
+from retinue.catalogue.data_analyst.findings import Findings, format_value, label_of
 from retinue.contract.event import Progress
 from retinue.contract.facts import ColumnKind
 from retinue.contract.table import Cell
@@ -14,12 +14,12 @@ from retinue.contract.table import Cell
 __all__ = ["profile"]
 
 _BATCH: Final = 50
-_MOST: Final = 400
-_TOP: Final = 3
-_TOPPED: Final = 60
-_LISTED: Final = 6
-_NAMED: Final = 12
-_DUPLICATES: Final = 300
+_MAX_COLUMNS: Final = 400
+_MAX_TOP_VALUES: Final = 3
+_MAX_TOP_COLUMNS: Final = 60
+_MAX_LISTED: Final = 6
+_MAX_NAMED: Final = 12
+_MAX_DUPLICATE_COLUMNS: Final = 300
 _FIELDS: Final = ("column", "type", "nulls", "distinct", "min", "max", "mean", "median", "top values")
 _KINDS: Final[tuple[ColumnKind, ...]] = ("number", "text", "time", "boolean", "other")
 _SUSPICIONS: Final[tuple[tuple[str, str, Callable[[int, int, int], bool]], ...]] = (
@@ -37,37 +37,37 @@ _SUSPICIONS: Final[tuple[tuple[str, str, Callable[[int, int, int], bool]], ...]]
 
 def profile(columns: Columns, findings: Findings, *, emit: Callable[[Progress], None]) -> None:
     """Describe the file of `columns`, into `findings`."""
-    source, described = columns.source, list(columns.values())[:_MOST]
+    source, columns_to_describe = columns.source, list(columns.values())[:_MAX_COLUMNS]
     findings.matched_rows = source.rows
     lines: list[tuple[Cell, ...]] = []
-    for begin in range(0, len(described), _BATCH):
+    for begin in range(0, len(columns_to_describe), _BATCH):
         columns.check()
-        emit(Progress("describing columns", "", begin, len(described)))
-        batch = described[begin : begin + _BATCH]
-        row = findings.run(f"SELECT {', '.join(map(_facts, batch))}\nFROM {columns.table}", columns).rows[0]
+        emit(Progress("describing columns", "", begin, len(columns_to_describe)))
+        batch = columns_to_describe[begin : begin + _BATCH]
+        row = findings.run(f"SELECT {', '.join(map(_column_sql, batch))}\nFROM {columns.table}", columns).rows[0]
         for place, column in enumerate(batch):
-            top = _top(columns, column) if len(lines) < _TOPPED and source.rows else ""
-            kind = "integer" if column.kind == "number" and column.whole else column.kind
+            top = _top_values(columns, column) if len(lines) < _MAX_TOP_COLUMNS and source.rows else ""
+            kind = "integer" if column.kind == "number" and column.is_whole else column.kind
             lines.append((column.name, kind, *row[place * 6 : place * 6 + 6], top))
-    _say(columns, lines, findings)
+    _report_size(columns, lines, findings)
     findings.show(f"Columns of {source.path}", _FIELDS, lines, total=len(columns))
-    findings.about(list(columns))
+    findings.add_subjects(list(columns))
     findings.metrics |= {"rows": source.rows, "columns": len(columns), "bytes": source.bytes}
-    if len(columns) > len(described):
+    if len(columns) > len(columns_to_describe):
         findings.warn(
             "incomplete_context",
-            f"Only the first {len(described)} of {len(columns):,} columns are described.",
+            f"Only the first {len(columns_to_describe)} of {len(columns):,} columns are described.",
             impact="The others are only named.",
             recovery="Ask about a column by its name.",
         )
     if source.rows:
-        _say_suspicions(source.rows, lines, findings)
-        _say_duplicates(columns, findings)
+        _report_suspicions(source.rows, lines, findings)
+        _report_duplicates(columns, findings)
     else:
         findings.note("{} holds no rows.", code(source.path))
 
 
-def _facts(column: Column) -> str:
+def _column_sql(column: DataColumn) -> str:
     """Empty cells, different values, then smallest, largest, mean and middle."""
     value = column.expression
     text = f"CAST({value} AS VARCHAR)"
@@ -78,49 +78,49 @@ def _facts(column: Column) -> str:
     return ", ".join([f"count(*) - count({value})", f"count(DISTINCT {different})", *ends, *figures])
 
 
-def _top(columns: Columns, column: Column) -> str:
+def _top_values(columns: Columns, column: DataColumn) -> str:
     """The commonest values of a column of texts."""
     if column.kind not in ("text", "boolean"):
         return ""
     rows = columns.query(
         f"SELECT left(CAST({column.expression} AS VARCHAR), 60), count(*) FROM {columns.table} "
-        f"WHERE {column.expression} IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {_TOP}"
+        f"WHERE {column.expression} IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {_MAX_TOP_VALUES}"
     )
-    return ", ".join(f"{text_of(value)} ({shown(count)})" for value, count in rows.rows)
+    return ", ".join(f"{label_of(value)} ({format_value(count)})" for value, count in rows.rows)
 
 
-def _say(columns: Columns, lines: Sequence[tuple[Cell, ...]], findings: Findings) -> None:
+def _report_size(columns: Columns, lines: Sequence[tuple[Cell, ...]], findings: Findings) -> None:
     names = {kind: [one.name for one in columns.of_kind(kind)] for kind in _KINDS}
-    counted = ", ".join(f"{len(several)} {kind}" for kind, several in names.items() if several)
+    kind_counts = ", ".join(f"{len(several)} {kind}" for kind, several in names.items() if several)
     size = f"{plural(columns.source.rows, 'row')} and {plural(len(columns), 'column')}"
-    findings.say("size", f"{{}} has {size}: {counted or 'none'}.", code(columns.source.path))
+    findings.add("size", f"{{}} has {size}: {kind_counts or 'none'}.", code(columns.source.path))
     for kind in _KINDS[:3]:
         if names[kind]:
-            findings.say(f"{kind}s", f"{kind.capitalize()}s: {{}}.", first_of(map(code, names[kind]), _NAMED))
+            findings.add(f"{kind}s", f"{kind.capitalize()}s: {{}}.", first_of(map(code, names[kind]), _MAX_NAMED))
     for name, kind, _, _, first, last, *_ in lines:
         if kind == "time" and first is not None:
-            findings.say("span", "{} goes from {} to {}.", code(str(name)), text_of(first), text_of(last))
+            findings.add("span", "{} goes from {} to {}.", code(str(name)), label_of(first), label_of(last))
 
 
-def _say_suspicions(rows: int, lines: Sequence[tuple[Cell, ...]], findings: Findings) -> None:
+def _report_suspicions(rows: int, lines: Sequence[tuple[Cell, ...]], findings: Findings) -> None:
     """Constants, empty columns, and what identifies each row."""
     counts = [(str(name), int(nulls or 0), int(distinct or 0)) for name, _, nulls, distinct, *_ in lines]
     for topic, template, fits in _SUSPICIONS:
         names = [name for name, *figures in counts if fits(rows, *figures) and (topic, name) != ("unique", "line")]
         if names:
-            findings.say(topic, template, first_of(map(code, names), _LISTED))
-    if most := sorted(((nulls, name) for name, nulls, _ in counts if 0 < nulls < rows), reverse=True)[:_LISTED]:
-        each = (Prose(f"{{}} {nulls:,} ({100 * nulls / rows:.2g} %)", (code(name),)) for nulls, name in most)
-        findings.say("nulls", "Empty cells: {}.", first_of(each))
+            findings.add(topic, template, first_of(map(code, names), _MAX_LISTED))
+    if emptiest := sorted(((nulls, name) for name, nulls, _ in counts if 0 < nulls < rows), reverse=True)[:_MAX_LISTED]:
+        each = (Prose(f"{{}} {nulls:,} ({100 * nulls / rows:.2g} %)", (code(name),)) for nulls, name in emptiest)
+        findings.add("nulls", "Empty cells: {}.", first_of(each))
 
 
-def _say_duplicates(columns: Columns, findings: Findings) -> None:
+def _report_duplicates(columns: Columns, findings: Findings) -> None:
     """Rows that are the same in every column."""
-    if columns.source.kind == "log" or len(columns) > _DUPLICATES:
+    if columns.source.kind == "log" or len(columns) > _MAX_DUPLICATE_COLUMNS:
         return
     different = findings.run(f"SELECT count(*)\nFROM (SELECT DISTINCT * FROM {columns.table})", columns).rows[0][0]
-    again = columns.source.rows - int(different or 0)
-    findings.metrics["duplicate_rows"] = again
-    if again:
-        verb = "repeats" if again == 1 else "repeat"
-        findings.say("duplicates", f"{plural(again, 'row')} {verb} another row in every column.")
+    duplicates = columns.source.rows - int(different or 0)
+    findings.metrics["duplicate_rows"] = duplicates
+    if duplicates:
+        verb = "repeats" if duplicates == 1 else "repeat"
+        findings.add("duplicates", f"{plural(duplicates, 'row')} {verb} another row in every column.")

@@ -12,12 +12,12 @@ from retinue.contract.table_query import Condition, Grouping, Measure, Ordering,
 from retinue.errors import InvalidInput
 from retinue.tools.data import identifier, literal
 
-__all__ = ["bucket", "checked_query", "every", "is_serial", "place_of_order", "select", "with_percentiles"]
+__all__ = ["bucket_sql", "resolve_query", "conditions_sql", "is_serial", "order_index", "select_sql", "with_percentiles"]
 
-_OF_ANY: Final = ("contains", "not_contains", "is_null", "not_null")
-_USUAL: Final = (50.0, 90.0, 95.0, 99.0)
+_ANY_KIND: Final = ("contains", "not_contains", "is_null", "not_null")
+_DEFAULT_PERCENTILES: Final = (50.0, 90.0, 95.0, 99.0)
 _FUNCTIONS: Final = {"mean": "avg({})", "stddev": "stddev_samp({})", "count_distinct": "count(DISTINCT {})"}
-_TIED: Final = 8
+_MAX_TIE_COLUMNS: Final = 8
 _BUCKETS: Final[dict[TimeUnit, str]] = {
     "none": "{}",
     "second": "strftime(date_trunc('second', {}), '%Y-%m-%d %H:%M:%S')",
@@ -34,7 +34,7 @@ _BUCKETS: Final[dict[TimeUnit, str]] = {
 """Each as people write it; but for the weekdays their order is that of time. A week is named by its Monday."""
 
 
-def checked_query(query: TableQuery, columns: Columns) -> TableQuery:
+def resolve_query(query: TableQuery, columns: Columns) -> TableQuery:
     """`query` with the names of its columns as the file spells them.
 
     Raises:
@@ -43,25 +43,25 @@ def checked_query(query: TableQuery, columns: Columns) -> TableQuery:
     """
     parts = {
         "measures": tuple(
-            _measure(one, f"/parameters/measures/{at}", columns) for at, one in enumerate(query.measures)
+            _resolve_measure(one, f"/parameters/measures/{at}", columns) for at, one in enumerate(query.measures)
         ),
-        "group_by": tuple(_group(one, f"/parameters/group_by/{at}", columns) for at, one in enumerate(query.group_by)),
-        "where": _conditions(query.where, "/parameters/where", columns),
+        "group_by": tuple(_resolve_group(one, f"/parameters/group_by/{at}", columns) for at, one in enumerate(query.group_by)),
+        "where": _resolve_conditions(query.where, "/parameters/where", columns),
         "having": tuple(
-            one.model_copy(update={"column": _measure(one.measure, f"/parameters/having/{at}", columns).column})
+            one.model_copy(update={"column": _resolve_measure(one.measure, f"/parameters/having/{at}", columns).column})
             for at, one in enumerate(query.having)
         ),
         "select": tuple(
-            name if name == "*" else columns.named(name, path=f"/parameters/select/{at}").name
+            name if name == "*" else columns.resolve(name, path=f"/parameters/select/{at}").name
             for at, name in enumerate(query.select)
         ),
-        "order": None if query.order is None else _order(query.order, query, columns),
+        "order": None if query.order is None else _resolve_order(query.order, query, columns),
     }
     return query.model_copy(update=parts)
 
 
-def _measure(one: Measure, path: str, columns: Columns) -> Measure:
-    column = columns.named(one.column, path=f"{path}/column") if one.column else None
+def _resolve_measure(one: Measure, path: str, columns: Columns) -> Measure:
+    column = columns.resolve(one.column, path=f"{path}/column") if one.column else None
     if column is None and one.function not in ("count", "share"):
         names = ", ".join([*columns][:12])
         raise InvalidInput(f"`{one.function}` needs a column.", hint=f"Set `column` to one of {names}.", path=path)
@@ -73,30 +73,30 @@ def _measure(one: Measure, path: str, columns: Columns) -> Measure:
             hint=f"Columns of numbers: {numbers}.",
             path=f"{path}/column",
         )
-    where = _conditions(one.where, f"{path}/where", columns)
+    where = _resolve_conditions(one.where, f"{path}/where", columns)
     return one.model_copy(update={"column": "" if column is None else column.name, "where": where})
 
 
-def _group(one: Grouping, path: str, columns: Columns) -> Grouping:
-    column = columns.named(one.column, path=f"{path}/column")
+def _resolve_group(one: Grouping, path: str, columns: Columns) -> Grouping:
+    column = columns.resolve(one.column, path=f"{path}/column")
     if one.unit != "none" and column.kind != "time":
         times = ", ".join(each.name for each in columns.of_kind("time")) or "none"
         raise InvalidInput(f"`{one.column}` holds no times.", hint=f"Columns of times: {times}.", path=f"{path}/unit")
     return one.model_copy(update={"column": column.name})
 
 
-def _conditions(conditions: Sequence[Condition], path: str, columns: Columns) -> tuple[Condition, ...]:
-    return tuple(_condition(one, f"{path}/{at}", columns) for at, one in enumerate(conditions))
+def _resolve_conditions(conditions: Sequence[Condition], path: str, columns: Columns) -> tuple[Condition, ...]:
+    return tuple(_resolve_condition(one, f"{path}/{at}", columns) for at, one in enumerate(conditions))
 
 
-def _condition(one: Condition, path: str, columns: Columns) -> Condition:
-    column, values = columns.named(one.column, path=f"{path}/column"), one.values
+def _resolve_condition(one: Condition, path: str, columns: Columns) -> Condition:
+    column, values = columns.resolve(one.column, path=f"{path}/column"), one.values
     several = one.op in ("in", "not_in")
     if several != isinstance(one.value, tuple) or not values:
-        needed = "a list of values" if several else "one value"
-        raise InvalidInput(f"`{one.op}` needs {needed}.", hint=f"Set `value` to {needed}.", path=f"{path}/value")
+        requirement = "a list of values" if several else "one value"
+        raise InvalidInput(f"`{one.op}` needs {requirement}.", hint=f"Set `value` to {requirement}.", path=f"{path}/value")
     text = next((value for value in values if isinstance(value, str)), None)
-    if column.kind == "number" and text is not None and one.op not in _OF_ANY:
+    if column.kind == "number" and text is not None and one.op not in _ANY_KIND:
         raise InvalidInput(
             f"`{column.name}` holds numbers, and {text!r} is a text.",
             hint="Write the number without quotes.",
@@ -107,10 +107,10 @@ def _condition(one: Condition, path: str, columns: Columns) -> Condition:
     return one.model_copy(update={"column": column.name, "value": values if several else values[0]})
 
 
-def _order(order: Ordering, query: TableQuery, columns: Columns) -> Ordering:
+def _resolve_order(order: Ordering, query: TableQuery, columns: Columns) -> Ordering:
     if not order.by or any(order.by in (one.label, one.function, one.column) for one in query.measures):
         return order
-    name = columns.named(order.by, path="/parameters/order/by").name
+    name = columns.resolve(order.by, path="/parameters/order/by").name
     groups = [group.column for group in query.group_by]
     if not query.select and name not in groups:
         raise InvalidInput(
@@ -130,9 +130,9 @@ def with_percentiles(query: TableQuery, columns: Columns, points: Sequence[float
     if not points and any(one.function == "percentile" for one in query.measures):
         return query
     names = dict.fromkeys(one.column for one in query.measures if one.column)
-    named = [name for name in names if columns.named(name).kind == "number"]
+    chosen = [name for name in names if columns.resolve(name).kind == "number"]
     numbers = [one.name for one in columns.of_kind("number")]
-    if not named and len(numbers) != 1:
+    if not chosen and len(numbers) != 1:
         raise InvalidInput(
             "Percentiles need a column of numbers.",
             hint=f"Name one of {', '.join(numbers[:24])}." if numbers else "Name another file: this one has none.",
@@ -141,39 +141,39 @@ def with_percentiles(query: TableQuery, columns: Columns, points: Sequence[float
         )
     measures = tuple(
         Measure(function="percentile", column=name, percentile=point)
-        for name in named or numbers
-        for point in points or _USUAL
+        for name in chosen or numbers
+        for point in points or _DEFAULT_PERCENTILES
     )
     return query.model_copy(update={"measures": measures, "select": (), "averaged": False})
 
 
-def select(query: TableQuery, columns: Columns) -> str:
+def select_sql(query: TableQuery, columns: Columns) -> str:
     """The statement that answers `query`.
 
     Raises:
         UnknownName: A column is none of the table's.
     """
-    where = [f"WHERE {every(query.where, columns)}"] if query.where else []
+    where = [f"WHERE {conditions_sql(query.where, columns)}"] if query.where else []
     limit = [f"LIMIT {query.limit}"] if query.limit else []
     if query.select:
         names = () if "*" in query.select else query.select
-        shown = ", ".join(f"{columns.expression(name)} AS {_label(name)}" for name in names) or "*"
-        return "\n".join([f"SELECT {shown}", f"FROM {columns.table}", *where, *_order_of_rows(query, columns), *limit])
-    groups = [f"{bucket(group, columns)} AS {_label(group.label)}" for group in query.group_by]
-    figures = [f"{_figure(one, columns)} AS {_label(one.label)}" for one in query.measures]
+        select_list = ", ".join(f"{columns.expression(name)} AS {_label(name)}" for name in names) or "*"
+        return "\n".join([f"SELECT {select_list}", f"FROM {columns.table}", *where, *_row_order_sql(query, columns), *limit])
+    groups = [f"{bucket_sql(group, columns)} AS {_label(group.label)}" for group in query.group_by]
+    figures = [f"{_measure_sql(one, columns)} AS {_label(one.label)}" for one in query.measures]
     # How many rows stand behind a figure is told with it, unless that is the figure.
-    counted = [] if Measure(function="count") in query.measures else ["count(*) AS rows"]
-    lines = [f"SELECT {', '.join([*groups, *figures, *counted])}", f"FROM {columns.table}", *where]
+    row_count = [] if Measure(function="count") in query.measures else ["count(*) AS rows"]
+    lines = [f"SELECT {', '.join([*groups, *figures, *row_count])}", f"FROM {columns.table}", *where]
     if groups:
         lines.append(f"GROUP BY {', '.join(map(str, range(1, len(groups) + 1)))}")
     if query.having:
-        having = (f"{_figure(one.measure, columns)} {one.op} {literal(one.value)}" for one in query.having)
+        having = (f"{_measure_sql(one.measure, columns)} {one.op} {literal(one.value)}" for one in query.having)
         lines.append(f"HAVING {' AND '.join(having)}")
     if query.averaged:
         inner = "\n  ".join(lines)
         means = [f"avg({_label(one.label)}) AS {_label(f'mean of {one.label}')}" for one in query.measures]
         return f"SELECT {', '.join(means)}, count(*) AS groups\nFROM (\n  {inner}\n)"
-    return "\n".join([*lines, *([_order_of_groups(query, columns), *limit] if groups else [])])
+    return "\n".join([*lines, *([_group_order_sql(query, columns), *limit] if groups else [])])
 
 
 def _label(name: str) -> str:
@@ -181,30 +181,30 @@ def _label(name: str) -> str:
     return identifier(name.replace("\0", ""))
 
 
-def _figure(measure: Measure, columns: Columns) -> str:
+def _measure_sql(measure: Measure, columns: Columns) -> str:
     """The expression of one measure."""
     column = columns.expression(measure.column) if measure.column else ""
     if measure.function == "share":
         whole = f"sum({column})" if column else "count(*)"
         if measure.where:
-            return f"100.0 * {whole} FILTER (WHERE {every(measure.where, columns)}) / nullif({whole}, 0)"
+            return f"100.0 * {whole} FILTER (WHERE {conditions_sql(measure.where, columns)}) / nullif({whole}, 0)"
         return f"100.0 * {whole} / sum({whole}) OVER ()"
     if measure.function == "percentile":
         return f"quantile_cont({column}, {measure.percentile / 100:.6g})"
     return _FUNCTIONS.get(measure.function, f"{measure.function}({{}})").format(column or "*")
 
 
-def bucket(group: Grouping, columns: Columns) -> str:
+def bucket_sql(group: Grouping, columns: Columns) -> str:
     """The expression of one group."""
     return _BUCKETS[group.unit].format(columns.expression(group.column))
 
 
-def every(conditions: Sequence[Condition], columns: Columns) -> str:
+def conditions_sql(conditions: Sequence[Condition], columns: Columns) -> str:
     """All conditions at once."""
-    return " AND ".join(_comparison(one, columns) for one in conditions) or "TRUE"
+    return " AND ".join(_condition_sql(one, columns) for one in conditions) or "TRUE"
 
 
-def _comparison(condition: Condition, columns: Columns) -> str:
+def _condition_sql(condition: Condition, columns: Columns) -> str:
     column, operator, values = columns.expression(condition.column), condition.op, condition.values
     if condition.part != "none":
         column = f"{'isodow' if condition.part == 'weekday' else condition.part}({column})"
@@ -215,27 +215,27 @@ def _comparison(condition: Condition, columns: Columns) -> str:
         return among if operator == "in" else f"({among} OR {column} IS NULL)"
     if operator in ("contains", "not_contains"):
         # `LIKE` would take `%` and `_` in the value as patterns.
-        found = f"contains(lower(CAST({column} AS VARCHAR)), lower({literal(str(values[0]))}))"
-        return found if operator == "contains" else f"({column} IS NULL OR NOT {found})"
+        contains = f"contains(lower(CAST({column} AS VARCHAR)), lower({literal(str(values[0]))}))"
+        return contains if operator == "contains" else f"({column} IS NULL OR NOT {contains})"
     return f"{column} {'IS DISTINCT FROM' if operator == '!=' else operator} {literal(values[0])}"
 
 
-def _order_of_rows(query: TableQuery, columns: Columns) -> list[str]:
+def _row_order_sql(query: TableQuery, columns: Columns) -> list[str]:
     order = query.order
     if order is None or not order.by:
         return []
     # Ties are broken too, so that the same question has the same answer.
-    rest = [*columns][:_TIED] if columns.key is None else [columns.key]
+    rest = [*columns][:_MAX_TIE_COLUMNS] if columns.key is None else [columns.key]
     ties = [columns.expression(name) for name in rest if name != order.by]
     first = f"{columns.expression(order.by)} {'DESC' if order.descending else 'ASC'} NULLS LAST"
     return [f"ORDER BY {', '.join([first, *ties])}"]
 
 
-def _order_of_groups(query: TableQuery, columns: Columns) -> str:
+def _group_order_sql(query: TableQuery, columns: Columns) -> str:
     """As asked; else what follows each other in that order, and other groups by the first figure, the largest first."""
     serial = next((group for group in query.group_by if is_serial(group, columns)), None)
     order = query.order or (Ordering(by=serial.column, descending=False) if serial else Ordering())
-    groups, first = len(query.group_by), place_of_order(query, order)
+    groups, first = len(query.group_by), order_index(query, order)
     by = str(first + 1)
     if first < groups and query.group_by[first].unit == "weekday":
         by = f"min(isodow({columns.expression(query.group_by[first].column)}))"
@@ -245,7 +245,7 @@ def _order_of_groups(query: TableQuery, columns: Columns) -> str:
     return f"ORDER BY {', '.join([first_by, *ties])}"
 
 
-def place_of_order(query: TableQuery, order: Ordering) -> int:
+def order_index(query: TableQuery, order: Ordering) -> int:
     """Which column of the answer groups are ordered by, from 0: a group's, or a measure's behind them."""
     groups = [group.column for group in query.group_by]
     figures = [place for place, one in enumerate(query.measures) if order.by in (one.label, one.function, one.column)]
@@ -256,4 +256,4 @@ def place_of_order(query: TableQuery, order: Ordering) -> int:
 
 def is_serial(group: Grouping, columns: Columns) -> bool:
     """Whether its values follow each other, as times and numbers do."""
-    return group.unit != "none" or columns.named(group.column).kind in ("number", "time")
+    return group.unit != "none" or columns.resolve(group.column).kind in ("number", "time")

@@ -14,15 +14,15 @@ from pydantic import Field
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import code, first_of
 from retinue.catalogue._report import ReportData
-from retinue.catalogue._watch import Watch
+from retinue.catalogue._watch import RunDeadline
 from retinue.catalogue.data_analyst.aggregate import aggregate
 from retinue.catalogue.data_analyst.columns import Columns
 from retinue.catalogue.data_analyst.compare import compare_files, compare_groups
-from retinue.catalogue.data_analyst.files import data_files, named_files, where_they_are
+from retinue.catalogue.data_analyst.files import data_files, files_in_question, locate_files
 from retinue.catalogue.data_analyst.findings import Findings
-from retinue.catalogue.data_analyst.log_parse import log_parse
+from retinue.catalogue.data_analyst.log_parse import summarise_log
 from retinue.catalogue.data_analyst.profile import profile
-from retinue.catalogue.data_analyst.query import checked_query, with_percentiles
+from retinue.catalogue.data_analyst.query import resolve_query, with_percentiles
 from retinue.contract.event import Progress
 from retinue.contract.model import Many, Model
 from retinue.contract.table_query import Condition, GroupCondition, Grouping, Measure, Ordering, TableQuery
@@ -42,9 +42,9 @@ __all__ = [
     "analyse",
 ]
 
-_TRIED: Final = 8
+_MAX_CANDIDATES: Final = 8
 """Files whose columns are looked at when none is named."""
-_OPTIONS: Final = 24
+_MAX_OPTIONS: Final = 24
 _MEANING: Final = "meaning_"
 _DATA_PATH: Final = (
     r"\.([cC][sS][vV]|[tT][sS][vV]|[jJ][sS][oO][nN]|[jJ][sS][oO][nN][lL]|[nN][dD][jJ][sS][oO][nN]"
@@ -158,38 +158,38 @@ class Analysis(ReportData):
     files: tuple[str, ...] = Field(description="The files read.")
 
 
-class _Unanswered(Exception):
+class _NoAnswer(Exception):
     """There is no answer, and the findings say why."""
 
 
-def analyse(request: DataRequest, task: Task, run: RunContext, watch: Watch) -> Reply:
+def analyse(request: DataRequest, task: Task, run: RunContext, deadline: RunDeadline) -> Reply:
     """Answer what `request` asks."""
-    with Data(run.workspace, check=watch.check) as data:
-        work = _Work(request, task, run, watch, data)
-        with suppress(_Unanswered):
+    with Data(run.workspace, check=deadline.check) as data:
+        analyzer = _Analyzer(request, task, run, deadline, data)
+        with suppress(_NoAnswer):
             match request:
                 case AggregateRequest() | PercentileRequest():
-                    work.aggregate(request)
+                    analyzer.aggregate(request)
                 case ComparisonRequest():
-                    work.compare(request)
+                    analyzer.compare(request)
                 case LogRequest():
-                    work.summarise_log(request)
+                    analyzer.summarise_log(request)
                 case _:
-                    profile(work.file(), work.findings, emit=run.emit)
-        return work.findings.reply()
+                    profile(analyzer.target_file(), analyzer.findings, emit=run.emit)
+        return analyzer.findings.reply()
 
 
 @dataclass
-class _Work:
+class _Analyzer:
     request: DataRequest
     task: Task
     run: RunContext
-    watch: Watch
+    deadline: RunDeadline
     data: Data
     findings: Findings = field(default_factory=Findings)
 
     def aggregate(self, request: AggregateRequest | PercentileRequest) -> None:
-        columns, reading, query = self._chosen(request)
+        columns, reading, query = self._resolve_request(request)
         if reading is not None and reading.is_open and query == TableQuery():  # "what is in flights.csv"
             profile(columns, self.findings, emit=self.run.emit)
             return
@@ -201,10 +201,10 @@ class _Work:
         if not (query.measures or query.select):
             query = query.model_copy(update={"measures": (Measure(function="count"),)})
         self.run.emit(Progress("computing"))
-        aggregate(columns, checked_query(query, columns), self.findings)
+        aggregate(columns, resolve_query(query, columns), self.findings)
 
     def summarise_log(self, request: LogRequest) -> None:
-        columns = self.file(only="log")
+        columns = self.target_file(only="log")
         if columns.source.kind != "log":
             raise InvalidInput(
                 f"{columns.source.path!r} is read as {columns.source.kind}, not as a log.",
@@ -213,21 +213,21 @@ class _Work:
             )
         self.run.emit(Progress("computing"))
         # A summary is of all that was logged at the time that the words name; only typed conditions narrow it further.
-        query = None if request.where else self._read(self._named[1], columns).query
-        spoken = () if query is None else tuple(one for one in query.where if columns.named(one.column).kind == "time")
-        conditions = checked_query(TableQuery(where=(*request.where, *spoken)), columns).where
-        log_parse(columns, self.findings, conditions=conditions)
+        query = None if request.where else self._read_question(self._files_and_question[1], columns).query
+        time_conditions = () if query is None else tuple(one for one in query.where if columns.resolve(one.column).kind == "time")
+        conditions = resolve_query(TableQuery(where=(*request.where, *time_conditions)), columns).where
+        summarise_log(columns, self.findings, conditions=conditions)
 
     def compare(self, request: ComparisonRequest) -> None:
-        named, rest = self._named
-        if len(named) > 1:
-            first, second = self._open(named[0]), self._open(named[1])
-            query = request.query() if request.measures else self._read(rest, first).query or TableQuery()
-            measures = checked_query(TableQuery(measures=query.measures), first).measures
+        files, rest = self._files_and_question
+        if len(files) > 1:
+            first, second = self._open_file(files[0]), self._open_file(files[1])
+            query = request.query() if request.measures else self._read_question(rest, first).query or TableQuery()
+            measures = resolve_query(TableQuery(measures=query.measures), first).measures
             compare_files(first, second, self.findings, key=request.key, measures=measures)
             return
-        columns, _, query = self._chosen(request)
-        query = checked_query(query, columns)
+        columns, _, query = self._resolve_request(request)
+        query = resolve_query(query, columns)
         self.run.emit(Progress("computing"))
         if compare_groups(columns, query, self.findings):
             return
@@ -242,37 +242,37 @@ class _Work:
 
     # -- files and words
 
-    def _open(self, path: str) -> Columns:
+    def _open_file(self, path: str) -> Columns:
         """A file as columns; what it lacks goes into the findings."""
-        columns = self._columns(path)
-        self.findings.open(columns)
+        columns = self._read_columns(path)
+        self.findings.add_file(columns)
         return columns
 
-    def _columns(self, path: str) -> Columns:
+    def _read_columns(self, path: str) -> Columns:
         self.run.emit(Progress("reading the file", path))
-        return Columns(self.data, self.data.open(path), check=self.watch.check)
+        return Columns(self.data, self.data.open(path), check=self.deadline.check)
 
     @cached_property
-    def _named(self) -> tuple[list[str], str]:
+    def _files_and_question(self) -> tuple[list[str], str]:
         """The files that are named, and the question without them."""
-        spoken, rest = named_files(self.run.workspace, self.request.question)
+        question_files, rest = files_in_question(self.run.workspace, self.request.question)
         target = [self.task.target] if self.task.target and kind_of(self.task.target) is not None else []
         answers = [line.partition(": ")[2] for line in self.task.context.constraints if line.startswith("file: ")]
-        return where_they_are(self.run.workspace, self.request.files) or target or answers or spoken, rest
+        return locate_files(self.run.workspace, self.request.files) or target or answers or question_files, rest
 
     def _candidates(self, *, only: str = "") -> list[str]:
         """The file that is named first, or all that it may be."""
-        first, *others = self._named[0] or [""]
+        first, *others = self._files_and_question[0] or [""]
         if others:
             self.findings.warn(
                 "incomplete_context",
-                f"Only `{first}` was read, not {first_of(map(code, others)).plain()}.",
+                f"Only `{first}` was read, not {first_of(map(code, others)).to_text()}.",
                 impact="No figure counts the others.",
                 recovery="Ask about one file at a time, or compare two.",
             )
         return [first] if first else data_files(self.run.workspace, only=only)
 
-    def file(self, *, only: str = "") -> Columns:
+    def target_file(self, *, only: str = "") -> Columns:
         """The one file there is, or that is named, as a whole; of one kind, when `only` names it.
 
         Raises:
@@ -281,50 +281,50 @@ class _Work:
         path, *others = paths = self._candidates(only=only)
         if others:
             self._ask("file", "file", paths)
-        if not self._named[0]:
+        if not self._files_and_question[0]:
             self.findings.note("No file was named; {} is the only data here.", code(path))
-        return self._open(path)
+        return self._open_file(path)
 
-    def _chosen(self, request: TableRequest) -> tuple[Columns, TableReading | None, TableQuery]:
+    def _resolve_request(self, request: TableRequest) -> tuple[Columns, TableReading | None, TableQuery]:
         """The file that is asked about, how the words were read, and what is asked of it.
 
         Raises:
             _Unanswered: No file fits the words, or several do.
         """
-        named, rest = self._named
+        files, rest = self._files_and_question
         query = request.query()
-        if query.measures or query.select or (named and not rest.strip()):
-            return self.file(), None, query
-        readings = self._readings(self._candidates(), rest)
-        path = self._fitting(readings)
+        if query.measures or query.select or (files and not rest.strip()):
+            return self.target_file(), None, query
+        readings = self._read_with_files(self._candidates(), rest)
+        path = self._choose_file(readings)
         columns, reading = readings[path]
-        if not named:
+        if not files:
             self.findings.note("No file was named; {} is the one that fits.", code(path))
-        self.findings.open(columns)
+        self.findings.add_file(columns)
         self.findings.quote_notes(reading.notes)
-        return columns, reading, query if reading.query is None else _merged(reading.query, query)
+        return columns, reading, query if reading.query is None else _merge_queries(reading.query, query)
 
-    def _readings(self, paths: Sequence[str], question: str) -> dict[str, tuple[Columns, TableReading]]:
+    def _read_with_files(self, paths: Sequence[str], question: str) -> dict[str, tuple[Columns, TableReading]]:
         """What the question comes to with the columns of each of the first few files."""
-        found: dict[str, tuple[Columns, TableReading]] = {}
-        for path in paths[:_TRIED]:
+        readings: dict[str, tuple[Columns, TableReading]] = {}
+        for path in paths[:_MAX_CANDIDATES]:
             try:
-                columns = self._columns(path)
+                columns = self._read_columns(path)
             except (YourError, BudgetExceeded):  # whatever is wrong with it, the file that is meant may be another
                 if len(paths) == 1:
                     raise
                 continue
-            found[path] = columns, self._read(question, columns)
-        return found
+            readings[path] = columns, self._read_question(question, columns)
+        return readings
 
-    def _read(self, question: str, columns: Columns) -> TableReading:
+    def _read_question(self, question: str, columns: Columns) -> TableReading:
         """The question as the reader understands it; answers that were given to earlier questions count."""
-        said = (line.partition(": ") for line in self.task.context.constraints)
-        answers = {key.removeprefix(_MEANING): value for key, _, value in said if key.startswith(_MEANING)}
+        pairs = (line.partition(": ") for line in self.task.context.constraints)
+        answers = {key.removeprefix(_MEANING): value for key, _, value in pairs if key.startswith(_MEANING)}
         meanings = self.request.meanings if isinstance(self.request, TableRequest) else {}
         return read_table_question(question, columns.facts(), meanings={**answers, **meanings})
 
-    def _fitting(self, readings: Mapping[str, tuple[Columns, TableReading]]) -> str:
+    def _choose_file(self, readings: Mapping[str, tuple[Columns, TableReading]]) -> str:
         """The one file that the question can be read with.
 
         Raises:
@@ -332,11 +332,11 @@ class _Work:
         """
         complete = [path for path, (_, one) in readings.items() if one.query is not None and one.is_about]
         partial = [path for path, (_, one) in readings.items() if one.ambiguity is not None]
-        fitting = complete or partial or [path for path, (_, one) in readings.items() if one.query or one.is_open]
-        if len(fitting) > 1:
-            self._ask("file", "file", fitting)
-        if fitting and (complete or not partial):
-            return fitting[0]
+        matches = complete or partial or [path for path, (_, one) in readings.items() if one.query or one.is_open]
+        if len(matches) > 1:
+            self._ask("file", "file", matches)
+        if matches and (complete or not partial):
+            return matches[0]
         if partial and (ambiguity := readings[partial[0]][1].ambiguity):
             id_ = f"{_MEANING}{ambiguity.words.casefold()}"[:64]
             what = "figure" if ambiguity.options[0] == "mean" else "column"
@@ -344,30 +344,30 @@ class _Work:
         nearest = min(readings.values(), key=lambda one: len(one[1].unread), default=None)
         if nearest is None:
             self.findings.reject("None of the data files here can be read.", hint="Name one, to see what is wrong.")
-            raise _Unanswered
+            raise _NoAnswer
         columns, reading = nearest
-        words = first_of(map(code, reading.unread[:8])).plain()
-        names = first_of(columns, _OPTIONS, more=", …").plain()
+        words = first_of(map(code, reading.unread[:8])).to_text()
+        names = first_of(columns, _MAX_OPTIONS, more=", …").to_text()
         self.findings.reject(
             f"{words or 'The question'} cannot be read as a question about `{columns.source.path}`.",
             hint=f"Its columns are {names}. Ask for example: {'; '.join(example_questions(columns.facts()))}.",
             code="invalid_input",
         )
-        raise _Unanswered
+        raise _NoAnswer
 
     def _ask(self, id_: str, what: str, options: Sequence[str]) -> NoReturn:
         """Ask the person which one is meant."""
-        text = f"Which {what}? Available: {first_of(options, _OPTIONS, more=', …').plain()}."
-        self.findings.questions = (Question(id=id_, text=text, kind="choice", options=tuple(options[:_OPTIONS])),)
-        raise _Unanswered
+        text = f"Which {what}? Available: {first_of(options, _MAX_OPTIONS, more=', …').to_text()}."
+        self.findings.questions = (Question(id=id_, text=text, kind="choice", options=tuple(options[:_MAX_OPTIONS])),)
+        raise _NoAnswer
 
 
-def _merged(spoken: TableQuery, typed: TableQuery) -> TableQuery:
+def _merge_queries(asked_query: TableQuery, typed_query: TableQuery) -> TableQuery:
     """What the words ask for, with typed parts in the place of theirs."""
     parts: dict[str, Any] = {
-        name: value for name in TableQuery.model_fields if (value := getattr(typed, name)) not in ((), None, 0, False)
+        name: value for name in TableQuery.model_fields if (value := getattr(typed_query, name)) not in ((), None, 0, False)
     }
-    compared = [one.value for one in (*spoken.where, *spoken.within, *spoken.having)]
-    if typed.limit in compared and not spoken.limit:
+    values = [one.value for one in (*asked_query.where, *asked_query.share_conditions, *asked_query.having)]
+    if typed_query.limit in values and not asked_query.limit:
         parts.pop("limit", None)  # "at most 100" is no limit, though a binder takes it for one
-    return spoken.model_copy(update=parts)
+    return asked_query.model_copy(update=parts)

@@ -10,35 +10,35 @@ from retinue.agents.port import Reply, RunContext
 from retinue.contract.definition import Sample
 from retinue.errors import Unavailable
 
-from .branch_status import say_branch_status
-from .commit_analysis import say_commit_analysis
+from .branch_status import report_branch_status
+from .commit_analysis import report_commit_analysis
 from .parameters import BranchQuery, BranchStatus, CommitAnalysis, CommitQuery, DriftDetection, Target, TaskValidation
-from .repository import examine, read_facts
+from .repository import run_on_repository, read_facts
 
 __all__ = ["GitStateAnalyzer"]
 
-_NO_TICKETS: Final = "It comes with the ticket model: until then, ask `commit_analysis` which commits name a task."
+_TICKETS_UNAVAILABLE: Final = "It comes with the ticket model: until then, ask `commit_analysis` which commits name a task."
 _SHA: Final = "3c1f0d6a4b2e9f8d7c6b5a493827160f5e4d3c2b"
 _SHORT: Final = _SHA[:10]
-_NOTHING: Final[dict[str, Any]] = {"modified": [], "added": [], "deleted": [], "stat": ""}
+_NO_FILES: Final[dict[str, Any]] = {"modified": [], "added": [], "deleted": [], "stat": ""}
 _IS_CLEAN: Final = "The work tree is clean: nothing is uncommitted."
 _CLEAN: Final[dict[str, Any]] = {
     "branch": "main", "head_sha": _SHA, "commits": {"total": 0, "shas": [], "messages": []},
-    "files": {"committed": _NOTHING, "uncommitted": {**_NOTHING, "untracked": [], "staged": [], "unmerged": []}},
+    "files": {"committed": _NO_FILES, "uncommitted": {**_NO_FILES, "untracked": [], "staged": [], "unmerged": []}},
     "repository": {"bare": False, "shallow": False, "detached": False, "empty": False, "clean": True},
     "answer": f"{_IS_CLEAN} (git status)", "metadata": {"git_commands_run": ["git status --branch -z"]},
     "findings": [{"topic": "work tree", "content": _IS_CLEAN, "source": "git status"}],
 }  # fmt: skip
-_CHANGED: Final = "`src/engine.py` was last changed by Ada Lovelace on 2024-03-01: “fix(engine): say 2”."
-_CHANGED_LAST: Final = {"show": "latest_change", "paths": ["src/engine.py"]}
+_CHANGE_SENTENCE: Final = "`src/engine.py` was last changed by Ada Lovelace on 2024-03-01: “fix(engine): say 2”."
+_LATEST_CHANGE_QUERY: Final = {"show": "latest_change", "paths": ["src/engine.py"]}
 _LAST_CHANGE: Final[dict[str, Any]] = {
     "commit_count": 1, "recommendations": [], "latest": [], "metadata": {"git_commands_run": ["git rev-parse HEAD"]},
     "format_compliance": {"correct_format": 1, "incorrect_format": 0, "format_pattern": "^(feat|fix)", "violations": [],
                           "merges": 0},
     "task_references": {"commits_with_refs": 0, "commits_without_refs": 1, "referenced_tasks": [],
                         "unreferenced_commits": [_SHA]},
-    "commit_size_analysis": {"measured": 1}, "answer": f"{_CHANGED} (commit {_SHORT})",
-    "findings": [{"topic": "last change", "content": _CHANGED, "source": f"commit {_SHORT}"}],
+    "commit_size_analysis": {"measured": 1}, "answer": f"{_CHANGE_SENTENCE} (commit {_SHORT})",
+    "findings": [{"topic": "last change", "content": _CHANGE_SENTENCE, "source": f"commit {_SHORT}"}],
 }  # fmt: skip
 _BRANCH_EXAMPLES: Final = (
     "is the work tree clean", "what is uncommitted right now", "which branch am I on",
@@ -70,7 +70,7 @@ _COMMIT_EXAMPLES: Final = (
 )  # fmt: skip
 
 
-_WAITS: Final[dict[str, Any]] = {"target_field": "target", "effects": ("read",), "unavailable": _NO_TICKETS}
+_TICKET_SKILL: Final[dict[str, Any]] = {"target_field": "target", "effects": ("read",), "unavailable": _TICKETS_UNAVAILABLE}
 
 
 @retinue.agent(
@@ -111,7 +111,7 @@ class GitStateAnalyzer:
         Use it when somebody asks about the current branch, the work tree or what is not pushed. Returns the branch, its
         commits and its changed files.
         """
-        return await examine(run, "branch_status", partial(say_branch_status, query=query))
+        return await run_on_repository(run, "branch_status", partial(report_branch_status, query=query))
 
     @retinue.skill(
         output=CommitAnalysis,
@@ -121,7 +121,7 @@ class GitStateAnalyzer:
         timeout_s=300,
         examples=_COMMIT_EXAMPLES,
         samples=(
-            Sample(title="Who changed it last", parameters=_CHANGED_LAST, answer=_LAST_CHANGE),
+            Sample(title="Who changed it last", parameters=_LATEST_CHANGE_QUERY, answer=_LAST_CHANGE),
             Sample(title="Commits of each author this year", parameters={"show": "people", "since": "2024-01-01"}),
             Sample(title="What changed since a release", parameters={"show": "log", "tags": ["v1.0"]}),
             Sample(title="Who added a name", parameters={"show": "first_change", "text": "MAX_RETRIES"}),
@@ -133,21 +133,21 @@ class GitStateAnalyzer:
         It knows the largest, the main authors, the files changed most, releases, and which messages name tasks. Use it
         when somebody asks who, when or how often about changes. Returns figures and an answer that names its commits.
         """
-        work = partial(say_commit_analysis, query=query, cache_dir=self.cache_dir)
-        return await examine(run, "commit_analysis", work)
+        work = partial(report_commit_analysis, query=query, cache_dir=self.cache_dir)
+        return await run_on_repository(run, "commit_analysis", work)
 
-    @retinue.skill(**_WAITS, output=TaskValidation)
+    @retinue.skill(**_TICKET_SKILL, output=TaskValidation)
     async def task_validation(self, target: Target) -> Reply:
         """Compares what tickets say of their tasks with the commits that name them.
 
         Use it when a ticket's state is in doubt. Returns a verdict for each task.
         """
-        raise Unavailable(_NO_TICKETS, detail={"target": target})
+        raise Unavailable(_TICKETS_UNAVAILABLE, detail={"target": target})
 
-    @retinue.skill(**_WAITS, output=DriftDetection)
+    @retinue.skill(**_TICKET_SKILL, output=DriftDetection)
     async def drift_detection(self, target: Target) -> Reply:
         """Finds where tickets and history have drifted apart, and proposes edits.
 
         Use it when tickets are to be brought up to date. Returns the drift by category.
         """
-        raise Unavailable(_NO_TICKETS, detail={"target": target})
+        raise Unavailable(_TICKETS_UNAVAILABLE, detail={"target": target})

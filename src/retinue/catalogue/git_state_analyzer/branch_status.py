@@ -4,22 +4,22 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from retinue.catalogue._prose import Prose, code, first_of
-from retinue.catalogue._report import Report, plural
-from retinue.catalogue._watch import Watch
+from retinue.catalogue._report import SkillReport, plural
+from retinue.catalogue._watch import RunDeadline
 from retinue.contract.model import JsonMapping
-from retinue.tools.git import Change, FileChange, Git, Head, Status
+from retinue.tools.git import WorktreeChange, FileChange, Git, HeadRef, Status
 
 from .parameters import BranchQuery
-from .repository import by, commit_source, day_of, described, short
+from .repository import commit_pieces, commit_source, day_of, commit_data, short_sha
 
-__all__ = ["say_branch_status"]
+__all__ = ["report_branch_status"]
 
-_LISTED: Final = 100
-_NAMED: Final = 8
+_MAX_COMMITS: Final = 100
+_MAX_PATHS: Final = 8
 _STATES: Final = ("staged", "changed and not staged", "in conflict", "untracked")
 
 
-class _Other(NamedTuple):
+class _CompareTarget(NamedTuple):
     """What a branch is compared with. `start` is where they part; None when they share no commit."""
 
     name: str
@@ -29,25 +29,25 @@ class _Other(NamedTuple):
     behind: int
 
 
-def say_branch_status(git: Git, head: Head, report: Report, watch: Watch, *, query: BranchQuery) -> None:
+def report_branch_status(git: Git, head: HeadRef, report: SkillReport, deadline: RunDeadline, *, query: BranchQuery) -> None:
     """Look at a branch (default: the one checked out) against a base (default: the remote's or usual main branch)."""
-    branch = _spelled(git, query.branch, report)
-    side = head if branch in ("", head.branch) else Head(branch, git.resolve(branch))
+    branch = _resolve_name(git, query.branch, report)
+    side = head if branch in ("", head.branch) else HeadRef(branch, git.resolve(branch))
     branches = git.branches()
     tracked = next((one.upstream for one in branches if one.name == side.branch and not one.is_remote), None)
-    upstream = _compared(git, side, tracked if any(one.name == tracked for one in branches) else None)
-    name = _spelled(git, query.base, report) or git.default_base()
-    base = _compared(git, side, name) if name and (query.base or name != side.branch) else upstream
-    watch.check()
+    upstream = _compare(git, side, tracked if any(one.name == tracked for one in branches) else None)
+    name = _resolve_name(git, query.base, report) or git.default_base()
+    base = _compare(git, side, name) if name and (query.base or name != side.branch) else upstream
+    deadline.check()
     status = None if git.is_bare() else git.status()
     tree = status if side is head else None
-    commits = _commits(git, side, base, report)
-    changed = git.diff_files(base.start or base.sha, side.sha) if base and side.sha else []
+    commits = _commit_list(git, side, base, report)
+    changes = git.diff_files(base.start or base.sha, side.sha) if base and side.sha else []
     figures: JsonMapping = {
         "branch": side.branch,
         "head_sha": side.sha,
         "commits": commits,
-        "files": {"committed": _files(changed), "uncommitted": _uncommitted(git, head, tree)},
+        "files": {"committed": _file_lists(changes), "uncommitted": _uncommitted_files(git, head, tree)},
         **({"base": base.name, "base_sha": base.sha, "merge_base": base.start} if base else {}),
         **({"upstream": upstream.name, "ahead": upstream.ahead, "behind": upstream.behind} if upstream else {}),
         "repository": {
@@ -60,21 +60,21 @@ def say_branch_status(git: Git, head: Head, report: Report, watch: Watch, *, que
     }
     report.figures = {name: figure for name, figure in figures.items() if figure is not None}
     if base and commits["total"] > 1:  # the last one is told in a sentence
-        rows = [(short(one["sha"]), day_of(one["date"]), one["author"], one["subject"]) for one in commits["messages"]]
+        rows = [(short_sha(one["sha"]), day_of(one["date"]), one["author"], one["subject"]) for one in commits["messages"]]
         title, kinds = f"Commits that {base.name} has not", {"commit": "source", "date": "time"}
-        report.table(title, ("commit", "date", "author", "subject"), rows, kinds=kinds)
+        report.add_table(title, ("commit", "date", "author", "subject"), rows, kinds=kinds)
     if status and not tree:
         text = "The work tree is on {}, so what is uncommitted there is not told of {}."
         report.note(text, code(head.branch or "a detached HEAD"), code(branch))
     if query.show == "work_tree":
-        _say_tree(report, tree, is_bare=git.is_bare())
-    _say_branch(report, side, upstream, base)
+        _report_tree(report, tree, is_bare=git.is_bare())
+    _report_branch(report, side, upstream, base)
     if query.show != "work_tree":
-        _say_commits(git, report, side, base, changed)
-        _say_tree(report, tree, is_bare=git.is_bare())
+        _report_commits(git, report, side, base, changes)
+        _report_tree(report, tree, is_bare=git.is_bare())
 
 
-def _spelled(git: Git, name: str, report: Report) -> str:
+def _resolve_name(git: Git, name: str, report: SkillReport) -> str:
     """`name` as git knows it: a branch that only a remote has may be called by its last part, too."""
     branches = git.branches() if name else []
     remote = [one.name for one in branches if one.is_remote and one.name.partition("/")[2] == name]
@@ -84,63 +84,63 @@ def _spelled(git: Git, name: str, report: Report) -> str:
     return remote[0]
 
 
-def _compared(git: Git, side: Head, name: str | None) -> _Other | None:
+def _compare(git: Git, side: HeadRef, name: str | None) -> _CompareTarget | None:
     if not name or side.sha is None:
         return None
     sha = git.resolve(name)
     ahead, behind = git.count(f"{sha}..{side.sha}"), git.count(f"{side.sha}..{sha}")
-    return _Other(name, sha, git.merge_base(sha, side.sha), ahead, behind)
+    return _CompareTarget(name, sha, git.merge_base(sha, side.sha), ahead, behind)
 
 
-def _commits(git: Git, side: Head, base: _Other | None, report: Report) -> JsonMapping:
+def _commit_list(git: Git, side: HeadRef, base: _CompareTarget | None, report: SkillReport) -> JsonMapping:
     revisions = f"{base.sha}..{side.sha}" if base else side.sha or "HEAD"
     total = base.ahead if base else git.count(revisions)
-    found = [described(commit) for commit in git.log(revisions, limit=_LISTED)]
-    if total > _LISTED:
-        report.note(f"Of {plural(total, 'commit')} the newest {_LISTED} are described.")
-    return {"total": total, "shas": [one["sha"] for one in found], "messages": found}
+    descriptions = [commit_data(commit) for commit in git.log(revisions, limit=_MAX_COMMITS)]
+    if total > _MAX_COMMITS:
+        report.note(f"Of {plural(total, 'commit')} the newest {_MAX_COMMITS} are described.")
+    return {"total": total, "shas": [one["sha"] for one in descriptions], "messages": descriptions}
 
 
-def _files(changes: Sequence[FileChange]) -> JsonMapping:
+def _file_lists(changes: Sequence[FileChange]) -> JsonMapping:
     """Changes as G9 sorts them: a rename is the old name deleted and the new one added."""
     return {
         "modified": [one.path for one in changes if one.kind in {"modified", "type_changed", "unmerged", "unknown"}],
         "added": [one.path for one in changes if one.kind in {"added", "copied", "renamed"}],
         "deleted": [one.old_path or one.path for one in changes if one.kind in {"deleted", "renamed"}],
-        "stat": _stat(changes),
+        "stat": _diff_stat(changes),
     }
 
 
-def _stat(changes: Sequence[FileChange]) -> str:
+def _diff_stat(changes: Sequence[FileChange]) -> str:
     """The sum, in git's own words."""
     added, removed = sum(one.insertions or 0 for one in changes), sum(one.deletions or 0 for one in changes)
     counts = ((len(changes), "file", " changed"), (added, "insertion", "(+)"), (removed, "deletion", "(-)"))
     return ", ".join(f"{plural(count, noun)}{end}" for count, noun, end in counts if count)
 
 
-def _uncommitted(git: Git, head: Head, tree: Status | None) -> JsonMapping:
+def _uncommitted_files(git: Git, head: HeadRef, tree: Status | None) -> JsonMapping:
     """What differs from HEAD; a file git does not track yet counts as added, and is named apart as well."""
     if tree is None:
-        return {**_files(()), "untracked": [], "staged": [], "unmerged": []}
+        return {**_file_lists(()), "untracked": [], "staged": [], "unmerged": []}
     # Before the first commit there is nothing to compare with.
     changes = git.diff_files("HEAD") if head.sha else [FileChange(one.kind, one.path, one.raw) for one in tree.staged]
     groups = {"untracked": tree.untracked, "staged": tree.staged, "unmerged": tree.unmerged}
     paths = {name: [one.path for one in group] for name, group in groups.items()}
-    found = _files(changes)
-    return {**found, "added": [*found["added"], *paths["untracked"]], **paths}
+    file_lists = _file_lists(changes)
+    return {**file_lists, "added": [*file_lists["added"], *paths["untracked"]], **paths}
 
 
-def _say_branch(report: Report, side: Head, upstream: _Other | None, base: _Other | None) -> None:
+def _report_branch(report: SkillReport, side: HeadRef, upstream: _CompareTarget | None, base: _CompareTarget | None) -> None:
     if side.sha is None:
         text = "The repository has no commits yet; its branch will be {}."
-        report.say("branch", text, code(side.branch or "?"), source="git status")
+        report.add("branch", text, code(side.branch or "?"), source="git status")
         return
     others = [one for one in dict.fromkeys((upstream, base)) if one]
     text = " and ".join(f"{_distance(one.ahead, one.behind)} {{}}" for one in others)
     commits = plural(report.figures["commits"]["total"], "commit")
     text = f"is {text}" if text else f"has {commits}, and there is no other branch to compare it with"
     pieces = [code(side.branch) if side.branch else "A detached HEAD", *(code(one.name) for one in others)]
-    report.say("branch", f"{{}} {text}.", *pieces, source=f"git rev-list {short(side.sha)}")
+    report.add("branch", f"{{}} {text}.", *pieces, source=f"git rev-list {short_sha(side.sha)}")
 
 
 def _distance(ahead: int, behind: int) -> str:
@@ -150,29 +150,29 @@ def _distance(ahead: int, behind: int) -> str:
     return f"{plural(ahead, 'commit')} ahead of" if ahead else sides
 
 
-def _say_commits(git: Git, report: Report, side: Head, base: _Other | None, changed: Sequence[FileChange]) -> None:
+def _report_commits(git: Git, report: SkillReport, side: HeadRef, base: _CompareTarget | None, changes: Sequence[FileChange]) -> None:
     if side.sha is None:
         return
     head = next(git.log(side.sha, limit=1))
-    report.say("last commit", "Its last commit is by {} on {}: {}.", *by(head), source=commit_source(head))
-    if base and changed:
-        source = f"git diff {short(base.start or base.sha)} {short(side.sha)}"
-        report.say("changes", f"Its commits change {{}}: {_stat(changed)}.", _paths(changed), source=source)
+    report.add("last commit", "Its last commit is by {} on {}: {}.", *commit_pieces(head), source=commit_source(head))
+    if base and changes:
+        source = f"git diff {short_sha(base.start or base.sha)} {short_sha(side.sha)}"
+        report.add("changes", f"Its commits change {{}}: {_diff_stat(changes)}.", _path_list(changes), source=source)
 
 
-def _say_tree(report: Report, tree: Status | None, *, is_bare: bool) -> None:
+def _report_tree(report: SkillReport, tree: Status | None, *, is_bare: bool) -> None:
     if is_bare:
         text = "The repository is bare: it has no work tree, and nothing can be uncommitted."
-        report.say("work tree", text, source="git rev-parse")
+        report.add("work tree", text, source="git rev-parse")
     elif tree and tree.is_clean:
-        report.say("work tree", "The work tree is clean: nothing is uncommitted.", source="git status")
+        report.add("work tree", "The work tree is clean: nothing is uncommitted.", source="git status")
     elif tree:
         groups = (tree.staged, tree.unstaged, tree.unmerged, tree.untracked)
         for state, changes in zip(_STATES, groups, strict=True):
             if changes:
                 text = f"{plural(len(changes), 'file is', 'files are')} {state}: {{}}."
-                report.say("work tree", text, _paths(changes), source="git status")
+                report.add("work tree", text, _path_list(changes), source="git status")
 
 
-def _paths(changes: Sequence[Change | FileChange]) -> Prose:
-    return first_of([code(one.path) for one in changes], _NAMED)
+def _path_list(changes: Sequence[WorktreeChange | FileChange]) -> Prose:
+    return first_of([code(one.path) for one in changes], _MAX_PATHS)

@@ -10,186 +10,186 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from retinue.catalogue._prose import Piece, Prose, code, first_of, name, one_line, title
-from retinue.catalogue._report import Report, plural
-from retinue.catalogue._watch import Watch
+from retinue.catalogue._prose import ExternalText, Prose, code, first_of, name, one_line, title
+from retinue.catalogue._report import SkillReport, plural
+from retinue.catalogue._watch import RunDeadline
 from retinue.contract.model import JsonMapping
 from retinue.contract.table import Cell, Chart, Series
 from retinue.errors import DeadlineExceeded
-from retinue.tools.git import Commit, Git, Head, Tag
-from retinue.tools.git.commit_index import CommitIndex, Cut
-from retinue.tools.git.counts import periods, seconds
-from retinue.tools.git.tags import comes_before, neighbours, tag_named
+from retinue.tools.git import Commit, Git, HeadRef, Tag
+from retinue.tools.git.commit_index import CommitIndex, TruncationReason
+from retinue.tools.git.counts import periods, epoch_seconds
+from retinue.tools.git.tags import is_older, adjacent_tags, find_tag
 
-from .history import MEASURED, History, select_history
+from .history import MAX_MEASURED, CommitHistory, select_history
 from .parameters import DEFAULT_LIMIT, CommitQuery
-from .repository import by, commit_source, day_of, described, short
+from .repository import commit_pieces, commit_source, day_of, commit_data, short_sha
 
-__all__ = ["say_commit_analysis"]
+__all__ = ["report_commit_analysis"]
 
 _Row: TypeAlias = tuple[str, int, *tuple[Cell, ...]]
 
-_BARS: Final = 10
-_NAMED: Final = 3
+_MAX_BARS: Final = 10
+_MAX_NAMED: Final = 3
 _TAGS: Final = "git for-each-ref refs/tags"
-_TIMES: Final = frozenset({"year", "month", "week", "day"})
-_NEAR: Final = 5
+_TIME_UNITS: Final = frozenset({"year", "month", "week", "day"})
+_MAX_SUGGESTIONS: Final = 5
 
 
-def say_commit_analysis(
-    git: Git, head: Head, report: Report, watch: Watch, *, query: CommitQuery, cache_dir: Path | None
+def report_commit_analysis(
+    git: Git, head: HeadRef, report: SkillReport, deadline: RunDeadline, *, query: CommitQuery, cache_dir: Path | None
 ) -> None:
     """Analyse the commits that `query` is about."""
-    history = History(query)
+    history = CommitHistory(query)
     if head.sha is None:
-        report.say("history", "The repository has no commits yet.", source="git log")
+        report.add("history", "The repository has no commits yet.", source="git log")
     else:
-        with CommitIndex(git, cache_dir, check=watch.check) as index:
-            cut = index.refresh()
+        with CommitIndex(git, cache_dir, check=deadline.check) as index:
+            truncation = index.refresh()
             revision = _revision_of(git, query, report)
             if revision is not None:
                 history = select_history(git, index, query, revision)
-                _count(index, history, report, watch, cut)
+                _count_commits(index, history, report, deadline, truncation)
             if not report.unanswered:
-                _HistoryAnswer(git, index, report, history).say()
-    report.figures = _figures(history)
+                _HistoryReport(git, index, report, history).write()
+    report.figures = _history_data(history)
 
 
-def _count(index: CommitIndex, history: History, report: Report, watch: Watch, cut: Cut) -> None:
+def _count_commits(index: CommitIndex, history: CommitHistory, report: SkillReport, deadline: RunDeadline, truncation: TruncationReason) -> None:
     query = history.query
     try:
-        history.read(index, cut)
+        history.read(index, truncation)
     except DeadlineExceeded:
-        watch.check()
+        deadline.check()
         if not query.text:
             raise
         message = f"To look for {query.text!r} in every commit took too long."
         report.reject(message, hint="Narrow it by `paths` or `range`.", code="timeout")
         return
-    _reservations(report, history)
+    _report_limits(report, history)
     if not history.count:
         _reject_unknown(index, query, report)
 
 
-def _reject_unknown(index: CommitIndex, query: CommitQuery, report: Report) -> None:
+def _reject_unknown(index: CommitIndex, query: CommitQuery, report: SkillReport) -> None:
     """Say which of the names that were asked for nothing here has, when there is one."""
-    unknown = [path for path in query.paths if not index.knows(path)]
+    unknown = [path for path in query.paths if not index.has_path(path)]
     if unknown:
         paths = ", ".join(map(repr, unknown))
         report.reject(f"No commit touches {paths}.", hint="Name a file or folder that git tracks.")
     elif query.author and not index.has_author(query.author):
-        known = [one_line(author) for author in index.authors(_NEAR)]
-        hint = f"Name an author as git knows them, such as {', '.join(known)}."
-        report.reject(f"Nobody called {query.author!r} has committed here.", hint=hint, suggestions=known)
+        names = [one_line(author) for author in index.authors(_MAX_SUGGESTIONS)]
+        hint = f"Name an author as git knows them, such as {', '.join(names)}."
+        report.reject(f"Nobody called {query.author!r} has committed here.", hint=hint, suggestions=names)
     elif words := query.text or query.subject:
         verb = "adds or removes" if query.text else "mentions"
         report.reject(f"No commit here {verb} {words!r}.", hint="Write it as it stands in a file or subject.")
 
 
-def _figures(history: History) -> JsonMapping:
+def _history_data(history: CommitHistory) -> JsonMapping:
     measured = history.sizes
     sizes: JsonMapping = {"measured": measured.measured}
     if measured.largest:
         commit, lines, files = measured.largest[0]
         sizes["average_files"] = round(measured.files / measured.measured, 1)
         sizes["average_lines"] = round((measured.insertions + measured.deletions) / measured.measured, 1)
-        sizes["largest_commit"] = {**described(commit), "files": files, "lines": lines}
+        sizes["largest_commit"] = {**commit_data(commit), "files": files, "lines": lines}
     return {
         "commit_count": history.count,
         "format_compliance": {**history.messages["format_compliance"], "merges": history.merges},
         "task_references": history.messages["task_references"],
         "commit_size_analysis": sizes,
         "recommendations": _recommendations(history),
-        "latest": [described(commit) for commit in history.named[: history.query.limit]],
+        "latest": [commit_data(commit) for commit in history.shown_commits[: history.query.limit]],
     }
 
 
-def _recommendations(history: History) -> list[str]:
+def _recommendations(history: CommitHistory) -> list[str]:
     form, tasks = history.messages["format_compliance"], history.messages["task_references"]
-    right, wrong, bare = form["correct_format"], form["incorrect_format"], tasks["commits_without_refs"]
+    right, wrong, without_task = form["correct_format"], form["incorrect_format"], tasks["commits_without_refs"]
     of_all = f"of {right + wrong:,}"
     mixed = f"{plural(wrong, 'commit')} {of_all} do not say `type(scope): …`; name both."
     none = "No commit here says `type(scope): …`; agree on the form first if the project wants it."
-    found = [mixed if right else none] if wrong else []
-    if bare > tasks["commits_with_refs"] > 0:
-        found.append(f"{plural(bare, 'commit')} {of_all} name no task; name the ticket in the message.")
-    return found
+    advice = [mixed if right else none] if wrong else []
+    if without_task > tasks["commits_with_refs"] > 0:
+        advice.append(f"{plural(without_task, 'commit')} {of_all} name no task; name the ticket in the message.")
+    return advice
 
 
-def _reservations(report: Report, history: History) -> None:
+def _report_limits(report: SkillReport, history: CommitHistory) -> None:
     query, selection, sizes, total = history.query, history.selection, history.sizes, plural(history.count, "commit")
-    if history.cut or (history.count and not sizes.is_whole and not sizes.measured):
-        why = "there are too many" if history.cut == "cap" else "time was up"
+    if history.truncation or (history.count and not sizes.is_whole and not sizes.measured):
+        why = "there are too many" if history.truncation == "cap" else "time was up"
         report.warn(
             "degraded_analysis",
-            f"Only {total} could be read: {why}." if history.cut else "Time was up before lines could be counted.",
+            f"Only {total} could be read: {why}." if history.truncation else "Time was up before lines could be counted.",
             impact="Other commits, or people who have only those, may be missing, and so may lines.",
             recovery="Ask again: what was read is kept. Or narrow the question by `since`, `paths` or `range`.",
         )
     elif history.count and not sizes.is_whole and query.show in {"largest", "log", "overview"}:
-        report.note(f"Lines are those of the newest {MEASURED} of {total}.")
+        report.note(f"Lines are those of the newest {MAX_MEASURED} of {total}.")
     edges = (("from", selection.since), ("to", selection.until))
     if times := [f"{word} {edge.date()}" for word, edge in edges if edge]:
         report.note("Counted {} (days in UTC, by commit date).", " ".join(times))
-    if earlier := [code(name) for names in history.earlier.values() for name in names]:
+    if earlier := [code(name) for names in history.earlier_names.values() for name in names]:
         report.note("Earlier names are counted too: {}.", first_of(earlier, len(earlier)))
     if query.author and len(history.people) > 1:
-        people = first_of([name(person.name) for person in history.people], _NEAR)
+        people = first_of([name(person.name) for person in history.people], _MAX_SUGGESTIONS)
         report.note("{} fits {}.", code(query.author), people)
 
 
 @dataclass(frozen=True, slots=True)
-class _HistoryAnswer:
+class _HistoryReport:
     """Everything an answer may speak of, and how it is said."""
 
     git: Git
     index: CommitIndex
-    report: Report
-    history: History
+    report: SkillReport
+    history: CommitHistory
 
-    def say(self) -> None:
+    def write(self) -> None:
         """Put into the report what leads the answer, and what can be looked at."""
         show, grouping = self.history.query.show, self.history.query.by
         if show == "release_dates":
-            _say_releases(self.git, self.history.query, self.report)
+            _report_releases(self.git, self.history.query, self.report)
         elif not self.history.count:
             when = " in that time" if self.history.query.since or self.history.query.until else ""
-            self.report.say("history", f"There are no commits{{}}{when}.", self._about(0), source="git log")
+            self.report.add("history", f"There are no commits{{}}{when}.", self._scope(0), source="git log")
         else:
             {
-                "overview": partial(self._say_log, _NAMED if self.history.count > DEFAULT_LIMIT else DEFAULT_LIMIT),
-                "latest_change": partial(self._say_change, "last"),
-                "first_change": partial(self._say_change, "first"),
-                "log": self._say_log,
-                "count": self._say_count,
-                "people": self._say_who,
-                "hot_files": self._say_files,
-                "largest": self._say_largest,
-                "message_form": self._say_form,
+                "overview": partial(self._report_log, _MAX_NAMED if self.history.count > DEFAULT_LIMIT else DEFAULT_LIMIT),
+                "latest_change": partial(self._report_change, "last"),
+                "first_change": partial(self._report_change, "first"),
+                "log": self._report_log,
+                "count": self._report_count,
+                "people": self._report_people_and_activity,
+                "hot_files": self._report_files,
+                "largest": self._report_largest,
+                "message_form": self._report_form,
             }[show]()
-            if show in {"count", "log", "overview"} or grouping in _TIMES:
-                self._draw_periods()
+            if show in {"count", "log", "overview"} or grouping in _TIME_UNITS:
+                self._add_period_chart()
             if show == "people" or grouping == "author":
-                self._draw_people()
+                self._add_people_ranking()
             if show == "hot_files" or grouping == "file":
-                self._draw_files()
+                self._add_file_ranking()
 
     @property
-    def _span(self) -> str:
+    def _span_source(self) -> str:
         """The commits that were counted, as a source."""
         oldest, newest = self.history.oldest[0], self.history.newest[0]
-        return f"commits {short(oldest.sha)}..{short(newest.sha)}" if self.history.count > 1 else commit_source(oldest)
+        return f"commits {short_sha(oldest.sha)}..{short_sha(newest.sha)}" if self.history.count > 1 else commit_source(oldest)
 
-    def _about(self, count: int) -> Prose:
+    def _scope(self, count: int) -> Prose:
         """What was counted, as words after "commits": ` by … that touch …`."""
         query, people, s = self.history.query, self.history.people, "s" if count == 1 else ""
         parts = list[Prose | str]()
         if query.author:
             parts.append(Prose(" by {}", (name(people[0].name if len(people) == 1 else query.author),)))
-        wanted = ((f"name{s}", query.task), (f"add{s} or remove{s}", query.text), (f"mention{s}", query.subject))
-        verbs = [Prose(f"{verb} {{}}", (code(words),)) for verb, words in wanted if words]
+        phrases = ((f"name{s}", query.task), (f"add{s} or remove{s}", query.text), (f"mention{s}", query.subject))
+        verbs = [Prose(f"{verb} {{}}", (code(words),)) for verb, words in phrases if words]
         if query.paths:
-            paths = first_of([code(path) for path in query.paths], _NAMED)
+            paths = first_of([code(path) for path in query.paths], _MAX_NAMED)
             verbs.append(Prose("touches {}" if s else "touch {}", (paths,)))
         if verbs:
             parts.append(Prose(f" that {' and '.join(['{}'] * len(verbs))}", tuple(verbs)))
@@ -202,20 +202,20 @@ class _HistoryAnswer:
             parts.append(Prose(" in {}", (code(self.history.selection.revision.replace("refs/tags/", "")),)))
         return Prose("{}" * len(parts), tuple(parts))
 
-    def _most(self, usual: int) -> int:
+    def _limit(self, default: int) -> int:
         """How many to name: as many as are wanted, else the usual number."""
-        return usual if self.history.query.limit == DEFAULT_LIMIT else self.history.query.limit
+        return default if self.history.query.limit == DEFAULT_LIMIT else self.history.query.limit
 
-    def _say_change(self, which: Literal["first", "last"]) -> None:
+    def _report_change(self, which: Literal["first", "last"]) -> None:
         commits = self.history.oldest if which == "first" else self.history.authored
-        self.report.about([commits[0].author])
-        self._say_end(which)
+        self.report.add_subjects([commits[0].author])
+        self._report_end(which)
         if self.history.count > 1 and which == "last":
-            self._say_people(most=3)
+            self._report_people(most=3)
         elif self.history.count > 1 and len(self.history.query.paths) < 2:
-            self._say_end("last")
+            self._report_end("last")
 
-    def _say_end(self, which: Literal["first", "last"]) -> None:
+    def _report_end(self, which: Literal["first", "last"]) -> None:
         """Tell of the first or last of the commits; if they are all that touch some paths, of that of each path."""
         query, is_first = self.history.query, which == "first"
         commit = self.history.oldest[0] if is_first else self.history.authored[0]
@@ -224,44 +224,44 @@ class _HistoryAnswer:
             ends = self._ends_of_paths(is_first=is_first) if query.paths else [("", commit)]
             for path, each in ends:
                 what = code(path) if path else "The repository"
-                self._say_commit(topic, f"{{}} was {verb} by {{}} on {{}}: {{}}.", each, what)
+                self._report_commit(topic, f"{{}} was {verb} by {{}} on {{}}: {{}}.", each, what)
         elif query.author and len(self.history.people) == 1:
-            _, day, subject = by(commit)
+            _, day, subject = commit_pieces(commit)
             text = f"The {which} commit{{}} is of {{}}: {{}}."
-            self.report.say(topic, text, self._about(1), day, subject, source=commit_source(commit))
+            self.report.add(topic, text, self._scope(1), day, subject, source=commit_source(commit))
         else:
-            self._say_commit(topic, f"The {which} commit{{}} is by {{}} on {{}}: {{}}.", commit, self._about(1))
+            self._report_commit(topic, f"The {which} commit{{}} is by {{}} on {{}}: {{}}.", commit, self._scope(1))
 
     def _ends_of_paths(self, *, is_first: bool) -> list[tuple[str, Commit]]:
         """Each path with its first or last commit, the first or last of all in front."""
 
         def at(commit: Commit) -> float:
-            return seconds(commit.committer_date) * (1 if is_first else -1)
+            return epoch_seconds(commit.committer_date) * (1 if is_first else -1)
 
-        found: list[tuple[str, Commit]] = []
+        ends: list[tuple[str, Commit]] = []
         for path in self.history.query.paths:
-            names = path, *self.history.earlier[path]
+            names = path, *self.history.earlier_names[path]
             commits = [one for each in names for one in self.index.commits(1, oldest=is_first, path=each)]
-            found += [(path, min(commits, key=at))] if commits else []
-        return sorted(found, key=lambda pair: at(pair[1]))
+            ends += [(path, min(commits, key=at))] if commits else []
+        return sorted(ends, key=lambda pair: at(pair[1]))
 
-    def _say_people(self, most: int = 5) -> None:
+    def _report_people(self, most: int = 5) -> None:
         people, total = self.history.people, self.history.count
-        ranked = _ranked([(name(person.name), person.commits) for person in people], self._most(most))
+        ranked = _ranking([(name(person.name), person.commits) for person in people], self._limit(most))
         noun = "person wrote" if len(people) == 1 else "people wrote"
         text = f"{len(people):,} {noun} the {plural(total, 'commit')}{{}}: {{}}."
-        self.report.say("authors", text, self._about(total), ranked, source=self._span)
+        self.report.add("authors", text, self._scope(total), ranked, source=self._span_source)
 
-    def _say_who(self) -> None:
-        self._say_people()
+    def _report_people_and_activity(self) -> None:
+        self._report_people()
         active = sorted((one for one in self.history.people if one.recent), key=lambda one: -one.recent)[:5]
         if self.history.count > sum(one.recent for one in self.history.people):
             text = f"In the year up to {day_of(self.history.newest[0].committer_date)}: {{}}."
-            ranked = _ranked([(name(one.name), one.recent) for one in active])
-            self.report.say("activity", text, ranked, source=self._span)
-        self._say_end("last")
+            ranked = _ranking([(name(one.name), one.recent) for one in active])
+            self.report.add("activity", text, ranked, source=self._span_source)
+        self._report_end("last")
 
-    def _say_count(self) -> None:
+    def _report_count(self) -> None:
         history, sizes = self.history, self.history.sizes
         text = "There is {}" if history.count == 1 else "There are {}"
         text += f"{plural(history.count, 'commit')}{{}}"
@@ -270,56 +270,56 @@ class _HistoryAnswer:
         if history.is_measured and sizes.measured:
             text += f"; they add {plural(sizes.insertions, 'line')} and remove {sizes.deletions:,}"
             text += f" in {plural(history.file_count, 'file')}"
-        at_least = "at least " if history.cut else ""
-        self.report.say("count", f"{text}.", at_least, self._about(history.count), source=self._span)
+        at_least = "at least " if history.truncation else ""
+        self.report.add("count", f"{text}.", at_least, self._scope(history.count), source=self._span_source)
         if not self.history.query.author:
-            self._say_people()
+            self._report_people()
 
-    def _say_log(self, most: int = DEFAULT_LIMIT) -> None:
+    def _report_log(self, most: int = DEFAULT_LIMIT) -> None:
         query, history = self.history.query, self.history
         if query.limit != DEFAULT_LIMIT or query.order == "oldest":  # they are what is wanted
-            self._list_commits(history.named[: query.limit])
-            self._say_count()
+            self._list_commits(history.shown_commits[: query.limit])
+            self._report_count()
         else:
-            self._say_count()
+            self._report_count()
             self._list_commits(history.authored[:most])
-            self._say_files(most=5)
+            self._report_files(most=5)
 
-    def _say_files(self, most: int = 8) -> None:
-        files = [(code(one.path), one.commits) for one in self.history.files[: self._most(most)]]
+    def _report_files(self, most: int = 8) -> None:
+        files = [(code(one.path), one.commits) for one in self.history.files[: self._limit(most)]]
         none = "None of these commits could be compared with another.{}"
         text = "Changed in the most commits: {}." if files else none
-        self.report.say("files", text, _ranked(files), source=self._span)
+        self.report.add("files", text, _ranking(files), source=self._span_source)
 
-    def _say_largest(self) -> None:
+    def _report_largest(self) -> None:
         largest = self.history.sizes.largest
         if not largest:
-            self.report.say("largest commit", "None of these commits could be measured.", source=self._span)
+            self.report.add("largest commit", "None of these commits could be measured.", source=self._span_source)
             return
         for commit, lines, files in largest:
             sizes = plural(lines, "line"), plural(files, "file")
-            who, day, subject = by(commit)
+            who, day, subject = commit_pieces(commit)
             text = "{} on {}, {} in {}: {}."
-            self.report.say("largest commit", text, who, day, *sizes, subject, source=commit_source(commit))
+            self.report.add("largest commit", text, who, day, *sizes, subject, source=commit_source(commit))
 
-    def _say_form(self) -> None:
+    def _report_form(self) -> None:
         form, tasks = self.history.messages["format_compliance"], self.history.messages["task_references"]
-        judged = form["correct_format"] + form["incorrect_format"]
-        text = f"{form['correct_format']:,} of {plural(judged, 'commit')}{{}} have a subject of the form {{}}."
+        total = form["correct_format"] + form["incorrect_format"]
+        text = f"{form['correct_format']:,} of {plural(total, 'commit')}{{}} have a subject of the form {{}}."
         form_of_one = code("type(scope): what was done")
-        self.report.say("format", text, self._about(judged), form_of_one, source=self._span)
-        self.report.say("tasks", f"{tasks['commits_with_refs']:,} of them name a task or issue.", source=self._span)
-        for one in form["violations"][:_NAMED]:
-            self.report.say("format", "Not of that form: {}.", title(one["subject"]), source=commit_source(one["sha"]))
+        self.report.add("format", text, self._scope(total), form_of_one, source=self._span_source)
+        self.report.add("tasks", f"{tasks['commits_with_refs']:,} of them name a task or issue.", source=self._span_source)
+        for one in form["violations"][:_MAX_NAMED]:
+            self.report.add("format", "Not of that form: {}.", title(one["subject"]), source=commit_source(one["sha"]))
 
-    def _say_commit(self, topic: str, text: str, commit: Commit, *pieces: Piece | Prose | str) -> None:
-        self.report.say(topic, text, *pieces, *by(commit), source=commit_source(commit))
+    def _report_commit(self, topic: str, text: str, commit: Commit, *pieces: ExternalText | Prose | str) -> None:
+        self.report.add(topic, text, *pieces, *commit_pieces(commit), source=commit_source(commit))
 
     def _list_commits(self, commits: Sequence[Commit]) -> None:
         for commit in commits:
-            self._say_commit("commit", "{}, {}: {}.", commit)
+            self._report_commit("commit", "{}, {}: {}.", commit)
 
-    def _draw_periods(self) -> None:
+    def _add_period_chart(self) -> None:
         """Draw the time; its table only where it is to be counted by that."""
         by = self.history.query.by
         unit, counts = periods(self.index.days(), by)
@@ -328,123 +328,123 @@ class _HistoryAnswer:
         title = f"Commits by {unit}"
         series = Series(name="commits", values=tuple(counts.values()))
         self.report.charts.append(Chart(title=title, kind="line", labels=tuple(counts), series=(series,)))
-        if by in _TIMES:
-            note = "Days in UTC, by commit date." + (" Some commits were not read." if self.history.cut else "")
-            self.report.table(title, (unit, "commits"), list(counts.items()), note=note, kinds={unit: "time"})
+        if by in _TIME_UNITS:
+            note = "Days in UTC, by commit date." + (" Some commits were not read." if self.history.truncation else "")
+            self.report.add_table(title, (unit, "commits"), list(counts.items()), note=note, kinds={unit: "time"})
 
-    def _draw_people(self) -> None:
+    def _add_people_ranking(self) -> None:
         rows = [
             (one.name, one.commits, day_of(one.first), day_of(one.last), one.insertions, one.deletions)
             for one in self.history.people
         ]
         note = "Lines of merges are not counted." if self.history.is_measured and self.history.merges else ""
-        self._draw_ranking(("author", "commits", "first", "last", "lines added", "lines removed"), rows, note)
+        self._add_ranking(("author", "commits", "first", "last", "lines added", "lines removed"), rows, note)
 
-    def _draw_files(self) -> None:
+    def _add_file_ranking(self) -> None:
         rows = [(one.path, one.commits, one.insertions, one.deletions) for one in self.history.files]
         note = f"Of {plural(self.history.file_count, 'file')}; what merges do to files is not counted."
-        self._draw_ranking(("file", "commits", "lines added", "lines removed"), rows, note)
+        self._add_ranking(("file", "commits", "lines added", "lines removed"), rows, note)
 
-    def _draw_ranking(self, columns: Sequence[str], rows: Sequence[_Row], note: str) -> None:
+    def _add_ranking(self, columns: Sequence[str], rows: Sequence[_Row], note: str) -> None:
         """Draw bars and a table, with lines where all were measured; one alone says nothing."""
-        self.report.about([row[0] for row in rows[: self._most(len(rows))]])
+        self.report.add_subjects([row[0] for row in rows[: self._limit(len(rows))]])
         if len(rows) < 2:
             return
         title = f"Commits by {columns[0]}"
-        labels = tuple(one_line(row[0]) for row in rows[:_BARS])
-        series = Series(name="commits", values=tuple(row[1] for row in rows[:_BARS]))
+        labels = tuple(one_line(row[0]) for row in rows[:_MAX_BARS])
+        series = Series(name="commits", values=tuple(row[1] for row in rows[:_MAX_BARS]))
         self.report.charts.append(Chart(title=title, labels=labels, series=(series,)))
         width = len(columns) if self.history.is_measured else len(columns) - 2
         kinds = {"file": "source", "first": "time", "last": "time"}
-        self.report.table(title, columns[:width], [row[:width] for row in rows], note=note, kinds=kinds)
+        self.report.add_table(title, columns[:width], [row[:width] for row in rows], note=note, kinds=kinds)
 
 
-def _ranked(counted: Sequence[tuple[Piece, int]], most: int = _BARS) -> Prose:
-    return first_of([Prose(f"{{}} ({count:,})", (one,)) for one, count in counted], most)
+def _ranking(counts: Sequence[tuple[ExternalText, int]], most: int = _MAX_BARS) -> Prose:
+    return first_of([Prose(f"{{}} ({count:,})", (one,)) for one, count in counts], most)
 
 
-def _revision_of(git: Git, query: CommitQuery, report: Report) -> str | None:
+def _revision_of(git: Git, query: CommitQuery, report: SkillReport) -> str | None:
     """The commits that the range or the tags of `query` bound; None when there is no such tag, which is then said."""
     if query.range:
         return query.range
     if not query.tags or query.show == "release_dates":
         return "HEAD"
     tags = git.tags()
-    bounds = [tag_named(one, tags) for one in query.tags]
-    named = [tag for tag in bounds if tag is not None]
-    if len(named) < len(bounds):
+    bounds = [find_tag(one, tags) for one in query.tags]
+    tags_found = [tag for tag in bounds if tag is not None]
+    if len(tags_found) < len(bounds):
         _reject_tag(report, query.tags[bounds.index(None)], tags)
         return None
-    if len(named) > 1:
-        older, newer = named if comes_before(named[0], named[1], tags) else named[::-1]
+    if len(tags_found) > 1:
+        older, newer = tags_found if is_older(tags_found[0], tags_found[1], tags) else tags_found[::-1]
         return f"refs/tags/{older.name}..refs/tags/{newer.name}"
-    tag = named[0]
+    tag = tags_found[0]
     if query.tag_scope == "since":
         return f"refs/tags/{tag.name}..HEAD"
-    older = neighbours(tag, tags)[0] if query.tag_scope == "within" else None
+    older = adjacent_tags(tag, tags)[0] if query.tag_scope == "within" else None
     return f"refs/tags/{older.name}..refs/tags/{tag.name}" if older else f"refs/tags/{tag.name}"
 
 
-def _say_releases(git: Git, query: CommitQuery, report: Report) -> None:
+def _report_releases(git: Git, query: CommitQuery, report: SkillReport) -> None:
     """Tell of the releases that are named, else of the newest or the oldest."""
     tags = git.tags()
     if not tags:
-        report.say("releases", "The repository has no tags, so no release can be told.", source=_TAGS)
+        report.add("releases", "The repository has no tags, so no release can be told.", source=_TAGS)
         return
-    for wanted in query.tags:
-        tag = tag_named(wanted, tags)
+    for tag_name in query.tags:
+        tag = find_tag(tag_name, tags)
         if tag is None:
-            _reject_tag(report, wanted, tags)
+            _reject_tag(report, tag_name, tags)
             return
-        _say_release(git, tag, tags, report)
+        _report_release(git, tag, tags, report)
     ordered = tags[::-1] if query.order == "oldest" else tags
     if not query.tags:
-        _say_newest(git, query, ordered, report)
+        _report_newest(git, query, ordered, report)
     if len(tags) > 1:
-        report.about([tag.name for tag in ordered])
-        rows = [(tag.name, day_of(tag.date), short(tag.sha)) for tag in ordered]
-        report.table("Releases", ("tag", "date", "commit"), rows, kinds={"date": "time", "commit": "source"})
+        report.add_subjects([tag.name for tag in ordered])
+        rows = [(tag.name, day_of(tag.date), short_sha(tag.sha)) for tag in ordered]
+        report.add_table("Releases", ("tag", "date", "commit"), rows, kinds={"date": "time", "commit": "source"})
 
 
-def _say_release(git: Git, tag: Tag, tags: Sequence[Tag], report: Report) -> None:
-    report.say("releases", "{} is of {}.", code(tag.name), day_of(tag.date), source=commit_source(tag.sha))
-    _say_tag_author(git, tag, report)
-    for word, other in zip(("Before", "After"), neighbours(tag, tags), strict=True):
+def _report_release(git: Git, tag: Tag, tags: Sequence[Tag], report: SkillReport) -> None:
+    report.add("releases", "{} is of {}.", code(tag.name), day_of(tag.date), source=commit_source(tag.sha))
+    _report_tag_author(git, tag, report)
+    for word, other in zip(("Before", "After"), adjacent_tags(tag, tags), strict=True):
         if other is None:
-            report.say("releases", f"{word} {{}} there is no release.", code(tag.name), source=_TAGS)
+            report.add("releases", f"{word} {{}} there is no release.", code(tag.name), source=_TAGS)
         else:
             pieces = code(tag.name), code(other.name), day_of(other.date)
-            report.say("releases", f"{word} {{}} came {{}}, of {{}}.", *pieces, source=commit_source(other.sha))
+            report.add("releases", f"{word} {{}} came {{}}, of {{}}.", *pieces, source=commit_source(other.sha))
 
 
-def _say_newest(git: Git, query: CommitQuery, ordered: Sequence[Tag], report: Report) -> None:
+def _report_newest(git: Git, query: CommitQuery, ordered: Sequence[Tag], report: SkillReport) -> None:
     """Tell of the newest tag, or the oldest, and of some that are next to it."""
     first, *others = ordered
     text = f"The {query.order} of {plural(len(ordered), 'tag')} is {{}}, of {{}}."
-    report.say("releases", text, code(first.name), day_of(first.date), source=commit_source(first.sha))
-    _say_tag_author(git, first, report)
-    most = _NAMED if query.limit == DEFAULT_LIMIT else query.limit - 1
+    report.add("releases", text, code(first.name), day_of(first.date), source=commit_source(first.sha))
+    _report_tag_author(git, first, report)
+    most = _MAX_NAMED if query.limit == DEFAULT_LIMIT else query.limit - 1
     near = [Prose("{} ({})", (code(tag.name), day_of(tag.date))) for tag in others[:most]]
     if near:
         lead = "After it" if query.order == "oldest" else "Before it"
-        report.say("releases", f"{lead}: {{}}.", first_of(near, most), source=_TAGS)
+        report.add("releases", f"{lead}: {{}}.", first_of(near, most), source=_TAGS)
     if query.order == "newest":
         since = git.count(f"refs/tags/{first.name}..HEAD")
         text = f"Since then there {'is' if since == 1 else 'are'} {plural(since, 'commit')}."
-        report.say("releases", text, source=f"git rev-list {one_line(first.name)}..HEAD")
+        report.add("releases", text, source=f"git rev-list {one_line(first.name)}..HEAD")
 
 
-def _say_tag_author(git: Git, tag: Tag, report: Report) -> None:
+def _report_tag_author(git: Git, tag: Tag, report: SkillReport) -> None:
     """Tell who wrote the commit of a tag; nothing where it names none."""
     if commit := next(iter(git.log(f"refs/tags/{tag.name}", limit=1)), None):
         pieces = code(tag.name), name(commit.author)
-        report.say("releases", "The commit of {} is by {}.", *pieces, source=commit_source(tag.sha))
+        report.add("releases", "The commit of {} is by {}.", *pieces, source=commit_source(tag.sha))
 
 
-def _reject_tag(report: Report, wanted: str, tags: Sequence[Tag]) -> None:
-    near = [one_line(tag.name) for tag in tags[:_NAMED]]
+def _reject_tag(report: SkillReport, tag_name: str, tags: Sequence[Tag]) -> None:
+    near = [one_line(tag.name) for tag in tags[:_MAX_NAMED]]
     report.reject(
-        f"No tag is called {wanted!r}.",
+        f"No tag is called {tag_name!r}.",
         hint=f"Name a tag there is, such as {', '.join(near)}." if near else "The repository has no tags.",
         suggestions=near,
     )

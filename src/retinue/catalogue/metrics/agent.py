@@ -9,16 +9,16 @@ from pydantic import Field
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._watch import Watch, in_watched_thread
+from retinue.catalogue._watch import RunDeadline, in_cancellable_thread
 from retinue.catalogue.metrics.configuration import SAMPLE
 from retinue.catalogue.metrics.figures import (
     CHURN,
     CustomerChurn,
-    Figures,
+    MetricCalculator,
     MetricFigure,
     MetricList,
     YearSales,
-    with_figures,
+    with_calculator,
 )
 from retinue.contract.definition import Sample
 
@@ -55,9 +55,9 @@ _SKILL: Final[Any] = {
     "timeout_s": 120,
     "unavailable": lambda: "" if find_spec("duckdb") else "install retinue[data]",
 }
-_BOUGHT: Final = """FROM "cdnow"
+_BUYERS_SQL: Final = """FROM "cdnow"
 WHERE "day" >= DATE '1997-04-01' AND "day" < DATE '1997-07-01' AND "customer" IS NOT NULL"""
-_LEFT: Final = """"customer" NOT IN (
+_CHURNED_SQL: Final = """"customer" NOT IN (
   SELECT "customer" FROM "cdnow"
   WHERE "day" >= DATE '1997-07-01' AND "day" < DATE '1997-10-01' AND "customer" IS NOT NULL
 )"""
@@ -74,9 +74,9 @@ _CHURN_1997: Final[dict[str, Any]] = {
         "data_since": "1997-01-01",
         "data_until": "1998-06-30",
         "sql": 'SELECT count(DISTINCT "customer") AS customers, count(*) AS row_count,\n'
-        f'count(DISTINCT "customer") FILTER (WHERE {_LEFT}) AS churned\n{_BOUGHT}',
+        f'count(DISTINCT "customer") FILTER (WHERE {_CHURNED_SQL}) AS churned\n{_BUYERS_SQL}',
         "row_count": 937,
-        "rows_sql": f'SELECT *, {_LEFT} AS churned\n{_BOUGHT}\nORDER BY "day"',
+        "rows_sql": f'SELECT *, {_CHURNED_SQL} AS churned\n{_BUYERS_SQL}\nORDER BY "day"',
     },
     "tables": [],
 }
@@ -119,7 +119,7 @@ class Metrics:
         Returns:
             The value with unit, definition, SQL, rows, and how far the data go.
         """
-        return await _answered(run, lambda figures: figures.year_sales(year))
+        return await _reply_with(run, lambda calculator: calculator.year_sales(year))
 
     @retinue.skill(
         output=CustomerChurn,
@@ -142,7 +142,7 @@ class Metrics:
         Returns:
             How many there were, how many churned, the share in percent, SQL and rows.
         """
-        return await _answered(run, lambda figures: figures.churn(year))
+        return await _reply_with(run, lambda calculator: calculator.churn(year))
 
     @retinue.skill(
         output=MetricFigure,
@@ -171,7 +171,7 @@ class Metrics:
         Returns:
             The value with unit, definition, SQL and rows, the changes in percent, and the status of the target.
         """
-        return await _answered(run, lambda figures: figures.compared(metric, (since, until)))
+        return await _reply_with(run, lambda calculator: calculator.compare(metric, (since, until)))
 
     @retinue.skill(
         output=MetricFigure,
@@ -212,7 +212,7 @@ class Metrics:
         baseline.
         """
         baseline = baseline_first_day, baseline_last_day
-        return await _answered(run, lambda figures: figures.compared(metric, (since, until), baseline=baseline))
+        return await _reply_with(run, lambda calculator: calculator.compare(metric, (since, until), baseline=baseline))
 
     @retinue.skill(
         output=MetricList,
@@ -231,9 +231,9 @@ class Metrics:
 
         Use it to see what can be asked. Returns names, definitions, units, formulas, targets and the days of the data.
         """
-        return await _answered(run, Figures.listed)
+        return await _reply_with(run, MetricCalculator.list_metrics)
 
 
-async def _answered(run: RunContext, compute: Callable[[Figures], Reply]) -> Reply:
-    watch = Watch(run)
-    return await in_watched_thread(watch, with_figures, run, watch, compute)
+async def _reply_with(run: RunContext, compute: Callable[[MetricCalculator], Reply]) -> Reply:
+    watch = RunDeadline(run)
+    return await in_cancellable_thread(watch, with_calculator, run, watch, compute)

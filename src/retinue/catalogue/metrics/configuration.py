@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from retinue.catalogue.metrics.periods import period_of_label
-from retinue.contract.finding import as_detail, findings_of, in_short
+from retinue.contract.finding import as_detail, findings_of, summarise_findings
 from retinue.contract.model import Model, SnakeName
 from retinue.errors import InvalidDefinition
 
@@ -100,15 +100,15 @@ def parse_configuration(data: bytes, *, file: str) -> Configuration:
     except ValidationError as error:
         findings = findings_of(error, rule="metrics/shape")
         raise InvalidDefinition(
-            f"`{file}` is not a file of metrics: {in_short(findings)}.",
+            f"`{file}` is not a file of metrics: {summarise_findings(findings)}.",
             hint=findings[0].fix or "Correct it there. The guide `metrics` shows a whole file.",
             path=f"{file}#{findings[0].path}",
             detail=as_detail(findings),
         ) from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        said = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise InvalidDefinition(
-            f"`{file}` cannot be read as TOML: {said}.", hint="Correct it at that place.", path=file
+            f"`{file}` cannot be read as TOML: {reason}.", hint="Correct it at that place.", path=file
         ) from None
 
 

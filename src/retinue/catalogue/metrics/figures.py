@@ -15,8 +15,8 @@ from pydantic import BaseModel, Field
 
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import quote
-from retinue.catalogue._report import Report
-from retinue.catalogue._watch import Watch
+from retinue.catalogue._report import SkillReport
+from retinue.catalogue._watch import RunDeadline
 from retinue.catalogue.metrics.configuration import (
     EVERY_PERIOD,
     SAMPLE,
@@ -29,7 +29,7 @@ from retinue.contract.fault import Fault
 from retinue.contract.names import nearest
 from retinue.contract.table import Table
 from retinue.errors import AccessDenied, InvalidDefinition, InvalidInput, MissingFile, UnknownName
-from retinue.tools.data import Data, Source, identifier
+from retinue.tools.data import Data, DataSource, identifier
 from retinue.tools.workspace import Workspace
 
 __all__ = [
@@ -37,7 +37,7 @@ __all__ = [
     "Basis",
     "CustomerChurn",
     "Figure",
-    "Figures",
+    "MetricCalculator",
     "ListedMetric",
     "MetricFigure",
     "MetricList",
@@ -45,7 +45,7 @@ __all__ = [
     "PeriodKind",
     "TargetStatus",
     "YearSales",
-    "with_figures",
+    "with_calculator",
 ]
 
 _OWN_FILE: Final = ".retinue/metrics.toml"
@@ -163,10 +163,10 @@ class MetricList(BaseModel):
     tables: tuple[Table, ...]
 
 
-class Figures:
+class MetricCalculator:
     """The metrics of one configuration over the rows of its source, as replies."""
 
-    def __init__(self, data: Data, source: Source, configuration: Configuration) -> None:
+    def __init__(self, data: Data, source: DataSource, configuration: Configuration) -> None:
         self._data = data
         self._path = source.path
         self._file = "cdnow.toml" if configuration is SAMPLE else _OWN_FILE
@@ -181,17 +181,17 @@ class Figures:
             "data_since": self._coverage.start,
             "data_until": self._coverage.last,
         }
-        self._report = Report()
+        self._report = SkillReport()
 
     def year_sales(self, year: int) -> Reply:
         """The sales of one year."""
         days = DateRange.of_days(date(year, 1, 1), date(year, 12, 31))
         return self._reply(YearSales(**self._figure("sales", days), year=year))
 
-    def compared(self, name: str, days: _Days, *, baseline: _Days | None = None) -> Reply:
+    def compare(self, name: str, days: _Days, *, baseline: _Days | None = None) -> Reply:
         """A metric in some days with those before, a year before, since January, and in those of `baseline`."""
-        asked = DateRange.of_days(*days)
-        fields, metric, period = self._figure(name, asked), self._metric(name), self._covered(asked)
+        full_period = DateRange.of_days(*days)
+        fields, metric, period = self._figure(name, full_period), self._metric(name), self._clip_to_data(full_period)
         # Like is compared with like: half a year with the half year before, though a whole one was asked about.
         others: dict[PeriodKind, DateRange] = {
             "previous": period.previous(),
@@ -203,15 +203,15 @@ class Figures:
         comparisons = tuple(self._comparison(name, kind, other, value) for kind, other in others.items())
         # A target of that very period comes before one of every period.
         targets = {period_of_label(label): target for label, target in metric.targets.items()}
-        wanted, target = targets.get(asked, metric.targets.get(EVERY_PERIOD)), None
-        if wanted is not None:
-            reached = value is not None and (value >= wanted if metric.better == "higher" else value <= wanted)
-            status = "open" if value is None or not fields["is_complete"] else "met" if reached else "missed"
-            target = TargetStatus(value=wanted, better=metric.better, status=status)
-            fields["answer"] += f" The target of {_worded(wanted, metric)} is {status}."
+        goal, target = targets.get(full_period, metric.targets.get(EVERY_PERIOD)), None
+        if goal is not None:
+            is_met = value is not None and (value >= goal if metric.better == "higher" else value <= goal)
+            status = "open" if value is None or not fields["is_complete"] else "met" if is_met else "missed"
+            target = TargetStatus(value=goal, better=metric.better, status=status)
+            fields["answer"] += f" The target of {_format_value(goal, metric)} is {status}."
         rows = [tuple(one.model_dump(mode="json").values()) for one in comparisons]
         units = {"value": metric.unit or None, "change": metric.unit or None, "change in percent": "%"}
-        self._report.table(
+        self._report.add_table(
             "Comparisons",
             ("with", "since", "until", *units, "note"),
             [(str(kind).replace("_", " "), *cells) for kind, *cells in rows],
@@ -230,30 +230,30 @@ class Figures:
         second = DateRange(date(year, 4, 1), date(year, 7, 1))
         third = DateRange(date(year, 7, 1), date(year, 10, 1))
         for period in (second, third):
-            if self._covered(period) != period:
+            if self._clip_to_data(period) != period:
                 raise InvalidInput(
                     f"The data are of {self._coverage}, and customers may buy in the rest of {period}.",
                     hint=f"Ask about quarters within {self._coverage}.",
                     suggestions=(str(self._coverage),),
                 )
         customer = self._column("customer", self._configuration.source.customer)
-        left = (
+        churned_sql = (
             f"{customer} NOT IN (\n  SELECT {customer} FROM {self._table}\n  WHERE {self._within(third)}"
             f" AND {customer} IS NOT NULL\n)"
         )
-        chosen = f"FROM {self._table}\nWHERE {self._within(second)} AND {customer} IS NOT NULL"
+        from_sql = f"FROM {self._table}\nWHERE {self._within(second)} AND {customer} IS NOT NULL"
         sql = (
             f"SELECT count(DISTINCT {customer}) AS customers, count(*) AS row_count,\n"
-            f"count(DISTINCT {customer}) FILTER (WHERE {left}) AS churned\n{chosen}"
+            f"count(DISTINCT {customer}) FILTER (WHERE {churned_sql}) AS churned\n{from_sql}"
         )
         ((customers, count, churned),) = cast("list[tuple[int, int, int]]", self._data.query(sql).rows)
-        rows_sql = f"SELECT *, {left} AS churned\n{chosen}\nORDER BY {self._date}"
+        rows_sql = f"SELECT *, {churned_sql} AS churned\n{from_sql}\nORDER BY {self._date}"
         percent = None if customers == 0 else float(round(Decimal(100 * churned) / customers, 2))
         share = "" if percent is None else f", {percent:g} %"
-        bought = f"{churned:,} of the {customers:,} customers who bought in the second quarter of {year}"
+        buyers = f"{churned:,} of the {customers:,} customers who bought in the second quarter of {year}"
         return self._reply(
             CustomerChurn(
-                answer=f"{bought} did not buy in the third{share}. ({self._origin['source']})",
+                answer=f"{buyers} did not buy in the third{share}. ({self._origin['source']})",
                 year=year,
                 definition=CHURN,
                 customers=customers,
@@ -264,26 +264,26 @@ class Figures:
             )
         )
 
-    def listed(self) -> Reply:
+    def list_metrics(self) -> Reply:
         """All metrics there are."""
         metrics = tuple(
             ListedMetric(name=name, formula=_formula(one), **one.model_dump(include={"definition", "unit", "targets"}))
             for name, one in self._configuration.metrics.items()
         )
         rows = [(one.name, one.definition, one.unit, one.formula) for one in metrics]
-        self._report.table("Metrics", ("metric", "definition", "unit", "formula"), rows, limit=len(rows))
+        self._report.add_table("Metrics", ("metric", "definition", "unit", "formula"), rows, limit=len(rows))
         names = ", ".join(f"`{one.name}`" for one in metrics)
         answer = f"There are data from {self._coverage}. The metrics are {names}. ({self._origin['source']})"
         return self._reply(MetricList(answer=answer, metrics=metrics, tables=(), **self._origin))
 
-    def _figure(self, name: str, asked: DateRange) -> dict[str, Any]:
+    def _figure(self, name: str, full_period: DateRange) -> dict[str, Any]:
         """The fields of a figure; what makes it less than whole is a warning."""
-        metric, period = self._metric(name), self._covered(asked)
+        metric, period = self._metric(name), self._clip_to_data(full_period)
         value, count, sql = self._compute(name, period)
         rows_sql = f"SELECT *\n{self._from(period, metric)}\nORDER BY {self._date}"
-        answer = f"`{name}` from {period}: {_worded(value, metric)}. ({self._origin['source']})"
-        if period != asked:
-            message = f"There are data from {self._coverage} only; {asked} was asked about."
+        answer = f"`{name}` from {period}: {_format_value(value, metric)}. ({self._origin['source']})"
+        if period != full_period:
+            message = f"There are data from {self._coverage} only; {full_period} was asked about."
             answer += f" {message}"
             self._report.warn(
                 "missing_data",
@@ -300,7 +300,7 @@ class Figures:
             "unit": metric.unit,
             "since": period.start,
             "until": period.last,
-            "is_complete": period == asked,
+            "is_complete": period == full_period,
             "basis": Basis(sql=sql, row_count=count, rows_sql=rows_sql, **self._origin),
             "tables": (),
         }
@@ -317,16 +317,16 @@ class Figures:
         percent = None if before == 0 else float(round(100 * change / abs(before), 2))
         return PeriodComparison(**facts, value=other, change=float(change), change_percent=percent)
 
-    def _reply(self, found: Figure | CustomerChurn | MetricList) -> Reply:
+    def _reply(self, result: Figure | CustomerChurn | MetricList) -> Reply:
         """What was found, as data and as text; text out of a project's file stays text."""
-        self._report.say("answer", "{}", quote(found.answer, longest=4_000))
-        if not isinstance(found, MetricList):
-            self._report.note("{}.", quote(found.definition, longest=2_000))
-            self._report.append_sql(found.basis.sql, longest=_SHOWN_SQL)
-            rows = self._data.query(found.basis.rows_sql, limit=_SHOWN_ROWS)
+        self._report.add("answer", "{}", quote(result.answer, limit=4_000))
+        if not isinstance(result, MetricList):
+            self._report.note("{}.", quote(result.definition, limit=2_000))
+            self._report.append_sql(result.basis.sql, limit=_SHOWN_SQL)
+            rows = self._data.query(result.basis.rows_sql, limit=_SHOWN_ROWS)
             kinds = dict.fromkeys(rows.columns, "text")
-            self._report.table("Rows it rests on", rows.columns, rows.rows, total=found.basis.row_count, kinds=kinds)
-        return self._report.reply(data=found.model_copy(update={"tables": tuple(self._report.tables)}))
+            self._report.add_table("Rows it rests on", rows.columns, rows.rows, total=result.basis.row_count, kinds=kinds)
+        return self._report.reply(data=result.model_copy(update={"tables": tuple(self._report.tables)}))
 
     def _metric(self, name: str) -> MetricDefinition:
         """The metric called `name`.
@@ -334,17 +334,17 @@ class Figures:
         Raises:
             UnknownName: It is not listed; all that are stand in `suggestions`.
         """
-        known = self._configuration.metrics
-        if name not in known:
+        metrics = self._configuration.metrics
+        if name not in metrics:
             raise UnknownName(
                 f"{name[:80]!r} is not among the metrics.",
-                hint=f"Available: {', '.join(known)}.",
+                hint=f"Available: {', '.join(metrics)}.",
                 path="/parameters/metric",
-                suggestions=tuple(dict.fromkeys((*nearest(name, known), *known))),
+                suggestions=tuple(dict.fromkeys((*nearest(name, metrics), *metrics))),
             )
-        return known[name]
+        return metrics[name]
 
-    def _covered(self, period: DateRange) -> DateRange:
+    def _clip_to_data(self, period: DateRange) -> DateRange:
         """The days of `period` of which there are data.
 
         Raises:
@@ -369,10 +369,10 @@ class Figures:
         # Line breaks, so that a comment at the end of an expression ends there.
         sql = f"SELECT\n  {metric.sql}\nAS value, count(*) AS row_count\n{self._from(period, metric)}"
         try:
-            found, why = self._data.query(sql, limit=2).rows, "It does not give one number."
+            rows, why = self._data.query(sql, limit=2).rows, "It does not give one number."
         except InvalidInput as error:
-            found, why = [], error.message
-        value = found[0][0] if len(found) == 1 and len(found[0]) == 2 else ""
+            rows, why = [], error.message
+        value = rows[0][0] if len(rows) == 1 and len(rows[0]) == 2 else ""
         if isinstance(value, bool | str):
             raise InvalidDefinition(
                 f"The metric `{name}` cannot be computed: {why}",
@@ -381,7 +381,7 @@ class Figures:
             )
         if isinstance(value, float) and abs(value) < _EXACT:
             value = float(Decimal(str(value)).quantize(Decimal(1).scaleb(-metric.decimals), ROUND_HALF_UP))
-        return value, cast("int", found[0][1]), sql
+        return value, cast("int", rows[0][1]), sql
 
     def _from(self, period: DateRange, metric: MetricDefinition) -> str:
         where = f" AND (\n  {metric.where}\n)" if metric.where else ""
@@ -434,7 +434,7 @@ def _formula(metric: MetricDefinition) -> str:
     return f"{metric.sql} where {metric.where}" if metric.where else metric.sql
 
 
-def _worded(value: float | None, metric: MetricDefinition) -> str:
+def _format_value(value: float | None, metric: MetricDefinition) -> str:
     """A value with its unit; money and shares with all their decimal places."""
     if value is None:
         return "no value"
@@ -442,7 +442,7 @@ def _worded(value: float | None, metric: MetricDefinition) -> str:
     return f"{value:,.{places}f} {metric.unit}".rstrip()
 
 
-def with_figures(run: RunContext, watch: Watch, compute: Callable[[Figures], Reply]) -> Reply:
+def with_calculator(run: RunContext, watch: RunDeadline, compute: Callable[[MetricCalculator], Reply]) -> Reply:
     """Open the project's metrics, or the sample where it has none, and compute.
 
     What cannot be answered from them is rejected.
@@ -452,20 +452,20 @@ def with_figures(run: RunContext, watch: Watch, compute: Callable[[Figures], Rep
         MissingFile: The data file that it names is not there.
         NotInstalled: DuckDB is not here.
     """
-    own = _own_file(run)
-    workspace = Workspace(Path(__file__).parent) if own is None else run.workspace
-    configuration = SAMPLE if own is None else parse_configuration(own, file=_OWN_FILE)
+    own_bytes = _own_file(run)
+    workspace = Workspace(Path(__file__).parent) if own_bytes is None else run.workspace
+    configuration = SAMPLE if own_bytes is None else parse_configuration(own_bytes, file=_OWN_FILE)
     with Data(workspace, check=watch.check) as data:
-        figures = Figures(data, _opened(data, configuration, run), configuration)
+        calculator = MetricCalculator(data, _open_source(data, configuration, run), configuration)
         try:
-            return compute(figures)
+            return compute(calculator)
         except InvalidDefinition:
             raise
         except InvalidInput as error:
             return Reply(outcome="rejected", fault=Fault.from_error(error))
 
 
-def _opened(data: Data, configuration: Configuration, run: RunContext) -> Source:
+def _open_source(data: Data, configuration: Configuration, run: RunContext) -> DataSource:
     """The source of the metrics. Where a database is, the user says, and never a project's file."""
     settings = configuration.source
     if settings.table is None:

@@ -56,12 +56,12 @@ class DateRange:
         """What came before, as long: as many months where these are whole months, else as many days."""
         if self.start.day == self.end.day == 1:
             months = 12 * (self.end.year - self.start.year) + self.end.month - self.start.month
-            return DateRange(_shifted(self.start, months=-months), self.start)
+            return DateRange(_shift_months(self.start, months=-months), self.start)
         return DateRange(self.start - (self.end - self.start), self.start)
 
     def year_before(self) -> "DateRange":
         """The same days a year earlier; February stays whole in leap years and before them."""
-        return DateRange(_shifted(self.start, months=-12), _shifted(self.end, months=-12))
+        return DateRange(_shift_months(self.start, months=-12), _shift_months(self.end, months=-12))
 
     def year_to_date(self) -> "DateRange":
         """From the beginning of the year in which it ends."""
@@ -76,10 +76,10 @@ def period_of_label(label: str) -> DateRange | None:
     year, quarter, month = match.groups()
     first, months = (int(month), 1) if month else (3 * int(quarter) - 2, 3) if quarter else (1, 12)
     start = date(int(year), first, 1)
-    return DateRange(start, _shifted(start, months=months))
+    return DateRange(start, _shift_months(start, months=months))
 
 
-def _shifted(day: date, *, months: int) -> date:
+def _shift_months(day: date, *, months: int) -> date:
     """The same day some months away; the last of that month where it is shorter."""
     years, month = divmod(day.month - 1 + months, 12)
     _, days = monthrange(day.year + years, month + 1)

@@ -8,14 +8,14 @@ from typing import Any, Final, TypeAlias
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._names import fixture_facts
-from retinue.catalogue._report import Report
+from retinue.catalogue._report import SkillReport
 from retinue.contract.definition import Sample
 from retinue.contract.event import Progress
 from retinue.contract.model import JsonMapping
 from retinue.engine.blocking import in_thread
 
-from .answers import look_up, query_words, rank_by_context, say_similar, say_survey
-from .inventory import LIST_LIMIT, Inventory, narrow, reuse_of, take_stock
+from .answers import look_up, query_words, rank_by_context, report_similar_tests, report_survey
+from .inventory import LIST_LIMIT, Inventory, narrow, reuse_of, build_inventory
 from .parameters import (
     Domain,
     DomainPatterns,
@@ -31,7 +31,7 @@ from .project import read_project
 
 __all__ = ["PatternDiscovery"]
 
-_Work: TypeAlias = Callable[[Inventory, Report], None]
+_Work: TypeAlias = Callable[[Inventory, SkillReport], None]
 """Says what a skill finds in an inventory."""
 
 _READS: Final[dict[str, Any]] = {"effects": ("read",), "timeout_s": 300}
@@ -127,9 +127,9 @@ class PatternDiscovery:
         many, or which are unused. Returns the whole inventory with places and a reuse score.
         """
 
-        def work(found: Inventory, report: Report) -> None:
-            report.figures = _lists(found, report) | reuse_of(found)
-            say_survey(found, survey, report)
+        def work(inventory: Inventory, report: SkillReport) -> None:
+            report.figures = _lists(inventory, report) | reuse_of(inventory)
+            report_survey(inventory, survey, report)
 
         return await self._work(work, run, target=survey.target)
 
@@ -150,12 +150,12 @@ class PatternDiscovery:
         """
         words = query_words(search.context, purpose=str(self.focused_domain.__doc__))
 
-        def work(found: Inventory, report: Report) -> None:
+        def work(inventory: Inventory, report: SkillReport) -> None:
             basis = "nothing has the words asked for" if words else "no context was stated"
-            report.figures = {**_lists(found, report), "domain": search.domain, "reuse_basis": basis}
+            report.figures = {**_lists(inventory, report), "domain": search.domain, "reuse_basis": basis}
             if not words:
-                say_survey(found, Survey(show="overview"), report)
-            elif not rank_by_context(found, words, report):
+                report_survey(inventory, Survey(show="overview"), report)
+            elif not rank_by_context(inventory, words, report):
                 hint = "Use the project's own words, or ask for another domain or folder."
                 report.reject(f"There is nothing of {search.domain} that has the words asked for.", hint=hint)
 
@@ -177,7 +177,7 @@ class PatternDiscovery:
         Returns the matches with scores and reasons, the composition in order, and a reuse score.
         """
         words = query_words(search.query, purpose=str(self.fixture_lookup.__doc__))
-        return await self._work(lambda found, report: look_up(found, search, words, report), run)
+        return await self._work(lambda inventory, report: look_up(inventory, search, words, report), run)
 
     @retinue.skill(
         output=SimilarTests,
@@ -196,29 +196,29 @@ class PatternDiscovery:
         best tests, mocks and assertions.
         """
         words = query_words(search.query, purpose=str(self.test_pattern_search.__doc__))
-        return await self._work(lambda found, report: say_similar(found, search, words, report), run)
+        return await self._work(lambda inventory, report: report_similar_tests(inventory, search, words, report), run)
 
     async def _work(self, work: _Work, run: RunContext, *, domain: Domain | None = None, target: str = "") -> Reply:
         """Read the project, put it together, and have `work` say what it finds of a domain in a folder or file."""
         folder = run.workspace.relative(run.workspace.resolve(target or "."))
         run.emit(Progress("listing files"))
         reading = await read_project(run, run.workspace, self.cache_dir)
-        report = Report()
+        report = SkillReport()
         # Not watched: it takes a tenth of what reading took, and without it nothing could be handed over.
-        await in_thread(lambda: work(narrow(take_stock(reading.files), domain, folder), report))
-        if reading.left:  # what is missing may be in what was not read
+        await in_thread(lambda: work(narrow(build_inventory(reading.files), domain, folder), report))
+        if reading.unread:  # what is missing may be in what was not read
             report.unanswered = None
         if "reuse_score" in report.figures and report.unanswered is None:
             report.note(f"Reuse score {report.figures['reuse_score']} of 10 ({report.figures['reuse_band']}).")
-        reading.tell_gaps(report, near=folder)
+        reading.report_gaps(report, near=folder)
         return report.reply()
 
 
-def _lists(found: Inventory, report: Report) -> JsonMapping:
+def _lists(inventory: Inventory, report: SkillReport) -> JsonMapping:
     """The lists of a result, each up to a bound that is said, and how many there are."""
-    lists = found.lists()
+    lists = inventory.lists()
     for name, entries in lists.items():
         if len(entries) > LIST_LIMIT:
             report.note(f"`{name}` lists the first {LIST_LIMIT} of {len(entries):,}.")
-    more = {"files": len(found.files), "tests": len(found.tests), "undefined_steps": len(found.undefined)}
-    return {**found.rows({}), "counts": {name: len(entries) for name, entries in lists.items()} | more}
+    more = {"files": len(inventory.files), "tests": len(inventory.tests), "undefined_steps": len(inventory.undefined)}
+    return {**inventory.rows({}), "counts": {name: len(entries) for name, entries in lists.items()} | more}

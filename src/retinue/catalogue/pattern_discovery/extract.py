@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from retinue.catalogue._prose import one_line
 from retinue.tools.encoding import decode
-from retinue.tools.structure import parse_python, unreadable
+from retinue.tools.structure import parse_python, parse_failure
 
 from .facts import CaseFacts, FileFacts, Fixture, ImportBinding, PublicSymbol, StepSentence
 from .prohibitions import rules_of
@@ -78,14 +78,14 @@ def facts_of(path: str, data: bytes, *, is_test: bool) -> FileFacts:
         text, is_feature = decode(data).text, path.endswith(".feature")
         return FileFacts(phrases=[*phrases_of(text)]) if is_feature else FileFacts(rules=[*rules_of(text)])
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return FileFacts(*unreadable(error))
+        return FileFacts(*parse_failure(error))
 
 
 def _facts_of_module(data: bytes, *, is_test: bool) -> FileFacts:
     tree = parse_python(data)
     nodes = list(_descend([tree]))
-    loaded = {node.id for node in nodes if isinstance(node, ast.Name)}
-    imports = [one._replace(used=one.bound in loaded) for node in nodes for one in _imports(node)]
+    loaded_names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    imports = [one._replace(used=one.bound in loaded_names) for node in nodes for one in _imports(node)]
     names = _ImportedNames(imports)
     fixtures: list[Fixture] = []
     cases: list[CaseFacts] = []
@@ -172,7 +172,7 @@ def _fixture_of(node: _Function, owner: str, names: _ImportedNames) -> Fixture |
         scope=scope if isinstance(scope, str) else "dynamic",
         autouse=constants.get("autouse") is True,
         params=[_source_of(one, longest=80) for one in cases[:50]],
-        yields=_annotation(node.returns) or _value_given(inside),
+        yields=_annotation(node.returns) or _returned_value(inside),
         depends_on=_requests(node, owner, node.decorator_list),
     )
 
@@ -183,7 +183,7 @@ def _requests(node: _Function, owner: str, marks: Sequence[ast.expr]) -> list[st
     required = positional[: len(positional) - len(node.args.defaults)]
     if owner and not any(getattr(one, "id", "") == "staticmethod" for one in node.decorator_list):
         required = required[1:]
-    named = [one for one, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if default is None]
+    keyword_only = [one for one, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if default is None]
     by_name = [
         argument.value
         for call in _descend([*marks, *node.body])
@@ -191,19 +191,19 @@ def _requests(node: _Function, owner: str, marks: Sequence[ast.expr]) -> list[st
         for argument in call.args
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
     ]
-    parameters = [one.arg for one in (*required, *named) if one.arg != "request"]
+    parameters = [one.arg for one in (*required, *keyword_only) if one.arg != "request"]
     return list(dict.fromkeys([*parameters, *by_name]))
 
 
 def _annotation(node: ast.expr | None) -> str:
     """An annotation without the iterator around it; nothing for None and for what says as little."""
     text = _source_of(node, longest=100).strip("'\"")
-    wrapped = _WRAPPED.fullmatch(text)
-    text = wrapped[1] if wrapped else text
+    match = _WRAPPED.fullmatch(text)
+    text = match[1] if match else text
     return "" if text in _NOTHING else text
 
 
-def _value_given(inside: Sequence[ast.AST]) -> str:
+def _returned_value(inside: Sequence[ast.AST]) -> str:
     """What it yields or returns, as a reader would name it: a local variable by what it was made of."""
     bound: dict[str, ast.expr] = {}
     for one in inside:
@@ -227,23 +227,23 @@ def _case_of(
     node: _Function, owner: str, above: Sequence[ast.expr], names: _ImportedNames, *, is_unittest: bool
 ) -> CaseFacts:
     """The facts of a test; `above` it are the decorators of its classes, and the marks of its module (`pytestmark`)."""
-    asserting = [sum(_is_assertion(one, names) for one in _descend([statement])) for statement in node.body]
+    assert_counts = [sum(_is_assertion(one, names) for one in _descend([statement])) for statement in node.body]
     marks = [*above, *node.decorator_list]
     requests = [] if is_unittest else _requests(node, owner, marks)
     inside = [*_descend([*marks, *node.body])]
-    called = {names.resolve(one): None for one in inside if isinstance(one, ast.Call)}
+    calls = {names.resolve(one): None for one in inside if isinstance(one, ast.Call)}
     mocks = [name for name in _MOCK_FIXTURES if name in requests]
-    mocks += [found[1] for name in called if (found := _MOCKING.match(name))]
+    mocks += [match[1] for name in calls if (match := _MOCKING.match(name))]
     kinds = {
         "parametrize": any(names.resolve(one).endswith("mark.parametrize") for one in marks),
         "mock": bool(mocks),
-        "aaa": _is_in_three_parts(node, asserting),
+        "aaa": _is_arrange_act_assert(node, assert_counts),
         "class": bool(owner) and not is_unittest,
         "unittest": is_unittest,
-        "raises": not _RAISES.isdisjoint(called),
+        "raises": not _RAISES.isdisjoint(calls),
         "property": any(names.resolve(one) == "hypothesis.given" for one in marks),
     }
-    used = [getattr(one, "id", "") or getattr(one, "attr", "") for one in inside]
+    identifiers = [getattr(one, "id", "") or getattr(one, "attr", "") for one in inside]
     return CaseFacts(
         name=f"{owner}::{node.name}" if owner else node.name,
         owner=owner,
@@ -253,8 +253,8 @@ def _case_of(
         requests=requests,
         patterns=[kind for kind, is_so in kinds.items() if is_so],
         mocks=list(dict.fromkeys(mocks)),
-        asserts=sum(asserting),
-        words=list(dict.fromkeys(filter(None, used)))[:_WORDS],
+        asserts=sum(assert_counts),
+        words=list(dict.fromkeys(filter(None, identifiers)))[:_WORDS],
     )
 
 
@@ -266,10 +266,10 @@ def _is_assertion(node: ast.AST, names: _ImportedNames) -> bool:
     return bool(is_method) or names.resolve(node) in _RAISES
 
 
-def _is_in_three_parts(node: _Function, asserting: Sequence[int]) -> bool:
+def _is_arrange_act_assert(node: _Function, assert_counts: Sequence[int]) -> bool:
     """Arrange, act, assert: two statements or more that assert nothing, a gap, then only such as do."""
     start = 1 if ast.get_docstring(node, clean=False) is not None else 0
-    body, checks = node.body[start:], [count > 0 for count in asserting[start:]]
+    body, checks = node.body[start:], [count > 0 for count in assert_counts[start:]]
     first = checks.index(True) if True in checks else 0
     if first < 2 or not all(checks[first:]):
         return False
@@ -283,10 +283,10 @@ def _steps_of(node: _Function, names: _ImportedNames) -> Iterator[StepSentence]:
         default = _LIBRARIES.get(library or next((one for one in _LIBRARIES if one in names.stars), ""))
         if not isinstance(decorator, ast.Call) or not default or name.lower() not in _KINDS:
             continue
-        given = [*decorator.args, *(one.value for one in decorator.keywords if one.arg in ("name", "sentence"))][:1]
-        parsers = [one for one in given if isinstance(one, ast.Call)]
+        arguments = [*decorator.args, *(one.value for one in decorator.keywords if one.arg in ("name", "sentence"))][:1]
+        parsers = [one for one in arguments if isinstance(one, ast.Call)]
         form = _FORMS.get(names.resolve(parsers[0]).rpartition(".")[2], "exact") if parsers else default
-        for text in [one for parser in parsers for one in parser.args[:1]] or given:
+        for text in [one for parser in parsers for one in parser.args[:1]] or arguments:
             if isinstance(text, ast.Constant) and isinstance(text.value, str):
                 yield StepSentence(name.lower(), text.value, _start_of(node), form)
 
@@ -326,11 +326,11 @@ def _start_of(node: _Function | ast.ClassDef) -> int:
 def _source_of(node: ast.AST | None, *, longest: int = _LONGEST) -> str:
     """`node` as code on one line, cut with an ellipsis; empty for nothing."""
     try:
-        return one_line(ast.unparse(node), longest=longest) if node else ""
+        return one_line(ast.unparse(node), limit=longest) if node else ""
     except RecursionError:
         return "…"
 
 
 def _first_line(node: _Function | ast.ClassDef) -> str:
     """The first paragraph of its docstring, on one line."""
-    return one_line((ast.get_docstring(node) or "").partition("\n\n")[0], longest=_LONGEST)
+    return one_line((ast.get_docstring(node) or "").partition("\n\n")[0], limit=_LONGEST)

@@ -12,7 +12,7 @@ from glob import escape
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from retinue.catalogue._prose import Prose, code, one_line, quote
-from retinue.catalogue._report import Report, plural
+from retinue.catalogue._report import SkillReport, plural
 from retinue.contract.model import JsonMapping
 from retinue.tools.search import terms
 from retinue.tools.search.kinds import is_test
@@ -23,7 +23,7 @@ from .resolution import FixtureUse, Modules, Scopes, node_of
 
 __all__ = [
     "BUILT_IN", "LIST_LIMIT", "PATTERNS", "Inventory", "PatternEntry", "matcher_of", "narrow", "reuse_of",
-    "reuse_of_words", "rule_entry", "say_table", "take_stock", "users_of",
+    "reuse_of_words", "rule_entry", "add_table", "build_inventory", "users_of",
 ]  # fmt: skip
 
 F = TypeVar("F")
@@ -111,33 +111,33 @@ class PatternEntry(Generic[F]):
         """The search terms of its words, each as often as it counts."""
         return terms(self.heading) * 3 + terms(self.text)
 
-    def say(self, report: Report, *, confidence: float | None = None) -> None:
+    def add_to(self, report: SkillReport, *, confidence: float | None = None) -> None:
         """Add its sentence to a report."""
-        report.say(self.topic, "{}", self.sentence, source=self.place, confidence=confidence)
+        report.add(self.topic, "{}", self.sentence, source=self.place, confidence=confidence)
 
 
-def say_table(entries: Sequence[PatternEntry[Any]], title: str, report: Report) -> None:
+def add_table(entries: Sequence[PatternEntry[Any]], title: str, report: SkillReport) -> None:
     """Add entries of one topic as a table, and as what the answer is about."""
-    report.about([one.name for one in entries])
+    report.add_subjects([one.name for one in entries])
     if entries:
         columns = _COLUMNS[entries[0].topic]
         cells = [[", ".join(one.row[key]) if key in _LISTS else one.row[key] for key in columns] for one in entries]
         rows = [[*each, one.place] for each, one in zip(cells, entries, strict=True)]
-        report.table(title, [*(name.replace("_", " ") for name in columns), "place"], rows)
+        report.add_table(title, [*(name.replace("_", " ") for name in columns), "place"], rows)
 
 
 def users_of(one: FixtureUse) -> str:
     """By how many a fixture is used, as the end of a sentence."""
-    if not one.asked_by:
+    if not one.requested_by:
         return "is used by every test it can be seen from" if one.fixture.autouse else "is used by nobody"
-    users = plural(len(one.asked_by), "test or fixture", "tests and fixtures")
+    users = plural(len(one.requested_by), "test or fixture", "tests and fixtures")
     return f"is used by {users} in {plural(len(one.files), 'file')}"
 
 
 def _fixture_entry(one: FixtureUse) -> PatternEntry[FixtureUse]:
     """A fixture."""
     fixture = one.fixture
-    row = _row(fixture, path=one.path, used_in=one.files[:_FILES], uses=len(one.asked_by))
+    row = _row(fixture, path=one.path, used_in=one.files[:_FILES], uses=len(one.requested_by))
     gives = Prose(" gives {},", (code(fixture.yields),)) if fixture.yields else ""
     sentence = Prose("{}{} {}{}.", (code(fixture.name), gives, users_of(one), _doc(fixture.doc)))
     # What it gives counts twice.
@@ -193,7 +193,7 @@ def _row(fact: Fixture | StepSentence | PublicSymbol | RuleSentence, **more: Any
 
 def _doc(text: str) -> Prose | str:
     """A docstring as the end of a sentence."""
-    return Prose(": {}", (quote(text.rstrip("."), longest=120),)) if text else ""
+    return Prose(": {}", (quote(text.rstrip("."), limit=120),)) if text else ""
 
 
 _Step: TypeAlias = PatternEntry[StepSentence]
@@ -238,7 +238,7 @@ class Inventory:
         return rows
 
 
-def take_stock(files: Mapping[str, FileFacts]) -> Inventory:
+def build_inventory(files: Mapping[str, FileFacts]) -> Inventory:
     """Put the facts of all files together, given by path."""
     modules = Modules(files)
     scopes = Scopes(files, modules)
@@ -272,10 +272,10 @@ def _steps(files: Mapping[str, FileFacts]) -> tuple[list[_Step], list[_Step]]:
     for path, file in files.items():
         for phrase in file.phrases:
             near = [*matchers.get(phrase.kind, ()), *matchers.get("step", ())]
-            fitting = [used_in for matcher, used_in in near if matcher.match(phrase.text)]
-            for used_in in fitting:
+            uses = [used_in for matcher, used_in in near if matcher.match(phrase.text)]
+            for used_in in uses:
                 used_in.append(f"{path}:{phrase.line}")
-            undefined += [] if fitting else [_step_entry(phrase, path)]
+            undefined += [] if uses else [_step_entry(phrase, path)]
     return sorted((_step_entry(*one) for one in steps), key=lambda one: (-one.uses, one.path, one.line)), undefined
 
 
@@ -315,13 +315,13 @@ def narrow(whole: Inventory, domain: Domain | None, folder: str) -> Inventory:
     """What belongs to a domain when one is named, and lies in a folder (or is the file); `.` is all of the project."""
     users = {one.path for one in whole.tests if _domain_of(one) == domain}
 
-    def counts(one: PatternEntry[Any]) -> bool:
+    def is_included(one: PatternEntry[Any]) -> bool:
         is_asked = isinstance(one.fact, FixtureUse) and not users.isdisjoint(one.fact.files)
         is_inside = folder == "." or f"{one.path}/".startswith(f"{folder}/")
         return is_inside and (is_asked or domain in (None, _domain_of(one)))
 
     lists = ("fixtures", "tests", "patterns", "steps", "undefined", "helpers", "rules")
-    return replace(whole, **{name: [*filter(counts, getattr(whole, name))] for name in lists})
+    return replace(whole, **{name: [*filter(is_included, getattr(whole, name))] for name in lists})
 
 
 def _domain_of(one: PatternEntry[Any]) -> Domain:
@@ -332,24 +332,24 @@ def _domain_of(one: PatternEntry[Any]) -> Domain:
     return "e2e-testing" if one.topic == "step" or _END_TO_END.search(one.path) else "unit-testing"
 
 
-def reuse_of(found: Inventory) -> JsonMapping:
+def reuse_of(inventory: Inventory) -> JsonMapping:
     """How much of what the project's tests ask for is shared: score, band, basis, and what is not."""
-    new = [_need("step", one.name, "no step fits this line", one.place) for one in found.undefined]
-    requests, served = len(new), 0
-    for test in found.tests:
+    new = [_need("step", one.name, "no step fits this line", one.place) for one in inventory.undefined]
+    requests, shared_count = len(new), 0
+    for test in inventory.tests:
         for name in test.fact.requests:
-            fixture = next(iter(found.scopes.resolve(name, node_of(test.path, test.fact.owner))), None)
-            is_shared = len(fixture.asked_by) >= _USERS if fixture else name in BUILT_IN
+            fixture = next(iter(inventory.scopes.resolve(name, node_of(test.path, test.fact.owner))), None)
+            is_shared = len(fixture.requested_by) >= _USERS if fixture else name in BUILT_IN
             requests += bool(fixture) or is_shared
-            served += is_shared
+            shared_count += is_shared
             if fixture and not is_shared:
                 place = f"{fixture.path}:{fixture.fixture.line_start}"
                 new.append(_need("fixture", name, "only one test uses it", place))
-    for one in found.steps:
+    for one in inventory.steps:
         requests += one.uses
-        served += one.uses if one.uses >= _USERS else 0
+        shared_count += one.uses if one.uses >= _USERS else 0
         new += [_need("step", one.name, "only one line uses it", one.place)] if one.uses == 1 else []
-    return _reuse(served / requests if requests else None, _SURVEY_BASIS, new)
+    return _reuse(shared_count / requests if requests else None, _SURVEY_BASIS, new)
 
 
 def reuse_of_words(share: float, missing: Iterable[str], kind: str) -> JsonMapping:

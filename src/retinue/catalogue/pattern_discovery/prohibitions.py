@@ -12,7 +12,7 @@ from retinue.catalogue._prose import one_line
 
 from .facts import RuleSentence
 
-__all__ = ["is_of_the_past", "rules_of"]
+__all__ = ["is_historical", "rules_of"]
 
 _BEGIN: Final = re.compile(r"(?:[-*+•]|\d+[.)])\s+|>\s?|\.\. (?:[\w-]+::|[^:]*:)\s*")
 """What begins a paragraph inside of one: a list item, a quotation, a directive of reStructuredText."""
@@ -34,7 +34,7 @@ _ORDER: Final = re.compile(
 _PAST: Final = ("authors", "changelog", "changes", "copying", "history", "licence", "license", "news", "release")
 
 
-def is_of_the_past(path: str) -> bool:
+def is_historical(path: str) -> bool:
     """Whether a document does not say what holds now: a changelog tells of the past, a licence of the law."""
     *folders, name = path.lower().split("/")
     return name.startswith(_PAST) or any(folder.startswith("announce") for folder in folders)
@@ -48,8 +48,8 @@ def rules_of(text: str) -> Iterator[RuleSentence]:
         for end in [*(match.span() for match in _ENDS.finditer(whole)), (len(whole), len(whole))]:
             sentence = whole[start : end[0]]
             if _ORDER.search(sentence) and not sentence.endswith("?"):
-                shown = one_line(sentence.strip("*_ ").replace("``", "`"))
-                yield RuleSentence(shown, number + paragraph.count("\n", 0, start))
+                rule = one_line(sentence.strip("*_ ").replace("``", "`"))
+                yield RuleSentence(rule, number + paragraph.count("\n", 0, start))
             start = end[1]
 
 

@@ -21,12 +21,12 @@ class Modules:
     """The modules of one project, given by path. Where two files could be meant, the one nearer to the importer is."""
 
     def __init__(self, files: Mapping[str, FileFacts]) -> None:
-        self._own = {path: {one.symbol for one in file.symbols} for path, file in files.items() if path.endswith(".py")}
+        self._symbols = {path: {one.symbol for one in file.symbols} for path, file in files.items() if path.endswith(".py")}
         self._by_name: dict[str, list[str]] = {}
-        for path in sorted(self._own):
-            for name in python_names(path, self._own):
+        for path in sorted(self._symbols):
+            for name in python_names(path, self._symbols):
                 self._by_name.setdefault(name, []).append(path)
-        self._bound = {path: self._imports(path, files[path].imports) for path in self._own}
+        self._bound = {path: self._imports(path, files[path].imports) for path in self._symbols}
 
     def symbol(self, dotted: str, importer: str) -> tuple[str, str] | None:
         """The file and name of what `dotted` stands for, re-exports followed; None when it is not of this project."""
@@ -37,10 +37,10 @@ class Modules:
             path, name = next((one for one in splits if one[0] is not None), (None, ""))
             if path is None:
                 return None
-            following = None if name in self._own[path] else self._bound[path].get(name)
-            if following is None:
+            target = None if name in self._symbols[path] else self._bound[path].get(name)
+            if target is None:
                 return path, name
-            dotted, importer = following, path
+            dotted, importer = target, path
         return None
 
     def _module(self, dotted: str, importer: str) -> str | None:
@@ -51,7 +51,7 @@ class Modules:
         """What the names that a file imports stand for."""
         stars = [absolute_name(one.target, path).removesuffix(".*") for one in imports if one.bound == "*"]
         sources = [(star, self._module(star, path)) for star in stars]
-        names = {name: f"{star}.{name}" for star, source in sources for name in self._own.get(source or "", ())}
+        names = {name: f"{star}.{name}" for star, source in sources for name in self._symbols.get(source or "", ())}
         return names | {one.bound: one.target for one in imports}
 
 
@@ -65,12 +65,12 @@ class FixtureUse:
 
     fixture: Fixture
     path: str
-    asked_by: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
+    requested_by: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
 
     @property
     def files(self) -> list[str]:
         """The files from which it is asked for, sorted."""
-        return sorted({path for path, _ in self.asked_by})
+        return sorted({path for path, _ in self.requested_by})
 
 
 def _start(path: str, file: FileFacts) -> str:
@@ -91,7 +91,7 @@ class Scopes:
     def __init__(self, files: Mapping[str, FileFacts], modules: Modules) -> None:
         self.fixtures = [FixtureUse(one, path) for path, file in files.items() for one in file.fixtures]
         self._by_name: dict[str, dict[tuple[str, str], FixtureUse]] = {}
-        self._memo: dict[tuple[str, str], list[FixtureUse]] = {}
+        self._cache: dict[tuple[str, str], list[FixtureUse]] = {}
         top = {(one.path, one.fixture.name): one for one in self.fixtures if not one.fixture.owner}
         for one in self.fixtures:
             start = node_of(one.path, one.fixture.owner) if one.fixture.owner else _start(one.path, files[one.path])
@@ -107,22 +107,22 @@ class Scopes:
 
     def resolve(self, name: str, node: str) -> list[FixtureUse]:
         """What `name` means at a place: the nearest first, then those it hides."""
-        if (name, node) not in self._memo:
-            seen = [
+        if (name, node) not in self._cache:
+            matches = [
                 (len(start), len(commonpath((f"/{path}", node))), one)
                 for (start, path), one in self._by_name.get(name, {}).items()
                 if node.startswith(start)
             ]
-            self._memo[name, node] = [one for *_, one in sorted(seen, key=lambda each: each[:2], reverse=True)]
-        return self._memo[name, node]
+            self._cache[name, node] = [one for *_, one in sorted(matches, key=lambda each: each[:2], reverse=True)]
+        return self._cache[name, node]
 
-    def below(self, one: FixtureUse, node: str = "") -> list[FixtureUse]:
+    def dependencies_of(self, one: FixtureUse, node: str = "") -> list[FixtureUse]:
         """The fixtures that a fixture asks for, as they are seen from a place, or from where it stands."""
-        found: list[FixtureUse] = []
+        fixtures: list[FixtureUse] = []
         for name in one.fixture.depends_on:
-            seen = self.resolve(name, node or node_of(one.path, one.fixture.owner))
-            found += seen[seen.index(one) + 1 :][:1] if one in seen else seen[:1]
-        return found
+            candidates = self.resolve(name, node or node_of(one.path, one.fixture.owner))
+            fixtures += candidates[candidates.index(one) + 1 :][:1] if one in candidates else candidates[:1]
+        return fixtures
 
     def _connect(self, files: Mapping[str, FileFacts]) -> None:
         """Note on every fixture who asks for it.
@@ -135,13 +135,13 @@ class Scopes:
             for case in file.tests:
                 node = node_of(path, case.owner)
                 for one in [each for name in case.requests for each in self.resolve(name, node)[:1]]:
-                    one.asked_by[path, case.name] = case.line
+                    one.requested_by[path, case.name] = case.line
                     waiting.append((one, node))
-        done: set[tuple[FixtureUse, str]] = set()
+        visited: set[tuple[FixtureUse, str]] = set()
         while waiting:
             one, node = waiting.pop()
-            if (one, node) not in done:
-                done.add((one, node))
-                for below in self.below(one, node):
-                    below.asked_by[one.path, one.fixture.name] = one.fixture.line_start
-                    waiting.append((below, node))
+            if (one, node) not in visited:
+                visited.add((one, node))
+                for dependency in self.dependencies_of(one, node):
+                    dependency.requested_by[one.path, one.fixture.name] = one.fixture.line_start
+                    waiting.append((dependency, node))

@@ -12,13 +12,13 @@ from typing import Any, Final, cast
 import retinue
 from retinue.agents.extensions import Extension, Extensions, discover
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue.personal_assistant.call import Call
+from retinue.catalogue.personal_assistant.call import AssistantCall
 from retinue.catalogue.personal_assistant.parameters import AssistantAnswer, AssistRequest, DomainResult, Target
-from retinue.catalogue.personal_assistant.store import stored_in
+from retinue.catalogue.personal_assistant.store import use_store
 from retinue.contract.definition import Sample
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
-from retinue.dialects.run_agent import ConfigRead, ToolTraceMinimal, read_config
+from retinue.dialects.run_agent import ParsedConfig, ToolTraceMinimal, read_config
 from retinue.errors import AccessDenied, InvalidInput, NotTrusted
 from retinue.llm.models import Models
 
@@ -40,7 +40,7 @@ _ANSWER: Final = AssistantAnswer(
 
 def shipped_domains() -> tuple[Extension, ...]:
     """The domains that come with the assistant."""
-    return _read(_SHIPPED).found
+    return _discover(_SHIPPED).extensions
 
 
 @retinue.agent(
@@ -125,43 +125,43 @@ class PersonalAssistant:
         if not request.prompt:
             raise InvalidInput("There is no prompt.", hint="Say what you want.", path="/parameters/prompt")
         keys = {"only_domains", "execution_mode", "domain_timeout_secs"}
-        said = request.model_dump(mode="json", include=keys, exclude_defaults=True)
-        settings = read_config({**_config(task), **said}, self._environment)
+        overrides = request.model_dump(mode="json", include=keys, exclude_defaults=True)
+        settings = read_config({**_config(task), **overrides}, self._environment)
         extensions = await asyncio.to_thread(self._extensions, settings, run)
         definition = PersonalAssistant.definition
         with ExitStack() as stack:
             file = self._store or Path(stack.enter_context(TemporaryDirectory(prefix="retinue-assistant-")), "store.db")
-            stack.enter_context(stored_in(file))
-            return await Call(definition, request, task, run, settings, extensions, self._models).answer()
+            stack.enter_context(use_store(file))
+            return await AssistantCall(definition, request, task, run, settings, extensions, self._models).answer()
 
-    def _extensions(self, settings: ConfigRead, run: RunContext) -> Extensions:
+    def _extensions(self, settings: ParsedConfig, run: RunContext) -> Extensions:
         """The shipped extensions and those of the tool roots that may be read, as far as the call wants them."""
-        config, named = settings.config, None
+        config, config_root = settings.config, None
         if config.tool_root:
             try:
-                named = run.workspace.resolve(config.tool_root)
+                config_root = run.workspace.resolve(config.tool_root)
             except (AccessDenied, InvalidInput) as error:
                 message = f"The tool root {config.tool_root[:200]!r} is not inside the workspace."
                 raise AccessDenied(message, hint="Name a folder of the workspace, relative to its root.") from error
         together = Extensions()
-        for root in dict.fromkeys(root for root in (_SHIPPED, self._tool_root, named) if root):
+        for root in dict.fromkeys(root for root in (_SHIPPED, self._tool_root, config_root) if root):
             # Asked before the folder is looked into: a stranger's tool root may be as large as the disk.
             if root != _SHIPPED and root.is_dir() and not self._trusted(root):
                 hint = f"Look at its Python files, then run `retinue trust --tool-root {root}`."
                 raise NotTrusted(f"The tool root {str(root)!r} is not trusted to run its code.", hint=hint)
-            more, names = _read(root), {one.name.casefold() for one in together.found}
-            new = (one for one in more.found if one.name.casefold() not in names)
-            together = Extensions((*together.found, *new), (*together.skipped, *more.skipped))
+            more, names = _discover(root), {one.name.casefold() for one in together.extensions}
+            new = (one for one in more.extensions if one.name.casefold() not in names)
+            together = Extensions((*together.extensions, *new), (*together.skipped, *more.skipped))
         return together if config.only_domains is None else together.only(config.only_domains)
 
 
-def _read(root: Path) -> Extensions:
+def _discover(root: Path) -> Extensions:
     """What a trusted folder holds, read once; again when a file has changed (B19)."""
-    return _discovered(root, tuple((str(path), path.stat().st_mtime_ns) for path in sorted(root.rglob("*_tool.py"))))
+    return _discover_cached(root, tuple((str(path), path.stat().st_mtime_ns) for path in sorted(root.rglob("*_tool.py"))))
 
 
 @lru_cache(maxsize=16)
-def _discovered(root: Path, _: tuple[tuple[str, int], ...]) -> Extensions:
+def _discover_cached(root: Path, _: tuple[tuple[str, int], ...]) -> Extensions:
     return discover(root, trusted=True)
 
 

@@ -12,8 +12,8 @@ from typing import Final, Literal
 
 from retinue.agents.extensions import Extensions, light_schema
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._choosing import model_for, read_answer
-from retinue.catalogue._watch import Watch
+from retinue.catalogue._choosing import model_for, parse_answer
+from retinue.catalogue._watch import RunDeadline
 from retinue.catalogue.personal_assistant.domain import Domain, broadcast
 from retinue.catalogue.personal_assistant.parameters import AssistantAnswer, AssistRequest, RoutingAnswer, Target
 from retinue.catalogue.personal_assistant.route import ToolRequest, is_question, only_reads, read_prompt
@@ -22,13 +22,13 @@ from retinue.contract.event import Decision, Progress
 from retinue.contract.fault import Fault
 from retinue.contract.result import Outcome, Usage, Warned
 from retinue.contract.task import Task
-from retinue.dialects.run_agent.config import ConfigRead
+from retinue.dialects.run_agent.config import ParsedConfig
 from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
 from retinue.llm.converse import Conversation, converse
 from retinue.llm.models import Models
-from retinue.llm.port import AnswerShape, Request, Said, ToolAnswer, ToolUse
+from retinue.llm.port import AnswerShape, Request, UserMessage, ToolResult, ToolCall
 
-__all__ = ["Call"]
+__all__ = ["AssistantCall"]
 
 _STEPS: Final = 8
 """Requests that a domain's model may make (B23)."""
@@ -56,7 +56,7 @@ results say: no result, no claim. Name what failed or timed out. {_FOREIGN}"""
 
 
 @dataclass
-class Call:
+class AssistantCall:
     """One prompt on its way.
 
     Attributes:
@@ -70,12 +70,12 @@ class Call:
     request: AssistRequest
     task: Task
     run: RunContext
-    settings: ConfigRead
+    settings: ParsedConfig
     extensions: Extensions
     models: Models
     notes: list[str] = field(default_factory=list[str])
     names: dict[str, str] = field(default_factory=dict[str, str])
-    used: list[Usage] = field(default_factory=list[Usage])
+    usages: list[Usage] = field(default_factory=list[Usage])
 
     async def answer(self) -> Reply:
         """Do it all.
@@ -86,24 +86,24 @@ class Call:
         """
         self._note_settings()
         requests, direct_text = await self._route()
-        asked: dict[str, Domain] = {}
+        by_name: dict[str, Domain] = {}
         for request in requests:
             if request.extension is None:
                 self.notes.append(f"No domain is for {request.clause[:200]!r}.")
                 continue
-            domain = asked.setdefault(request.extension.name, Domain(request.extension, self.run))
+            domain = by_name.setdefault(request.extension.name, Domain(request.extension, self.run))
             if request not in domain.requests:
                 domain.requests.append(request)
-        self.run.emit(Decision("route", ", ".join(asked) or "the router answered itself, or nobody is for it"))
+        self.run.emit(Decision("route", ", ".join(by_name) or "the router answered itself, or nobody is for it"))
         config, by_rules = self.settings.config, self.request.tool or not self.models.configured
         domains = await broadcast(
-            [*asked.values()],
-            Domain.use_requested if by_rules else self._work,
+            [*by_name.values()],
+            Domain.run_requests if by_rules else self._work,
             in_threads=config.execution_mode == "threads",
-            timeout_s=Watch(self.run, seconds=config.domain_timeout_secs or _TIMEOUT_S).left_s(),
+            timeout_s=RunDeadline(self.run, seconds=config.domain_timeout_secs or _TIMEOUT_S).remaining_s(),
         )
         self.run.emit(Progress("domains", "done", len(domains), len(domains)))
-        return self._reply(direct_text, domains, direct_text or await self._merged(domains))
+        return self._reply(direct_text, domains, direct_text or await self._merge(domains))
 
     def _note_settings(self) -> None:
         self.notes += [f"The setting {path[1:]!r} is not known and was ignored." for path in self.settings.ignored]
@@ -116,38 +116,38 @@ class Call:
 
     async def _route(self) -> tuple[list[ToolRequest], str]:
         """What is wanted of which domain, or what the router answers itself. A question is for tools that read."""
-        found, name = self.extensions.found, self.request.tool
+        extensions, name = self.extensions.extensions, self.request.tool
         if name:
-            for extension in found:
+            for extension in extensions:
                 if tool := extension.tool(name):
                     return [ToolRequest(self.request.prompt, extension, tool, {**self.request.arguments})], ""
-            there = ", ".join(tool.name for extension in found for tool in extension.tools)
+            there = ", ".join(tool.name for extension in extensions for tool in extension.tools)
             raise InvalidInput(f"There is no tool {name[:80]!r}.", hint=f"Available: {there}.", path="/parameters/tool")
         if is_question(self.request.prompt):
-            found = tuple(replace(each, tools=tuple(filter(only_reads, each.tools))) for each in found)
+            extensions = tuple(replace(each, tools=tuple(filter(only_reads, each.tools))) for each in extensions)
         if not self.models.configured:
             today = date.today()  # noqa: DTZ011 - the person's own day is meant
-            return await asyncio.to_thread(read_prompt, self.request.prompt, found, today=today), ""
+            return await asyncio.to_thread(read_prompt, self.request.prompt, extensions, today=today), ""
         shape = AnswerShape(RoutingAnswer.model_json_schema(), name="routing", description="Where the prompt goes.")
-        instructions = _ROUTER + light_schema(found)
-        request = Request(turns=(Said(self._talk()),), instructions=instructions, shape=shape)
-        answer = read_answer((await self._ask("router", request)).text, RoutingAnswer)
-        there_by_name = {extension.name.casefold(): extension for extension in found}
+        instructions = _ROUTER + light_schema(extensions)
+        request = Request(turns=(UserMessage(self._prompt_text()),), instructions=instructions, shape=shape)
+        answer = parse_answer((await self._ask("router", request)).text, RoutingAnswer)
+        there_by_name = {extension.name.casefold(): extension for extension in extensions}
         requests: list[ToolRequest] = []
         for target in answer.targets:
             if extension := there_by_name.get(target.extension.casefold()):
                 requests.append(ToolRequest(target.intent, extension))
             else:
-                named = target.extension[:80]
-                self.notes.append(f"The router named {named!r}, and no extension is called that; it was dropped.")
+                unknown_name = target.extension[:80]
+                self.notes.append(f"The router named {unknown_name!r}, and no extension is called that; it was dropped.")
         return requests, answer.direct_text.strip()
 
-    async def _merged(self, domains: Sequence[Domain]) -> str:
+    async def _merge(self, domains: Sequence[Domain]) -> str:
         if len(domains) < 2:
             return domains[0].output if domains else "None of the domains is for that."
         if self.models.configured:
             results = "\n\n".join(f"{one.extension.name} (asked: {one.intent}):\n{one.output}" for one in domains)
-            request = Request(turns=(Said(f"{self._talk()}\n\nResults:\n{results}"),), instructions=_SYNTHESIZER)
+            request = Request(turns=(UserMessage(f"{self._prompt_text()}\n\nResults:\n{results}"),), instructions=_SYNTHESIZER)
             try:
                 if merged := (await self._ask("synth", request)).text:
                     return merged
@@ -158,20 +158,20 @@ class Call:
     async def _work(self, domain: Domain) -> None:
         """Let a model do what a domain is asked, in at most eight steps; `domain` is filled while it works."""
 
-        async def use(wanted: ToolUse) -> ToolAnswer:
-            if wanted.arguments is None:
-                return ToolAnswer(wanted.id, wanted.name, "The arguments are not a JSON object.", failed=True)
-            used = await domain.use(wanted.name, wanted.arguments)
-            return ToolAnswer(wanted.id, wanted.name, used.output, failed=used.failed)
+        async def use(tool_call: ToolCall) -> ToolResult:
+            if tool_call.arguments is None:
+                return ToolResult(tool_call.id, tool_call.name, "The arguments are not a JSON object.", failed=True)
+            outcome = await domain.use(tool_call.name, tool_call.arguments)
+            return ToolResult(tool_call.id, tool_call.name, outcome.output, failed=outcome.failed)
 
         instructions = domain.extension.prompt.strip() + _DOMAIN
-        request = Request(turns=(Said(domain.intent),), instructions=instructions, tools=domain.specs())
+        request = Request(turns=(UserMessage(domain.intent),), instructions=instructions, tools=domain.specs())
         conversation = await self._ask("domain", request, use=use)
-        why = conversation.stopped.message if conversation.stopped else ""
+        why = conversation.error.message if conversation.error else ""
         domain.output = "\n".join(filter(None, (conversation.text, why)))
         domain.status = "failed" if why else "done"
 
-    def _talk(self) -> str:
+    def _prompt_text(self) -> str:
         """The person's side as one text; each part under its name."""
         context = self.task.context
         parts = {"Memory": context.memory, "Earlier turns": "\n".join(context.history), "Prompt": self.request.prompt}
@@ -182,20 +182,20 @@ class Call:
         role: Literal["router", "domain", "synth"],
         request: Request,
         *,
-        use: Callable[[ToolUse], Awaitable[ToolAnswer]] | None = None,
+        use: Callable[[ToolCall], Awaitable[ToolResult]] | None = None,
     ) -> Conversation:
         """One conversation of a role; the model set for it comes before the one that the whole task was given."""
         overrides = self.settings.config.model_overrides
         must = getattr(overrides, role) if overrides else None
-        chosen = model_for(self.task, self.models, self.definition, must=must)
+        chosen = model_for(self.task, self.models, self.definition, override=must)
         self.names[role] = chosen.name
         model, run, max_turns = self.models.get(chosen.name), self.run, _STEPS if use else 1
         conversation = await converse(
-            model, request, use=use, purse=run.purse, max_turns=max_turns, clock=run.now, deadline_ns=run.deadline_ns
+            model, request, call_tool=use, budget_tracker=run.budget_tracker, max_turns=max_turns, clock=run.now, deadline_ns=run.deadline_ns
         )
-        self.used.append(conversation.usage)
-        if conversation.stopped is not None and use is None:
-            raise conversation.stopped
+        self.usages.append(conversation.usage)
+        if conversation.error is not None and use is None:
+            raise conversation.error
         return conversation
 
     def _reply(self, direct_text: str, domains: Sequence[Domain], content: str) -> Reply:
@@ -227,18 +227,18 @@ class Call:
             data=data,
             content=content,
             outcome=outcome,
-            fault=self._not_mine() if outcome == "rejected" else fault if outcome == "error" else None,
+            fault=self._rejection() if outcome == "rejected" else fault if outcome == "error" else None,
             warnings=(*missing, *(Warned(type="degraded_analysis", message=note[:500]) for note in self.notes)),
             traces=tuple(trace for one in domains for trace in one.traces),
-            usage=Usage.together(self.used),
+            usage=Usage.total(self.usages),
             questions=tuple(questions.values()),
             extras={"run_agent": {key: data[key] for key in ("results", "timings", "models")}},
         )
 
-    def _not_mine(self) -> Fault:
+    def _rejection(self) -> Fault:
         """That none of the domains is for the prompt, and what each is for."""
-        there = {one.name: [tool.words.example_prompt for tool in one.tools] for one in self.extensions.found}
+        there = {one.name: [tool.words.example_prompt for tool in one.tools] for one in self.extensions.extensions}
         can = [f"{name} (“{next(filter(None, examples), name)}”)" for name, examples in there.items()]
         hint = f"It has: {', '.join(can) or 'none'}. `retinue assistant domains` shows what each does."
-        refused = InvalidInput("None of the assistant's domains is for that.", hint=hint, suggestions=tuple(there))
-        return Fault.from_error(refused)
+        error = InvalidInput("None of the assistant's domains is for that.", hint=hint, suggestions=tuple(there))
+        return Fault.from_error(error)

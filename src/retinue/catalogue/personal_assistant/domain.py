@@ -10,13 +10,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from retinue.agents.extensions import Extension, Used
+from retinue.agents.extensions import Extension, ToolRun
 from retinue.agents.port import RunContext
-from retinue.agents.prompted.about import subjects
+from retinue.agents.prompted.about import permission_subjects
 from retinue.catalogue.personal_assistant.parameters import DomainResult, DomainStatus
 from retinue.catalogue.personal_assistant.route import ToolRequest, only_reads
 from retinue.contract.definition import ToolSpec
-from retinue.contract.event import ToolCall
+from retinue.contract.event import ToolCallEvent
 from retinue.contract.fault import Fault
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
@@ -64,7 +64,7 @@ class Domain:
         ]
         return tuple(spec for spec in specs if self.run.grants.offers(spec))
 
-    async def use(self, name: str, arguments: JsonMapping) -> Used:
+    async def use(self, name: str, arguments: JsonMapping) -> ToolRun:
         """Use a tool.
 
         Raises:
@@ -77,18 +77,18 @@ class Domain:
             hint = f"Available: {', '.join(specs) or 'none'}."
             raise AccessDenied(f"`{self.extension.name}` has no tool {name[:80]!r} to use.", hint=hint)
         # Whoever asks an assistant to note something has allowed it; only a rule that says otherwise holds.
-        verdict = self.run.grants.verdict(spec, *subjects(name, arguments))
+        verdict = self.run.grants.verdict(spec, *permission_subjects(name, arguments))
         if verdict.word == "deny" or (verdict.word == "ask" and verdict.reason.startswith("the rule ")):
             raise AccessDenied(f"`{name}` is not used: {verdict.reason}.", hint="Do without it.")
         with tool_span(name) as span:
-            used = await tool.use(arguments)
-            if used.failed:
+            outcome = await tool.use(arguments)
+            if outcome.failed:
                 span.fail("internal_error")  # it raised, whatever that was
-        self.traces.append(used.trace)
-        self.run.emit(ToolCall(name, used.duration_ns, used.failed, dumps(arguments)[:120]))
-        return used
+        self.traces.append(outcome.trace)
+        self.run.emit(ToolCallEvent(name, outcome.duration_ns, outcome.failed, dumps(arguments)[:120]))
+        return outcome
 
-    async def use_requested(self) -> None:
+    async def run_requests(self) -> None:
         """Use the tools that its requests name, without a model; what one lacks is asked for."""
         outputs: list[str] = []
         for request in self.requests:
@@ -101,21 +101,21 @@ class Domain:
                 ]
                 outputs.append(f"For `{tool}` I must know: {', '.join(request.missing)}.")
             else:
-                used = await self.use(tool, request.arguments)
-                self.status = "failed" if used.failed else self.status
-                outputs.append(used.output)
+                outcome = await self.use(tool, request.arguments)
+                self.status = "failed" if outcome.failed else self.status
+                outputs.append(outcome.output)
         self.output = "\n".join(outputs)
 
     async def run_timed(self, work: Callable[["Domain"], Awaitable[None]]) -> "Domain":
         """Do `work`; what goes wrong becomes the output."""
-        begun = time.perf_counter_ns()
+        start_ns = time.perf_counter_ns()
         try:
             await work(self)
         except RetinueError as error:
             self.status, self.output = "failed", " ".join(filter(None, (error.message, error.hint)))
             self.fault = Fault.from_error(error)
         finally:
-            self.duration_ns = time.perf_counter_ns() - begun
+            self.duration_ns = time.perf_counter_ns() - start_ns
         return self
 
     def result(self) -> DomainResult:
@@ -149,21 +149,21 @@ async def broadcast(
     goes on behind, and what it still does is not waited for.
     """
 
-    async def in_loop_of_its_own(domain: Domain) -> Domain:
+    async def in_own_loop(domain: Domain) -> Domain:
         return await in_thread(lambda: asyncio.run(domain.run_timed(work)))
 
-    begun = time.perf_counter_ns()
+    start_ns = time.perf_counter_ns()
     tasks = [
-        asyncio.ensure_future(in_loop_of_its_own(domain) if in_threads else domain.run_timed(work))
+        asyncio.ensure_future(in_own_loop(domain) if in_threads else domain.run_timed(work))
         for domain in domains
     ]
     with suppress(TimeoutError):
         async with asyncio.timeout(timeout_s):  # whatever ends the waiting, `gather` cancels those that are not done
             await asyncio.gather(*tasks, return_exceptions=True)
-    took = time.perf_counter_ns() - begun
+    elapsed_ns = time.perf_counter_ns() - start_ns
     # A copy of who is late: what a thread of it still does changes this no more.
     return [
-        replace(one, output="Timed out", status="timed out", traces=[*one.traces], duration_ns=took)
+        replace(one, output="Timed out", status="timed out", traces=[*one.traces], duration_ns=elapsed_ns)
         if task.cancelled()
         else task.result()
         for one, task in zip(domains, tasks, strict=True)

@@ -10,29 +10,29 @@ from pydantic import Field, TypeAdapter, ValidationError
 from retinue.contract.model import Model
 from retinue.errors import InvalidInput, MissingFile
 
-__all__ = ["Case", "Verdict", "judge", "read_cases", "shipped_cases"]
+__all__ = ["FacadeCase", "Verdict", "judge", "read_cases", "shipped_cases"]
 
 Verdict: TypeAlias = Literal["pass", "partial", "fail"]
 
 
-class Case(Model):
+class FacadeCase(Model):
     """One prompt, and the tool it must lead to."""
 
     prompt: str
     tool: str
 
 
-def judge(expected: str, called: Sequence[str]) -> Verdict:
+def judge(expected: str, used_tools: Sequence[str]) -> Verdict:
     """`pass` when exactly the expected tool was called, `partial` when it was among several, else `fail`."""
-    return "pass" if set(called) == {expected} else "partial" if expected in called else "fail"
+    return "pass" if set(used_tools) == {expected} else "partial" if expected in used_tools else "fail"
 
 
-def shipped_cases() -> tuple[Case, ...]:
+def shipped_cases() -> tuple[FacadeCase, ...]:
     """The cases for the shipped domains."""
     return read_cases(Path(__file__).with_name("facade.toml"))
 
 
-def read_cases(path: Path) -> tuple[Case, ...]:
+def read_cases(path: Path) -> tuple[FacadeCase, ...]:
     """The cases in a TOML file of `[[case]]` tables with `prompt` and `tool`.
 
     Raises:
@@ -41,7 +41,7 @@ def read_cases(path: Path) -> tuple[Case, ...]:
     """
     hint = 'Write: [[case]], then prompt = "..." and tool = "..." below it.'
     try:
-        cases = TypeAdapter(Annotated[tuple[Case, ...], Field(min_length=1)])
+        cases = TypeAdapter(Annotated[tuple[FacadeCase, ...], Field(min_length=1)])
         return cases.validate_python(tomllib.loads(path.read_text(encoding="utf-8")).get("case"))
     except FileNotFoundError:
         raise MissingFile(f"There is no file {str(path)!r}.", hint=hint) from None

@@ -14,7 +14,7 @@ from retinue.agents.extensions import Extension, ExtensionTool
 from retinue.contract import names
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.model import JsonMapping
-from retinue.orchestration.reader.bind import Surroundings, bind
+from retinue.orchestration.reader.bind import ReaderEnvironment, bind
 from retinue.orchestration.reader.router import Router
 from retinue.orchestration.reader.words import FUNCTION_WORDS, word_tokens
 
@@ -55,24 +55,24 @@ def only_reads(tool: ExtensionTool) -> bool:
 
 def is_question(text: str) -> bool:
     """Whether every sentence of `text` asks something, and none asks for something to be done."""
-    return all(map(_asks, _sentences(text)))
+    return all(map(_is_question_sentence, _sentences(text)))
 
 
 def read_prompt(text: str, extensions: Sequence[Extension], *, today: date) -> list[ToolRequest]:
     """What each clause of `text` asks of the tools; two are told apart only where both are for a tool."""
-    found: list[ToolRequest] = []
+    requests: list[ToolRequest] = []
     for sentence in _sentences(text):
         ending = sentence[-1] if sentence[-1] in ".?!" else ""
         clause, *rest = sentence.split(" and ")
         for part in rest:
             both = [_request(one.removesuffix(ending) + ending, extensions, today) for one in (clause, part)]
             if all(one.tool for one in both):
-                found.append(both[0])
+                requests.append(both[0])
                 clause = part
             else:
                 clause = f"{clause} and {part}"
-        found.append(_request(clause, extensions, today))
-    return found
+        requests.append(_request(clause, extensions, today))
+    return requests
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -81,7 +81,7 @@ def _sentences(text: str) -> Iterator[str]:
     yield from (line.strip() for line in text.splitlines() if word_tokens(line))
 
 
-def _asks(sentence: str) -> bool:
+def _is_question_sentence(sentence: str) -> bool:
     first, second, *_ = [*sentence.casefold().replace("\u2019", "'").replace(",", " ").split(), "", ""]
     if first == "please" or (first in ("can", "could", "will", "would") and second in ("you", "we")):
         return False
@@ -99,17 +99,17 @@ def _asks(sentence: str) -> bool:
 def _routing(extensions: tuple[Extension, ...]) -> tuple[Router, dict[str, tuple[Extension, ExtensionTool, Skill]]]:
     """A router over the tools, and the tools by the names that it knows them by."""
     tools = [(extension, tool) for extension in extensions for tool in extension.tools]
-    known = {f"t{place}": (extension, tool, _skill(f"t{place}", tool)) for place, (extension, tool) in enumerate(tools)}
+    tools_by_name = {f"t{place}": (extension, tool, _skill(f"t{place}", tool)) for place, (extension, tool) in enumerate(tools)}
     definitions = [
         Definition(
             name=f"d{place}",
             description=extension.prompt or extension.name,
-            skills=tuple(skill for whose, _, skill in known.values() if whose is extension),
+            skills=tuple(skill for owner, _, skill in tools_by_name.values() if owner is extension),
         )
         for place, extension in enumerate(extensions)
         if extension.tools
     ]
-    return Router(definitions, floor=0.0), known
+    return Router(definitions, threshold=0.0), tools_by_name
 
 
 def _skill(name: str, tool: ExtensionTool) -> Skill:
@@ -125,13 +125,13 @@ def _skill(name: str, tool: ExtensionTool) -> Skill:
 
 def _request(clause: str, extensions: Sequence[Extension], today: date) -> ToolRequest:
     """The first tool, best first, that the clause is for; one that can be called comes before one that must ask."""
-    router, known = _routing(tuple(extensions))
-    must_read, first = _asks(clause), None
-    for candidate in router.route(clause, limit=len(known)).candidates if known else ():
-        extension, tool, skill = known[candidate.skill]
+    router, tools_by_name = _routing(tuple(extensions))
+    must_read, first = _is_question_sentence(clause), None
+    for candidate in router.route(clause, limit=len(tools_by_name)).candidates if tools_by_name else ():
+        extension, tool, skill = tools_by_name[candidate.skill]
         if must_read and not only_reads(tool):
             continue
-        request, rest = _bound(clause, extension, tool, skill, today)
+        request, rest = _bind_arguments(clause, extension, tool, skill, today)
         if _is_for(skill, extension, clause, rest):
             if not request.missing:
                 return request
@@ -139,23 +139,23 @@ def _request(clause: str, extensions: Sequence[Extension], today: date) -> ToolR
     return first or ToolRequest(clause)
 
 
-def _bound(
+def _bind_arguments(
     clause: str, extension: Extension, tool: ExtensionTool, skill: Skill, today: date
 ) -> tuple[ToolRequest, str]:
     """The arguments of a tool, as far as they were said; and the clause without their words."""
     properties: dict[str, JsonMapping] = skill.input_schema.get("properties", {})
     days = [name for name, schema in properties.items() if "'date'" in str(schema)]
     day, rest = _day_ahead(clause, today) if days else (None, clause)
-    bound = bind(skill, rest, around=Surroundings(today=today))
+    bound = bind(skill, rest, environment=ReaderEnvironment(today=today))
     required: list[str] = skill.input_schema.get("required", [])
-    text, left = next((name for name in required if _is_text(properties[name])), ""), rest
+    text, remaining = next((name for name in required if _is_text(properties[name])), ""), rest
     values: JsonMapping = {} if day is None else {days[0]: day.isoformat()}
     for one in (one for one in bound.bindings if one.how == "said" and one.parameter != text):
         values[one.parameter] = one.value
-        left = left.replace(one.words or "", " ", 1)
+        remaining = remaining.replace(one.words or "", " ", 1)
         if isinstance(one.value, str):
             rest = rest.replace(one.words or "", " ", 1)
-    if text and (content := _content(left, skill, is_query=only_reads(tool))):
+    if text and (content := _content(remaining, skill, is_query=only_reads(tool))):
         values[text] = content
     missing = tuple(name for name in required if not values.get(name))
     return ToolRequest(clause, extension, tool, values, missing), rest
@@ -197,13 +197,13 @@ def _is_for(skill: Skill, extension: Extension, clause: str, rest: str) -> bool:
 def _day_ahead(clause: str, today: date) -> tuple[date | None, str]:
     """The day to come that a clause speaks of, and the clause without it: tomorrow, in 3 days, by Friday."""
     words = clause.split()
-    plain = [word.strip(".,;!?").casefold() for word in words]
-    for place, word in enumerate(plain):
-        begin = place - (place > 0 and plain[place - 1] in ("on", "by", "until", "next", "this", "to"))
+    bare_words = [word.strip(".,;!?").casefold() for word in words]
+    for place, word in enumerate(bare_words):
+        begin = place - (place > 0 and bare_words[place - 1] in ("on", "by", "until", "next", "this", "to"))
         if word in _NEAR or word in _WEEKDAYS:
             ahead = _NEAR[word] if word in _NEAR else (_WEEKDAYS.index(word) - today.weekday()) % 7 or 7
             return today + timedelta(days=ahead), " ".join([*words[:begin], *words[place + 1 :]])
-        count, unit = [*plain[place + 1 : place + 3], "", ""][:2]
+        count, unit = [*bare_words[place + 1 : place + 3], "", ""][:2]
         if word == "in" and count.isdecimal() and len(count) < 4 and unit in ("day", "days", "week", "weeks"):
             days = int(count) * (7 if unit.startswith("week") else 1)
             return today + timedelta(days=days), " ".join([*words[:place], *words[place + 3 :]])

@@ -14,7 +14,7 @@ from typing import Any, Final
 from retinue.errors import Unavailable
 from retinue.tools.sqlite import use_wal
 
-__all__ = ["query", "stored_in"]
+__all__ = ["query", "use_store"]
 
 _FILE: ContextVar[Path | None] = ContextVar("assistant_store", default=None)
 _SCHEMA: Final = """
@@ -37,7 +37,7 @@ END;
 
 
 @contextmanager
-def stored_in(file: Path) -> Generator[None]:
+def use_store(file: Path) -> Generator[None]:
     """Within this, `query` asks `file`."""
     token = _FILE.set(file)
     try:

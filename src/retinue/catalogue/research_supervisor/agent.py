@@ -117,31 +117,31 @@ class ResearchSupervisor:
         Use it for a question about each of the things that were found before, or that are named. Returns one part for
         each subject, a table of what was found, and what was not.
         """
-        named: dict[str, str] = {}
+        names_by_key: dict[str, str] = {}
         for text in subjects:
             if one := one_line(text):
-                named.setdefault(one.casefold(), one)
-        names = list(named.values())
+                names_by_key.setdefault(one.casefold(), one)
+        names = list(names_by_key.values())
         if not names:
             hint = "Say what should be looked up."
             error = InvalidInput("None of the subjects has a name.", hint=hint, path="/parameters/subjects")
             return Reply(outcome="error", fault=Fault.from_error(error))
         chosen, left_out = names[:_MOST], names[_MOST:]
-        asked = one_line(question, longest=_ASKED) or "what is said about"
+        instruction = one_line(question, limit=_ASKED) or "what is said about"
         plan = supervise(
             chosen,
             agent=_WORKER,
             skill=_SKILL,
-            instruction=f"{asked} `{{topic}}`",
+            instruction=f"{instruction} `{{topic}}`",
             parameters={"sources": sources, "depth": "quick_scan"},
             quorum=_QUORUM,
             goal=question or "What is said about each",
         )
-        others = first_of([repr(one_line(one, longest=_SHOWN)) for one in left_out], _MOST).plain()
-        warned = Warned(
+        others = first_of([repr(one_line(one, limit=_SHOWN)) for one in left_out], _MOST).to_text()
+        omission = Warned(
             type="missing_data",
             message=f"At most {_MOST} subjects are looked up; left out: {others}.",
             impact="Nothing is said about these.",
             recovery="Ask about them by themselves.",
         )
-        return Reply(plan=plan, warnings=(warned,) if left_out else ())
+        return Reply(plan=plan, warnings=(omission,) if left_out else ())

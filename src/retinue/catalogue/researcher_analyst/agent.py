@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._choosing import thinker_for
-from retinue.catalogue._watch import Watch, in_watched_thread
+from retinue.catalogue._choosing import structured_model_for
+from retinue.catalogue._watch import RunDeadline, in_cancellable_thread
 from retinue.catalogue.web import Web
 from retinue.contract.definition import Sample, ThinkingBounds
 from retinue.contract.fault import Fault
 from retinue.contract.task import Task
 from retinue.errors import AccessDenied, RetinueError
-from retinue.orchestration.citing import Evidence, Piece, Summary, held, written
+from retinue.orchestration.citing import Evidence, EvidencePiece, CitedSummary, verify_summary, write_claims
 from retinue.tools.git import Git
-from retinue.tools.memory.entry import Entry, Scope
+from retinue.tools.memory.entry import MemoryEntry, Scope
 from retinue.tools.memory.file import memory_file
 from retinue.tools.memory.store import Memory
 from retinue.tools.memory.tools import MemoryPlace, Recall
@@ -135,52 +135,52 @@ class ResearcherAnalyst:
         Use it when something is to be explained, located or looked up in the project. Returns findings, citations, and
         what was searched.
         """
-        watch = Watch(run, seconds=request.bounds.seconds)
-        browsed = await browse(request, run, watch, self._web) if request.names_web else None
-        if browsed is not None and browsed.refused is not None and not request.local:
-            fault, others = Fault.from_error(browsed.refused), ("docs", "code", "memory")
+        watch = RunDeadline(run, seconds=request.bounds.seconds)
+        web_reading = await browse(request, run, watch, self._web) if request.names_web else None
+        if web_reading is not None and web_reading.error is not None and not request.local:
+            fault, others = Fault.from_error(web_reading.error), ("docs", "code", "memory")
             hint = f"{fault.hint} Or ask for the sources docs, code or memory.".strip()
             fault = fault.model_copy(update={"hint": hint, "suggestions": fault.suggestions or others})
-            return Reply(outcome="error", fault=fault, traces=tuple(browsed.traces))
-        search = Search(request, Query.of(request), run, watch, web=browsed)
-        await in_watched_thread(watch, self._search, search, task.context.memory)
+            return Reply(outcome="error", fault=fault, traces=tuple(web_reading.traces))
+        search = Search(request, Query.of(request), run, watch, web=web_reading)
+        await in_cancellable_thread(watch, self._search, search, task.context.memory)
         is_list = request.focus == "files" and search.places
-        summary = await self._written(search, task) if search.evidence and not is_list else None
+        summary = await self._write_summary(search, task) if search.evidence and not is_list else None
         return reply_of(search, summary)
 
-    def _search(self, search: Search, remembered: str) -> None:
+    def _search(self, search: Search, caller_memory: str) -> None:
         """Search all that is here, and what the web gave."""
         texts = search.web.pages if search.web else []
         if "memory" in search.request.local:
-            texts = [*texts, *_recalled(search, remembered, self._state_dir)]
+            texts = [*texts, *_memory_texts(search, caller_memory, self._state_dir)]
         search.texts = {text.path: text for text in texts}
         if not search.request.local:
-            search.look()
+            search.execute()
             return
         workspace = search.run.workspace
         with Index(workspace, cache_dir=self._cache_dir) as search.index:
-            search.look()
-        if not search.late:
+            search.execute()
+        if not search.timed_out:
             search.revisions = _revisions(workspace, (one.path for one in search.evidence))
 
-    async def _written(self, search: Search, task: Task) -> Summary | None:
+    async def _write_summary(self, search: Search, task: Task) -> CitedSummary | None:
         """What of a model's answer holds against what was found; None where no model is configured."""
         if self._models is None or not self._models.configured:
             return None
         try:
             definition, run = ResearcherAnalyst.definition, search.run
-            thinker = thinker_for(task, self._models, definition, run, purpose="to write the answer")
+            thinker = structured_model_for(task, self._models, definition, run, purpose="to write the answer")
         except RetinueError as error:
-            return Summary(refused=error.message)
-        found = enumerate(search.evidence, 1)
-        evidence = Evidence(tuple(Piece(f"f{number}", one.source, one.plain(), one.place) for number, one in found))
-        return held(evidence, await written(search.query.text, evidence, thinker, task=task.id))
+            return CitedSummary(refusal=error.message)
+        numbered = enumerate(search.evidence, 1)
+        evidence = Evidence(tuple(EvidencePiece(f"f{number}", one.source, one.plain_text(), one.place) for number, one in numbered))
+        return verify_summary(evidence, await write_claims(search.query.text, evidence, thinker, task=task.id))
 
 
-def _recalled(search: Search, remembered: str, state: Path | None) -> Iterator[SourceText]:
+def _memory_texts(search: Search, caller_memory: str, state: Path | None) -> Iterator[SourceText]:
     """What the caller remembers, and of what earlier runs did what fits; no file is made where there is none."""
-    if remembered.strip():
-        yield SourceText("memory", "context.memory", remembered)
+    if caller_memory.strip():
+        yield SourceText("memory", "context.memory", caller_memory)
     if state is None:
         return
     run, words = search.run, " ".join(search.query.words.values()) or search.query.text
@@ -194,14 +194,14 @@ def _recalled(search: Search, remembered: str, state: Path | None) -> Iterator[S
                 with Memory(state, scope, project=project) as memory:
                     yield from [_text_of(hit.entry) for hit in memory.search(words, limit=20)]
     except RetinueError as error:
-        search.not_recalled = error
+        search.memory_error = error
 
 
-def _text_of(entry: Entry) -> SourceText:
+def _text_of(entry: MemoryEntry) -> SourceText:
     source = entry.source
-    remembered = datetime.fromtimestamp(entry.at_ns // 10**9, UTC).date().isoformat()
-    told = {"scope": entry.scope, "remembered": remembered, "by": source.by, "run": source.run, "origin": source.origin}
-    facts = {"memory": {name: fact for name, fact in told.items() if fact}}
+    saved_on = datetime.fromtimestamp(entry.at_ns // 10**9, UTC).date().isoformat()
+    provenance = {"scope": entry.scope, "remembered": saved_on, "by": source.by, "run": source.run, "origin": source.origin}
+    facts = {"memory": {name: fact for name, fact in provenance.items() if fact}}
     return SourceText("memory", f"memory:{entry.scope}/{entry.id}", entry.text, facts=facts)
 
 
@@ -215,5 +215,5 @@ def _revisions(workspace: Workspace, paths: Iterable[str]) -> dict[str, str]:
         status = git.status()
     except RetinueError:
         return {}
-    differing = {one.path for one in (*status.staged, *status.unstaged, *status.unmerged, *status.untracked)}
-    return {path: head for path in paths if path not in differing}
+    changed_paths = {one.path for one in (*status.staged, *status.unstaged, *status.unmerged, *status.untracked)}
+    return {path: head for path in paths if path not in changed_paths}

@@ -12,11 +12,11 @@ from typing import Final, assert_never
 
 from retinue.agents.port import Reply
 from retinue.catalogue._prose import Prose, code, first_of, one_line, quote
-from retinue.catalogue._report import Report, Statement, plural
+from retinue.catalogue._report import SkillReport, Statement, plural
 from retinue.contract.confidence import label_of
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
-from retinue.orchestration.citing import Summary, told
+from retinue.orchestration.citing import CitedSummary, summary_facts
 
 from .quotations import Quotation
 from .search import Search
@@ -34,18 +34,18 @@ _BASIS: Final = (
 _NO_BASIS: Final = "No passage covers words of the question, so there is no confidence to state."
 
 
-def reply_of(search: Search, summary: Summary | None) -> Reply:
+def reply_of(search: Search, summary: CitedSummary | None) -> Reply:
     """The reply. With a `summary`, what holds of a model's words leads; the findings stay what was found."""
-    report = Report()
+    report = SkillReport()
     _warn(report, search)
-    _say(report, search, summary)
+    _report_answer(report, search, summary)
     evidence, web, query = search.evidence, search.web, search.query
     day = datetime.fromtimestamp(search.run.now() // 10**9, UTC).date().isoformat()
-    answer = "\n".join(f"{one.plain()}\n{one.block}".rstrip() for one in report.statements)
-    if not evidence and not search.places and not search.late:
+    answer = "\n".join(f"{one.to_text()}\n{one.block}".rstrip() for one in report.statements)
+    if not evidence and not search.places and not search.timed_out:
         hint = "Ask with words that the sources themselves use, name a file or identifier, or search other sources."
         report.reject(" ".join(answer.split()), hint=hint)
-    best = [one.covered for one in evidence[:_SUMMED] if one.measured]
+    best = [one.coverage for one in evidence[:_SUMMED] if one.is_measured]
     data: JsonMapping = {
         "answer": answer,
         "findings": [_finding(one) for one in evidence],
@@ -53,13 +53,13 @@ def reply_of(search: Search, summary: Summary | None) -> Reply:
         "searched": _searched(search),
         "not_searched": list(_not_searched(search)),
         "confidence_basis": _BASIS if best else _NO_BASIS,
-        "notes": [one.plain() for one in report.notes],
+        "notes": [one.to_text() for one in report.notes],
         "terms": [one_line(term) for term in dict.fromkeys((*query.words.values(), *query.phrases))],
-        **({"summary": written} if summary and (written := told(summary)) else {}),
+        **({"summary": summary_data} if summary and (summary_data := summary_facts(summary)) else {}),
     }
     return report.reply(
         data=data,
-        content="\n\n".join([_content(report, search), *(one.markdown() for one in report.notes)]),
+        content="\n\n".join([_content(report, search), *(one.to_markdown() for one in report.notes)]),
         traces=tuple(web.traces) if web else (),
         usage=summary.usage if summary else None,
         confidence=round(sum(best) / len(best), 2) if best else None,
@@ -67,39 +67,39 @@ def reply_of(search: Search, summary: Summary | None) -> Reply:
     )
 
 
-def _say(report: Report, search: Search, summary: Summary | None) -> None:
+def _report_answer(report: SkillReport, search: Search, summary: CitedSummary | None) -> None:
     """The answer: a model's sentences where they hold, else the passages."""
-    _say_absent(report, search)
-    for word, meant in search.respelled.items():
-        report.note("{} stands nowhere: words that begin with {} are searched in its place.", code(word), code(meant))
+    _report_absent(report, search)
+    for word, respelling in search.respellings.items():
+        report.note("{} stands nowhere: words that begin with {} are searched in its place.", code(word), code(respelling))
     if search.query.focus == "files" and search.places:
         places = [Prose(f"{{}} ({count:,})", (code(f"{path}:{line}"),)) for path, count, line in search.places]
         have = plural(len(places), "file has", "files have")
-        report.say("files", f"{have} it: {{}}.", first_of(places, _FILES))
+        report.add("files", f"{have} it: {{}}.", first_of(places, _FILES))
     elif not search.evidence:
-        _say_nothing(report, search)
+        _report_nothing(report, search)
     elif summary is None or not summary.claims:
         report.statements += _best(search.evidence)
     else:
         for claim in summary.claims:
             places = ", ".join(dict.fromkeys(piece.source for piece in claim.pieces))
-            report.say("", "{}", quote(claim.text, longest=600), source=places)
+            report.add("", "{}", quote(claim.text, limit=600), source=places)
     if summary is not None:
         _note_model(report, summary)
 
 
-def _say_absent(report: Report, search: Search) -> None:
+def _report_absent(report: SkillReport, search: Search) -> None:
     """What is named and not there."""
     gaps = [
         (name, "{} does not occur in the files searched.", "Check the spelling, or widen the sources.")
         for name in search.absent
     ]
     for path, near in search.absent_paths.items():
-        meant = f"Did you mean {' or '.join(map(repr, near))}?" if near else "Check the path."
-        gaps.append((path, "There is no file {} among those searched.", meant))
+        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "Check the path."
+        gaps.append((path, "There is no file {} among those searched.", hint))
     for name, template, recovery in gaps:
-        report.say(name, template, code(name))
-        message = template.format(code(name).plain())
+        report.add(name, template, code(name))
+        message = template.format(code(name).to_text())
         report.warn("missing_data", message, impact="Nothing can be said about it.", recovery=recovery)
 
 
@@ -109,7 +109,7 @@ def _best(evidence: Sequence[Quotation]) -> list[Statement]:
     best = [
         one
         for one in evidence[:_SUMMED]
-        if one.score >= first.score * _RIVAL and (one.topic == first.topic or one.covered >= first.covered * _RIVAL)
+        if one.score >= first.score * _RIVAL and (one.topic == first.topic or one.coverage >= first.coverage * _RIVAL)
     ]
     sections = [(one.path, one.topic) for one in best]
     best.sort(key=lambda one: (sections.index((one.path, one.topic)), one.unit.start))
@@ -120,15 +120,15 @@ def _statement(one: Quotation) -> Statement:
     return Statement(one_line(one.topic), one.prose(), one.place, block=printable(one.unit.block))
 
 
-def _say_nothing(report: Report, search: Search) -> None:
+def _report_nothing(report: SkillReport, search: Search) -> None:
     words = [code(word) for word in [*dict.fromkeys(search.query.words.values())][:12]]
-    what = "in time" if search.late else "that answers this"
+    what = "in time" if search.timed_out else "that answers this"
     near: Prose | str = ""
     if search.nearest is not None:
-        share = f"{100 * search.nearest.covered:.0f} %"
+        share = f"{100 * search.nearest.coverage:.0f} %"
         near = Prose(f" The nearest passage, {{}}, has only {share} of it.", (code(search.nearest.place),))
-    listed = first_of(words, len(words)) if words else "no words"
-    report.say("nothing", f"Nothing was found {what}. Searched {_where(search)} for {{}}.{{}}", listed, near)
+    word_list = first_of(words, len(words)) if words else "no words"
+    report.add("nothing", f"Nothing was found {what}. Searched {_where(search)} for {{}}.{{}}", word_list, near)
 
 
 def _where(search: Search) -> str:
@@ -140,33 +140,33 @@ def _where(search: Search) -> str:
     return " and ".join(parts) or "nothing"
 
 
-def _note_model(report: Report, summary: Summary) -> None:
+def _note_model(report: SkillReport, summary: CitedSummary) -> None:
     """Whose words the answer is in."""
     model = code(summary.model) if summary.model else "a model"
     if not summary.claims:
-        report.note("The answer is quoted, not written by {}: {}", model, quote(summary.refused))
+        report.note("The answer is quoted, not written by {}: {}", model, quote(summary.refusal))
         return
-    dropped = len(summary.dropped)
-    left = f" {dropped} that did not hold {'was' if dropped == 1 else 'were'} left out." if dropped else ""
-    report.note(f"{{}} wrote the answer from the findings; every sentence was held against what it cites.{left}", model)
+    dropped_count = len(summary.dropped_claims)
+    dropped_note = f" {dropped_count} that did not hold {'was' if dropped_count == 1 else 'were'} left out." if dropped_count else ""
+    report.note(f"{{}} wrote the answer from the findings; every sentence was held against what it cites.{dropped_note}", model)
 
 
-def _warn(report: Report, search: Search) -> None:
+def _warn(report: SkillReport, search: Search) -> None:
     """What is missing: of the web, of memory, of time."""
     web, gap = search.web, "What only the web knows is missing."
-    if web is not None and web.refused is None and web.left_out and not web.pages:
+    if web is not None and web.error is None and web.skipped and not web.pages:
         message = f"No page could be read of the {web.results:,} that were found."
         report.warn("missing_data", message, impact=gap, recovery="See `not_searched` for why.")
     for what, error, impact in (
-        ("The web", web and web.refused, gap),
-        ("What earlier runs remembered", search.not_recalled, "What only they knew is missing."),
+        ("The web", web and web.error, gap),
+        ("What earlier runs remembered", search.memory_error, "What only they knew is missing."),
     ):
         if error is not None:
             message = f"{what} was not searched. {one_line(error.message)}"
             report.warn("missing_data", message, impact=impact, recovery=error.hint)
-    if search.late:
-        done, total = search.read
-        message = f"Time was up when {done:,} of {total:,} files had been looked at."
+    if search.timed_out:
+        read_count, total = search.read
+        message = f"Time was up when {read_count:,} of {total:,} files had been looked at."
         recovery = "Allow more time, or ask again: what was read is remembered."
         report.warn("degraded_analysis", message, impact="Better passages may be missing.", recovery=recovery)
 
@@ -174,9 +174,9 @@ def _warn(report: Report, search: Search) -> None:
 def _finding(one: Quotation) -> JsonMapping:
     return {
         "topic": one_line(one.topic),
-        "content": one.plain(),
+        "content": one.plain_text(),
         "source": one.place,
-        **({"confidence": round(one.covered, 2)} if one.measured else {}),
+        **({"confidence": round(one.coverage, 2)} if one.is_measured else {}),
         "path": one.path,
         "line_start": one.hit.start,
         "line_end": max(one.hit.end, one.unit.end),
@@ -188,8 +188,8 @@ def _citation(one: Quotation, day: str, search: Search) -> JsonMapping:
     """Where a finding stands and when it was read there; of a file the commit, of others what is known of them."""
     text, revision = search.texts.get(one.path), search.revisions.get(one.path)
     facts = text.facts if text else {"revision": revision} if revision else {}
-    cited = {"source": one.place, "origin": one.source, "path": one.path, "line": one.unit.start, "accessed": day}
-    return {**cited, **facts}
+    citation = {"source": one.place, "origin": one.source, "path": one.path, "line": one.unit.start, "accessed": day}
+    return {**citation, **facts}
 
 
 def _searched(search: Search) -> JsonMapping:
@@ -198,9 +198,9 @@ def _searched(search: Search) -> JsonMapping:
     counts: JsonMapping = {
         source: {"files": files[source], "passages": passages[source]} for source in search.request.local
     }
-    if web is not None and web.refused is None:
-        found = {"service": web.service, "results": web.results, "pages": len(web.pages)}
-        counts["web"] = {**found, "passages": passages["web"]}
+    if web is not None and web.error is None:
+        stats = {"service": web.service, "results": web.results, "pages": len(web.pages)}
+        counts["web"] = {**stats, "passages": passages["web"]}
     return counts
 
 
@@ -209,27 +209,27 @@ def _not_searched(search: Search) -> Iterable[JsonMapping]:
     web = search.web
     if web is None and "web" in search.request.sources:
         yield {"source": "web", "reason": "The web is searched only when it is asked for by name."}
-    for source, error in (("web", web and web.refused), ("memory", search.not_recalled)):
+    for source, error in (("web", web and web.error), ("memory", search.memory_error)):
         if error is not None:
             yield {"source": source, "reason": one_line(error.message)}
-    for url, reason in web.left_out[:_FILES] if web else ():
+    for url, reason in web.skipped[:_FILES] if web else ():
         yield {"source": one_line(url), "reason": one_line(f"Not read: {reason}")}
-    for item in search.left_out[:_FILES]:
+    for item in search.skipped[:_FILES]:
         yield {"source": one_line(item.path), "reason": f"Left out: {item.reason}."}
-    if len(search.left_out) > _FILES:
-        yield {"source": "files", "reason": f"{len(search.left_out) - _FILES:,} more files were left out."}
+    if len(search.skipped) > _FILES:
+        yield {"source": "files", "reason": f"{len(search.skipped) - _FILES:,} more files were left out."}
 
 
-def _content(report: Report, search: Search) -> str:
+def _content(report: SkillReport, search: Search) -> str:
     """The statements in the form that was asked for."""
-    lines = [one.markdown() for one in report.statements]
+    lines = [one.to_markdown() for one in report.statements]
     form = search.request.output_format
     match form:
         case "summary":
             return "\n\n".join(lines)
         case "bullet_points":
-            listed = dict.fromkeys([*lines, *(_statement(one).markdown() for one in search.evidence)])
-            return "\n".join(f"- {line}".replace("\n", "\n  ") for line in listed)
+            items = dict.fromkeys([*lines, *(_statement(one).to_markdown() for one in search.evidence)])
+            return "\n".join(f"- {line}".replace("\n", "\n  ") for line in items)
         case "detailed_report":
             findings = [part for one in search.evidence for part in _detail(one)]
             head = ["## Findings"] if findings else []
@@ -239,7 +239,7 @@ def _content(report: Report, search: Search) -> str:
 
 
 def _detail(one: Quotation) -> tuple[str, str, str]:
-    sure = f", {label_of(one.covered)} confidence ({one.covered:.2f})" if one.measured else ""
+    sure = f", {label_of(one.coverage)} confidence ({one.coverage:.2f})" if one.is_measured else ""
     where = one.place if one.source == "web" else f"{one.path}:{one.hit.start}-{max(one.hit.end, one.unit.end)}"
-    quoted = replace(_statement(one), source="").markdown()
-    return f"### {code(one.topic).markdown()}", quoted, f"{code(where).markdown()}, {one.kind}{sure}"
+    quotation = replace(_statement(one), source="").to_markdown()
+    return f"### {code(one.topic).to_markdown()}", quotation, f"{code(where).to_markdown()}, {one.kind}{sure}"

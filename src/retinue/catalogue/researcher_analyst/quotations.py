@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from retinue.catalogue._prose import Piece, Prose, code, quote
+from retinue.catalogue._prose import ExternalText, Prose, code, quote
 from retinue.contract.sanitize import printable
 from retinue.tools.search import PassageHit, terms
 from retinue.tools.search.words import STOP_WORDS
@@ -14,7 +14,7 @@ from retinue.tools.search.words import STOP_WORDS
 from .parameters import FocusName, PassageKind, ResearchRequest, Source
 from .units import Unit
 
-__all__ = ["LIGHT_SHARE", "Judgement", "Query", "Quotation", "distinct", "judge", "topic_of"]
+__all__ = ["LIGHT_SHARE", "Judgement", "Query", "Quotation", "select_distinct", "judge", "topic_of"]
 
 _LEAST: Final = 0.4
 """A unit that has less of the weight of the words, with its headings, answers something else."""
@@ -86,8 +86,8 @@ class Query:
         tokens = [token.strip("?!,;:\"'`()[]{}").rstrip(".") for token in text.split()]
         in_paths = {token for token in tokens if ("." in token or "/" in token) and any(token in one for one in paths)}
         tokens = [token.removesuffix("'s") for token in tokens if token and token not in in_paths]
-        named = [one for one in quoted if " " not in one] + [one for one in tokens if _NAME.fullmatch(one)]
-        names = tuple(dict.fromkeys(name.removesuffix("()") for name in named))[:4]
+        candidates = [one for one in quoted if " " not in one] + [one for one in tokens if _NAME.fullmatch(one)]
+        names = tuple(dict.fromkeys(name.removesuffix("()") for name in candidates))[:4]
         phrases = tuple(one for one in quoted if " " in one)[:4]
         literals = tuple(dict.fromkeys(one for one in tokens if _LITERAL.fullmatch(one)))
         words = {
@@ -101,11 +101,11 @@ class Query:
         light = light if len(light) < len(words) else frozenset[str]()
         return cls(text, words, light, names, phrases, literals, request.focus)
 
-    def respelled(self, meant: Mapping[str, str]) -> "Query":
+    def with_spellings(self, spellings: Mapping[str, str]) -> "Query":
         """The query with other words in place of some of its terms, without those that only ask."""
         words: dict[str, str] = {}
         for term, word in self.words.items():
-            other = meant.get(term, "")
+            other = spellings.get(term, "")
             if not other:
                 words[term] = word
             elif other not in STOP_WORDS and other not in _ASKING:
@@ -127,9 +127,9 @@ class Quotation:
     source: Source
     hit: PassageHit
     unit: Unit
-    covered: float
+    coverage: float
     score: float
-    measured: bool = True
+    is_measured: bool = True
 
     @property
     def path(self) -> str:
@@ -148,8 +148,8 @@ class Quotation:
 
     def prose(self) -> Prose:
         """What it says, as a sentence: a definition says where it stands, anything else is quoted as it is."""
-        words = quote(self.unit.text, longest=_QUOTE)
-        pieces: tuple[Piece | str, ...] = (words,) if self.unit.text else ()
+        words = quote(self.unit.text, limit=_QUOTE)
+        pieces: tuple[ExternalText | str, ...] = (words,) if self.unit.text else ()
         if self.kind == "definition":
             head = (code(self.topic), code(self.path), code(self.unit.signature))
             return Prose("{} is defined in {}: {}." + (" {}" if self.unit.text else ""), (*head, *pieces))
@@ -159,9 +159,9 @@ class Quotation:
             return Prose("{}: {}" if self.unit.text else "{}", (code(self.unit.signature), *pieces))
         return Prose("{}", pieces or (quote(self.topic),))
 
-    def plain(self) -> str:
+    def plain_text(self) -> str:
         """The same as plain text, with its block."""
-        return f"{self.prose().plain()}\n{printable(self.unit.block)}".rstrip()
+        return f"{self.prose().to_text()}\n{printable(self.unit.block)}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +173,9 @@ class Judgement:
         headed: How far its own heading says what is asked, and nothing else.
     """
 
-    covered: float = 0.0
+    coverage: float = 0.0
     score: float = 0.0
-    headed: float = 0.0
+    heading_score: float = 0.0
 
 
 def topic_of(hit: PassageHit) -> str:
@@ -200,55 +200,55 @@ def judge(
         return Judgement()
     prose = terms(f"{unit.text} {unit.signature}")
     inside, below = set(prose), set(terms(unit.block))
-    around = inside | below | set(terms(f"{topic} {path} {unit.above}"))
-    absent = [term for term in weights if not _has(around, term)]
-    covered = 1 - sum(weights[term] for term in absent) / total
+    context = inside | below | set(terms(f"{topic} {path} {unit.above}"))
+    absent = [term for term in weights if not _has(context, term)]
+    coverage = 1 - sum(weights[term] for term in absent) / total
     missing = [term for term in absent if term not in query.light]
     repeats = query.text.casefold().rstrip("?. ") in " ".join(f"{topic} {unit.text}".casefold().split())
     lacks = any(one not in f"{topic} {unit.text} {unit.block}" for one in query.literals)
     may_miss = 0 if strict else (len(weights) - len(query.light)) // _MAY_MISS
-    if covered < _LEAST or len(missing) > may_miss or (repeats and len(weights) > 2) or lacks:
-        return Judgement(covered)
+    if coverage < _LEAST or len(missing) > may_miss or (repeats and len(weights) > 2) or lacks:
+        return Judgement(coverage)
     own = sum(weight * (1.0 if _has(inside, term) else _CODE * _has(below, term)) for term, weight in weights.items())
     heading = terms(topic.rpartition(" > ")[2])
-    headed = [term for term in weights if _has(set(heading), term)]
-    precise = len(headed) / max(1, len([one for one in heading if one not in STOP_WORDS]))
-    titled = sum(weights[term] for term in headed) / total * (1 + min(1.0, precise)) / 2
-    score = own / total + _HEADED * titled * (1.0 if is_first else 0.7)
+    heading_terms = [term for term in weights if _has(set(heading), term)]
+    precise = len(heading_terms) / max(1, len([one for one in heading if one not in STOP_WORDS]))
+    title_share = sum(weights[term] for term in heading_terms) / total * (1 + min(1.0, precise)) / 2
+    score = own / total + _HEADED * title_share * (1.0 if is_first else 0.7)
     score *= 1 + _TOGETHER * _together(prose, list(weights))
     if query.focus == "value":
         score *= 1.5 if _FIGURE.search(f"{unit.text} {unit.block if unit.is_code else ''}") else 0.5
-    return Judgement(covered, score * covered, titled)
+    return Judgement(coverage, score * coverage, title_share)
 
 
-def _has(held: set[str], term: str) -> bool:
+def _has(vocabulary: set[str], term: str) -> bool:
     """Whether a term is among those held, or one differs by its ending only: `cancel` and `cancellation`."""
-    if term in held:
+    if term in vocabulary:
         return True
     if len(term) < _ENDING:
         return False
     return any(
         (one.startswith(term) or term.startswith(one)) and len(one) >= _ENDING and abs(len(one) - len(term)) <= _ENDING
-        for one in held
+        for one in vocabulary
     )
 
 
-def _together(found: Sequence[str], asked: Sequence[str]) -> float:
+def _together(text_terms: Sequence[str], query_terms: Sequence[str]) -> float:
     """The share of neighbours in the query that stand near each other here."""
-    wanted = {frozenset(pair) for pair in pairwise(asked)}
-    near = {frozenset(pair) for gap in range(1, _GAP) for pair in zip(found, found[gap:], strict=False)}
-    return len(wanted & near) / len(wanted) if wanted else 0.0
+    pairs = {frozenset(pair) for pair in pairwise(query_terms)}
+    near = {frozenset(pair) for gap in range(1, _GAP) for pair in zip(text_terms, text_terms[gap:], strict=False)}
+    return len(pairs & near) / len(pairs) if pairs else 0.0
 
 
-def distinct(found: Iterable[Quotation], *, limit: int, per_file: int) -> list[Quotation]:
+def select_distinct(quotations: Iterable[Quotation], *, limit: int, per_file: int) -> list[Quotation]:
     """The first `limit` that say something new, at most `per_file` from one file."""
-    kept: list[tuple[Quotation, set[str]]] = []
-    for one in found:
+    chosen: list[tuple[Quotation, set[str]]] = []
+    for one in quotations:
         words = set(terms(f"{one.unit.text} {one.unit.signature} {one.unit.block}"))
-        same_file = [other for other, _ in kept if other.path == one.path]
-        if len(kept) == limit:
+        same_file = [other for other, _ in chosen if other.path == one.path]
+        if len(chosen) == limit:
             break
-        alike = any(len(words & other) >= _SAME * max(1, len(words | other)) for _, other in kept)
+        alike = any(len(words & other) >= _SAME * max(1, len(words | other)) for _, other in chosen)
         if len(same_file) < per_file and not alike and all(other.unit.start != one.unit.start for other in same_file):
-            kept.append((one, words))
-    return [one for one, _ in kept]
+            chosen.append((one, words))
+    return [one for one, _ in chosen]

@@ -14,22 +14,22 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from retinue.agents.port import RunContext
-from retinue.catalogue._aside import is_aside
-from retinue.catalogue._watch import Watch
+from retinue.catalogue._aside import is_test_or_vendored
+from retinue.catalogue._watch import RunDeadline
 from retinue.contract.event import Progress
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
 from retinue.contract.result import Trace
 from retinue.errors import DeadlineExceeded, RetinueError
-from retinue.orchestration.reader.words import slip_of
+from retinue.orchestration.reader.words import correct_spelling
 from retinue.tools.grep import Match, grep
 from retinue.tools.search import Index, Kind, PassageHit
 from retinue.tools.search.kinds import NO_TEXT
-from retinue.tools.search.passages import cut
-from retinue.tools.tree import Skipped
+from retinue.tools.search.passages import split_passages
+from retinue.tools.tree import SkippedFile
 
 from .parameters import PassageKind, ResearchRequest, Source, source_of
-from .quotations import LIGHT_SHARE, Judgement, Query, Quotation, distinct, judge, topic_of
+from .quotations import LIGHT_SHARE, Judgement, Query, Quotation, select_distinct, judge, topic_of
 from .units import Unit, paragraphs, units_of
 
 __all__ = ["Search", "SourceText", "WebReading"]
@@ -84,9 +84,9 @@ class WebReading:
     pages: list[SourceText] = field(default_factory=list[SourceText])
     service: str = ""
     results: int = 0
-    left_out: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    skipped: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     traces: list[Trace] = field(default_factory=list[Trace])
-    refused: RetinueError | None = None
+    error: RetinueError | None = None
 
 
 @dataclass
@@ -111,96 +111,96 @@ class Search:
     request: ResearchRequest
     query: Query
     run: RunContext
-    watch: Watch
+    watch: RunDeadline
     index: Index | None = None
     web: WebReading | None = None
     texts: dict[str, SourceText] = field(default_factory=dict[str, SourceText])
-    not_recalled: RetinueError | None = None
+    memory_error: RetinueError | None = None
     evidence: list[Quotation] = field(default_factory=list[Quotation])
     nearest: Quotation | None = None
     absent: list[str] = field(default_factory=list[str])
-    respelled: dict[str, str] = field(default_factory=dict[str, str])
+    respellings: dict[str, str] = field(default_factory=dict[str, str])
     absent_paths: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     places: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])
     files: dict[str, Source] = field(default_factory=dict[str, Source])
     passages: Counter[Source] = field(default_factory=Counter[Source])
     revisions: dict[str, str] = field(default_factory=dict[str, str])
-    left_out: list[Skipped] = field(default_factory=list[Skipped])
+    skipped: list[SkippedFile] = field(default_factory=list[SkippedFile])
     read: tuple[int, int] = (0, 0)
-    late: bool = False
+    timed_out: bool = False
     _candidates: list[Quotation] = field(default_factory=list[Quotation])
-    _seen: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    _occurrences: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     _rows: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
-    def look(self) -> None:
+    def execute(self) -> None:
         """Search, as long as there is time; then there are only the best of what the index knows already."""
         try:
-            self._take_in()
-            self._spell()
-            self._look_up()
+            self._refresh_index()
+            self._correct_spelling()
+            self._look_up_names()
             self._compare()
             for text in self.texts.values():
                 self._compare_text(text)
         except DeadlineExceeded:
-            self.late = True
+            self.timed_out = True
             if not self._candidates:
-                self._take_files()
+                self._select_files()
                 for hit in self._hits("docs")[:10]:
-                    self._keep(hit)
+                    self._add_passage(hit)
         self._rank()
 
     @cached_property
     def weights(self) -> dict[str, float]:
         """How telling each word is here: the fewer passages have it, the more."""
         words = self.query.words
-        counts, total = self.index.holders(words.values()) if self.index else ([0] * len(words), 0)
+        counts, total = self.index.document_frequencies(words.values()) if self.index else ([0] * len(words), 0)
         return {
             term: (log(1 + (total - count + 0.5) / (count + 0.5)) + 0.1)
             * (LIGHT_SHARE if term in self.query.light else 1)
             for term, count in zip(words, counts, strict=True)
         }
 
-    def _take_in(self) -> None:
+    def _refresh_index(self) -> None:
         """Take in the tree: which files there are, and what changed in them."""
         if self.index is None:
             return
 
-        def looked_at(done: int, total: int) -> None:
-            self.read = (done, total)
-            self.run.emit(Progress("reading the tree", "", done, total))
+        def on_progress(read_count: int, total: int) -> None:
+            self.read = (read_count, total)
+            self.run.emit(Progress("reading the tree", "", read_count, total))
             self.watch.check()
 
-        skipped = self.index.refresh(progress=looked_at).skipped
-        wanted = self.request.local
-        self.left_out = [one for one in skipped if one.reason != NO_TEXT and source_of(one.path) in wanted]
-        known = self._take_files()
+        skipped = self.index.refresh(progress=on_progress).skipped
+        sources = self.request.local
+        self.skipped = [one for one in skipped if one.reason != NO_TEXT and source_of(one.path) in sources]
+        paths = self._select_files()
         for path in self.request.paths:
-            if not any(_is_below(one, path) for one in known):
-                self.absent_paths[path] = nearest(path, known)
+            if not any(_is_below(one, path) for one in paths):
+                self.absent_paths[path] = nearest(path, paths)
 
-    def _spell(self) -> None:
+    def _correct_spelling(self) -> None:
         """Take words that stand nowhere for those a letter away; short ones only beside known ones."""
         if self.index is None or not self.files:
             return
-        counts, _ = self.index.holders(self.query.words.values())
+        counts, _ = self.index.document_frequencies(self.query.words.values())
         others = "\n".join(text.text for text in self.texts.values()).casefold()
         for (term, word), count in zip(self.query.words.items(), counts, strict=True):
             is_known = count or word in self.query.names or word.casefold() in others
             is_likely = len(word) > _SHORT or 2 * counts.count(0) < len(counts)
-            if is_likely and not is_known and (meant := slip_of(*self.index.stems_like(word), shortest=4)):
-                self.respelled[term] = meant
-        self.query = self.query.respelled(self.respelled)
+            if is_likely and not is_known and (spelling := correct_spelling(*self.index.stems_like(word), shortest=4)):
+                self.respellings[term] = spelling
+        self.query = self.query.with_spellings(self.respellings)
 
-    def _take_files(self) -> list[str]:
+    def _select_files(self) -> list[str]:
         """Which files are searched; gives all that the index has."""
-        known = self.index.paths() if self.index else []
+        indexed_paths = self.index.paths() if self.index else []
         paths = self.request.paths
-        meant = [path for path in known if not paths or any(_is_below(path, one) for one in paths)]
-        sources = {path: source for path in meant if (source := source_of(path)) is not None}
+        chosen_paths = [path for path in indexed_paths if not paths or any(_is_below(path, one) for one in paths)]
+        sources = {path: source for path in chosen_paths if (source := source_of(path)) is not None}
         self.files |= {path: source for path, source in sources.items() if source in self.request.local}
-        return known
+        return indexed_paths
 
-    def _look_up(self) -> None:
+    def _look_up_names(self) -> None:
         """Look up exactly what is named: identifiers and quoted words."""
         bounds, is_list = self.request.bounds, self.query.focus in {"uses", "files"}
         for name in (*self.query.names, *self.query.phrases):
@@ -212,26 +212,26 @@ class Search:
             if not defined and not uses:
                 self.absent.append(name)
             for rank, hit in enumerate(defined[:4]):
-                self._define(hit, rank)
+                self._add_definition(hit, rank)
             for rank, match in enumerate(uses[:most]):
-                self._use(match, rank, is_defined=bool(defined))
+                self._add_use(match, rank, is_defined=bool(defined))
             if self.query.focus == "files":
-                self._seen += [(hit.path, hit.start) for hit in defined] + [(one.path, one.line) for one in uses]
+                self._occurrences += [(hit.path, hit.start) for hit in defined] + [(one.path, one.line) for one in uses]
 
     def _compare(self) -> None:
         """Judge the passages that fit the words; without any, what the files say at their beginning."""
         self.watch.check()
         if not self.query.words:
-            self._heads()
+            self._add_openings()
         for kind in ("docs", "code"):
             hits = self._hits(kind)
             for hit in hits:
                 self.watch.check()
-                self._keep(hit, _RANKED + (1 - _RANKED) * hit.score / hits[0].score)
+                self._add_passage(hit, _RANKED + (1 - _RANKED) * hit.score / hits[0].score)
         if self.query.focus == "define" and not self.query.names:
             for word in self.query.words.values():
                 for rank, hit in enumerate(self._definitions(word, word)[:2]):
-                    self._define(hit, rank)
+                    self._add_definition(hit, rank)
 
     def _compare_text(self, text: SourceText) -> None:
         """Judge what is no file."""
@@ -249,9 +249,9 @@ class Search:
         ranked = sorted(self._candidates, key=lambda one: (-one.score, one.path, one.unit.start))
         good = [one for one in ranked if one.score > 0]
         if self.query.focus == "files":
-            seen = self._seen or [(one.path, one.unit.start) for one in good]
-            first = dict(sorted(seen, reverse=True))
-            counts = Counter(path for path, _ in seen)
+            occurrences = self._occurrences or [(one.path, one.unit.start) for one in good]
+            first = dict(sorted(occurrences, reverse=True))
+            counts = Counter(path for path, _ in occurrences)
             self.places = [(path, count, first[path]) for path, count in counts.most_common()]
         if all(one.kind == "usage" for one in good) and self.query.focus not in {"uses", "files"}:
             good = []
@@ -259,9 +259,9 @@ class Search:
             good = [one for one in good if one.kind != "passage"]
         bounds = self.request.bounds
         per_file = bounds.findings if self.request.paths or self.query.focus == "uses" else bounds.per_file
-        self.evidence = distinct(good, limit=bounds.findings, per_file=per_file)
-        closest = max(ranked, key=lambda one: one.covered, default=None)
-        self.nearest = closest if closest and not good and closest.covered >= _NEAR else None
+        self.evidence = select_distinct(good, limit=bounds.findings, per_file=per_file)
+        closest = max(ranked, key=lambda one: one.coverage, default=None)
+        self.nearest = closest if closest and not good and closest.coverage >= _NEAR else None
 
     def _hits(self, kind: Kind) -> list[PassageHit]:
         if self.index is None or not self.files:
@@ -270,11 +270,11 @@ class Search:
         hits = self.index.search(self.query.words.values(), kinds=(kind,), files=self.files, limit=limit)
         if self.query.focus == "explain" and kind == "code":
             hits = [hit for hit in hits if hit.name]
-        hits = [hit for hit in hits if self.request.paths or not is_aside(hit.path)]
+        hits = [hit for hit in hits if self.request.paths or not is_test_or_vendored(hit.path)]
         self.passages.update(self.files[hit.path] for hit in hits)
         return hits
 
-    def _keep(self, hit: PassageHit, share: float = 1.0) -> None:
+    def _add_passage(self, hit: PassageHit, share: float = 1.0) -> None:
         """Judge the units of a passage, and keep those that answer."""
         if hit.kind == "docs" and hit.path.casefold().rpartition("/")[2].startswith(_DULL):
             share *= 1.0 if self.query.literals else _DULL_SHARE
@@ -282,23 +282,23 @@ class Search:
             share *= 1.0 if self.query.focus in {"define", "value"} else _CODE_SHARE
         units = self._units(hit)
         strict = hit.kind == "code" and self.query.focus == "explain"
-        judged = [self._judge(hit, unit, is_first=place == 0, strict=strict) for place, unit in enumerate(units)]
-        best = max(range(len(units)), key=lambda place: judged[place].score, default=0)
-        for place, (unit, one) in enumerate(zip(units, judged, strict=True)):
+        judgements = [self._judge(hit, unit, is_first=place == 0, strict=strict) for place, unit in enumerate(units)]
+        best = max(range(len(units)), key=lambda place: judgements[place].score, default=0)
+        for place, (unit, one) in enumerate(zip(units, judgements, strict=True)):
             score = 0.0 if strict and not unit.text else one.score
             leans = unit.text.split(" ", 1)[0] in _LEANS and place == best + 1
-            if best < place <= best + _READ_ON and (leans or judged[best].headed >= _HEADED):
-                score = max(score, judged[best].score * _CONTINUED)  # it goes on there
+            if best < place <= best + _READ_ON and (leans or judgements[best].heading_score >= _HEADED):
+                score = max(score, judgements[best].score * _CONTINUED)  # it goes on there
             elif place + 1 == best and units[best].text.split(" ", 1)[0] in _LEANS:
-                score = max(score, judged[best].score)
+                score = max(score, judgements[best].score)
             self._add(hit, unit, "passage", replace(one, score=score * share))
 
-    def _heads(self) -> None:
+    def _add_openings(self) -> None:
         """What the files that are meant say at their beginning, else what the project says it is."""
         docs = [path for path in self.files if PurePosixPath(path).stem.casefold() in _README]
         docs.sort(key=lambda one: (one.count("/"), _README.index(PurePosixPath(one).stem.casefold()), one))
-        meant = [path for path in self.files if self.request.paths][:3]
-        for rank, path in enumerate(meant or docs[:1]):
+        named_paths = [path for path in self.files if self.request.paths][:3]
+        for rank, path in enumerate(named_paths or docs[:1]):
             kind: Kind = "code" if self.files[path] == "code" else "docs"
             length = len(self._lines(path))
             hit = PassageHit(path, kind, 1, length if kind == "docs" else min(length, 60), "", path, 0.0)
@@ -308,47 +308,47 @@ class Search:
 
     def _definitions(self, name: str, last: str) -> list[PassageHit]:
         """Where `last` is defined, in the product before its tests; of a dotted name, in its owner first."""
-        hits = [hit for hit in self.index.called(last) if hit.path in self.files] if self.index else []
+        hits = [hit for hit in self.index.definitions_of(last) if hit.path in self.files] if self.index else []
         owner = name.rpartition(".")[0].rpartition(".")[2]
 
         def is_elsewhere(hit: PassageHit) -> bool:
             return bool(owner) and owner not in (*hit.title.split("."), PurePosixPath(hit.path).stem)
 
-        return sorted(hits, key=lambda hit: (is_aside(hit.path), is_elsewhere(hit), hit.path, hit.start))
+        return sorted(hits, key=lambda hit: (is_test_or_vendored(hit.path), is_elsewhere(hit), hit.path, hit.start))
 
-    def _uses(self, text: str, defined: Sequence[PassageHit]) -> list[Match]:
+    def _uses(self, text: str, definitions: Sequence[PassageHit]) -> list[Match]:
         is_phrase = " " in text
-        seconds = min(self.watch.left_s() or _GREP_S, _GREP_S)
+        seconds = min(self.watch.remaining_s() or _GREP_S, _GREP_S)
         matches = grep(
             self.run.workspace, text, syntax="literal", ignore_case=is_phrase, max_matches=_MATCHES, timeout_s=seconds
         )
-        lines = {(hit.path, hit.start + at) for hit in defined for at in range(3)}
+        lines = {(hit.path, hit.start + at) for hit in definitions for at in range(3)}
         word = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)")
-        kept = [
+        uses = [
             one
             for one in matches.matches
             if one.path in self.files and (one.path, one.line) not in lines and (is_phrase or word.search(one.text))
         ]
         calls = self.query.focus == "uses"
-        return sorted(kept, key=lambda one: (is_aside(one.path), calls and not _is_call(one.text), one.path, one.line))
+        return sorted(uses, key=lambda one: (is_test_or_vendored(one.path), calls and not _is_call(one.text), one.path, one.line))
 
-    def _define(self, hit: PassageHit, rank: int) -> None:
+    def _add_definition(self, hit: PassageHit, rank: int) -> None:
         """A definition, with the first paragraph of what it says, and those that the words ask for."""
         for unit in self._units(hit)[:1]:
             is_all = tuple(self.query.words.values()) == self.query.names[:1]
-            wished = {"define": 4.0, "uses": 0.6, "explain": 2.0 if is_all else 0.35}.get(self.query.focus, 2.0)
-            score = wished * (0.6 if is_aside(hit.path) else 1.0) * 0.9**rank
+            base_score = {"define": 4.0, "uses": 0.6, "explain": 2.0 if is_all else 0.35}.get(self.query.focus, 2.0)
+            score = base_score * (0.6 if is_test_or_vendored(hit.path) else 1.0) * 0.9**rank
             first, *others = [" ".join(one.split()) for one in unit.text.split("\n\n")]
-            fitting = [one for one in others if judge(Unit(0, 0, one), self.query, self.weights).covered >= 0.3]
-            short = replace(unit, text=" ".join([first, *fitting[:2]]), block="")
+            relevant = [one for one in others if judge(Unit(0, 0, one), self.query, self.weights).coverage >= 0.3]
+            short = replace(unit, text=" ".join([first, *relevant[:2]]), block="")
             self._add(hit, short, "definition", replace(self._judge(hit, unit), score=score))
 
-    def _use(self, match: Match, rank: int, *, is_defined: bool) -> None:
+    def _add_use(self, match: Match, rank: int, *, is_defined: bool) -> None:
         """A line that has the name, as what it is part of."""
-        wished = 3.0 if self.query.focus in {"uses", "files"} else 0.3 if is_defined else 1.5
-        score = wished * (0.7 if is_aside(match.path) else 1.0) * 0.98**rank
+        base_score = 3.0 if self.query.focus in {"uses", "files"} else 0.3 if is_defined else 1.5
+        score = base_score * (0.7 if is_test_or_vendored(match.path) else 1.0) * 0.98**rank
         file_kind: Kind = "code" if self.files[match.path] == "code" else "docs"
-        parts = cut(match.path, file_kind, "\n".join(self._lines(match.path)))
+        parts = split_passages(match.path, file_kind, "\n".join(self._lines(match.path)))
         part = max((one for one in parts if one.start <= match.line), key=lambda one: one.start, default=None)
         if part is None:
             return
@@ -360,7 +360,7 @@ class Search:
             return
         units = self._units(owner)
         for unit in ([one for one in units if one.start <= match.line <= one.end] or units)[:1]:
-            self._add(owner, unit, "mention", Judgement(1.0, score * (0.5 + self._judge(owner, unit).covered)))
+            self._add(owner, unit, "mention", Judgement(1.0, score * (0.5 + self._judge(owner, unit).coverage)))
 
     def _lines(self, path: str) -> list[str]:
         if path not in self._rows:
@@ -389,7 +389,7 @@ class Search:
         text = self.texts.get(hit.path)
         unit = replace(unit, text=" ".join(unit.text.split()), block=unit.block if hit.kind == "docs" else "")
         source = text.source if text else self.files[hit.path]
-        quotation = Quotation(kind, source, hit, unit, one.covered, one.score, measured=bool(self.query.words))
+        quotation = Quotation(kind, source, hit, unit, one.coverage, one.score, is_measured=bool(self.query.words))
         self._candidates.append(quotation)
 
 

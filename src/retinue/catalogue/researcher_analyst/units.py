@@ -76,7 +76,7 @@ class Unit:
     above: str = ""
 
 
-def units_of(hit: PassageHit, lines: Sequence[str], included: Callable[[str], str] = lambda _: "") -> list[Unit]:
+def units_of(hit: PassageHit, lines: Sequence[str], load_include: Callable[[str], str] = lambda _: "") -> list[Unit]:
     """The units of one passage of a file with these `lines`.
 
     Args:
@@ -86,19 +86,19 @@ def units_of(hit: PassageHit, lines: Sequence[str], included: Callable[[str], st
     """
     rows = list(lines[hit.start - 1 : hit.end])
     if hit.kind == "docs":
-        return paragraphs(rows, hit.start, included)
+        return paragraphs(rows, hit.start, load_include)
     if hit.path.endswith((".py", ".pyi")):
         return [_definition(rows, hit)]
     bare = [row.strip() for row in rows]
     comments = " ".join(row.strip("/*#-! ") for row in bare if row.startswith(_COMMENTS))
     code = next((row for row in bare if hit.name and hit.name in row and not row.startswith(_COMMENTS)), "")
-    return [Unit(hit.start, hit.end, _clean(comments), "\n".join(rows), True, one_line(code, longest=_SIGNATURE))]
+    return [Unit(hit.start, hit.end, _clean(comments), "\n".join(rows), True, one_line(code, limit=_SIGNATURE))]
 
 
-def paragraphs(rows: Sequence[str], start: int, included: Callable[[str], str] = lambda _: "") -> list[Unit]:
+def paragraphs(rows: Sequence[str], start: int, load_include: Callable[[str], str] = lambda _: "") -> list[Unit]:
     """The units of a piece of a document that begins in line `start`."""
     units: list[Unit] = []
-    for unit in _blocks(_as_markdown(rows), start, included):
+    for unit in _blocks(_as_markdown(rows), start, load_include):
         if not (unit.text or unit.block):
             continue
         before = units[-1] if units and not unit.text else None
@@ -120,7 +120,7 @@ def _parser() -> "MarkdownIt":
     return parser
 
 
-def _blocks(rows: Sequence[str], start: int, included: Callable[[str], str]) -> Iterator[Unit]:
+def _blocks(rows: Sequence[str], start: int, load_include: Callable[[str], str]) -> Iterator[Unit]:
     """The paragraphs, lists, tables and code blocks of Markdown, each alone."""
     tokens = _parser().parse("\n".join(rows))
     above = ""
@@ -132,28 +132,28 @@ def _blocks(rows: Sequence[str], start: int, included: Callable[[str], str]) -> 
         content = tokens[place + 1].content if token.type == "paragraph_open" else token.content
         if content.startswith(_INCLUDE):
             name = content.removeprefix(_INCLUDE)
-            yield replace(unit, block=_fenced(included(name), name.rpartition(".")[2]), is_code=True)
+            yield replace(unit, block=_fence(load_include(name), name.rpartition(".")[2]), is_code=True)
         elif token.type == "paragraph_open":
             above = _clean(content)
             yield replace(unit, text=above)
         elif token.type == "blockquote_open":
             yield replace(unit, text=_clean("\n".join(rows[first:last]).replace(">", " ")))
         elif token.type == "fence" and token.info.strip().strip("{}") in _ADMONITIONS:
-            yield from _blocks(_as_markdown(content.split("\n")), start + first + 1, included)
+            yield from _blocks(_as_markdown(content.split("\n")), start + first + 1, load_include)
         elif token.type in {"fence", "code_block"} and not token.info.startswith(_NO_CODE):
-            yield replace(unit, block=_fenced(content, token.info), is_code=True)
+            yield replace(unit, block=_fence(content, token.info), is_code=True)
         elif token.type in {"bullet_list_open", "ordered_list_open", "table_open"}:
-            yield from _listed(rows, start, token, list(_parts(tokens[place + 1 :], token)), above)
+            yield from _list_units(rows, start, token, list(_parts(tokens[place + 1 :], token)), above)
 
 
-def _listed(
+def _list_units(
     rows: Sequence[str], start: int, token: "Token", parts: Sequence[tuple[int, int]], above: str
 ) -> Iterator[Unit]:
     """A list or table as one unit; of a long one, its items or rows."""
     first, last = token.map or [0, 0]
-    shown = "\n".join(rows[first:last]).rstrip().split("\n")
-    if len(shown) <= _LONGEST_LIST or len(parts) < 2:
-        block = dedent("\n".join(map(_without_markup, shown[:_BLOCK_LINES])))
+    lines = "\n".join(rows[first:last]).rstrip().split("\n")
+    if len(lines) <= _LONGEST_LIST or len(parts) < 2:
+        block = dedent("\n".join(map(_without_markup, lines[:_BLOCK_LINES])))
         yield Unit(start + first, start + last - 1, "", block)
         return
     for begin, end in parts:
@@ -166,21 +166,21 @@ def _listed(
 
 def _parts(tokens: "Sequence[Token]", owner: "Token") -> Iterator[tuple[int, int]]:
     """The lines of the items of a list, or of the rows of a table below its head."""
-    wanted, level = ("tr_open", 2) if owner.type == "table_open" else ("list_item_open", 1)
+    token_type, level = ("tr_open", 2) if owner.type == "table_open" else ("list_item_open", 1)
     end = owner.map[1] if owner.map else 0
     for token in takewhile(lambda one: one.map is None or one.map[0] < end, tokens):
-        if token.map and token.type == wanted and token.level == level:
+        if token.map and token.type == token_type and token.level == level:
             yield token.map[0], token.map[1]
 
 
-def _fenced(code: str, info: str) -> str:
+def _fence(code: str, info: str) -> str:
     """Code as a block of Markdown; empty when there is none."""
     if not code.strip():
         return ""
     lines = dedent(code.expandtabs()).strip("\n").split("\n")
-    shown = "\n".join(lines[:_BLOCK_LINES]).replace("```", "'''")
+    body = "\n".join(lines[:_BLOCK_LINES]).replace("```", "'''")
     language = info.split(maxsplit=1)[0] if info.split() and info.split(maxsplit=1)[0].isalnum() else "text"
-    return f"```{language}\n{shown}\n```"
+    return f"```{language}\n{body}\n```"
 
 
 def _as_markdown(rows: Sequence[str]) -> list[str]:
@@ -284,4 +284,4 @@ def _definition(rows: Sequence[str], hit: PassageHit) -> Unit:
 
 def _code_unit(hit: PassageHit, line: int, text: str, source: str, head: str) -> Unit:
     """Code as a unit that begins in `line`."""
-    return Unit(line, hit.end, text, _fenced(source, "python"), True, one_line(head, longest=_SIGNATURE))
+    return Unit(line, hit.end, text, _fence(source, "python"), True, one_line(head, limit=_SIGNATURE))

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._choosing import needs_model, without_model
+from retinue.catalogue._choosing import needs_model, no_model_error
 from retinue.contract.definition import Sample, ThinkingBounds
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.task import Task
 
-from .parameters import Architecture, Assessment, HotspotScope, LayerScope, QuestionText, RestructuringOptions, Scope
-from .work import read_components, work
+from .parameters import Architecture, Assessment, HotspotScope, LayerScope, QuestionText, RestructuringOptions, ProjectScope
+from .work import read_components, run_skill
 
 if TYPE_CHECKING:
     from retinue.llm.models import Models
@@ -116,22 +116,22 @@ class SystemArchitect:
         examples=_EXAMPLES["dependencies"],
         samples=(Sample(title="Who uses whom", parameters=_WHO_DEPENDS, answer=_WHO_USES_WHOM),),
     )
-    async def dependencies(self, scope: Scope, run: RunContext) -> Reply:
+    async def dependencies(self, scope: ProjectScope, run: RunContext) -> Reply:
         """Tells which component of the project depends on which, by its imports.
 
         Use it to see how the source is put together, what a part depends on, or who uses it. Returns components with
         fan-in, fan-out and instability, and each dependency with its place.
         """
-        return (await work("dependencies", scope, run, self.cache_dir)).reply()
+        return (await run_skill("dependencies", scope, run, self.cache_dir)).reply()
 
     @retinue.skill(**_READS, output=Architecture, examples=_EXAMPLES["cycles"])
-    async def cycles(self, scope: Scope, run: RunContext) -> Reply:
+    async def cycles(self, scope: ProjectScope, run: RunContext) -> Reply:
         """Finds circular dependencies between components and between files.
 
         Use it when imports go round in a circle, or before a module is split. Returns each circle, the shortest first,
         with the place of every import in it.
         """
-        return (await work("cycles", scope, run, self.cache_dir)).reply()
+        return (await run_skill("cycles", scope, run, self.cache_dir)).reply()
 
     @retinue.skill(
         **_READS,
@@ -145,7 +145,7 @@ class SystemArchitect:
         Use it to find imports that go up, sideways or where they are forbidden. Returns every violation with its rule
         and place.
         """
-        return (await work("layers", scope, run, self.cache_dir)).reply()
+        return (await run_skill("layers", scope, run, self.cache_dir)).reply()
 
     @retinue.skill(**_READS, output=Architecture, examples=_EXAMPLES["hotspots"])
     async def hotspots(self, scope: HotspotScope, run: RunContext) -> Reply:
@@ -153,15 +153,15 @@ class SystemArchitect:
 
         Use it to see where refactoring pays. Returns files with their commits, complexity and hardest function.
         """
-        return (await work("hotspots", scope, run, self.cache_dir)).reply()
+        return (await run_skill("hotspots", scope, run, self.cache_dir)).reply()
 
     @retinue.skill(**_READS, output=Architecture, examples=_EXAMPLES["overview"])
-    async def overview(self, scope: Scope, run: RunContext) -> Reply:
+    async def overview(self, scope: ProjectScope, run: RunContext) -> Reply:
         """Sums up the architecture of the project in figures: components, circles, broken layer rules and hotspots.
 
         Use it for a first look at how a codebase is built. Returns the main facts of each.
         """
-        return (await work("overview", scope, run, self.cache_dir)).reply()
+        return (await run_skill("overview", scope, run, self.cache_dir)).reply()
 
     @retinue.skill(
         description="Weighs ways to mend what the figures of the project show: what to change, why, and what it risks,"
@@ -174,13 +174,13 @@ class SystemArchitect:
         thinks_within=ThinkingBounds(requests=6, tokens_in=30_000, tokens_out=3_000),
         examples=_EXAMPLES["options"],
     )
-    async def options(self, scope: Scope, task: Task, run: RunContext) -> Reply:
+    async def options(self, scope: ProjectScope, task: Task, run: RunContext) -> Reply:
         """Has a model weigh ways to mend what the figures of the project show."""
         if self.models is None or not self.models.configured:
-            raise without_model("options")
+            raise no_model_error("options")
         from .options import with_options  # noqa: PLC0415 - other skills need no model
 
-        report = await work("options", scope, run, self.cache_dir)
+        report = await run_skill("options", scope, run, self.cache_dir)
         definition, question = SystemArchitect.definition, scope.question or task.instruction
         return await with_options(report, self.models, question, definition=definition, task=task, run=run)
 

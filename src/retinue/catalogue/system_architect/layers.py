@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, cast
 from retinue.errors import RetinueError
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Rule", "RuleImport", "broken", "layers_of", "read_rules"]
+__all__ = ["LayerRule", "RuleImport", "find_violations", "layers_of", "read_rules"]
 
 _LARGEST: Final = 1024 * 1024
 _ENDS: Final = {
@@ -26,7 +26,7 @@ _ENDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class LayerRule:
     """One rule: none imports one in a layer above it, or none of the sources imports another name among the targets.
 
     Attributes:
@@ -49,11 +49,11 @@ class Rule:
         """Why an import is not allowed; empty when it is, or the rule says nothing of it."""
         if one.typing and not self.typing:
             return ""
-        if any(_is_any(left, one.importer) and _is_any(right, one.imported) for left, right in self.ignored):
+        if any(_is_any(importer, one.importer) and _is_any(imported, one.imported) for importer, imported in self.ignored):
             return ""
         if not self.layers:
-            source = _first(self.sources, one.importer)
-            target = _first(self.targets, one.imported) if source else ""
+            source = _first_match(self.sources, one.importer)
+            target = _first_match(self.targets, one.imported) if source else ""
             return f"`{source}` may not import `{target}`" if target not in ("", source) else ""
         high, source = self._layer(one.importer)
         low, target = self._layer(one.imported) if source else (0, "")
@@ -63,8 +63,8 @@ class Rule:
         return f"`{source}` and `{target}` are neighbours" if is_beside else ""
 
     def _layer(self, names: frozenset[str]) -> tuple[int, str]:
-        found = ((number, _first(layer, names)) for number, layer in enumerate(self.layers))
-        return next((one for one in found if one[1]), (0, ""))
+        matches = ((number, _first_match(layer, names)) for number, layer in enumerate(self.layers))
+        return next((one for one in matches if one[1]), (0, ""))
 
 
 class RuleImport(NamedTuple):
@@ -78,10 +78,10 @@ class RuleImport(NamedTuple):
     typing: bool = False
 
 
-def broken(rules: Sequence[Rule], every: Iterable[RuleImport]) -> list[tuple[Rule, RuleImport, str]]:
+def find_violations(rules: Sequence[LayerRule], imports: Iterable[RuleImport]) -> list[tuple[LayerRule, RuleImport, str]]:
     """Every import that some rule does not allow, with that rule and the reason, in the order of the places."""
-    judged = ((rule, one, rule.reason(one)) for one in every for rule in rules)
-    return [(rule, one, reason) for rule, one, reason in judged if reason]
+    reasons = ((rule, one, rule.reason(one)) for one in imports for rule in rules)
+    return [(rule, one, reason) for rule, one, reason in reasons if reason]
 
 
 def layers_of(lines: Sequence[str], prefix: str = "") -> tuple[tuple[str, ...], ...]:
@@ -90,19 +90,19 @@ def layers_of(lines: Sequence[str], prefix: str = "") -> tuple[tuple[str, ...], 
     return tuple(tuple(f"{prefix}{one}" for one in layer) for layer in split if layer)
 
 
-def read_rules(workspace: Workspace) -> tuple[list[Rule], list[str]]:
+def read_rules(workspace: Workspace) -> tuple[list[LayerRule], list[str]]:
     """The rules that the project itself states, and notes on what of them is not judged here."""
-    rules, notes = list[Rule](), list[str]()
+    rules, notes = list[LayerRule](), list[str]()
     for file, options, contracts in _contracts(workspace):
         typing = str(options.get("exclude_type_checking_imports", "")).lower() not in ("true", "1", "yes", "on")
         for key, contract in contracts.items():
-            stated = _rules(key, contract, file, typing=typing)
-            if not stated:
+            contract_rules = _rules(key, contract, file, typing=typing)
+            if not contract_rules:
                 kind = str(contract.get("type", "none"))
                 notes.append(f"The contract {key!r} in {file} is of type {kind!r}, which is not judged here.")
-            rules += stated
+            rules += contract_rules
     layers = _list(_toml(workspace, "retinue.toml", "architecture").get("layers"))
-    return rules + ([Rule("layers", "retinue.toml", layers_of(layers))] if layers else []), notes
+    return rules + ([LayerRule("layers", "retinue.toml", layers_of(layers))] if layers else []), notes
 
 
 def _contracts(workspace: Workspace) -> Iterator[tuple[str, Mapping[str, Any], dict[str, Mapping[str, Any]]]]:
@@ -116,16 +116,16 @@ def _contracts(workspace: Workspace) -> Iterator[tuple[str, Mapping[str, Any], d
         contracts = {name.removeprefix(prefix): one for name, one in sections.items() if name.startswith(prefix)}
         yield file, sections.get("importlinter", {}), dict(contracts)
     options = _toml(workspace, "pyproject.toml", "tool", "importlinter")
-    listed = cast("list[object]", one) if isinstance(one := options.get("contracts"), list) else []
-    tables = [cast("dict[str, Any]", one) for one in listed if isinstance(one, dict)]
+    items = cast("list[object]", one) if isinstance(one := options.get("contracts"), list) else []
+    tables = [cast("dict[str, Any]", one) for one in items if isinstance(one, dict)]
     yield "pyproject.toml", options, {str(one.get("id") or one.get("name") or at): one for at, one in enumerate(tables)}
 
 
-def _rules(key: str, contract: Mapping[str, Any], file: str, *, typing: bool) -> list[Rule]:
+def _rules(key: str, contract: Mapping[str, Any], file: str, *, typing: bool) -> list[LayerRule]:
     """The rules that a contract of import-linter states: of layers, one for each container; none for other types."""
     pairs = (one.partition("->") for one in _list(contract.get("ignore_imports")))
-    ignored = tuple((left.strip(), right.strip()) for left, arrow, right in pairs if arrow)
-    rule = Rule(str(contract.get("name") or key), file, ignored=ignored, typing=typing)
+    ignored = tuple((importer.strip(), imported.strip()) for importer, arrow, imported in pairs if arrow)
+    rule = LayerRule(str(contract.get("name") or key), file, ignored=ignored, typing=typing)
     if contract.get("type") == "layers":
         # Parentheses mark a layer that may be missing: one that is missing matches nothing anyhow.
         lines = [line.replace("(", "").replace(")", "") for line in _list(contract.get("layers"))]
@@ -156,9 +156,9 @@ def _toml(workspace: Workspace, file: str, *keys: str) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=50_000)
-def _first(patterns: tuple[str, ...], names: frozenset[str]) -> str:
+def _first_match(patterns: tuple[str, ...], names: frozenset[str]) -> str:
     """The first pattern that one of `names` is, or lies below; empty when none is."""
-    return next((one for one in patterns if any(_fits(_parts(one), _parts(name)) for name in names)), "")
+    return next((one for one in patterns if any(_matches(_parts(one), _parts(name)) for name in names)), "")
 
 
 @lru_cache(maxsize=50_000)
@@ -168,13 +168,13 @@ def _parts(name: str) -> tuple[str, ...]:
 
 
 def _is_any(pattern: str, names: Iterable[str]) -> bool:
-    return any(_fits(_parts(pattern), _parts(name), exact=True) for name in names)
+    return any(_matches(_parts(pattern), _parts(name), exact=True) for name in names)
 
 
-def _fits(pattern: Sequence[str], parts: Sequence[str], *, exact: bool = False) -> bool:
+def _matches(pattern: Sequence[str], parts: Sequence[str], *, exact: bool = False) -> bool:
     """Whether a name is what a pattern says or, unless `exact`, lies below it; `*` is one part, `**` are some."""
     if not pattern or not parts:
         return not pattern and not (exact and parts)
     if pattern[0] == "**":
-        return any(_fits(pattern[1:], parts[taken:], exact=exact) for taken in range(1, len(parts) + 1))
-    return pattern[0] in ("*", parts[0]) and _fits(pattern[1:], parts[1:], exact=exact)
+        return any(_matches(pattern[1:], parts[count:], exact=exact) for count in range(1, len(parts) + 1))
+    return pattern[0] in ("*", parts[0]) and _matches(pattern[1:], parts[1:], exact=exact)

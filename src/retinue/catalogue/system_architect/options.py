@@ -10,10 +10,10 @@ from typing import Annotated, Final, TypeAlias, cast
 from pydantic import Field
 
 from retinue.agents.port import Reply, RunContext
-from retinue.agents.prompted.fence import RULE, fenced
-from retinue.catalogue._choosing import thinker_for
+from retinue.agents.prompted.fence import RULE, as_data_block
+from retinue.catalogue._choosing import structured_model_for
 from retinue.catalogue._prose import Prose, code, first_of, one_line, quote
-from retinue.catalogue._report import Report
+from retinue.catalogue._report import SkillReport
 from retinue.contract.definition import Definition
 from retinue.contract.event import Progress
 from retinue.contract.model import JsonMapping, Many, Model
@@ -23,7 +23,7 @@ from retinue.contract.task import Task
 from retinue.errors import RetinueError
 from retinue.llm.models import Models
 from retinue.llm.port import AnswerShape
-from retinue.orchestration.citing import Piece, objection
+from retinue.orchestration.citing import EvidencePiece, claim_error
 
 __all__ = ["ProposedOption", "ProposedOptions", "with_options"]
 
@@ -51,11 +51,11 @@ class ProposedOption(Model):
     risk: _Text
     cites: Annotated[Many[Annotated[str, Field(max_length=20)]], Field(min_length=1, max_length=12)]
 
-    def row(self, known: Mapping[str, Piece]) -> JsonMapping:
+    def row(self, pieces_by_id: Mapping[str, EvidencePiece]) -> JsonMapping:
         """What is told of it, with the places that it rests on."""
-        cited = [known[cite] for cite in dict.fromkeys(self.cites)]
-        words = {name: one_line(getattr(self, name), longest=_LONGEST) for name in ("title", "change", "why", "risk")}
-        return {**words, "places": list(dict.fromkeys(piece.source for piece in cited if piece.source))}
+        pieces = [pieces_by_id[cite] for cite in dict.fromkeys(self.cites)]
+        words = {name: one_line(getattr(self, name), limit=_LONGEST) for name in ("title", "change", "why", "risk")}
+        return {**words, "places": list(dict.fromkeys(piece.source for piece in pieces if piece.source))}
 
 
 class ProposedOptions(Model):
@@ -65,80 +65,80 @@ class ProposedOptions(Model):
 
 
 async def with_options(
-    report: Report, models: Models, question: str, *, definition: Definition, task: Task, run: RunContext
+    report: SkillReport, models: Models, question: str, *, definition: Definition, task: Task, run: RunContext
 ) -> Reply:
     """The reply of `report` with options in front; without any that hold, with why."""
     report.figures["options"] = []
     if report.unanswered is not None:
         return report.reply()
     try:
-        thinker = thinker_for(task, models, definition, run, purpose="for options")
+        thinker = structured_model_for(task, models, definition, run, purpose="for options")
     except RetinueError as error:
         return _without_options(report, error.message)
     run.emit(Progress("weighing options", thinker.model.name))
-    known = {piece.id: piece for piece in _pieces(report)}
+    pieces_by_id = {piece.id: piece for piece in _pieces(report)}
 
-    def judged(answer: JsonMapping) -> list[tuple[ProposedOption, str]]:
+    def check_options(answer: JsonMapping) -> list[tuple[ProposedOption, str]]:
         options = ProposedOptions.model_validate(answer).options
-        return [(one, objection(one.why, one.cites, known)) for one in options]
+        return [(one, claim_error(one.why, one.cites, pieces_by_id)) for one in options]
 
     def judge(answer: JsonMapping) -> list[str]:
         """Sent back only when no option at all rests on the figures."""
-        wrong = [f"The `why` of {one.title!r}: {why}" for one, why in judged(answer) if why]
-        return wrong if len(wrong) == len(judged(answer)) else []
+        wrong = [f"The `why` of {one.title!r}: {why}" for one, why in check_options(answer) if why]
+        return wrong if len(wrong) == len(check_options(answer)) else []
 
     schema, about = ProposedOptions.model_json_schema(), "Ways to mend what the figures show."
     shape = AnswerShape(schema, name="options", description=about)
-    prompt = _prompt(question, known.values())
-    thought = await thinker.ask(f"{_INSTRUCTIONS}\n{RULE}", prompt, shape, judge=judge, max_tokens=3_000)
-    report.figures |= {"model": thought.model} if thought.model else {}
-    if thought.data is None:
-        return _without_options(report, thought.refused, usage=thought.usage)
-    proposed = judged(thought.data)
-    options = report.figures["options"] = [one.row(known) for one, why in proposed if not why]
+    prompt = _prompt(question, pieces_by_id.values())
+    proposal = await thinker.ask(f"{_INSTRUCTIONS}\n{RULE}", prompt, shape, check=judge, max_tokens=3_000)
+    report.figures |= {"model": proposal.model} if proposal.model else {}
+    if proposal.data is None:
+        return _without_options(report, proposal.refusal, usage=proposal.usage)
+    verdicts = check_options(proposal.data)
+    options = report.figures["options"] = [one.row(pieces_by_id) for one, why in verdicts if not why]
     dropped = report.figures["dropped"] = [
-        {"title": one_line(one.title), "reason": why} for one, why in proposed if why
+        {"title": one_line(one.title), "reason": why} for one, why in verdicts if why
     ]
     notes = [Prose("{} was left out: {}.", (quote(one["title"]), quote(one["reason"].rstrip(".")))) for one in dropped]
     if not options:
-        reason = f"none of what it proposed rests on the {len(known)} figures"
-        return _without_options(report, reason, notes, usage=thought.usage)
-    by = Prose("{} proposed this; what speaks for it was held against the figures.", (code(thought.model),))
+        reason = f"none of what it proposed rests on the {len(pieces_by_id)} figures"
+        return _without_options(report, reason, notes, usage=proposal.usage)
+    by = Prose("{} proposed this; what speaks for it was held against the figures.", (code(proposal.model),))
     lines = [line for number, option in enumerate(options, 1) for line in _lines(number, option)]
-    return _in_front(report, lines, [by, *notes], usage=thought.usage)
+    return _in_front(report, lines, [by, *notes], usage=proposal.usage)
 
 
-def _pieces(report: Report) -> Iterator[Piece]:
+def _pieces(report: SkillReport) -> Iterator[EvidencePiece]:
     """What may be cited: the sentences of the facts, then the rows of their tables."""
-    texts = [(one.prose.plain(), one.source) for one in report.statements if one.source]
+    texts = [(one.prose.to_text(), one.source) for one in report.statements if one.source]
     for table in report.tables:
         for row in table.rows:
             cells = {column.name: cell for column, cell in zip(table.columns, row, strict=True) if cell is not None}
             text = "; ".join(f"{name}: {cell}" for name, cell in cells.items())
             texts.append((f"{table.title}: {text}", str(cells.get("place") or cells.get("file") or "")))
     for number, (text, source) in enumerate(texts[:_MOST], 1):
-        yield Piece(f"f{number}", "system_architect", one_line(text, longest=_LONGEST), one_line(source))
+        yield EvidencePiece(f"f{number}", "system_architect", one_line(text, limit=_LONGEST), one_line(source))
 
 
-def _prompt(question: str, pieces: Iterable[Piece]) -> str:
+def _prompt(question: str, pieces: Iterable[EvidencePiece]) -> str:
     question = printable(question) or "How should it be restructured?"
-    listed = "\n".join(f"[{piece.id}] {piece.text}{f' ({piece.source})' if piece.source else ''}" for piece in pieces)
-    return f"The question:\n{question}\n\nThe figures:\n{fenced(listed, 'the source of the project')}"
+    lines = "\n".join(f"[{piece.id}] {piece.text}{f' ({piece.source})' if piece.source else ''}" for piece in pieces)
+    return f"The question:\n{question}\n\nThe figures:\n{as_data_block(lines, 'the source of the project')}"
 
 
-def _without_options(report: Report, reason: str, notes: Sequence[Prose] = (), *, usage: Usage | None = None) -> Reply:
+def _without_options(report: SkillReport, reason: str, notes: Sequence[Prose] = (), *, usage: Usage | None = None) -> Reply:
     """The facts, and why there are no options."""
     recovery = "Decide by the figures, or ask again."
     report.warn("degraded_analysis", f"There are no options: {one_line(reason)}", impact="", recovery=recovery)
     return _in_front(report, [Prose("There are no options: {}", (quote(reason),))], notes, usage=usage)
 
 
-def _in_front(report: Report, lines: Sequence[Prose], notes: Sequence[Prose], *, usage: Usage | None) -> Reply:
+def _in_front(report: SkillReport, lines: Sequence[Prose], notes: Sequence[Prose], *, usage: Usage | None) -> Reply:
     facts = report.reply(usage=usage)
     data = cast("JsonMapping", facts.data)
-    data["answer"] = "\n".join([*(line.plain() for line in lines), data["answer"]])
-    data["notes"] = [*(note.plain() for note in notes), *data["notes"]]
-    blocks = [*(line.markdown() for line in lines), *(note.markdown() for note in notes), facts.content]
+    data["answer"] = "\n".join([*(line.to_text() for line in lines), data["answer"]])
+    data["notes"] = [*(note.to_text() for note in notes), *data["notes"]]
+    blocks = [*(line.to_markdown() for line in lines), *(note.to_markdown() for note in notes), facts.content]
     facts.content = "\n\n".join(filter(None, blocks))
     return facts
 
@@ -146,6 +146,6 @@ def _in_front(report: Report, lines: Sequence[Prose], notes: Sequence[Prose], *,
 def _lines(number: int, option: JsonMapping) -> Iterator[Prose]:
     places = [code(place) for place in option["places"]]
     where = Prose(" ({})", (first_of(places, len(places)),)) if places else ""
-    yield Prose(f"Option {number}, {{}}: {{}}", (quote(option["title"]), quote(option["change"], longest=_LONGEST)))
-    yield Prose("It rests on this: {}{}", (quote(option["why"], longest=_LONGEST), where))
-    yield Prose("Its risk: {}", (quote(option["risk"], longest=_LONGEST),))
+    yield Prose(f"Option {number}, {{}}: {{}}", (quote(option["title"]), quote(option["change"], limit=_LONGEST)))
+    yield Prose("It rests on this: {}{}", (quote(option["why"], limit=_LONGEST), where))
+    yield Prose("Its risk: {}", (quote(option["risk"], limit=_LONGEST),))

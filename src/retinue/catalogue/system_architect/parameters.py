@@ -11,7 +11,7 @@ from retinue.contract.model import Count, JsonMapping, Many, Model
 __all__ = [
     "Architecture", "Assessment", "Circle", "ComponentFigures", "DependencyEdge", "DroppedOption", "HardestFunction",
     "Hotspot", "HotspotScope", "ImportEdge", "LayerScope", "QuestionText", "RestructuringOption",
-    "RestructuringOptions", "Scope", "Violation",
+    "RestructuringOptions", "ProjectScope", "Violation",
 ]  # fmt: skip
 
 QuestionText = Annotated[
@@ -24,7 +24,7 @@ QuestionText = Annotated[
 ]
 
 
-class Scope(Model):
+class ProjectScope(Model):
     """What is asked, about which part of the project, and what counts as a component of it."""
 
     question: QuestionText
@@ -41,7 +41,7 @@ class Scope(Model):
     include_tests: bool = Field(default=False, description="Whether tests, examples and benchmarks count as well.")
 
 
-class LayerScope(Scope):
+class LayerScope(ProjectScope):
     """A scope, and the layers that its imports should keep."""
 
     layers: Many[Annotated[str, Field(min_length=1, max_length=300)]] = Field(
@@ -52,7 +52,7 @@ class LayerScope(Scope):
     )
 
 
-class HotspotScope(Scope):
+class HotspotScope(ProjectScope):
     """A scope, and which of its hotspots are named."""
 
     limit: int = Field(default=10, ge=1, le=100, description="How many files to name.")

@@ -7,12 +7,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from retinue.conformance.breaking import Body, GoodAgent, Speaks, every_other, mixing
-from retinue.conformance.port import Asking
+from retinue.conformance.breaking import Body, GoodAgent, AgentFunction, alternating, mixing
+from retinue.conformance.port import RequestTemplate
 
-__all__ = ["ASKING", "BROKEN", "GOOD"]
+__all__ = ["TEMPLATE", "MUTANTS", "GOOD"]
 
-ASKING: Final = Asking(
+TEMPLATE: Final = RequestTemplate(
     agent="metrics",
     skill="year_to_end_sales",
     instruction="How did sales do this year?",
@@ -20,7 +20,7 @@ ASKING: Final = Asking(
 )
 """How the agents of this module are asked validly."""
 
-_MOMENT: Final = "2025-10-08T15:30:00Z"
+_TIMESTAMP: Final = "2025-10-08T15:30:00Z"
 
 
 # The good one.
@@ -28,8 +28,8 @@ _MOMENT: Final = "2025-10-08T15:30:00Z"
 
 def _answer(text: str) -> Body:
     try:
-        said: Any = json.loads(text)
-        task, parts = str(said.get("id", "")), said["message"]["parts"]
+        request: Any = json.loads(text)
+        task, parts = str(request.get("id", "")), request["message"]["parts"]
         words = " ".join(part["text"] for part in parts if part["type"] == "text")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         hint = "Post a `message` with `role` and `parts`."
@@ -37,10 +37,10 @@ def _answer(text: str) -> Body:
     parts = [{"type": "text", "text": f"On {words!r}: they rose."}, {"type": "data", "data": {"sales": 125_000}}]
     return {
         "id": task,
-        "status": {"state": "completed", "timestamp": _MOMENT},
+        "status": {"state": "completed", "timestamp": _TIMESTAMP},
         "response_message": {"role": "agent", "parts": parts},
         "artifacts": [],
-        "created_at": _MOMENT,
+        "created_at": _TIMESTAMP,
     }
 
 
@@ -90,32 +90,32 @@ def _deaf_to_corrections(text: str) -> str:
     return json.dumps({"text": "I am sorry about that."}) if "could not be read" in text else GOOD(text)
 
 
-BROKEN: Final[Mapping[str, Speaks]] = {
+MUTANTS: Final[Mapping[str, AgentFunction]] = {
     f"agent_http/{name}": speaks
     for name, speaks in {
         "answers": _silent,
         "json": _chatty,
-        "record": GOOD.saying("status", "completed", when="record"),
-        "state": GOOD.saying("status/state", "COMPLETE", when="record"),
-        "id": GOOD.saying("id", "another", when="record"),
+        "record": GOOD.with_value("status", "completed", when="record"),
+        "state": GOOD.with_value("status/state", "COMPLETE", when="record"),
+        "id": GOOD.with_value("id", "another", when="record"),
         "any-task": _unwilling,
         "any-question": _wordless,
-        "response": GOOD.saying("response_message", {"role": "agent", "parts": []}, when="record"),
-        "parts": GOOD.saying("response_message/parts/0", {"text": "They rose."}, when="record"),
-        "role": GOOD.saying("response_message/role", "user", when="record"),
-        "artifacts": GOOD.saying("artifacts", None, when="record"),
-        "timestamps": GOOD.saying("created_at", "08/10/2025 17:30", when="record"),
-        "no-nulls": GOOD.saying("updated_at", None, when="record"),
+        "response": GOOD.with_value("response_message", {"role": "agent", "parts": []}, when="record"),
+        "parts": GOOD.with_value("response_message/parts/0", {"text": "They rose."}, when="record"),
+        "role": GOOD.with_value("response_message/role", "user", when="record"),
+        "artifacts": GOOD.with_value("artifacts", None, when="record"),
+        "timestamps": GOOD.with_value("created_at", "08/10/2025 17:30", when="record"),
+        "no-nulls": GOOD.with_value("updated_at", None, when="record"),
         "refuses": _obliging,
-        "error-message": GOOD.saying("error/message", "", when="error"),
-        "error-code": GOOD.saying("error/code", "internal_error", when="error"),
-        "error-hint": GOOD.lacking("error/hint", when="error"),
+        "error-message": GOOD.with_value("error/message", "", when="error"),
+        "error-code": GOOD.with_value("error/code", "internal_error", when="error"),
+        "error-hint": GOOD.without("error/hint", when="error"),
         "not-ascii": GOOD.garbled,
         "free-parameters": _picky,
-        "steady": every_other(GOOD.saying("status/state", "working", when="record"), GOOD),
+        "steady": alternating(GOOD.with_value("status/state", "working", when="record"), GOOD),
         "unmixed": mixing(GOOD),
         "corrected": _deaf_to_corrections,
-        "strict": GOOD.saying("response", "They rose.", when="record"),
+        "strict": GOOD.with_value("response", "They rose.", when="record"),
     }.items()
 }
 """By the id of the requirement that each breaks."""

@@ -4,30 +4,30 @@ from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
 from retinue.conformance.answers import (
-    accepted,
-    alike,
-    anything,
-    each,
+    passes_strict_reader,
+    same_members,
+    any_answer,
+    each_answer,
     each_object,
-    each_object_asked,
+    each_object_in_exchange,
     garbled_values,
-    is_object,
+    strict_object,
     unmixed,
 )
-from retinue.conformance.members import is_words, object_at, object_in, quoted, shown
-from retinue.conformance.port import Check, Exchange
+from retinue.conformance.members import is_nonblank, object_at, object_in, quote_member, quote
+from retinue.conformance.port import Check, ProbeExchange
 from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.dialects import dialect as dialect_of
-from retinue.dialects.moments import moment_ns
+from retinue.dialects.moments import parse_timestamp
 from retinue.errors import RetinueError
 
 __all__ = ["CHECKS"]
 
 _STATES: Final = ("pending", "working", "completed", "failed", "canceled")
 _YOURS: Final = frozenset({"invalid_input", "parse_error", "validation_error", "bad_request", 400, 422})
-_MOMENTS: Final = ("timestamp", "created_at", "updated_at")
+_TIMESTAMP_FIELDS: Final = ("timestamp", "created_at", "updated_at")
 
 
 # The record.
@@ -35,20 +35,20 @@ _MOMENTS: Final = ("timestamp", "created_at", "updated_at")
 
 def _record(body: JsonObject) -> Iterator[str]:
     if not isinstance(body.get("id"), str):
-        yield f"`id` is {quoted(body, 'id')}"
+        yield f"`id` is {quote_member(body, 'id')}"
     if "state" not in _status(body):
-        yield f"`status` is {quoted(body, 'status')}, and has no `state`"
+        yield f"`status` is {quote_member(body, 'status')}, and has no `state`"
 
 
 def _state(body: JsonObject) -> Iterator[str]:
     if _status(body).get("state") not in _STATES:
-        yield f"`status.state` is {quoted(_status(body), 'state')}"
+        yield f"`status.state` is {quote_member(_status(body), 'state')}"
 
 
-def _id(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    asked = exchange.probe.task.id
-    if body.get("id") != asked:
-        yield f"`id` is {quoted(body, 'id')}, and {shown(asked)} was posted"
+def _id(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
+    task_id = exchange.probe.task.id
+    if body.get("id") != task_id:
+        yield f"`id` is {quote_member(body, 'id')}, and {quote(task_id)} was posted"
 
 
 def _any_task(body: JsonObject) -> Iterator[str]:
@@ -71,9 +71,9 @@ def _part_types(body: JsonObject) -> Iterator[str]:
         place = f"`response_message.parts[{at}]`"
         kind = part.get("type") if isinstance(part, dict) else None
         if not isinstance(part, dict) or not isinstance(kind, str):
-            yield f"{place} has no `type`: {shown(part)}"
+            yield f"{place} has no `type`: {quote(part)}"
         elif kind == "text" and not isinstance(part.get("text"), str):
-            yield f"{place}: `text` is {quoted(part, 'text')}"
+            yield f"{place}: `text` is {quote_member(part, 'text')}"
         elif kind == "data" and "data" not in part:
             yield f"{place}: `data` is missing"
 
@@ -81,21 +81,21 @@ def _part_types(body: JsonObject) -> Iterator[str]:
 def _role(body: JsonObject) -> Iterator[str]:
     message = body.get("response_message")
     if isinstance(message, dict) and message.get("role") != "agent":
-        yield f"`response_message.role` is {quoted(message, 'role')}"
+        yield f"`response_message.role` is {quote_member(message, 'role')}"
 
 
 def _artifacts(body: JsonObject) -> Iterator[str]:
-    listed = body.get("artifacts", [])
-    if not isinstance(listed, list) or not all(isinstance(artifact, dict) for artifact in listed):
-        yield f"`artifacts` is {shown(listed)}"
+    artifacts = body.get("artifacts", [])
+    if not isinstance(artifacts, list) or not all(isinstance(artifact, dict) for artifact in artifacts):
+        yield f"`artifacts` is {quote(artifacts)}"
 
 
 def _timestamps(body: JsonObject) -> Iterator[str]:
     for holder in (body, _status(body)):
-        for name in _MOMENTS:
-            said = holder.get(name)
-            if name in holder and not (isinstance(said, str) and said.endswith("Z") and moment_ns(said) is not None):
-                yield f"`{name}` is {shown(said)}"
+        for name in _TIMESTAMP_FIELDS:
+            value = holder.get(name)
+            if name in holder and not (isinstance(value, str) and value.endswith("Z") and parse_timestamp(value) is not None):
+                yield f"`{name}` is {quote(value)}"
 
 
 def _no_nulls(body: JsonObject) -> Iterator[str]:
@@ -108,20 +108,20 @@ def _no_nulls(body: JsonObject) -> Iterator[str]:
 
 def _refuses(body: JsonObject) -> Iterator[str]:
     if not _failed(body):
-        yield f"it is not an error: {shown(body)}"
+        yield f"it is not an error: {quote(body)}"
 
 
 def _error_message(body: JsonObject) -> Iterator[str]:
     fault = _fault(body)
-    said = _error(body).get("message") or _status(body).get("message") or (fault.message if fault else None)
-    if not is_words(said):
-        yield f"its message is {shown(said)}"
+    message = _error(body).get("message") or _status(body).get("message") or (fault.message if fault else None)
+    if not is_nonblank(message):
+        yield f"its message is {quote(message)}"
 
 
 def _error_code(body: JsonObject) -> Iterator[str]:
     code = _error(body).get("code")
     if not isinstance(code, str | int) or code not in _YOURS:
-        yield f"its code is {shown(code)}"
+        yield f"its code is {quote(code)}"
 
 
 def _error_hint(body: JsonObject) -> Iterator[str]:
@@ -133,7 +133,7 @@ def _error_hint(body: JsonObject) -> Iterator[str]:
 # Behaviour.
 
 
-def _free_parameters(exchanges: Mapping[str, Exchange]) -> Iterator[str]:
+def _free_parameters(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
     bodies = {name: object_in(exchange.text or "") for name, exchange in exchanges.items()}
     valid, odd = bodies["valid"], bodies["unknown_parameter"]
     if valid is not None and not _failed(valid) and (odd is None or _failed(odd)):
@@ -168,7 +168,7 @@ def _fault(body: JsonObject) -> Fault | None:
 
 
 def _why(body: JsonObject) -> str:
-    return shown(_status(body).get("message") or body.get("error") or body)
+    return quote(_status(body).get("message") or body.get("error") or body)
 
 
 def _parts(body: JsonObject) -> list[JsonValue]:
@@ -179,11 +179,11 @@ def _parts(body: JsonObject) -> list[JsonValue]:
 CHECKS: Final[Mapping[str, Check]] = {
     f"agent_http/{name}": check
     for name, check in {
-        "answers": anything,
-        "json": each(is_object),
+        "answers": any_answer,
+        "json": each_answer(strict_object),
         "record": each_object(_record),
         "state": each_object(_state),
-        "id": each_object_asked(_id),
+        "id": each_object_in_exchange(_id),
         "any-task": each_object(_any_task),
         "any-question": each_object(_any_question),
         "response": each_object(_response),
@@ -196,12 +196,12 @@ CHECKS: Final[Mapping[str, Check]] = {
         "error-message": each_object(_error_message),
         "error-code": each_object(_error_code),
         "error-hint": each_object(_error_hint),
-        "not-ascii": each_object_asked(garbled_values),
+        "not-ascii": each_object_in_exchange(garbled_values),
         "free-parameters": _free_parameters,
-        "steady": alike("status/state"),
+        "steady": same_members("status/state"),
         "unmixed": unmixed,
         "corrected": each_object(_record),
-        "strict": accepted("agent_http"),
+        "strict": passes_strict_reader("agent_http"),
     }.items()
 }
 """By the id of the requirement."""

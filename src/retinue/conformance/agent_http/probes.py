@@ -7,19 +7,19 @@ message at all.
 from collections.abc import Mapping
 from typing import Final
 
-from retinue.conformance.port import Ask, Asking, Probe
+from retinue.conformance.port import ProbeFactory, RequestTemplate, Probe
 from retinue.conformance.requests import GOOD, HOSTILE, ODD, text_probe
 
 __all__ = ["PROBES"]
 
 
-def _question(asking: Asking) -> Probe:
-    words = asking.instruction or "What can you do?"
-    task = asking.task("question", skill=None, target=None, parameters={}, instruction=words)
+def _question(template: RequestTemplate) -> Probe:
+    words = template.instruction or "What can you do?"
+    task = template.task("question", skill=None, target=None, parameters={}, instruction=words)
     return Probe("question", task, "A question in words, and nothing else.")
 
 
-PROBES: Final[Mapping[str, Ask]] = {
+PROBES: Final[Mapping[str, ProbeFactory]] = {
     **GOOD,
     "question": _question,
     "not_ascii": ODD["not_ascii"],

@@ -8,12 +8,12 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from retinue.conformance.breaking import Body, GoodAgent, Speaks, every_other, mixing
-from retinue.conformance.port import Asking
+from retinue.conformance.breaking import Body, GoodAgent, AgentFunction, alternating, mixing
+from retinue.conformance.port import RequestTemplate
 
-__all__ = ["ASKING", "BROKEN", "GOOD"]
+__all__ = ["TEMPLATE", "MUTANTS", "GOOD"]
 
-ASKING: Final = Asking(
+TEMPLATE: Final = RequestTemplate(
     agent="ticket_analyzer", skill="story_deep", target="STORY-0001.2.3", partial_target="STORY-0001.2.4"
 )
 """How the agents of this module are asked validly."""
@@ -27,8 +27,8 @@ _MOST: Final = 100_000
 
 
 def _envelope(text: str) -> Body:
-    asked = dict(_FIELD.findall(text[:_MOST]))
-    operation, target = asked.get("Operation", ""), asked.get("Target", "")
+    fields = dict(_FIELD.findall(text[:_MOST]))
+    operation, target = fields.get("Operation", ""), fields.get("Target", "")
     if operation not in _OPERATIONS:
         return _error(operation, target, f"There is no operation {operation[:40]!r}.", "check the operation")
     if ".." in target.split("/") or not target:
@@ -126,50 +126,50 @@ def _deaf_to_corrections(text: str) -> str:
     return GOOD(text) if text.startswith("**Agent:**") and "could not be read" not in text else "I am sorry about that."
 
 
-BROKEN: Final[Mapping[str, Speaks]] = {
+MUTANTS: Final[Mapping[str, AgentFunction]] = {
     f"markdown_json/{name}": speaks
     for name, speaks in {
         "answers": _silent,
         "json": GOOD.fenced,
-        "status": GOOD.saying("status", "ok"),
-        "agent": GOOD.saying("agent", "somebody-else"),
-        "version": GOOD.saying("version", "latest"),
-        "what": GOOD.lacking("operation", when="success"),
-        "operation": GOOD.saying("operation", "another", when="success"),
-        "validator": GOOD.lacking("result", when="success"),
-        "required": GOOD.saying("result", None, when="success"),
-        "execution-time": GOOD.saying("metadata/execution_time_ms", True),
-        "file-counts": GOOD.saying("metadata/files_read", ["README.md"], when="success"),
-        "success-test": GOOD.saying("metadata", {}, when="success"),
-        "error-test": GOOD.saying("recovery_suggestions", [], when="error"),
-        "partial-test": GOOD.lacking("warnings", when="partial"),
-        "warning-types": GOOD.saying("warnings/0/type", "hint", when="partial"),
-        "warning-recovery": GOOD.lacking("warnings/0/recovery", when="partial"),
-        "completeness": GOOD.lacking("metadata/completeness", when="partial"),
+        "status": GOOD.with_value("status", "ok"),
+        "agent": GOOD.with_value("agent", "somebody-else"),
+        "version": GOOD.with_value("version", "latest"),
+        "what": GOOD.without("operation", when="success"),
+        "operation": GOOD.with_value("operation", "another", when="success"),
+        "validator": GOOD.without("result", when="success"),
+        "required": GOOD.with_value("result", None, when="success"),
+        "execution-time": GOOD.with_value("metadata/execution_time_ms", True),
+        "file-counts": GOOD.with_value("metadata/files_read", ["README.md"], when="success"),
+        "success-test": GOOD.with_value("metadata", {}, when="success"),
+        "error-test": GOOD.with_value("recovery_suggestions", [], when="error"),
+        "partial-test": GOOD.without("warnings", when="partial"),
+        "warning-types": GOOD.with_value("warnings/0/type", "hint", when="partial"),
+        "warning-recovery": GOOD.without("warnings/0/recovery", when="partial"),
+        "completeness": GOOD.without("metadata/completeness", when="partial"),
         "degrades": _hard_failing,
-        "error-types": GOOD.saying("error_type", "wrong_operation", when="error"),
-        "error-kind": GOOD.saying("error_type", "timeout", when="error"),
-        "lists-operations": GOOD.saying("recovery_suggestions", ["Ask for something else."], when="error"),
-        "error-message": GOOD.saying("message", "", when="error"),
-        "error-context": GOOD.lacking("context/failed_at", when="error"),
-        "error-timestamp": GOOD.saying("metadata/error_timestamp", "08/10/2025 17:30", when="error"),
-        "scores": GOOD.saying("result/score", "85", when="success"),
-        "arrays": GOOD.saying("result/issues", None, when="success"),
-        "booleans": GOOD.saying("result/ready", "true", when="success"),
-        "counts": GOOD.saying("result/total_tasks", -1, when="success"),
-        "paths": GOOD.saying("result/path", "../elsewhere/STORY.md", when="success"),
-        "messages": GOOD.saying("message", "Something went wrong.", when="error"),
-        "recovery": GOOD.saying("recovery_suggestions", ["Try again."], when="error"),
-        "impact": GOOD.saying("warnings/0/impact", "", when="partial"),
+        "error-types": GOOD.with_value("error_type", "wrong_operation", when="error"),
+        "error-kind": GOOD.with_value("error_type", "timeout", when="error"),
+        "lists-operations": GOOD.with_value("recovery_suggestions", ["Ask for something else."], when="error"),
+        "error-message": GOOD.with_value("message", "", when="error"),
+        "error-context": GOOD.without("context/failed_at", when="error"),
+        "error-timestamp": GOOD.with_value("metadata/error_timestamp", "08/10/2025 17:30", when="error"),
+        "scores": GOOD.with_value("result/score", "85", when="success"),
+        "arrays": GOOD.with_value("result/issues", None, when="success"),
+        "booleans": GOOD.with_value("result/ready", "true", when="success"),
+        "counts": GOOD.with_value("result/total_tasks", -1, when="success"),
+        "paths": GOOD.with_value("result/path", "../elsewhere/STORY.md", when="success"),
+        "messages": GOOD.with_value("message", "Something went wrong.", when="error"),
+        "recovery": GOOD.with_value("recovery_suggestions", ["Try again."], when="error"),
+        "impact": GOOD.with_value("warnings/0/impact", "", when="partial"),
         "invalid-input": _obliging,
         "hostile-input": _obliging,
         "outside-path": _trusting,
         "not-ascii": GOOD.garbled,
         "free-parameters": _picky,
-        "steady": every_other(GOOD, GOOD.saying("version", "1.1")),
+        "steady": alternating(GOOD, GOOD.with_value("version", "1.1")),
         "unmixed": mixing(GOOD),
         "corrected": _deaf_to_corrections,
-        "strict": GOOD.saying("metadata/completeness", "most of it", when="partial"),
+        "strict": GOOD.with_value("metadata/completeness", "most of it", when="partial"),
     }.items()
 }
 """By the id of the requirement that each breaks."""

@@ -5,15 +5,15 @@ from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
 from retinue.conformance.answers import (
-    ObjectLook,
-    accepted,
-    alike,
-    anything,
-    each,
+    ObjectInspector,
+    passes_strict_reader,
+    same_members,
+    any_answer,
+    each_answer,
     each_object,
-    each_object_asked,
+    each_object_in_exchange,
     garbled_values,
-    is_object,
+    strict_object,
     unmixed,
 )
 from retinue.conformance.markdown_json.content import (
@@ -25,8 +25,8 @@ from retinue.conformance.markdown_json.content import (
     wrong_array,
     wrong_count,
 )
-from retinue.conformance.members import is_count, is_words, missing, object_at, object_in, quoted, shown, values_in
-from retinue.conformance.port import Check, Exchange
+from retinue.conformance.members import is_count, is_nonblank, missing, object_at, object_in, quote_member, quote, values_in
+from retinue.conformance.port import Check, ProbeExchange
 from retinue.contract import spec_exact
 from retinue.contract.json import JsonObject
 from retinue.contract.names import fold, to_kebab
@@ -47,88 +47,88 @@ _OUTSIDE_TEXT: Final = "root:x:0:0"
 
 def _status(body: JsonObject) -> Iterator[str]:
     if body.get("status") not in _STATUSES:
-        yield f"`status` is {quoted(body, 'status')}"
+        yield f"`status` is {quote_member(body, 'status')}"
 
 
-def _agent(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    asked, said = exchange.probe.task.agent, body.get("agent")
-    if not isinstance(said, str) or fold(said) != asked:
-        yield f"`agent` is {quoted(body, 'agent')}, and `{to_kebab(asked)}` was asked"
+def _agent(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
+    expected, actual = exchange.probe.task.agent, body.get("agent")
+    if not isinstance(actual, str) or fold(actual) != expected:
+        yield f"`agent` is {quote_member(body, 'agent')}, and `{to_kebab(expected)}` was asked"
 
 
 def _version(body: JsonObject) -> Iterator[str]:
-    said = body.get("version")
-    if not isinstance(said, str) or not _VERSION.fullmatch(said):
-        yield f"`version` is {quoted(body, 'version')}"
+    version = body.get("version")
+    if not isinstance(version, str) or not _VERSION.fullmatch(version):
+        yield f"`version` is {quote_member(body, 'version')}"
 
 
 def _what(body: JsonObject) -> Iterator[str]:
     name = "error_type" if body.get("status") == "error" else "operation"
-    if not is_words(body.get(name)):
-        yield f"`{name}` is {quoted(body, name)}"
+    if not is_nonblank(body.get(name)):
+        yield f"`{name}` is {quote_member(body, name)}"
 
 
-def _operation(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    asked, said = exchange.probe.task.skill, body.get("operation")
-    if body.get("status") != "error" and asked and (not isinstance(said, str) or fold(said) != asked):
-        yield f"`operation` is {quoted(body, 'operation')}, and `{to_kebab(asked)}` was asked"
+def _operation(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
+    expected, actual = exchange.probe.task.skill, body.get("operation")
+    if body.get("status") != "error" and expected and (not isinstance(actual, str) or fold(actual) != expected):
+        yield f"`operation` is {quote_member(body, 'operation')}, and `{to_kebab(expected)}` was asked"
 
 
-def _validator(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    asked, said = exchange.probe.task.agent, str(body.get("agent"))
+def _validator(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
+    expected, actual = exchange.probe.task.agent, str(body.get("agent"))
     # C46: a name may be spelled in snake_case; and a text that is no request names nobody, so any name will do.
-    good = exchange.probe.text is not None or fold(said) == asked
+    good = exchange.probe.text is not None or fold(actual) == expected
     try:
-        spec_exact.agent_contract(body, said if good else to_kebab(asked))
+        spec_exact.validate_agent_contract(body, actual if good else to_kebab(expected))
     except InvalidInput as error:
         yield error.message
 
 
 def _required(body: JsonObject) -> Iterator[str]:
     status = body.get("status")
-    owed = [
+    required = [
         "status",
         "agent",
         "version",
         "metadata",
         *(["error_type", "message"] if status == "error" else ["operation", "result"]),
     ]
-    yield from (f"`{name}` is null" for name in owed if name in body and body[name] is None)
+    yield from (f"`{name}` is null" for name in required if name in body and body[name] is None)
 
 
 def _execution_time(body: JsonObject) -> Iterator[str]:
     if not is_count(_metadata(body).get("execution_time_ms")):
-        yield f"`metadata.execution_time_ms` is {quoted(_metadata(body), 'execution_time_ms')}"
+        yield f"`metadata.execution_time_ms` is {quote_member(_metadata(body), 'execution_time_ms')}"
 
 
 def _file_counts(body: JsonObject) -> Iterator[str]:
     metadata = _metadata(body)
     for name in ("files_read", "files_written"):
         if name in metadata and not is_count(metadata[name]):
-            yield f"`metadata.{name}` is {quoted(metadata, name)}"
+            yield f"`metadata.{name}` is {quote_member(metadata, name)}"
 
 
 # The spec's own tests, assertion by assertion.
 
 
-def _success_test(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+def _success_test(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
     yield from missing(body, "status", "agent", "version", "result", "metadata")
     if body.get("status") != "success":
-        told = body.get("message")
-        yield f"`status` is {quoted(body, 'status')}" + (f": {shown(told)}" if told else "")
+        message = body.get("message")
+        yield f"`status` is {quote_member(body, 'status')}" + (f": {quote(message)}" if message else "")
     yield from _agent(body, exchange)
-    taken = _metadata(body).get("execution_time_ms")
-    if not isinstance(taken, int) or isinstance(taken, bool):  # C5: the spec's `isinstance` lets a boolean pass
-        yield f"`metadata.execution_time_ms` is {shown(taken)}, and no integer"
+    milliseconds = _metadata(body).get("execution_time_ms")
+    if not isinstance(milliseconds, int) or isinstance(milliseconds, bool):  # C5: the spec's `isinstance` lets a boolean pass
+        yield f"`metadata.execution_time_ms` is {quote(milliseconds)}, and no integer"
 
 
 def _error_test(body: JsonObject) -> Iterator[str]:
     if body.get("status") != "error":
-        yield f"`status` is {quoted(body, 'status')}"
+        yield f"`status` is {quote_member(body, 'status')}"
     yield from missing(body, "error_type", "message", "recovery_suggestions")
     suggestions = body.get("recovery_suggestions")
     if "recovery_suggestions" in body and not (isinstance(suggestions, list) and suggestions):
-        yield f"`recovery_suggestions` is {shown(suggestions)}"
+        yield f"`recovery_suggestions` is {quote(suggestions)}"
 
 
 def _partial_test(body: JsonObject) -> Iterator[str]:
@@ -136,7 +136,7 @@ def _partial_test(body: JsonObject) -> Iterator[str]:
         return
     yield from missing(body, "warnings", "result")
     if "warnings" in body and not _warnings(body):
-        yield f"`warnings` is {shown(body['warnings'])}"
+        yield f"`warnings` is {quote(body['warnings'])}"
     for at, warning in enumerate(_warnings(body)):
         yield from (
             f"`warnings[{at}]` has no `{name}`" for name in ("type", "message", "impact") if name not in warning
@@ -149,28 +149,28 @@ def _partial_test(body: JsonObject) -> Iterator[str]:
 def _warning_types(body: JsonObject) -> Iterator[str]:
     for at, warning in enumerate(_warnings(body)):
         if warning.get("type") not in _WARNING_TYPES:
-            yield f"`warnings[{at}].type` is {quoted(warning, 'type')}"
+            yield f"`warnings[{at}].type` is {quote_member(warning, 'type')}"
 
 
-def _warning_says(name: str) -> ObjectLook:
-    def look(body: JsonObject) -> Iterator[str]:
+def _warning_says(name: str) -> ObjectInspector:
+    def inspect(body: JsonObject) -> Iterator[str]:
         for at, warning in enumerate(_warnings(body)):
-            if not is_words(warning.get(name)):
-                yield f"`warnings[{at}].{name}` is {quoted(warning, name)}"
+            if not is_nonblank(warning.get(name)):
+                yield f"`warnings[{at}].{name}` is {quote_member(warning, name)}"
 
-    return look
+    return inspect
 
 
 def _completeness(body: JsonObject) -> Iterator[str]:
-    said = _metadata(body).get("completeness")
-    number = isinstance(said, int | float) and not isinstance(said, bool) and 0 <= said <= 100
+    completeness = _metadata(body).get("completeness")
+    number = isinstance(completeness, int | float) and not isinstance(completeness, bool) and 0 <= completeness <= 100
     if body.get("status") == "partial" and not number:
-        yield f"`metadata.completeness` is {quoted(_metadata(body), 'completeness')}"
+        yield f"`metadata.completeness` is {quote_member(_metadata(body), 'completeness')}"
 
 
 def _degrades(body: JsonObject) -> Iterator[str]:
     if body.get("status") == "error":
-        yield f"`status` is `error`: {shown(body.get('message'))}"
+        yield f"`status` is `error`: {quote(body.get('message'))}"
 
 
 # Error envelopes.
@@ -178,43 +178,43 @@ def _degrades(body: JsonObject) -> Iterator[str]:
 
 def _error_types(body: JsonObject) -> Iterator[str]:
     if body.get("status") == "error" and body.get("error_type") not in _ERROR_TYPES:
-        yield f"`error_type` is {quoted(body, 'error_type')}"
+        yield f"`error_type` is {quote_member(body, 'error_type')}"
 
 
 def _error_kind(body: JsonObject) -> Iterator[str]:
     if body.get("error_type") != "invalid_input":
-        yield f"`error_type` is {quoted(body, 'error_type')}"
+        yield f"`error_type` is {quote_member(body, 'error_type')}"
 
 
-def _lists_operations(exchanges: Mapping[str, Exchange]) -> Iterator[str]:
-    known = exchanges["valid"].probe.task.skill
-    said = exchanges["unknown_skill"].text or ""
-    if known is None:
+def _lists_operations(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
+    operation = exchanges["valid"].probe.task.skill
+    text = exchanges["unknown_skill"].text or ""
+    if operation is None:
         yield "valid: it was not asked for an operation, because nobody said which it has"
-    elif to_kebab(known) not in said and known not in said:
-        yield f"unknown_skill: `{to_kebab(known)}`, which it does, is nowhere in the answer"
+    elif to_kebab(operation) not in text and operation not in text:
+        yield f"unknown_skill: `{to_kebab(operation)}`, which it does, is nowhere in the answer"
 
 
 def _error_message(body: JsonObject) -> Iterator[str]:
-    if body.get("status") == "error" and not is_words(body.get("message")):
-        yield f"`message` is {quoted(body, 'message')}"
+    if body.get("status") == "error" and not is_nonblank(body.get("message")):
+        yield f"`message` is {quote_member(body, 'message')}"
 
 
 def _error_context(body: JsonObject) -> Iterator[str]:
     context = body.get("context")
     if not isinstance(context, dict):
-        yield f"`context` is {quoted(body, 'context')}"
+        yield f"`context` is {quote_member(body, 'context')}"
         return
     for name in ("operation", "target", "failed_at"):
-        elsewhere = name == "operation" and isinstance(body.get("operation"), str)  # C4: either place will do
-        if not isinstance(context.get(name), str) and not elsewhere:
-            yield f"`context.{name}` is {quoted(context, name)}"
+        is_in_body = name == "operation" and isinstance(body.get("operation"), str)  # C4: either place will do
+        if not isinstance(context.get(name), str) and not is_in_body:
+            yield f"`context.{name}` is {quote_member(context, name)}"
 
 
 def _error_timestamp(body: JsonObject) -> Iterator[str]:
-    said = _metadata(body).get("error_timestamp")
-    if not isinstance(said, str) or not _TIMESTAMP.fullmatch(said):
-        yield f"`metadata.error_timestamp` is {quoted(_metadata(body), 'error_timestamp')}"
+    timestamp = _metadata(body).get("error_timestamp")
+    if not isinstance(timestamp, str) or not _TIMESTAMP.fullmatch(timestamp):
+        yield f"`metadata.error_timestamp` is {quote_member(_metadata(body), 'error_timestamp')}"
 
 
 # Requests that are no good, or odd.
@@ -222,31 +222,31 @@ def _error_timestamp(body: JsonObject) -> Iterator[str]:
 
 def _refused(body: JsonObject) -> Iterator[str]:
     if body.get("status") != "error":
-        yield f"`status` is {quoted(body, 'status')}"
+        yield f"`status` is {quote_member(body, 'status')}"
     yield from missing(body, "error_type", "message", "recovery_suggestions")
 
 
-def _outside(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+def _outside(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
     if _OUTSIDE_TEXT in (exchange.text or ""):
         yield "the answer holds what is in the file outside"
     target = exchange.probe.task.target
     used = [place for place, name, value in values_in(body.get("result")) if value == target and name != "target"]
     if body.get("status") != "error" and used:
-        yield f"`status` is {quoted(body, 'status')}, and `/result{used[0]}` is the path"
+        yield f"`status` is {quote_member(body, 'status')}, and `/result{used[0]}` is the path"
 
 
-def _not_ascii(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+def _not_ascii(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
     yield from garbled_values(body, exchange)
     yield from _status(body)
 
 
-def _free_parameters(exchanges: Mapping[str, Exchange]) -> Iterator[str]:
+def _free_parameters(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
     bodies = {name: object_in(exchange.text or "") or {} for name, exchange in exchanges.items()}
     if bodies["unknown_parameter"].get("status") == "error" != bodies["valid"].get("status"):
-        yield f"unknown_parameter: {shown(bodies['unknown_parameter'].get('message'))}"
+        yield f"unknown_parameter: {quote(bodies['unknown_parameter'].get('message'))}"
 
 
-def _corrected(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+def _corrected(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
     yield from _status(body)
     yield from _agent(body, exchange)
     yield from missing(body, "error_type" if body.get("status") == "error" else "result", "metadata")
@@ -260,27 +260,27 @@ def _metadata(body: JsonObject) -> JsonObject:
 
 
 def _warnings(body: JsonObject) -> list[JsonObject]:
-    said = body.get("warnings")
+    warnings = body.get("warnings")
     return (
-        [each if isinstance(each, dict) else cast("JsonObject", {}) for each in said] if isinstance(said, list) else []
+        [each if isinstance(each, dict) else cast("JsonObject", {}) for each in warnings] if isinstance(warnings, list) else []
     )
 
 
 CHECKS: Final[Mapping[str, Check]] = {
     f"markdown_json/{name}": check
     for name, check in {
-        "answers": anything,
-        "json": each(is_object),
+        "answers": any_answer,
+        "json": each_answer(strict_object),
         "status": each_object(_status),
-        "agent": each_object_asked(_agent),
+        "agent": each_object_in_exchange(_agent),
         "version": each_object(_version),
         "what": each_object(_what),
-        "operation": each_object_asked(_operation),
-        "validator": each_object_asked(_validator),
+        "operation": each_object_in_exchange(_operation),
+        "validator": each_object_in_exchange(_validator),
         "required": each_object(_required),
         "execution-time": each_object(_execution_time),
         "file-counts": each_object(_file_counts),
-        "success-test": each_object_asked(_success_test),
+        "success-test": each_object_in_exchange(_success_test),
         "error-test": each_object(_error_test),
         "partial-test": each_object(_partial_test),
         "warning-types": each_object(_warning_types),
@@ -303,13 +303,13 @@ CHECKS: Final[Mapping[str, Check]] = {
         "impact": each_object(_warning_says("impact")),
         "invalid-input": each_object(_refused),
         "hostile-input": each_object(_refused),
-        "outside-path": each_object_asked(_outside),
-        "not-ascii": each_object_asked(_not_ascii),
+        "outside-path": each_object_in_exchange(_outside),
+        "not-ascii": each_object_in_exchange(_not_ascii),
         "free-parameters": _free_parameters,
-        "steady": alike("status", "agent", "version", "operation"),
+        "steady": same_members("status", "agent", "version", "operation"),
         "unmixed": unmixed,
-        "corrected": each_object_asked(_corrected),
-        "strict": accepted("markdown_json"),
+        "corrected": each_object_in_exchange(_corrected),
+        "strict": passes_strict_reader("markdown_json"),
     }.items()
 }
 """By the id of the requirement."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from retinue.conformance.members import objects_at, says_nothing, shown, values_in
+from retinue.conformance.members import objects_at, is_uninformative, quote, values_in
 from retinue.contract.json import JsonObject, JsonValue
 
 __all__ = [
@@ -41,7 +41,7 @@ def text_for_number(body: JsonObject) -> Iterator[str]:
     for place, name, value in values_in(body):
         wrong = isinstance(value, bool) or (isinstance(value, str) and _NUMBER.fullmatch(value))
         if _SCORE.search(name) and wrong:
-            yield f"`{place}` is {shown(value)}"
+            yield f"`{place}` is {quote(value)}"
 
 
 def wrong_array(body: JsonObject) -> Iterator[str]:
@@ -58,7 +58,7 @@ def text_for_boolean(body: JsonObject) -> Iterator[str]:
     """Text that says true or false and nothing else."""
     for place, _, value in values_in(body):
         if isinstance(value, str) and value.strip().lower() in {"true", "false"}:
-            yield f"`{place}` is {shown(value)}"
+            yield f"`{place}` is {quote(value)}"
 
 
 def wrong_count(body: JsonObject) -> Iterator[str]:
@@ -66,7 +66,7 @@ def wrong_count(body: JsonObject) -> Iterator[str]:
     for place, name, value in values_in(body):
         measured = _MEASURED.search(name) or _SCORE.search(name)
         if _COUNT.search(name) and not measured and _is_no_count(value):
-            yield f"`{place}` is {shown(value)}"
+            yield f"`{place}` is {quote(value)}"
 
 
 def _is_no_count(value: JsonValue) -> bool:
@@ -80,11 +80,11 @@ def _is_no_count(value: JsonValue) -> bool:
 def outside_path(body: JsonObject) -> Iterator[str]:
     """Paths that are neither absolute nor relative to the root of a repository."""
     for place, name, value in values_in(body.get("result")):
-        if isinstance(value, str) and _PATH.search(name) and (why := _no_path(value)):
-            yield f"`/result{place}` {why}: {shown(value)}"
+        if isinstance(value, str) and _PATH.search(name) and (why := _path_fault(value)):
+            yield f"`/result{place}` {why}: {quote(value)}"
 
 
-def _no_path(path: str) -> str:
+def _path_fault(path: str) -> str:
     if not path.strip():
         return "is empty"
     if any(mark in path for mark in "\0\n\r"):
@@ -98,24 +98,24 @@ def _no_path(path: str) -> str:
 
 def generic_message(body: JsonObject) -> Iterator[str]:
     """Messages of errors and warnings that say nothing."""
-    if body.get("status") == "error" and says_nothing(body.get("message"), words=2):
-        yield f"`message` is {shown(body.get('message'))}"
+    if body.get("status") == "error" and is_uninformative(body.get("message"), words=2):
+        yield f"`message` is {quote(body.get('message'))}"
     for at, warning in objects_at(body, "warnings"):
-        if says_nothing(warning.get("message"), words=2):
-            yield f"`warnings[{at}].message` is {shown(warning.get('message'))}"
+        if is_uninformative(warning.get("message"), words=2):
+            yield f"`warnings[{at}].message` is {quote(warning.get('message'))}"
 
 
 def generic_suggestion(body: JsonObject) -> Iterator[str]:
     """Ways out that are none."""
-    said = body.get("recovery_suggestions")
-    for at, suggestion in enumerate(said if isinstance(said, list) else ()):
-        if _leads_nowhere(suggestion):
-            yield f"`recovery_suggestions[{at}]` is {shown(suggestion)}"
+    suggestions = body.get("recovery_suggestions")
+    for at, suggestion in enumerate(suggestions if isinstance(suggestions, list) else ()):
+        if _is_unhelpful(suggestion):
+            yield f"`recovery_suggestions[{at}]` is {quote(suggestion)}"
     for at, warning in objects_at(body, "warnings"):
-        if "recovery" in warning and _leads_nowhere(warning["recovery"]):
-            yield f"`warnings[{at}].recovery` is {shown(warning['recovery'])}"
+        if "recovery" in warning and _is_unhelpful(warning["recovery"]):
+            yield f"`warnings[{at}].recovery` is {quote(warning['recovery'])}"
 
 
-def _leads_nowhere(value: JsonValue) -> bool:
+def _is_unhelpful(value: JsonValue) -> bool:
     """Whether a way out says nothing, or is a single word: a name alone does not say what to do with it."""
-    return says_nothing(value) or (isinstance(value, str) and value.isascii() and len(value.split()) == 1)
+    return is_uninformative(value) or (isinstance(value, str) and value.isascii() and len(value.split()) == 1)

@@ -8,32 +8,32 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from retinue.conformance.port import Ask, Asking, Probe
+from retinue.conformance.port import ProbeFactory, RequestTemplate, Probe
 from retinue.conformance.requests import GOOD, HOSTILE, ODD, text_probe
 
 __all__ = ["PROBES"]
 
 
-def _with_target(ask: Ask) -> Ask:
+def _with_target(make_probe: ProbeFactory) -> ProbeFactory:
     """The block has a line for the target, so there has to be one."""
 
-    def ask_about_something(asking: Asking) -> Probe:
-        return ask(asking if asking.target else replace(asking, target="VALID-TARGET"))
+    def with_target(template: RequestTemplate) -> Probe:
+        return make_probe(template if template.target else replace(template, target="VALID-TARGET"))
 
-    return ask_about_something
-
-
-def _partial_data(asking: Asking) -> Probe:
-    target = asking.partial_target or "PARTIAL-DATA-TARGET"
-    return Probe("partial_data", asking.about(target=target).task("partial_data"), "Not all that it needs is there.")
+    return with_target
 
 
-def _outside(asking: Asking) -> Probe:
-    task = asking.about(target="../../../etc/passwd").task("outside")
+def _partial_data(template: RequestTemplate) -> Probe:
+    target = template.partial_target or "PARTIAL-DATA-TARGET"
+    return Probe("partial_data", template.about(target=target).task("partial_data"), "Not all that it needs is there.")
+
+
+def _outside(template: RequestTemplate) -> Probe:
+    task = template.about(target="../../../etc/passwd").task("outside")
     return Probe("outside", task, "Its target is a path that leads out of the repository.")
 
 
-PROBES: Final[Mapping[str, Ask]] = {
+PROBES: Final[Mapping[str, ProbeFactory]] = {
     name: _with_target(ask)
     for name, ask in {
         **GOOD,

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from retinue.conformance.port import Exchange, Report, Verdict
+from retinue.conformance.port import ProbeExchange, CheckReport, RequirementVerdict
 from retinue.conformance.report.told import counts
 from retinue.contract.model import JsonMapping
 
@@ -12,7 +12,7 @@ _MOST: Final = 20_000
 """Characters of a text that are kept."""
 
 
-def as_json(report: Report) -> JsonMapping:
+def as_json(report: CheckReport) -> JsonMapping:
     """`report` as JSON data. Long texts are cut, and `characters` says how long they were."""
     return {
         "subject": _writable(report.subject),
@@ -26,29 +26,29 @@ def as_json(report: Report) -> JsonMapping:
     }
 
 
-def _requirement(verdict: Verdict) -> JsonMapping:
-    required = verdict.requirement
+def _requirement(verdict: RequirementVerdict) -> JsonMapping:
+    requirement = verdict.requirement
     facts: JsonMapping = {
-        "id": required.id,
+        "id": requirement.id,
         "outcome": verdict.outcome,
-        "force": required.force,
-        "text": required.text,
-        "clause": required.clause,
-        "rows": list(required.rows),
-        "probes": list(required.probes),
+        "force": requirement.force,
+        "text": requirement.text,
+        "clause": requirement.clause,
+        "rows": list(requirement.rows),
+        "probes": list(requirement.probes),
     }
     if verdict.outcome != "passed":
-        facts |= {"wrong": [_writable(each) for each in verdict.wrong], "fix": required.fix}
+        facts |= {"wrong": [_writable(each) for each in verdict.wrong], "fix": requirement.fix}
     if verdict.mistake:
         facts["mistake"] = _writable(verdict.mistake)
     return facts
 
 
-def _exchange(exchange: Exchange) -> JsonMapping:
+def _exchange(exchange: ProbeExchange) -> JsonMapping:
     facts: dict[str, Any] = {
         "probe": exchange.probe.name,
         "about": exchange.probe.about,
-        "sent": _text(exchange.sent),
+        "sent": _text(exchange.request),
         "answer": None if exchange.text is None else _text(exchange.text),
         "error": _writable(exchange.error) or None,
         "status": exchange.status,
@@ -59,8 +59,8 @@ def _exchange(exchange: Exchange) -> JsonMapping:
 
 
 def _text(text: str) -> JsonMapping:
-    said: JsonMapping = {"text": _writable(text[:_MOST])}
-    return said if len(text) <= _MOST else {**said, "characters": len(text)}
+    facts: JsonMapping = {"text": _writable(text[:_MOST])}
+    return facts if len(text) <= _MOST else {**facts, "characters": len(text)}
 
 
 def _writable(text: str) -> str:

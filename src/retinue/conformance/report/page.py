@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from retinue.conformance.port import Exchange, Report, Verdict
-from retinue.conformance.report.told import Told, counts, followers, told
+from retinue.conformance.port import ProbeExchange, CheckReport, RequirementVerdict
+from retinue.conformance.report.told import RequirementViolation, counts, repeated_ids, violations_in
 from retinue.orchestration.present.html.document import document
 from retinue.orchestration.present.html.markup import element, text
-from retinue.orchestration.present.numbers import duration
+from retinue.orchestration.present.numbers import format_duration
 
 __all__ = ["as_html"]
 
@@ -55,7 +55,7 @@ footer { margin-top: 2.5rem; }
 _LOOKS: Final = {"passed": "good", "failed": "bad", "warned": "warn"}
 
 
-def as_html(report: Report, *, made: str = "") -> str:
+def as_html(report: CheckReport, *, created: str = "") -> str:
     """`report` as the text of one HTML document.
 
     Args:
@@ -66,20 +66,20 @@ def as_html(report: Report, *, made: str = "") -> str:
     return document(
         title,
         element("header", "".join(_header(report))),
-        element("main", "\n".join((*_broken(report), _table(report.verdicts), _exchanges(report.exchanges)))),
+        element("main", "\n".join((*_violation_sections(report), _table(report.verdicts), _exchanges(report.exchanges)))),
         style=_STYLE,
-        made=made,
+        created_at=created,
     )
 
 
-def _header(report: Report) -> Iterator[str]:
+def _header(report: CheckReport) -> Iterator[str]:
     number = counts(report)
     whole = max(1, len(report.verdicts))
     ending, look = ("conforms", "good") if report.passed else ("does not conform", "bad")
-    said = f"{report.dialect}, requirements {report.version}"
+    basis = f"{report.dialect}, requirements {report.version}"
     yield element("h1", text(report.subject))
-    yield element("p", f"{element('b', ending, class_=look)}{text(f' to {said}')}", class_="meta")
-    yield element("p", text(_counted(number)), class_="meta")
+    yield element("p", f"{element('b', ending, class_=look)}{text(f' to {basis}')}", class_="meta")
+    yield element("p", text(_counts_text(number)), class_="meta")
     for name, value in report.facts.items():
         yield element("p", text(f"{name}: {value}"), class_="meta")
     bars = (
@@ -87,38 +87,38 @@ def _header(report: Report) -> Iterator[str]:
         for outcome, count in number.items()
         if count
     )
-    yield element("div", "".join(bars), class_="bar", role="img", aria_label=_counted(number))
+    yield element("div", "".join(bars), class_="bar", role="img", aria_label=_counts_text(number))
 
 
-def _counted(number: dict[str, int]) -> str:
+def _counts_text(number: dict[str, int]) -> str:
     return f"{number['passed']} passed, {number['failed']} failed, {number['warned']} warned"
 
 
-def _broken(report: Report) -> Iterator[str]:
-    broken = told(report)
-    if broken:
+def _violation_sections(report: CheckReport) -> Iterator[str]:
+    violations = violations_in(report)
+    if violations:
         yield element("h2", "What is not kept")
-    following = followers(broken)
-    for each in broken:
-        if each.verdict.requirement.id not in following:
-            yield element("section", "".join(_one(each)), class_=f"broken {_LOOKS[each.verdict.outcome]}")
-    if following:
-        names = (each.verdict.requirement.id.partition("/")[2] for each in broken)
-        same = (name for each, name in zip(broken, names, strict=True) if each.verdict.requirement.id in following)
+    repeated = repeated_ids(violations)
+    for each in violations:
+        if each.verdict.requirement.id not in repeated:
+            yield element("section", "".join(_violation_html(each)), class_=f"broken {_LOOKS[each.verdict.outcome]}")
+    if repeated:
+        names = (each.verdict.requirement.id.partition("/")[2] for each in violations)
+        same = (name for each, name in zip(violations, names, strict=True) if each.verdict.requirement.id in repeated)
         yield element("p", f"{element('b', 'For the same reasons')}: {text(', '.join(same))}")
 
 
-def _one(broken: Told) -> Iterator[str]:
-    required = broken.verdict.requirement
-    outcome = broken.verdict.outcome
-    yield element("h3", f"{element('b', outcome, class_=_LOOKS[outcome])} {text(required.id)}")
-    yield element("p", _prose(f"{required.force}: {required.text}"))
-    yield element("p", text(f"{required.clause} ({', '.join(required.rows)})"), class_="clause")
-    yield element("ul", "".join(element("li", _prose(wrong)) for wrong in broken.wrong))
-    for exchange in broken.exchanges:
+def _violation_html(violation: RequirementViolation) -> Iterator[str]:
+    requirement = violation.verdict.requirement
+    outcome = violation.verdict.outcome
+    yield element("h3", f"{element('b', outcome, class_=_LOOKS[outcome])} {text(requirement.id)}")
+    yield element("p", _prose(f"{requirement.force}: {requirement.text}"))
+    yield element("p", text(f"{requirement.clause} ({', '.join(requirement.rows)})"), class_="clause")
+    yield element("ul", "".join(element("li", _prose(wrong)) for wrong in violation.wrong))
+    for exchange in violation.exchanges:
         yield _exchange(exchange)
-    if required.fix:
-        yield element("p", f"{element('b', 'Fix')}: {_prose(required.fix)}")
+    if requirement.fix:
+        yield element("p", f"{element('b', 'Fix')}: {_prose(requirement.fix)}")
 
 
 def _prose(sentence: str) -> str:
@@ -126,7 +126,7 @@ def _prose(sentence: str) -> str:
     return _CODE.sub(r"<code>\1</code>", text(sentence))
 
 
-def _table(verdicts: Iterable[Verdict]) -> str:
+def _table(verdicts: Iterable[RequirementVerdict]) -> str:
     rows = (
         element(
             "tr",
@@ -144,24 +144,24 @@ def _table(verdicts: Iterable[Verdict]) -> str:
     return element("h2", "All requirements") + element("table", element("thead", element("tr", titles)) + body)
 
 
-def _exchanges(exchanges: Iterable[Exchange]) -> str:
+def _exchanges(exchanges: Iterable[ProbeExchange]) -> str:
     return element("h2", "What was asked and answered") + "".join(map(_exchange, exchanges))
 
 
-def _exchange(exchange: Exchange) -> str:
-    took = f", {duration(exchange.duration_ns)}" if exchange.duration_ns else ""
+def _exchange(exchange: ProbeExchange) -> str:
+    took = f", {format_duration(exchange.duration_ns)}" if exchange.duration_ns else ""
     head = element("summary", text(f"{exchange.probe.name}: {exchange.probe.about[:-1]}{took}"))
-    said: dict[str, str] = {"sent": exchange.sent}
-    said |= {"answered": exchange.text} if exchange.text is not None else {"no answer": exchange.error}
+    parts: dict[str, str] = {"sent": exchange.request}
+    parts |= {"answered": exchange.text} if exchange.text is not None else {"no answer": exchange.error}
     if exchange.status:
-        said["exit code"] = str(exchange.status)
+        parts["exit code"] = str(exchange.status)
     if exchange.stderr:
-        said["on stderr"] = exchange.stderr
+        parts["on stderr"] = exchange.stderr
     inside = "".join(
-        element("dt", name) + element("dd", element("pre", text(_cut(value)))) for name, value in said.items()
+        element("dt", name) + element("dd", element("pre", text(_shorten(value)))) for name, value in parts.items()
     )
     return element("details", head + element("dl", inside))
 
 
-def _cut(value: str) -> str:
+def _shorten(value: str) -> str:
     return value if len(value) <= _MOST else f"{value[:_MOST]}\n… {len(value):,} characters in all"

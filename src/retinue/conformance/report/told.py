@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from retinue.conformance.port import Exchange, Report, Verdict
+from retinue.conformance.port import ProbeExchange, CheckReport, RequirementVerdict
 from retinue.contract.sanitize import printable
 
-__all__ = ["Told", "counts", "excerpt", "followers", "told"]
+__all__ = ["RequirementViolation", "counts", "excerpt", "repeated_ids", "violations_in"]
 
 _EXCHANGES: Final = 2
 _NAMES: Final = 3
@@ -16,7 +16,7 @@ _MISTAKE: Final = "Our own check broke, so it is not known whether this holds"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RequirementViolation:
     """One broken requirement, ready to be shown. All text is foreign in part: whoever shows it escapes it.
 
     Attributes:
@@ -24,82 +24,82 @@ class Told:
         exchanges: The first requests on which it showed.
     """
 
-    verdict: Verdict
+    verdict: RequirementVerdict
     wrong: tuple[str, ...]
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[ProbeExchange, ...]
 
-    def lines(self, *, known: Collection[str] = ()) -> Iterator[str]:
+    def lines(self, *, shown_probes: Collection[str] = ()) -> Iterator[str]:
         """All of it as lines of text without control characters.
 
         Args:
             known: Names of probes that the reader has been shown.
         """
-        required = self.verdict.requirement
-        yield f"{required.force}: {required.text}"
-        yield f"clause: {required.clause} ({', '.join(required.rows)})"
+        requirement = self.verdict.requirement
+        yield f"{requirement.force}: {requirement.text}"
+        yield f"clause: {requirement.clause} ({', '.join(requirement.rows)})"
         yield from (f"- {_line(wrong)}" for wrong in self.wrong)
         for exchange in self.exchanges:
-            if exchange.probe.name in known:
+            if exchange.probe.name in shown_probes:
                 continue
             yield f"{exchange.probe.name}: {exchange.probe.about}"
-            yield f"  sent:     {excerpt(exchange.sent)}"
+            yield f"  sent:     {excerpt(exchange.request)}"
             yield f"  answered: {excerpt(exchange.text) if exchange.text is not None else _line(exchange.error)}"
-        if required.fix:
-            yield f"fix: {required.fix}"
+        if requirement.fix:
+            yield f"fix: {requirement.fix}"
 
 
-def told(report: Report) -> tuple[Told, ...]:
+def violations_in(report: CheckReport) -> tuple[RequirementViolation, ...]:
     """The broken requirements, MUST before SHOULD."""
-    broken = [verdict for verdict in report.verdicts if verdict.outcome != "passed"]
-    broken.sort(key=lambda verdict: verdict.outcome)  # `failed` stands before `warned`
-    return tuple(_told(verdict, report) for verdict in broken)
+    verdicts = [verdict for verdict in report.verdicts if verdict.outcome != "passed"]
+    verdicts.sort(key=lambda verdict: verdict.outcome)  # `failed` stands before `warned`
+    return tuple(_violation(verdict, report) for verdict in verdicts)
 
 
-def followers(broken: Iterable[Told]) -> frozenset[str]:
+def repeated_ids(violations: Iterable[RequirementViolation]) -> frozenset[str]:
     """The requirements that break on nothing but what broke one before them, by id.
 
     An agent that answers nothing breaks them all: what is to be mended stands at the first.
     """
     before: set[str] = set()
-    following: set[str] = set()
-    for each in broken:
+    repeated: set[str] = set()
+    for each in violations:
         wrong = set(each.verdict.wrong)
         if wrong and wrong <= before:
-            following.add(each.verdict.requirement.id)
+            repeated.add(each.verdict.requirement.id)
         before |= wrong
-    return frozenset(following)
+    return frozenset(repeated)
 
 
-def counts(report: Report) -> dict[str, int]:
+def counts(report: CheckReport) -> dict[str, int]:
     """How many requirements passed, failed and warned."""
-    counted = Counter(verdict.outcome for verdict in report.verdicts)
-    return {outcome: counted[outcome] for outcome in ("passed", "failed", "warned")}
+    by_outcome = Counter(verdict.outcome for verdict in report.verdicts)
+    return {outcome: by_outcome[outcome] for outcome in ("passed", "failed", "warned")}
 
 
 def excerpt(text: str, *, most: int = 300) -> str:
     """The beginning of a foreign text on one line, and how long it is when that is not all."""
     line = _line(text[: 4 * most])
-    cut = line[:most].rstrip() if len(line) > most or len(text) > 4 * most else line
-    return f"{cut or '(nothing)'}{f' … ({len(text):,} characters)' if cut != line or len(text) > 4 * most else ''}"
+    start = line[:most].rstrip() if len(line) > most or len(text) > 4 * most else line
+    return f"{start or '(nothing)'}{f' … ({len(text):,} characters)' if start != line or len(text) > 4 * most else ''}"
 
 
-def _told(verdict: Verdict, report: Report) -> Told:
+def _violation(verdict: RequirementVerdict, report: CheckReport) -> RequirementViolation:
     wrong = (f"{_MISTAKE}: {verdict.mistake}",) if verdict.mistake else verdict.wrong
-    named = {each.partition(": ")[0] for each in wrong}
-    shown = _unlike(each for each in report.exchanges if each.probe.name in named)
+    probe_names = {each.partition(": ")[0] for each in wrong}
+    exchanges = _distinct(each for each in report.exchanges if each.probe.name in probe_names)
     probes = {exchange.probe.name for exchange in report.exchanges}
-    return Told(verdict, tuple(_gathered(wrong, probes)), tuple(shown[:_EXCHANGES]))
+    return RequirementViolation(verdict, tuple(_group_sentences(wrong, probes)), tuple(exchanges[:_EXCHANGES]))
 
 
-def _unlike(exchanges: Iterable[Exchange]) -> list[Exchange]:
+def _distinct(exchanges: Iterable[ProbeExchange]) -> list[ProbeExchange]:
     """Those that show something the ones before do not."""
-    unlike: dict[tuple[str, str | None, str], Exchange] = {}
+    unlike: dict[tuple[str, str | None, str], ProbeExchange] = {}
     for each in exchanges:
-        unlike.setdefault((each.sent, each.text, each.error), each)
+        unlike.setdefault((each.request, each.text, each.error), each)
     return list(unlike.values())
 
 
-def _gathered(wrong: tuple[str, ...], probes: Collection[str]) -> Iterator[str]:
+def _group_sentences(wrong: tuple[str, ...], probes: Collection[str]) -> Iterator[str]:
     """The sentences, each once: `valid, again and 3 more: it is no JSON`."""
     names: dict[str, list[str]] = {}
     for each in wrong:
@@ -108,9 +108,9 @@ def _gathered(wrong: tuple[str, ...], probes: Collection[str]) -> Iterator[str]:
             names.setdefault(sentence, []).append(name)
         else:
             names[each] = []
-    for sentence, told_by in names.items():
-        more = f" and {len(told_by) - _NAMES} more" if len(told_by) > _NAMES else ""
-        yield f"{', '.join(told_by[:_NAMES])}{more}: {sentence}" if told_by else sentence
+    for sentence, probe_names in names.items():
+        more = f" and {len(probe_names) - _NAMES} more" if len(probe_names) > _NAMES else ""
+        yield f"{', '.join(probe_names[:_NAMES])}{more}: {sentence}" if probe_names else sentence
 
 
 def _line(text: str) -> str:

@@ -1,27 +1,27 @@
 """A report as JUnit XML: each requirement a case. A broken SHOULD passes there, its words beside it."""
 
-from retinue.conformance.port import Report, Verdict
-from retinue.conformance.report.told import Told, told
-from retinue.contract.report.junit import Case, junit
+from retinue.conformance.port import CheckReport, RequirementVerdict
+from retinue.conformance.report.told import RequirementViolation, violations_in
+from retinue.contract.report.junit import ReportCase, render_junit
 
 __all__ = ["as_junit"]
 
 
-def as_junit(*reports: Report) -> str:
+def as_junit(*reports: CheckReport) -> str:
     """`reports` as the text of an XML file."""
-    cases: list[Case] = []
+    cases: list[ReportCase] = []
     for report in reports:
-        broken = {each.verdict.requirement.id: each for each in told(report)}
+        violations = {each.verdict.requirement.id: each for each in violations_in(report)}
         prefix = f"{report.subject}: " if len(reports) > 1 else ""
-        cases += (_case(verdict, broken.get(verdict.requirement.id), prefix=prefix) for verdict in report.verdicts)
-    return junit(f"retinue check: {', '.join(report.subject for report in reports)}", cases)
+        cases += (_case(verdict, violations.get(verdict.requirement.id), prefix=prefix) for verdict in report.verdicts)
+    return render_junit(f"retinue check: {', '.join(report.subject for report in reports)}", cases)
 
 
-def _case(verdict: Verdict, broken: Told | None, *, prefix: str) -> Case:
+def _case(verdict: RequirementVerdict, violation: RequirementViolation | None, *, prefix: str) -> ReportCase:
     group, _, name = verdict.requirement.id.partition("/")
     group = prefix + group
-    if broken is None:
-        return Case(name=name, group=group)
+    if violation is None:
+        return ReportCase(name=name, group=group)
     failed = verdict.outcome == "failed"
-    failure = broken.wrong[0] if broken.wrong else verdict.requirement.text
-    return Case(name=name, group=group, failure=failure if failed else None, detail="\n".join(broken.lines()))
+    failure = violation.wrong[0] if violation.wrong else verdict.requirement.text
+    return ReportCase(name=name, group=group, failure=failure if failed else None, detail="\n".join(violation.lines()))

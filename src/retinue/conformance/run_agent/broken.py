@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
-from retinue.conformance.breaking import Body, GoodAgent, Speaks, mixing
-from retinue.conformance.port import Asking
+from retinue.conformance.breaking import Body, GoodAgent, AgentFunction, mixing
+from retinue.conformance.port import RequestTemplate
 
-__all__ = ["ASKING", "BROKEN", "GOOD"]
+__all__ = ["TEMPLATE", "MUTANTS", "GOOD"]
 
-ASKING: Final = Asking(agent="assistant", instruction="What is on my list today?")
+TEMPLATE: Final = RequestTemplate(agent="assistant", instruction="What is on my list today?")
 """How the agents of this module are asked validly."""
 
 _MOST: Final = 10_000
@@ -38,10 +38,10 @@ def _answer(text: str) -> Body:
 
 def _arguments(text: str) -> Body:
     try:
-        said: object = json.loads(text)
+        value: object = json.loads(text)
     except (ValueError, RecursionError):
-        said = None
-    arguments = cast("Body", said) if isinstance(said, dict) else {}
+        value = None
+    arguments = cast("Body", value) if isinstance(value, dict) else {}
     return arguments if isinstance(arguments.get("prompt"), str) else {"prompt": text}
 
 
@@ -52,16 +52,16 @@ GOOD: Final = GoodAgent(_answer)
 # The broken ones.
 
 
-def _failing(name: str, fails: Callable[[Any], bool]) -> Speaks:
+def _failing(name: str, fails: Callable[[Any], bool]) -> AgentFunction:
     """The good agent, which reports a failure where the argument `name` is such."""
 
-    def speak(text: str) -> str:
+    def answer(text: str) -> str:
         arguments = _arguments(text)
         if name in arguments and fails(arguments[name]):
             return json.dumps({**_answer(text), "content": "", "error": f"TypeError: {name}"})
         return GOOD(text)
 
-    return speak
+    return answer
 
 
 def _silent(text: str) -> str | None:
@@ -72,23 +72,23 @@ def _deaf_to_corrections(text: str) -> str:
     return "I am sorry about that." if "was refused" in text else GOOD(text)
 
 
-BROKEN: Final[Mapping[str, Speaks]] = {
+MUTANTS: Final[Mapping[str, AgentFunction]] = {
     f"run_agent/{name}": speaks
     for name, speaks in {
         "answers": _silent,
         "json": GOOD.fenced,
-        "schema": GOOD.lacking("traces"),
-        "content": GOOD.saying("content", ["Milk", "bread"]),
-        "says-something": GOOD.saying("content", " "),
-        "response-time": GOOD.saying("response_time_secs", "2.81s"),
-        "wall-clock": GOOD.saying("response_time_secs", 1250),
-        "traces": GOOD.saying("traces", None),
-        "trace-tool": GOOD.saying("traces/0/tool", ""),
-        "trace-output": GOOD.saying("traces/0/output", {"items": 2}),
-        "trace-args": GOOD.saying("traces/0/args", None),
-        "trace-duration": GOOD.saying("traces/0/duration_secs", "0.34"),
-        "trace-keys": GOOD.saying("traces/0/cost", 0.1),
-        "trace-time": GOOD.saying("traces/0/duration_secs", 340),
+        "schema": GOOD.without("traces"),
+        "content": GOOD.with_value("content", ["Milk", "bread"]),
+        "says-something": GOOD.with_value("content", " "),
+        "response-time": GOOD.with_value("response_time_secs", "2.81s"),
+        "wall-clock": GOOD.with_value("response_time_secs", 1250),
+        "traces": GOOD.with_value("traces", None),
+        "trace-tool": GOOD.with_value("traces/0/tool", ""),
+        "trace-output": GOOD.with_value("traces/0/output", {"items": 2}),
+        "trace-args": GOOD.with_value("traces/0/args", None),
+        "trace-duration": GOOD.with_value("traces/0/duration_secs", "0.34"),
+        "trace-keys": GOOD.with_value("traces/0/cost", 0.1),
+        "trace-time": GOOD.with_value("traces/0/duration_secs", 340),
         "arguments": _failing("memory", bool),
         "nulls": _failing("chat_history", lambda history: history is None),
         "history": _failing("chat_history", lambda history: bool(history) and not history.startswith("user:")),
@@ -96,7 +96,7 @@ BROKEN: Final[Mapping[str, Speaks]] = {
         "not-ascii": GOOD.garbled,
         "unmixed": mixing(GOOD),
         "corrected": _deaf_to_corrections,
-        "strict": GOOD.saying("response_time_secs", -1),
+        "strict": GOOD.with_value("response_time_secs", -1),
     }.items()
 }
 """By the id of the requirement that each breaks."""

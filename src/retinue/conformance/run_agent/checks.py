@@ -4,18 +4,18 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from retinue.conformance.answers import (
-    ObjectLook,
-    accepted,
-    anything,
-    each,
+    ObjectInspector,
+    passes_strict_reader,
+    any_answer,
+    each_answer,
     each_object,
-    each_object_asked,
+    each_object_in_exchange,
     garbled_values,
-    is_object,
+    strict_object,
     unmixed,
 )
-from retinue.conformance.members import is_amount, is_words, objects_at, quoted, shown
-from retinue.conformance.port import Check, Exchange
+from retinue.conformance.members import is_amount, is_nonblank, objects_at, quote_member, quote
+from retinue.conformance.port import Check, ProbeExchange
 from retinue.contract import schema
 from retinue.contract.json import JsonObject
 from retinue.dialects.run_agent import ANSWER_SCHEMA, ToolTraceMinimal
@@ -34,62 +34,62 @@ def _schema(body: JsonObject) -> Iterator[str]:
 
 def _content(body: JsonObject) -> Iterator[str]:
     if not isinstance(body.get("content"), str):
-        yield f"`content` is {quoted(body, 'content')}"
+        yield f"`content` is {quote_member(body, 'content')}"
 
 
 def _says_something(body: JsonObject) -> Iterator[str]:
-    if not is_words(body.get("content")):
-        yield f"`content` is {quoted(body, 'content')}"
+    if not is_nonblank(body.get("content")):
+        yield f"`content` is {quote_member(body, 'content')}"
 
 
 def _response_time(body: JsonObject) -> Iterator[str]:
     if not is_amount(body.get("response_time_secs")):
-        yield f"`response_time_secs` is {quoted(body, 'response_time_secs')}"
+        yield f"`response_time_secs` is {quote_member(body, 'response_time_secs')}"
 
 
-def _wall_clock(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+def _wall_clock(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
     seconds, measured = body.get("response_time_secs"), exchange.duration_ns / _NANOSECONDS
     if not is_amount(seconds):
-        yield f"`response_time_secs` is {quoted(body, 'response_time_secs')}"
+        yield f"`response_time_secs` is {quote_member(body, 'response_time_secs')}"
     elif seconds == 0 and (isinstance(seconds, int) or measured > _SLACK_S):  # 0.0 may be a quick call, rounded
         yield "`response_time_secs` is 0: nobody measured"
     elif isinstance(seconds, int | float) and seconds > measured + _SLACK_S:
-        yield f"`response_time_secs` is {shown(seconds)}, and the whole call took {measured:.3f} s"
+        yield f"`response_time_secs` is {quote(seconds)}, and the whole call took {measured:.3f} s"
 
 
 def _traces(body: JsonObject) -> Iterator[str]:
     traces = body.get("traces")
     if not isinstance(traces, list):
-        yield f"`traces` is {quoted(body, 'traces')}"
+        yield f"`traces` is {quote_member(body, 'traces')}"
         return
-    yield from (f"`traces[{at}]` is {shown(item)}" for at, item in enumerate(traces) if not isinstance(item, dict))
+    yield from (f"`traces[{at}]` is {quote(item)}" for at, item in enumerate(traces) if not isinstance(item, dict))
 
 
-def _trace_has_text(name: str) -> ObjectLook:
-    def look(body: JsonObject) -> Iterator[str]:
+def _trace_has_text(name: str) -> ObjectInspector:
+    def inspect(body: JsonObject) -> Iterator[str]:
         for at, item in objects_at(body, "traces"):
-            said = item.get(name)
-            if not isinstance(said, str) or (name == "tool" and not said.strip()):
-                yield f"`traces[{at}].{name}` is {quoted(item, name)}"
+            text = item.get(name)
+            if not isinstance(text, str) or (name == "tool" and not text.strip()):
+                yield f"`traces[{at}].{name}` is {quote_member(item, name)}"
 
-    return look
+    return inspect
 
 
 def _trace_args(body: JsonObject) -> Iterator[str]:
     for at, item in objects_at(body, "traces"):
         if "args" in item and not isinstance(item["args"], dict):
-            yield f"`traces[{at}].args` is {shown(item['args'])}"
+            yield f"`traces[{at}].args` is {quote(item['args'])}"
 
 
 def _trace_duration(body: JsonObject) -> Iterator[str]:
     for at, item in objects_at(body, "traces"):
         if "duration_secs" in item and not is_amount(item["duration_secs"]):
-            yield f"`traces[{at}].duration_secs` is {shown(item['duration_secs'])}"
+            yield f"`traces[{at}].duration_secs` is {quote(item['duration_secs'])}"
 
 
 def _trace_keys(body: JsonObject) -> Iterator[str]:
     for at, item in objects_at(body, "traces"):
-        yield from (f"`traces[{at}]` has {shown(key)}" for key in item if key not in ToolTraceMinimal.model_fields)
+        yield from (f"`traces[{at}]` has {quote(key)}" for key in item if key not in ToolTraceMinimal.model_fields)
 
 
 def _trace_time(body: JsonObject) -> Iterator[str]:
@@ -97,7 +97,7 @@ def _trace_time(body: JsonObject) -> Iterator[str]:
     for at, item in objects_at(body, "traces"):
         took = item.get("duration_secs")
         if isinstance(took, int | float) and isinstance(whole, int | float) and took > whole:
-            yield f"`traces[{at}].duration_secs` is {shown(took)}, and the whole call took {shown(whole)}"
+            yield f"`traces[{at}].duration_secs` is {quote(took)}, and the whole call took {quote(whole)}"
 
 
 def _answered(body: JsonObject) -> Iterator[str]:
@@ -106,19 +106,19 @@ def _answered(body: JsonObject) -> Iterator[str]:
     yield from _response_time(body)
     yield from _traces(body)
     if body.get("error"):
-        yield f"`error` is {shown(body['error'])}"
+        yield f"`error` is {quote(body['error'])}"
 
 
 CHECKS: Final[Mapping[str, Check]] = {
     f"run_agent/{name}": check
     for name, check in {
-        "answers": anything,
-        "json": each(is_object),
+        "answers": any_answer,
+        "json": each_answer(strict_object),
         "schema": each_object(_schema),
         "content": each_object(_content),
         "says-something": each_object(_says_something),
         "response-time": each_object(_response_time),
-        "wall-clock": each_object_asked(_wall_clock),
+        "wall-clock": each_object_in_exchange(_wall_clock),
         "traces": each_object(_traces),
         "trace-tool": each_object(_trace_has_text("tool")),
         "trace-output": each_object(_trace_has_text("output")),
@@ -130,10 +130,10 @@ CHECKS: Final[Mapping[str, Check]] = {
         "nulls": each_object(_answered),
         "history": each_object(_answered),
         "unknown-config": each_object(_answered),
-        "not-ascii": each_object_asked(garbled_values),
+        "not-ascii": each_object_in_exchange(garbled_values),
         "unmixed": unmixed,
         "corrected": each_object(_answered),
-        "strict": accepted("run_agent"),
+        "strict": passes_strict_reader("run_agent"),
     }.items()
 }
 """By the id of the requirement."""

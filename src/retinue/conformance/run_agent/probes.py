@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from retinue.conformance.port import Ask, Asking, Probe
+from retinue.conformance.port import ProbeFactory, RequestTemplate, Probe
 from retinue.conformance.requests import GOOD, HOSTILE, ODD
 from retinue.contract import json
 
@@ -13,29 +13,29 @@ __all__ = ["PROBES"]
 _PROMPT: Final = "Say in one sentence what you can do."
 
 
-def _with_prompt(ask: Ask) -> Ask:
+def _with_prompt(make_probe: ProbeFactory) -> ProbeFactory:
     """The prompt is all that is always there, so it has to say something; marks are put into it."""
 
-    def ask_something(asking: Asking) -> Probe:
-        said: object = asking.parameters.get("prompt")
-        prompt = said if isinstance(said, str) else asking.instruction
-        others = {name: value for name, value in asking.parameters.items() if name != "prompt"}
-        return ask(replace(asking, instruction=prompt or _PROMPT, parameters=others))
+    def with_prompt(template: RequestTemplate) -> Probe:
+        parameter: object = template.parameters.get("prompt")
+        prompt = parameter if isinstance(parameter, str) else template.instruction
+        others = {name: value for name, value in template.parameters.items() if name != "prompt"}
+        return make_probe(replace(template, instruction=prompt or _PROMPT, parameters=others))
 
-    return ask_something
+    return with_prompt
 
 
-def _with(name: str, about: str, **more: Any) -> Ask:
+def _with(name: str, about: str, **more: Any) -> ProbeFactory:
     """A probe that sends further arguments as they stand."""
 
-    def ask(asking: Asking) -> Probe:
-        text = json.dumps({"prompt": asking.instruction, **more})
-        return Probe(name, asking.task(name), about, text=text)
+    def make_probe(template: RequestTemplate) -> Probe:
+        text = json.dumps({"prompt": template.instruction, **more})
+        return Probe(name, template.task(name), about, text=text)
 
-    return ask
+    return make_probe
 
 
-PROBES: Final[Mapping[str, Ask]] = {
+PROBES: Final[Mapping[str, ProbeFactory]] = {
     name: _with_prompt(ask)
     for name, ask in {
         **GOOD,

@@ -3,20 +3,20 @@
 Whatever one of them does (prints, raises, hangs, exits, returns nothing) is an exchange, never an exception.
 """
 
-from .apart import module_apart
+from .apart import isolated_module
 from .calling import CallableSubject
 from .command import CommandSubject
-from .instructions import instructions_named
-from .named import Named, command_named, module_named
-from .spoken import spoken
+from .instructions import instructions_subject
+from .named import SubjectInfo, command_subject, module_subject
+from .spoken import dialect_adapter
 
 __all__ = [
     "CallableSubject",
     "CommandSubject",
-    "Named",
-    "command_named",
-    "instructions_named",
-    "module_apart",
-    "module_named",
-    "spoken",
+    "SubjectInfo",
+    "command_subject",
+    "instructions_subject",
+    "isolated_module",
+    "module_subject",
+    "dialect_adapter",
 ]

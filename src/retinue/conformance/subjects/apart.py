@@ -18,15 +18,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
-from retinue.agents.wrapped.stragglers import end_marked, marked_environment, new_mark
-from retinue.conformance.port import Exchange, Probe
-from retinue.conformance.subjects.named import Named
+from retinue.agents.wrapped.stragglers import kill_marked, marked_environment, new_mark
+from retinue.conformance.port import ProbeExchange, Probe
+from retinue.conformance.subjects.named import SubjectInfo
 from retinue.contract.definition import Definition
 from retinue.contract.fault import Fault
 from retinue.engine.blocking import in_thread
 from retinue.errors import DeadlineExceeded, InvalidDefinition
 
-__all__ = ["ModuleSubject", "module_apart"]
+__all__ = ["ModuleSubject", "isolated_module"]
 
 _WORKER: Final = "retinue.conformance.subjects.worker"
 _IMPORTING_S: Final = 120.0
@@ -35,7 +35,7 @@ _GRACE_S: Final = 5.0
 """How much longer than the subject's own time is waited for word from its process."""
 
 
-async def module_apart(words: str, *, dialect: str | None = None, cwd: Path | None = None) -> Named:
+async def isolated_module(words: str, *, dialect: str | None = None, cwd: Path | None = None) -> SubjectInfo:
     """What `words` names in a module, imported in a process of its own; otherwise as `module_named`.
 
     Raises:
@@ -43,12 +43,12 @@ async def module_apart(words: str, *, dialect: str | None = None, cwd: Path | No
     """
     subject = ModuleSubject(words, dialect=dialect, cwd=cwd)
     try:
-        said = await in_thread(subject.started)
+        greeting = await in_thread(subject.start)
     except BaseException:
         subject.close()
         raise
-    definition = None if said["definition"] is None else Definition.model_validate_json(json.dumps(said["definition"]))
-    return Named(subject, said["name"], said["dialect"], definition)
+    definition = None if greeting["definition"] is None else Definition.model_validate_json(json.dumps(greeting["definition"]))
+    return SubjectInfo(subject, greeting["name"], greeting["dialect"], definition)
 
 
 class ModuleSubject:
@@ -60,7 +60,7 @@ class ModuleSubject:
         cwd: Where the process runs.
     """
 
-    apart = False
+    is_isolated = False
 
     def __init__(self, words: str, *, dialect: str | None = None, cwd: Path | None = None) -> None:
         self._words = words
@@ -74,7 +74,7 @@ class ModuleSubject:
         """What is asked, as it was named."""
         return self._words
 
-    def started(self) -> Mapping[str, Any]:
+    def start(self) -> Mapping[str, Any]:
         """Start the process, and give what it says of the subject.
 
         Raises:
@@ -83,42 +83,42 @@ class ModuleSubject:
             DeadlineExceeded: Importing it took too long.
         """
         with self._lock:
-            if self._process is None or self._process.ended:
+            if self._process is None or self._process.has_ended:
                 self._process = _Process(self._argv, self._cwd)
             process = self._process
         try:
-            said = process.greeting.result(timeout=_IMPORTING_S)
+            greeting = process.greeting.result(timeout=_IMPORTING_S)
         except TimeoutError:
             raise DeadlineExceeded(
                 f"Importing {self._words!r} took longer than {_IMPORTING_S:g} s.",
                 hint="See what it does when imported.",
             ) from None
-        except _EndedError as error:
+        except _ProcessEndedError as error:
             raise InvalidDefinition(
                 f"Importing {self._words!r} ended its process: {error}", hint="Run it with Python by itself."
             ) from None
-        if "fault" in said:
-            raise Fault.model_validate_json(json.dumps(said["fault"])).to_error()
-        return said
+        if "fault" in greeting:
+            raise Fault.model_validate_json(json.dumps(greeting["fault"])).to_error()
+        return greeting
 
-    async def put(self, probe: Probe, sent: str, *, timeout_s: float) -> Exchange:
+    async def send(self, probe: Probe, request: str, *, timeout_s: float) -> ProbeExchange:
         """Put `sent` to the subject over there, and bring back what it returned, or why it did not."""
-        exchange = Exchange(probe, sent)
+        exchange = ProbeExchange(probe, request)
         try:
             async with asyncio.timeout(timeout_s + _GRACE_S):
-                await in_thread(self.started)
-                said = await self._asked(sent, timeout_s)
+                await in_thread(self.start)
+                reply = await self._request(request, timeout_s)
         except TimeoutError:
             self.close()  # the process itself is held: the next request gets a new one
             return replace(exchange, error=f"There was no answer within {timeout_s:g} s.", late=True)
         except Exception as error:  # noqa: BLE001 - whatever ended the process is what the subject is judged by
             return replace(exchange, error=f"It ended its process: {error}")
         process = self._process
-        return replace(exchange, **said, stderr="" if process is None else process.heard())
+        return replace(exchange, **reply, stderr="" if process is None else process.take_stderr())
 
-    async def _asked(self, sent: str, timeout_s: float) -> dict[str, Any]:
+    async def _request(self, request: str, timeout_s: float) -> dict[str, Any]:
         process = cast("_Process", self._process)
-        future = await in_thread(process.ask, {"sent": sent, "timeout_s": timeout_s})
+        future = await in_thread(process.ask, {"sent": request, "timeout_s": timeout_s})
         return await asyncio.wrap_future(future)
 
     def close(self) -> None:
@@ -129,7 +129,7 @@ class ModuleSubject:
             process.end()
 
 
-class _EndedError(Exception):
+class _ProcessEndedError(Exception):
     """The process ended before it had answered."""
 
 
@@ -138,8 +138,8 @@ class _Process:
 
     def __init__(self, argv: list[str], cwd: Path | None) -> None:
         self.greeting: Future[dict[str, Any]] = Future()
-        self.ended = False
-        self._waiting: dict[int, Future[dict[str, Any]]] = {}
+        self.has_ended = False
+        self._pending: dict[int, Future[dict[str, Any]]] = {}
         self._count = 0
         self._lock = threading.Lock()
         self._mark = new_mark()
@@ -153,19 +153,19 @@ class _Process:
             start_new_session=True,
         )
         self._stderr = bytearray()
-        self._stderr_thread = threading.Thread(target=self._hear_stderr, name="retinue-subject-stderr", daemon=True)
+        self._stderr_thread = threading.Thread(target=self._read_stderr, name="retinue-subject-stderr", daemon=True)
         self._stderr_thread.start()
-        self._thread = threading.Thread(target=self._hear, name="retinue-subject", daemon=True)
+        self._thread = threading.Thread(target=self._read_stdout, name="retinue-subject", daemon=True)
         self._thread.start()
 
     def ask(self, request: Mapping[str, Any]) -> Future[dict[str, Any]]:
         """Send a request. The future brings what came of it."""
         future: Future[dict[str, Any]] = Future()
         with self._lock:
-            if self.ended:
-                raise _EndedError(self._how())
+            if self.has_ended:
+                raise _ProcessEndedError(self._exit_text())
             self._count += 1
-            self._waiting[self._count] = future
+            self._pending[self._count] = future
             line = json.dumps({"id": self._count, **request}).encode() + b"\n"
             with suppress(BrokenPipeError):  # then its end is heard as well
                 pipe = cast("IO[bytes]", self._process.stdin)
@@ -173,12 +173,12 @@ class _Process:
                 pipe.flush()
         return future
 
-    def heard(self) -> str:
+    def take_stderr(self) -> str:
         """The last of what came on stderr since this was asked before."""
         with self._lock:
-            said = self._stderr.decode("utf-8", "replace")
+            text = self._stderr.decode("utf-8", "replace")
             self._stderr.clear()
-        return said
+        return text
 
     def end(self) -> None:
         """Kill it, and everything it has started."""
@@ -187,22 +187,22 @@ class _Process:
                 self._process.kill()
             else:
                 os.killpg(self._process.pid, signal.SIGKILL)
-        end_marked(self._mark)
+        kill_marked(self._mark)
         self._thread.join(timeout=_GRACE_S)
 
-    def _hear(self) -> None:
+    def _read_stdout(self) -> None:
         pipe = cast("IO[bytes]", self._process.stdout)
         for line in pipe:
-            said = json.loads(line)
-            future = self._waiting.pop(said.pop("id"), None) if "id" in said else self.greeting
+            message = json.loads(line)
+            future = self._pending.pop(message.pop("id"), None) if "id" in message else self.greeting
             if future is not None:
-                _settle(future, said)
+                _resolve(future, message)
         self._process.wait()
-        end_marked(self._mark)
+        kill_marked(self._mark)
         self._stderr_thread.join(timeout=_GRACE_S)
-        self._forsake()
+        self._fail_pending()
 
-    def _hear_stderr(self) -> None:
+    def _read_stderr(self) -> None:
         """Keep the last of it: it is neither ours to print, nor may the pipe fill up."""
         with cast("IO[bytes]", self._process.stderr) as pipe:
             while chunk := os.read(pipe.fileno(), 65_536):
@@ -210,26 +210,26 @@ class _Process:
                     self._stderr += chunk
                     del self._stderr[:-_STDERR]
 
-    def _forsake(self) -> None:
+    def _fail_pending(self) -> None:
         """It has ended: whoever still waits is told so."""
         with self._lock:
-            self.ended = True
-            waiting = [self.greeting, *self._waiting.values()]
-            self._waiting.clear()
+            self.has_ended = True
+            pending = [self.greeting, *self._pending.values()]
+            self._pending.clear()
             for pipe in (self._process.stdin, self._process.stdout):
                 with suppress(OSError):
                     cast("IO[bytes]", pipe).close()
-        for future in waiting:
-            _settle(future, _EndedError(self._how()))
+        for future in pending:
+            _resolve(future, _ProcessEndedError(self._exit_text()))
 
-    def _how(self) -> str:
+    def _exit_text(self) -> str:
         code = self._process.returncode
         how = f"exit code {code}" if code is None or code >= 0 else f"signal {-code}"
         last = self._stderr.decode("utf-8", "replace").strip().rpartition("\n")[2][:200]
         return f"{how}: {last}" if last else how
 
 
-def _settle(future: Future[dict[str, Any]], outcome: dict[str, Any] | Exception) -> None:
+def _resolve(future: Future[dict[str, Any]], outcome: dict[str, Any] | Exception) -> None:
     with suppress(InvalidStateError):  # nobody waits any more
         if isinstance(outcome, Exception):
             future.set_exception(outcome)

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar, cast
 
 from pydantic import BaseModel
 
-from retinue.conformance.port import Exchange, Probe
+from retinue.conformance.port import ProbeExchange, Probe
 from retinue.engine.blocking import in_thread
 
 __all__ = ["MOST", "CallableSubject"]
@@ -37,7 +37,7 @@ class CallableSubject:
         name: What reports call it; absent means as the function calls itself.
     """
 
-    apart = False
+    is_isolated = False
 
     def __init__(self, function: Callable[[str], object], *, name: str = "") -> None:
         self._function = function
@@ -50,22 +50,22 @@ class CallableSubject:
         """What reports call it."""
         return self._name
 
-    async def put(self, probe: Probe, sent: str, *, timeout_s: float) -> Exchange:
+    async def send(self, probe: Probe, request: str, *, timeout_s: float) -> ProbeExchange:
         """Call the function with `sent`, and bring back what it returned, or why it did not."""
         began_ns = time.perf_counter_ns()
-        exchange = Exchange(probe, sent)
+        exchange = ProbeExchange(probe, request)
         flood = f"It returned more than {MOST:,} characters"
         if self._floods == _MOST_FLOODS:
             return replace(exchange, error=f"{flood} {_MOST_FLOODS} times, and was not asked again.")
         try:
             async with asyncio.timeout(timeout_s):
-                value = await self._called(sent)
+                value = await self._invoke(request)
         except TimeoutError:
             exchange = replace(exchange, error=f"There was no answer within {timeout_s:g} s.", late=True)
         except Exception as error:  # noqa: BLE001 - whatever the subject raises is what it is judged by
-            exchange = replace(exchange, error=f"It raised `{type(error).__name__}`: {_said(error)}")
+            exchange = replace(exchange, error=f"It raised `{type(error).__name__}`: {_error_text(error)}")
         else:
-            exchange = _with(exchange, value)
+            exchange = _with_value(exchange, value)
             if len(exchange.text or "") > MOST:
                 self._floods += 1
                 exchange = replace(exchange, text=None, value=None, error=f"{flood}.")
@@ -79,27 +79,27 @@ class CallableSubject:
             self._loop.end()
             self._loop = None
 
-    async def _called(self, sent: str) -> object:
+    async def _invoke(self, request: str) -> object:
         if inspect.iscoroutinefunction(self._function):
-            return await self._awaited(self._function(sent))
-        value = await in_thread(self._settled, sent)
+            return await self._await_in_loop(self._function(request))
+        value = await in_thread(self._call_function, request)
         if inspect.isawaitable(value):
-            return await self._awaited(cast("Awaitable[object]", value))
+            return await self._await_in_loop(cast("Awaitable[object]", value))
         return value
 
-    def _settled(self, sent: str) -> object:
+    def _call_function(self, request: str) -> object:
         try:
-            return self._function(sent)
+            return self._function(request)
         except TimeoutError as error:  # its own, and not that our patience is over
             raise RuntimeError(f"TimeoutError: {error}") from error
 
-    async def _awaited(self, value: Awaitable[object]) -> object:
+    async def _await_in_loop(self, value: Awaitable[object]) -> object:
         if self._loop is None:
             self._loop = _Loop()
         return await self._loop.run(value)
 
 
-def _with(exchange: Exchange, value: object) -> Exchange:
+def _with_value(exchange: ProbeExchange, value: object) -> ProbeExchange:
     """`exchange` with what was returned, as text."""
     if value is None:
         return replace(exchange, error="It returned `None`, and no answer.")
@@ -112,11 +112,11 @@ def _with(exchange: Exchange, value: object) -> Exchange:
             exchange = replace(exchange, value=value, text=json.dumps(data, ensure_ascii=False))
         except Exception as error:  # noqa: BLE001 - a value's own methods may do anything
             kind = type(value).__name__
-            return replace(exchange, value=value, error=f"It returned a `{kind}`, which is not JSON: {_said(error)}")
+            return replace(exchange, value=value, error=f"It returned a `{kind}`, which is not JSON: {_error_text(error)}")
     return exchange
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     try:
         return str(error)[:400]
     except Exception:  # noqa: BLE001 - an exception that cannot even be printed is still told

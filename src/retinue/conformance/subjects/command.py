@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from retinue.agents.wrapped import split_command
-from retinue.agents.wrapped.process import Said, run_program
-from retinue.agents.wrapped.refusals import no_program, refusal
-from retinue.conformance.port import Exchange, Probe
+from retinue.agents.wrapped.process import ProgramResult, run_program
+from retinue.agents.wrapped.refusals import missing_program_error, start_error
+from retinue.conformance.port import ProbeExchange, Probe
 from retinue.errors import RetinueError
 from retinue.tools.process import clean_environment, find_program
 
@@ -37,29 +37,29 @@ class CommandSubject:
         AccessDenied: It may not be run.
     """
 
-    apart = True
+    is_isolated = True
 
     def __init__(self, words: str | Sequence[str], *, cwd: Path | None = None, environment: Sequence[str] = ()) -> None:
         self._argv = split_command(words) if isinstance(words, str) else tuple(words)
         self._cwd = str(cwd or Path.cwd())
         self._program = _program(self._argv[0], self._cwd)
-        named = {name: os.environ[name] for name in environment if name in os.environ}
-        self._env = clean_environment({"LC_ALL": "C.UTF-8", **named})
+        variables = {name: os.environ[name] for name in environment if name in os.environ}
+        self._env = clean_environment({"LC_ALL": "C.UTF-8", **variables})
 
     @property
     def name(self) -> str:
         """The command, as a line."""
         return shlex.join(self._argv)
 
-    async def put(self, probe: Probe, sent: str, *, timeout_s: float) -> Exchange:
+    async def send(self, probe: Probe, request: str, *, timeout_s: float) -> ProbeExchange:
         """Run the command with `sent` on its stdin, and bring back what it printed, or why it did not."""
         began_ns = time.perf_counter_ns()
-        exchange = Exchange(probe, sent)
-        ending = "\n" if probe.text is None and not sent.endswith("\n") else ""  # as an agent that is asked gets it
-        stdin = f"{sent}{ending}".encode("utf-8", "surrogatepass")
+        exchange = ProbeExchange(probe, request)
+        ending = "\n" if probe.text is None and not request.endswith("\n") else ""  # as an agent that is asked gets it
+        stdin = f"{request}{ending}".encode("utf-8", "surrogatepass")
         try:
             async with asyncio.timeout(timeout_s):
-                said = await run_program(
+                output = await run_program(
                     [self._program, *self._argv[1:]], cwd=self._cwd, env=self._env, stdin=stdin, max_bytes=_MOST_BYTES
                 )
         except TimeoutError:
@@ -67,7 +67,7 @@ class CommandSubject:
         except (RetinueError, OSError, ValueError) as error:
             exchange = replace(exchange, error=f"It could not be run: {error}")
         else:
-            exchange = _with(exchange, said)
+            exchange = _with_output(exchange, output)
         return replace(exchange, duration_ns=time.perf_counter_ns() - began_ns)
 
     def close(self) -> None:
@@ -76,28 +76,28 @@ class CommandSubject:
 
 def _program(name: str, cwd: str) -> str:
     """The program's path. A bare name is looked up where programs are, and never in the folder itself."""
-    found = str(Path(cwd, Path(name).expanduser())) if "/" in name else find_program(name)
-    if found is None or not Path(found).exists():
-        raise no_program(name if found is None else found, cwd)
-    if Path(found).is_dir() or not os.access(found, os.X_OK):
-        raise refusal(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), found, cwd)
-    return found
+    path = str(Path(cwd, Path(name).expanduser())) if "/" in name else find_program(name)
+    if path is None or not Path(path).exists():
+        raise missing_program_error(name if path is None else path, cwd)
+    if Path(path).is_dir() or not os.access(path, os.X_OK):
+        raise start_error(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), path, cwd)
+    return path
 
 
-def _with(exchange: Exchange, said: Said) -> Exchange:
+def _with_output(exchange: ProbeExchange, output: ProgramResult) -> ProbeExchange:
     """`exchange` with what the command printed."""
-    exchange = replace(exchange, status=said.status, stderr=said.stderr.decode("utf-8", "replace")[-_STDERR:])
-    if said.flooded:
+    exchange = replace(exchange, status=output.status, stderr=output.stderr.decode("utf-8", "replace")[-_STDERR:])
+    if output.flooded:
         return replace(exchange, error=f"It printed more than {_MOST_BYTES:,} bytes.")
-    if not said.stdout:
-        return replace(exchange, error=_silence(exchange, said.status))
+    if not output.stdout:
+        return replace(exchange, error=_silence_error(exchange, output.status))
     try:
-        return replace(exchange, text=said.stdout.decode("utf-8"))
+        return replace(exchange, text=output.stdout.decode("utf-8"))
     except UnicodeDecodeError as error:
         return replace(exchange, error=f"It printed what is not UTF-8 from byte {error.start + 1:,} on.")
 
 
-def _silence(exchange: Exchange, status: int) -> str:
+def _silence_error(exchange: ProbeExchange, status: int) -> str:
     how = f"exit code {status}" if status >= 0 else f"signal {-status}"
     last = exchange.stderr.strip().rpartition("\n")[2][:200]
     return f"It printed nothing, and ended with {how}{f': {last}' if last else ''}."

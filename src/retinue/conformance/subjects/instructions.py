@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retinue.conformance.subjects.calling import CallableSubject
-from retinue.conformance.subjects.named import Named
+from retinue.conformance.subjects.named import SubjectInfo
 from retinue.contract.definition import Definition
 from retinue.errors import InvalidDefinition, Unavailable
 from retinue.llm.converse import converse
-from retinue.llm.port import Request, Said
+from retinue.llm.port import Request, UserMessage
 
 if TYPE_CHECKING:
     from retinue.llm.models import Models
-    from retinue.llm.purse import Purse
+    from retinue.llm.purse import BudgetTracker
 
-__all__ = ["instructions_named"]
+__all__ = ["instructions_subject"]
 
 
-def instructions_named(path: Path, definition: Definition, *, models: "Models | None", purse: "Purse | None") -> Named:
+def instructions_subject(path: Path, definition: Definition, *, models: "Models | None", budget_tracker: "BudgetTracker | None") -> SubjectInfo:
     """The agent that `definition`, read from `path`, describes.
 
     Args:
@@ -46,9 +46,9 @@ def instructions_named(path: Path, definition: Definition, *, models: "Models | 
     model = models.get(models.choose(own=definition.model, tier=definition.tier).name)
 
     async def answer(text: str) -> str:
-        conversation = await converse(model, Request((Said(text),), instructions=instructions), purse=purse)
-        if conversation.stopped is not None:
-            raise conversation.stopped
+        conversation = await converse(model, Request((UserMessage(text),), instructions=instructions), budget_tracker=budget_tracker)
+        if conversation.error is not None:
+            raise conversation.error
         return conversation.text
 
-    return Named(CallableSubject(answer, name=str(path)), definition.name, definition.dialect, definition)
+    return SubjectInfo(CallableSubject(answer, name=str(path)), definition.name, definition.dialect, definition)

@@ -17,7 +17,7 @@ from retinue.agents.importing import import_file
 from retinue.contract.names import nearest
 from retinue.errors import InvalidDefinition, InvalidInput, UnknownName
 
-__all__ = ["ENTRY", "Found", "find_module"]
+__all__ = ["ENTRY", "ModuleMember", "find_module"]
 
 _HOW: Final = "Name a file as `folder/agent.py`, or a module as `package.agent`."
 
@@ -26,7 +26,7 @@ ENTRY: Final = "run_agent"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ModuleMember:
     """What a module gave.
 
     Attributes:
@@ -38,7 +38,7 @@ class Found:
     value: Any
 
     @property
-    def speaks(self) -> Callable[[str], object]:
+    def text_function(self) -> Callable[[str], object]:
         """What takes the text of a request.
 
         Raises:
@@ -49,7 +49,7 @@ class Found:
         return _from_text(self.value) if self.kind == "run_agent" else self.value
 
 
-def find_module(words: str, *, cwd: Path | None = None) -> Found:
+def find_module(words: str, *, cwd: Path | None = None) -> ModuleMember:
     """What `words` names: `agent.py`, `agent.py:answer`, `package.module` or `package.module:answer`.
 
     Raises:
@@ -69,14 +69,14 @@ def find_module(words: str, *, cwd: Path | None = None) -> Found:
     module = import_file((folder / path), search=folder) if is_file else _import_module(place, folder)
     value = _member(module, place, name or ENTRY)
     if isinstance(value, type) and hasattr(value, "definition"):
-        value = _made(cast("Callable[[], object]", value), words)
+        value = _instantiate(cast("Callable[[], object]", value), words)
     if hasattr(value, "definition") and hasattr(value, "run"):
-        return Found(words, "agent", value)
+        return ModuleMember(words, "agent", value)
     if not callable(value):
         raise InvalidDefinition(
             f"{words!r} is of type `{type(value).__name__}` and cannot be asked.", hint="Name a function or an agent."
         )
-    return Found(words, "run_agent" if (name or ENTRY) == ENTRY else "function", value)
+    return ModuleMember(words, "run_agent" if (name or ENTRY) == ENTRY else "function", value)
 
 
 def _names_a_member(words: str) -> bool:
@@ -111,10 +111,10 @@ def _import_module(place: str, folder: Path) -> ModuleType:
 
 
 def _member(module: ModuleType, place: str, name: str) -> object:
-    there = vars(module)
-    if name in there:
-        return there[name]
-    public = [each for each, value in there.items() if not each.startswith("_") and callable(value)]
+    members = vars(module)
+    if name in members:
+        return members[name]
+    public = [each for each, value in members.items() if not each.startswith("_") and callable(value)]
     near = nearest(name, public)
     raise UnknownName(
         f"{place!r} has no {name!r}.",
@@ -123,7 +123,7 @@ def _member(module: ModuleType, place: str, name: str) -> object:
     )
 
 
-def _made(kind: Callable[[], object], words: str) -> object:
+def _instantiate(kind: Callable[[], object], words: str) -> object:
     try:
         return kind()
     except Exception as error:
@@ -135,17 +135,17 @@ def _made(kind: Callable[[], object], words: str) -> object:
 def _from_text(function: Callable[..., object]) -> Callable[[str], object]:
     """`run_agent` as a function of the text that holds its arguments; any other text is the prompt."""
 
-    def speak(text: str) -> object:
+    def answer(text: str) -> object:
         return function(**_arguments(text))
 
-    return speak
+    return answer
 
 
 def _arguments(text: str) -> dict[str, object]:
     try:
-        said: object = json.loads(text)
+        value: object = json.loads(text)
     except (ValueError, RecursionError):
-        said = None
-    if isinstance(said, dict) and isinstance(cast("dict[str, object]", said).get("prompt"), str):
-        return {"chat_history": None, "memory": None, "config": None, **cast("dict[str, object]", said)}
+        value = None
+    if isinstance(value, dict) and isinstance(cast("dict[str, object]", value).get("prompt"), str):
+        return {"chat_history": None, "memory": None, "config": None, **cast("dict[str, object]", value)}
     return {"prompt": text, "chat_history": None, "memory": None, "config": None}

@@ -6,23 +6,23 @@ from pathlib import Path
 from typing import cast
 
 from retinue.agents.wrapped import split_command
-from retinue.agents.wrapped.definition import name_of
-from retinue.conformance.port import Subject
+from retinue.agents.wrapped.definition import name_from_argv
+from retinue.conformance.port import CheckSubject
 from retinue.conformance.subjects.calling import CallableSubject
 from retinue.conformance.subjects.command import CommandSubject
-from retinue.conformance.subjects.module import Found, find_module
-from retinue.conformance.subjects.spoken import spoken
+from retinue.conformance.subjects.module import ModuleMember, find_module
+from retinue.conformance.subjects.spoken import dialect_adapter
 from retinue.contract.definition import Definition
 from retinue.contract.model import DialectName
 from retinue.contract.names import fold
 from retinue.errors import InvalidInput
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Named", "command_named", "module_named"]
+__all__ = ["SubjectInfo", "command_subject", "module_subject"]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class SubjectInfo:
     """A subject, and what is known of it without asking.
 
     Attributes:
@@ -31,13 +31,13 @@ class Named:
         definition: What it says of itself; None when it says nothing.
     """
 
-    subject: Subject
+    subject: CheckSubject
     name: str
     dialect: DialectName | None = None
     definition: Definition | None = None
 
 
-def command_named(line: str, *, cwd: Path | None = None, environment: Sequence[str] = ()) -> Named:
+def command_subject(line: str, *, cwd: Path | None = None, environment: Sequence[str] = ()) -> SubjectInfo:
     """The command `line`, without a shell.
 
     Raises:
@@ -46,10 +46,10 @@ def command_named(line: str, *, cwd: Path | None = None, environment: Sequence[s
         AccessDenied: It may not be run.
     """
     subject = CommandSubject(line, cwd=cwd, environment=environment)
-    return Named(subject, name_of(split_command(line)))
+    return SubjectInfo(subject, name_from_argv(split_command(line)))
 
 
-def module_named(words: str, *, dialect: str | None = None, cwd: Path | None = None) -> Named:
+def module_subject(words: str, *, dialect: str | None = None, cwd: Path | None = None) -> SubjectInfo:
     """What `words` names in a module, as `find_module` reads it. Importing it runs it.
 
     Args:
@@ -60,27 +60,27 @@ def module_named(words: str, *, dialect: str | None = None, cwd: Path | None = N
     Raises:
         RetinueError: As `find_module`; or it is an agent of Retinue and nothing says what it is to speak.
     """
-    found = find_module(words, cwd=cwd)
-    if found.kind == "agent":
-        return _agent(found, dialect, cwd)
-    subject = CallableSubject(found.speaks, name=words)
-    return Named(subject, _name(words), "run_agent" if found.kind == "run_agent" else None)
+    member = find_module(words, cwd=cwd)
+    if member.kind == "agent":
+        return _agent(member, dialect, cwd)
+    subject = CallableSubject(member.text_function, name=words)
+    return SubjectInfo(subject, _name(words), "run_agent" if member.kind == "run_agent" else None)
 
 
-def _agent(found: Found, dialect: str | None, cwd: Path | None) -> Named:
-    definition: Definition = found.value.definition
-    speaks = dialect or definition.dialect
-    if speaks is None:
+def _agent(member: ModuleMember, dialect: str | None, cwd: Path | None) -> SubjectInfo:
+    definition: Definition = member.value.definition
+    dialect_name = dialect or definition.dialect
+    if dialect_name is None:
         raise InvalidInput(
-            f"{found.name!r} is an agent of Retinue, and speaks any dialect.", hint="Say which one: `--dialect NAME`."
+            f"{member.name!r} is an agent of Retinue, and speaks any dialect.", hint="Say which one: `--dialect NAME`."
         )
-    function = spoken(found.value, speaks, workspace=Workspace(cwd or Path.cwd()))
-    subject = CallableSubject(function, name=found.name)
-    return Named(subject, definition.name, cast("DialectName", speaks), definition)
+    function = dialect_adapter(member.value, dialect_name, workspace=Workspace(cwd or Path.cwd()))
+    subject = CallableSubject(function, name=member.name)
+    return SubjectInfo(subject, definition.name, cast("DialectName", dialect_name), definition)
 
 
 def _name(words: str) -> str:
     """The name of the file or module, as a canonical one."""
     place = Path(words.partition(":")[0])
-    folded = fold(place.stem if place.suffix == ".py" else place.name.rpartition(".")[2])
-    return folded if folded[:1].isalpha() else "agent"
+    canonical = fold(place.stem if place.suffix == ".py" else place.name.rpartition(".")[2])
+    return canonical if canonical[:1].isalpha() else "agent"

@@ -18,18 +18,18 @@ from retinue.contract.names import fold
 from retinue.contract.result import Result, Versions
 from retinue.contract.task import Correction, Task
 from retinue.dialects import dialect as dialect_of
-from retinue.dialects.port import Known
+from retinue.dialects.port import ParseContext
 from retinue.errors import RetinueError, UnknownName
 from retinue.orchestration.reader.bind import bind
 from retinue.orchestration.reader.router import Router
 from retinue.tools.workspace import Workspace
 
-__all__ = ["spoken"]
+__all__ = ["dialect_adapter"]
 
 _ID: Final = "task"
 
 
-def spoken(agent: Agent, dialect: str, *, workspace: Workspace | None = None) -> Callable[[str], Awaitable[str]]:
+def dialect_adapter(agent: Agent, dialect: str, *, workspace: Workspace | None = None) -> Callable[[str], Awaitable[str]]:
     """`agent` as a function that takes and gives the text of `dialect`.
 
     Args:
@@ -40,28 +40,28 @@ def spoken(agent: Agent, dialect: str, *, workspace: Workspace | None = None) ->
     Raises:
         UnknownName: There is no such dialect.
     """
-    speaks, boundary, definition = dialect_of(dialect), Boundary(Registry()), agent.definition
-    known = Known(task_id=_ID, agent=definition.name)
+    adapter, boundary, definition = dialect_of(dialect), Boundary(Registry()), agent.definition
+    parse_context = ParseContext(task_id=_ID, agent=definition.name)
 
     async def answer(text: str) -> str:
         began_ns = time.perf_counter_ns()
         try:
-            read = speaks.parse_task(text, known=known)
-            task = _completed(definition, read.value)
+            read = adapter.parse_task(text, context=parse_context)
+            task = _complete_task(definition, read.value)
         except RetinueError as error:
-            result = _refused(definition, error)
+            result = _refusal(definition, error)
         else:
             async with LocalContext(workspace=workspace) as run:
                 result = await boundary.call_agent(agent, task, run, correction=read.correction)
-            result = _counted(result, read.correction)
+            result = _with_retries(result, read.correction)
         if result.duration_ns is None:  # of a refusal, which formats want to know all the same
             result = result.model_copy(update={"duration_ns": time.perf_counter_ns() - began_ns})
-        return speaks.render_result(result).text
+        return adapter.render_result(result).text
 
     return answer
 
 
-def _completed(definition: Definition, task: Task) -> Task:
+def _complete_task(definition: Definition, task: Task) -> Task:
     """The task with the skill that is meant, and what its words say of parameters it owes (C45, C47).
 
     Raises:
@@ -74,18 +74,18 @@ def _completed(definition: Definition, task: Task) -> Task:
         )
     name = task.skill
     if name is None or (name == definition.name and definition.skill(name) is None):
-        name = _meant(definition, task.instruction)
+        name = _route_skill(definition, task.instruction)
     skill = definition.skill(name)
     if skill is None:  # which the boundary says better
         return task
-    said = {skill.instruction_field: task.instruction, skill.target_field: task.target, **task.parameters}
-    owed = {each for each in skill.input_schema.get("required", ()) if not said.get(each)}
-    parameters = bind(skill, task.instruction, target=task.target).parameters if owed else {}
-    read = {each: value for each, value in parameters.items() if each in owed}
+    values = {skill.instruction_field: task.instruction, skill.target_field: task.target, **task.parameters}
+    missing = {each for each in skill.input_schema.get("required", ()) if not values.get(each)}
+    parameters = bind(skill, task.instruction, target=task.target).parameters if missing else {}
+    read = {each: value for each, value in parameters.items() if each in missing}
     return task.model_copy(update={"skill": name, "parameters": {**read, **task.parameters}})
 
 
-def _meant(definition: Definition, instruction: str) -> str:
+def _route_skill(definition: Definition, instruction: str) -> str:
     if definition.default_skill is not None:
         return definition.default_skill.name
     routing = Router([definition]).route(instruction)
@@ -99,7 +99,7 @@ def _meant(definition: Definition, instruction: str) -> str:
     return routing.candidates[0].skill
 
 
-def _counted(result: Result, correction: Correction | None) -> Result:
+def _with_retries(result: Result, correction: Correction | None) -> Result:
     """The result with the retries of whoever asks; after the last of them a failure is final (A14)."""
     if correction is None:
         return result
@@ -108,7 +108,7 @@ def _counted(result: Result, correction: Correction | None) -> Result:
     return result.model_copy(update={"outcome": outcome, "retries": result.retries + correction.retry_count})
 
 
-def _refused(definition: Definition, error: RetinueError) -> Result:
+def _refusal(definition: Definition, error: RetinueError) -> Result:
     """The result of a request that could not be read, or was for another."""
     fault = Fault.from_error(error, failed_at="read the request", timestamp_ns=time.time_ns())
     if not fault.suggestions:

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from retinue.conformance.port import Asking, Probe
-from retinue.conformance.subjects.named import Named, module_named
+from retinue.conformance.port import RequestTemplate, Probe
+from retinue.conformance.subjects.named import SubjectInfo, module_subject
 from retinue.contract.fault import Fault
 from retinue.engine.blocking import in_thread
 from retinue.errors import RetinueError
@@ -24,20 +24,20 @@ __all__ = ["main", "serve"]
 
 def main(words: str, dialect: str | None) -> None:
     """Import what `words` names, say what it is, and answer requests until there are no more."""
-    into, out = _streams_taken()
+    into, out = _take_streams()
     folder = Path(words.rpartition(":")[0] or words).parent
     sys.path += [os.getcwd(), os.path.abspath(folder)]  # noqa: PTH100, PTH109 - texts; what it imports later is there too
     try:
-        named = module_named(words, dialect=dialect)
+        info = module_subject(words, dialect=dialect)
     except RetinueError as error:
-        _say(out, {"fault": Fault.from_error(error).to_json()})
+        _send(out, {"fault": Fault.from_error(error).to_json()})
         return
-    definition = None if named.definition is None else named.definition.to_json()
-    _say(out, {"name": named.name, "dialect": named.dialect, "definition": definition})
-    asyncio.run(serve(named, into, out))
+    definition = None if info.definition is None else info.definition.to_json()
+    _send(out, {"name": info.name, "dialect": info.dialect, "definition": definition})
+    asyncio.run(serve(info, into, out))
 
 
-def _streams_taken() -> tuple[IO[bytes], IO[str]]:
+def _take_streams() -> tuple[IO[bytes], IO[str]]:
     """What were stdin and stdout, for us alone: the module finds nothing on the one, and stderr behind the other."""
     into, out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "w", encoding="ascii", newline="\n")
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -47,29 +47,29 @@ def _streams_taken() -> tuple[IO[bytes], IO[str]]:
     return into, out
 
 
-def _say(out: IO[str], message: Mapping[str, Any]) -> None:
+def _send(out: IO[str], message: Mapping[str, Any]) -> None:
     out.write(json.dumps(message) + "\n")
     out.flush()
 
 
-async def serve(named: Named, into: IO[bytes], out: IO[str]) -> None:
+async def serve(info: SubjectInfo, into: IO[bytes], out: IO[str]) -> None:
     """Answer the requests that come in, several at a time, until there are no more and all are answered."""
-    asked: set[asyncio.Task[None]] = set()
+    tasks: set[asyncio.Task[None]] = set()
     while line := await in_thread(into.readline):
-        task = asyncio.create_task(_answer(named, json.loads(line), out))
-        asked.add(task)
-        task.add_done_callback(asked.discard)
-    await asyncio.gather(*asked)
+        task = asyncio.create_task(_answer(info, json.loads(line), out))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+    await asyncio.gather(*tasks)
 
 
-async def _answer(named: Named, asked: Mapping[str, Any], out: IO[str]) -> None:
-    probe = Probe("asked", Asking().task("asked"), "It was put from outside.")
-    exchange = await named.subject.put(probe, asked["sent"], timeout_s=asked["timeout_s"])
+async def _answer(info: SubjectInfo, request: Mapping[str, Any], out: IO[str]) -> None:
+    probe = Probe("asked", RequestTemplate().task("asked"), "It was put from outside.")
+    exchange = await info.subject.send(probe, request["sent"], timeout_s=request["timeout_s"])
     with suppress(Exception):  # the module may have put anything there
         sys.stdout.flush()
         sys.stderr.flush()
     facts = {"text": exchange.text, "error": exchange.error, "late": exchange.late}
-    _say(out, {"id": asked["id"], **facts, "duration_ns": exchange.duration_ns})
+    _send(out, {"id": request["id"], **facts, "duration_ns": exchange.duration_ns})
 
 
 if __name__ == "__main__":

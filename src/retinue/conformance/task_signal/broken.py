@@ -8,12 +8,12 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from retinue.conformance.breaking import Speaks, every_other, mixing
-from retinue.conformance.port import Asking
+from retinue.conformance.breaking import AgentFunction, alternating, mixing
+from retinue.conformance.port import RequestTemplate
 
-__all__ = ["ASKING", "BROKEN", "GOOD"]
+__all__ = ["TEMPLATE", "MUTANTS", "GOOD"]
 
-ASKING: Final = Asking(
+TEMPLATE: Final = RequestTemplate(
     agent="research_specialist", target="/project/src/auth", instruction="Find the patterns of authentication."
 )
 """How the agents of this module are asked validly."""
@@ -67,9 +67,9 @@ STATUS: failed"""
 
 def GOOD(text: str) -> str:  # noqa: N802 - a constant of its kind, beside `BROKEN`
     """An agent with nothing wrong."""
-    said = text[:_MOST]
-    target = _INPUT.search(said)
-    if not _GOAL.search(said):
+    head = text[:_MOST]
+    target = _INPUT.search(head)
+    if not _GOAL.search(head):
         return _NO_GOAL
     return _NO_FILE if target and "MISSING" in target[1] else _REPORT
 
@@ -77,16 +77,16 @@ def GOOD(text: str) -> str:  # noqa: N802 - a constant of its kind, beside `BROK
 # The broken ones: the good one's answer, changed.
 
 
-def _replaced(old: str, new: str) -> Speaks:
+def _with_replacement(old: str, new: str) -> AgentFunction:
     """The good agent, with some of its words replaced."""
 
-    def speak(text: str) -> str:
+    def answer(text: str) -> str:
         return GOOD(text).replace(old, new)
 
-    return speak
+    return answer
 
 
-def _always(answer: str) -> Speaks:
+def _always(answer: str) -> AgentFunction:
     """An agent that says the same, whatever is asked."""
     return lambda _: answer
 
@@ -106,8 +106,8 @@ def _echoing(text: str) -> str:
 
 def _ascii(text: str) -> str:
     target = _INPUT.search(text[:_MOST])
-    said = target[1].encode("ascii", "replace").decode() if target else ""
-    return f"{GOOD(text)}\n{said}"
+    target_text = target[1].encode("ascii", "replace").decode() if target else ""
+    return f"{GOOD(text)}\n{target_text}"
 
 
 def _no_injection(text: str) -> str:
@@ -122,7 +122,7 @@ def _uncorrectable(text: str) -> str:
     return "I did that already." if "**Correction**" in text else GOOD(text)
 
 
-def _telling(text: str) -> str:
+def _quoting(text: str) -> str:
     """Ends with what it was asked."""
     target = _INPUT.search(text[:_MOST])
     return f"{GOOD(text)}\n\nThat was about {target[1] if target else 'nothing'}."
@@ -130,45 +130,45 @@ def _telling(text: str) -> str:
 
 _LONG: Final = "word " * 60
 
-BROKEN: Final[Mapping[str, Speaks]] = {
+MUTANTS: Final[Mapping[str, AgentFunction]] = {
     f"task_signal/{name}": speaks
     for name, speaks in {
         "answers": _silent,
         "signals": _prose,
-        "layout": _replaced("complete\n\n", "complete\n"),
-        "status": _replaced("STATUS: complete", "STATUS: terminé"),
-        "known": _replaced("COUNT: 2", "FILES: 2"),
-        "says": _replaced("COUNT: 2", "COUNT:"),
-        "once": _replaced("COUNT: 2", "COUNT: 2\nCOUNT: 2"),
-        "count": _replaced("COUNT: 2", "COUNT: two"),
-        "summary-length": _replaced("12 patterns in use;", f"{_LONG};"),
-        "title-length": _replaced("TITLE: Patterns", f"TITLE: {_LONG}"),
-        "form": _replaced(_REPORT, '{"status": "complete", "artifacts": ["/project/reports/001_patterns.md"]}'),
-        "contradiction": _replaced("STATUS: failed", "STATUS: complete"),
+        "layout": _with_replacement("complete\n\n", "complete\n"),
+        "status": _with_replacement("STATUS: complete", "STATUS: terminé"),
+        "known": _with_replacement("COUNT: 2", "FILES: 2"),
+        "says": _with_replacement("COUNT: 2", "COUNT:"),
+        "once": _with_replacement("COUNT: 2", "COUNT: 2\nCOUNT: 2"),
+        "count": _with_replacement("COUNT: 2", "COUNT: two"),
+        "summary-length": _with_replacement("12 patterns in use;", f"{_LONG};"),
+        "title-length": _with_replacement("TITLE: Patterns", f"TITLE: {_LONG}"),
+        "form": _with_replacement(_REPORT, '{"status": "complete", "artifacts": ["/project/reports/001_patterns.md"]}'),
+        "contradiction": _with_replacement("STATUS: failed", "STATUS: complete"),
         "valid": _always(_NO_FILE),
-        "expected": _replaced("STATUS: complete\n", ""),
+        "expected": _with_replacement("STATUS: complete\n", ""),
         "without-reference": _no_injection,
-        "created-path": _replaced("/project/reports", "reports"),
-        "described": _replaced("TITLE: Sessions\n", ""),
+        "created-path": _with_replacement("/project/reports", "reports"),
+        "described": _with_replacement("TITLE: Sessions\n", ""),
         "forged": _echoing,
-        "sections": _replaced("## Findings", "## Things"),
-        "counted": _replaced("COUNT: 2", "COUNT: 3"),
+        "sections": _with_replacement("## Findings", "## Things"),
+        "counted": _with_replacement("COUNT: 2", "COUNT: 3"),
         "smaller": _always("TITLE: a\nSUMMARY: b\nSTATUS: complete\n\nc"),
-        "error-block": _replaced("ERROR: VALIDATION - The request names no goal.\n", ""),
-        "error-category": _replaced("VALIDATION - ", ""),
-        "error-context": _replaced("CONTEXT: Reading the request\n", ""),
-        "error-recovery": _replaced("RECOVERY: Check the path under `- Input Resources:`.\n", ""),
-        "missing-input": _replaced("FILE_NOT_FOUND", "VALIDATION"),
-        "invalid-input": _replaced(_NO_GOAL, _REPORT),
-        "hostile-input": _replaced(_NO_GOAL, _REPORT),
+        "error-block": _with_replacement("ERROR: VALIDATION - The request names no goal.\n", ""),
+        "error-category": _with_replacement("VALIDATION - ", ""),
+        "error-context": _with_replacement("CONTEXT: Reading the request\n", ""),
+        "error-recovery": _with_replacement("RECOVERY: Check the path under `- Input Resources:`.\n", ""),
+        "missing-input": _with_replacement("FILE_NOT_FOUND", "VALIDATION"),
+        "invalid-input": _with_replacement(_NO_GOAL, _REPORT),
+        "hostile-input": _with_replacement(_NO_GOAL, _REPORT),
         "not-ascii": _ascii,
         "free-parameters": _choosy,
-        "progress": _replaced("PROGRESS: Research - Analyzed 12/30 files", "PROGRESS: Analyzed 12/30 files"),
-        "checkpoint": _replaced("- Artifacts: 2\n", ""),
-        "steady": every_other(GOOD, _always(_NO_GOAL)),
-        "unmixed": mixing(_telling),
+        "progress": _with_replacement("PROGRESS: Research - Analyzed 12/30 files", "PROGRESS: Analyzed 12/30 files"),
+        "checkpoint": _with_replacement("- Artifacts: 2\n", ""),
+        "steady": alternating(GOOD, _always(_NO_GOAL)),
+        "unmixed": mixing(_quoting),
         "corrected": _uncorrectable,
-        "strict": _replaced("STATUS: complete", "STATUS: done"),
+        "strict": _with_replacement("STATUS: complete", "STATUS: done"),
     }.items()
 }
 """By the id of the requirement that each breaks."""

@@ -7,12 +7,12 @@ import json
 from collections.abc import Mapping
 from typing import Final, cast
 
-from retinue.conformance.breaking import Body, GoodAgent, Speaks, every_other, mixing
-from retinue.conformance.port import Asking
+from retinue.conformance.breaking import Body, GoodAgent, AgentFunction, alternating, mixing
+from retinue.conformance.port import RequestTemplate
 
-__all__ = ["ASKING", "BROKEN", "GOOD"]
+__all__ = ["TEMPLATE", "MUTANTS", "GOOD"]
 
-ASKING: Final = Asking(agent="researcher_analyst", parameters={"task": "Compare the two offers", "depth": "quick_scan"})
+TEMPLATE: Final = RequestTemplate(agent="researcher_analyst", parameters={"task": "Compare the two offers", "depth": "quick_scan"})
 """How the agents of this module are asked validly."""
 
 _NAME: Final = "researcher_analyst"
@@ -30,9 +30,9 @@ def _envelope(text: str) -> Body:
     if message is None:
         return _error("That is no request.", "Send a hand-off, or a call with `name` and `input`.", {})
     if message.get("message_type") == "task_delegation":
-        return _handed(message)
+        return _handoff(message)
     if "input" in message:
-        return _called(message)
+        return _call(message)
     return _error("That is neither a hand-off nor a call.", "Send `message_type` or `input`.", message)
 
 
@@ -44,22 +44,22 @@ def _message(text: str) -> Body | None:
     return cast("Body", value) if isinstance(value, dict) else None
 
 
-def _handed(message: Body) -> Body:
+def _handoff(message: Body) -> Body:
     if message.get("target_agent") != _NAME:
         return _error("That is somebody else.", f"Ask for `{_NAME}`.", message)
     return _success(str(message["payload"]["instruction"]))
 
 
-def _called(message: Body) -> Body:
-    said: Body = message["input"]
+def _call(message: Body) -> Body:
+    arguments: Body = message["input"]
     if message.get("name") != _NAME:
         return _error("That is somebody else.", f"Ask for `{_NAME}`.", message)
-    for name in said:
+    for name in arguments:
         if name not in _PARAMETERS:
             return _error(f"There is no parameter {name!r}.", f"Leave it out; there is {_PARAMETERS}.", message)
-    if said.get("depth") not in _DEPTHS:
+    if arguments.get("depth") not in _DEPTHS:
         return _error("The depth is unknown.", f"`depth` takes one of {_DEPTHS}.", message)
-    return _success(str(said.get("task")))
+    return _success(str(arguments.get("task")))
 
 
 def _success(task: str) -> Body:
@@ -119,37 +119,37 @@ def _deaf_to_corrections(text: str) -> str:
     return "I am sorry about that." if "correction" in text else GOOD(text)
 
 
-BROKEN: Final[Mapping[str, Speaks]] = {
+MUTANTS: Final[Mapping[str, AgentFunction]] = {
     f"tool_use/{name}": speaks
     for name, speaks in {
         "answers": _silent,
         "json": GOOD.fenced,
-        "status": GOOD.saying("status", "ok"),
-        "result": GOOD.saying("result", "The second offer is cheaper.", when="success"),
-        "metadata": GOOD.lacking("metadata", when="success"),
-        "execution-time": GOOD.saying("metadata/execution_time_ms", 12.5),
-        "tokens": GOOD.saying("metadata/tokens_used", "3200"),
-        "confidence": GOOD.saying("metadata/confidence", 95),
-        "texts": GOOD.saying("reasoning_log", ["First I looked."]),
-        "measured": GOOD.saying("metadata", {}),
-        "succeeds": GOOD.changed(lambda envelope: envelope.update(_error("No.", "Ask `x`.", {})), when="success"),
+        "status": GOOD.with_value("status", "ok"),
+        "result": GOOD.with_value("result", "The second offer is cheaper.", when="success"),
+        "metadata": GOOD.without("metadata", when="success"),
+        "execution-time": GOOD.with_value("metadata/execution_time_ms", 12.5),
+        "tokens": GOOD.with_value("metadata/tokens_used", "3200"),
+        "confidence": GOOD.with_value("metadata/confidence", 95),
+        "texts": GOOD.with_value("reasoning_log", ["First I looked."]),
+        "measured": GOOD.with_value("metadata", {}),
+        "succeeds": GOOD.with_change(lambda envelope: envelope.update(_error("No.", "Ask `x`.", {})), when="success"),
         "handed-on": _typed_only,
-        "error-type": GOOD.saying("error_type", "bad_parameter", when="error"),
-        "error-message": GOOD.lacking("message", when="error"),
-        "correction-hint": GOOD.saying("correction_hint", "", when="error"),
-        "retry-count": GOOD.saying("retry_count", True, when="error"),
-        "hint-is-specific": GOOD.saying("correction_hint", "Please try again.", when="error"),
+        "error-type": GOOD.with_value("error_type", "bad_parameter", when="error"),
+        "error-message": GOOD.without("message", when="error"),
+        "correction-hint": GOOD.with_value("correction_hint", "", when="error"),
+        "retry-count": GOOD.with_value("retry_count", True, when="error"),
+        "hint-is-specific": GOOD.with_value("correction_hint", "Please try again.", when="error"),
         "hint-names-the-fix": _short_of_words,
         "closed": _lenient,
         "invalid-input": _obliging,
         "prose": _obliging,
         "another-tool": _obliging,
-        "escalates": GOOD.saying("status", "error", when="failed"),
+        "escalates": GOOD.with_value("status", "error", when="failed"),
         "corrected": _deaf_to_corrections,
         "not-ascii": GOOD.garbled,
-        "steady": every_other(GOOD, GOOD.saying("status", "partial", when="success")),
+        "steady": alternating(GOOD, GOOD.with_value("status", "partial", when="success")),
         "unmixed": mixing(GOOD),
-        "strict": GOOD.saying("files_read", 3),
+        "strict": GOOD.with_value("files_read", 3),
     }.items()
 }
 """By the id of the requirement that each breaks."""

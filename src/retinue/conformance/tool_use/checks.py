@@ -4,19 +4,19 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from retinue.conformance.answers import (
-    ObjectLook,
-    accepted,
-    alike,
-    anything,
-    each,
+    ObjectInspector,
+    passes_strict_reader,
+    same_members,
+    any_answer,
+    each_answer,
     each_object,
-    each_object_asked,
+    each_object_in_exchange,
     garbled_values,
-    is_object,
+    strict_object,
     unmixed,
 )
-from retinue.conformance.members import is_count, is_words, object_at, quoted, says_nothing, shown
-from retinue.conformance.port import Check, Exchange
+from retinue.conformance.members import is_count, is_nonblank, object_at, quote_member, is_uninformative, quote
+from retinue.conformance.port import Check, ProbeExchange
 from retinue.conformance.tool_use.probes import UNHEARD_OF
 from retinue.contract.json import JsonObject
 
@@ -33,41 +33,41 @@ _MEASURED: Final = ("execution_time_ms", "tokens_used", "confidence", "model_use
 
 def _status(body: JsonObject) -> Iterator[str]:
     if body.get("status") not in _STATUSES:
-        yield f"`status` is {quoted(body, 'status')}"
+        yield f"`status` is {quote_member(body, 'status')}"
 
 
 def _result(body: JsonObject) -> Iterator[str]:
-    owed = body.get("status") not in _FAILURES
-    if (owed or "result" in body) and not isinstance(body.get("result"), dict | list):
-        yield f"`result` is {quoted(body, 'result')}"
+    is_required = body.get("status") not in _FAILURES
+    if (is_required or "result" in body) and not isinstance(body.get("result"), dict | list):
+        yield f"`result` is {quote_member(body, 'result')}"
 
 
 def _metadata(body: JsonObject) -> Iterator[str]:
     if not isinstance(body.get("metadata"), dict):
-        yield f"`metadata` is {quoted(body, 'metadata')}"
+        yield f"`metadata` is {quote_member(body, 'metadata')}"
 
 
-def _counted(name: str) -> ObjectLook:
-    def look(body: JsonObject) -> Iterator[str]:
+def _count_field(name: str) -> ObjectInspector:
+    def inspect(body: JsonObject) -> Iterator[str]:
         metadata = _metadata_of(body)
         if name in metadata and not is_count(metadata[name]):
-            yield f"`metadata.{name}` is {shown(metadata[name])}"
+            yield f"`metadata.{name}` is {quote(metadata[name])}"
 
-    return look
+    return inspect
 
 
 def _confidence(body: JsonObject) -> Iterator[str]:
-    said = _metadata_of(body).get("confidence", 0)
-    if not isinstance(said, int | float) or isinstance(said, bool) or not 0 <= said <= 1:
-        yield f"`metadata.confidence` is {shown(said)}"
+    confidence = _metadata_of(body).get("confidence", 0)
+    if not isinstance(confidence, int | float) or isinstance(confidence, bool) or not 0 <= confidence <= 1:
+        yield f"`metadata.confidence` is {quote(confidence)}"
 
 
 def _texts(body: JsonObject) -> Iterator[str]:
-    said = {
+    texts = {
         "metadata.model_used": _metadata_of(body).get("model_used", "x"),
         "reasoning_log": body.get("reasoning_log", "x"),
     }
-    yield from (f"`{name}` is {shown(value)}" for name, value in said.items() if not is_words(value))
+    yield from (f"`{name}` is {quote(value)}" for name, value in texts.items() if not is_nonblank(value))
 
 
 def _measured(body: JsonObject) -> Iterator[str]:
@@ -77,8 +77,8 @@ def _measured(body: JsonObject) -> Iterator[str]:
 
 def _succeeds(body: JsonObject) -> Iterator[str]:
     if body.get("status") not in ("success", "partial"):
-        told = _error_of(body).get("message")
-        yield f"`status` is {quoted(body, 'status')}" + (f": {shown(told)}" if told else "")
+        message = _error_of(body).get("message")
+        yield f"`status` is {quote_member(body, 'status')}" + (f": {quote(message)}" if message else "")
 
 
 def _whole(body: JsonObject) -> Iterator[str]:
@@ -92,54 +92,54 @@ def _whole(body: JsonObject) -> Iterator[str]:
 
 def _fails(body: JsonObject) -> Iterator[str]:
     if body.get("status") not in _FAILURES:
-        yield f"`status` is {quoted(body, 'status')}"
+        yield f"`status` is {quote_member(body, 'status')}"
 
 
 def _error_type(body: JsonObject) -> Iterator[str]:
     if body.get("status") in _FAILURES and _error_of(body).get("error_type") not in _ERROR_TYPES:
-        yield f"`error_type` is {quoted(_error_of(body), 'error_type')}"
+        yield f"`error_type` is {quote_member(_error_of(body), 'error_type')}"
 
 
-def _error_says(name: str) -> ObjectLook:
-    def look(body: JsonObject) -> Iterator[str]:
+def _error_says(name: str) -> ObjectInspector:
+    def inspect(body: JsonObject) -> Iterator[str]:
         error = _error_of(body)
-        if body.get("status") in _FAILURES and not is_words(error.get(name)):
-            yield f"`{name}` is {quoted(error, name)}"
+        if body.get("status") in _FAILURES and not is_nonblank(error.get(name)):
+            yield f"`{name}` is {quote_member(error, name)}"
 
-    return look
+    return inspect
 
 
 def _retry_count(body: JsonObject) -> Iterator[str]:
     error = _error_of(body)
     if body.get("status") in _FAILURES and not is_count(error.get("retry_count")):
-        yield f"`retry_count` is {quoted(error, 'retry_count')}"
+        yield f"`retry_count` is {quote_member(error, 'retry_count')}"
 
 
 def _specific(body: JsonObject) -> Iterator[str]:
     hint = _error_of(body).get("correction_hint")
-    if is_words(hint) and says_nothing(hint):
-        yield f"`correction_hint` is {shown(hint)}"
+    if is_nonblank(hint) and is_uninformative(hint):
+        yield f"`correction_hint` is {quote(hint)}"
 
 
 def _names_the_fix(body: JsonObject) -> Iterator[str]:
     error = _error_of(body)
     if UNHEARD_OF not in f"{error.get('message')} {error.get('correction_hint')}":
-        yield f"neither `message` nor `correction_hint` names `{UNHEARD_OF}`: {quoted(error, 'correction_hint')}"
+        yield f"neither `message` nor `correction_hint` names `{UNHEARD_OF}`: {quote_member(error, 'correction_hint')}"
 
 
 def _closed(body: JsonObject) -> Iterator[str]:
     yield from _fails(body)
-    said = _error_of(body).get("error_type")
-    if body.get("status") in _FAILURES and said != "validation_error":
-        yield f"`error_type` is {shown(said)}"
+    error_type = _error_of(body).get("error_type")
+    if body.get("status") in _FAILURES and error_type != "validation_error":
+        yield f"`error_type` is {quote(error_type)}"
 
 
 def _escalates(body: JsonObject) -> Iterator[str]:
     if body.get("status") != "failed":
-        yield f"`status` is {quoted(body, 'status')}"
+        yield f"`status` is {quote_member(body, 'status')}"
 
 
-def _not_ascii(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+def _not_ascii(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
     yield from garbled_values(body, exchange)
     yield from _status(body)
 
@@ -162,13 +162,13 @@ def _error_of(body: JsonObject) -> JsonObject:
 CHECKS: Final[Mapping[str, Check]] = {
     f"tool_use/{name}": check
     for name, check in {
-        "answers": anything,
-        "json": each(is_object),
+        "answers": any_answer,
+        "json": each_answer(strict_object),
         "status": each_object(_status),
         "result": each_object(_result),
         "metadata": each_object(_metadata),
-        "execution-time": each_object(_counted("execution_time_ms")),
-        "tokens": each_object(_counted("tokens_used")),
+        "execution-time": each_object(_count_field("execution_time_ms")),
+        "tokens": each_object(_count_field("tokens_used")),
         "confidence": each_object(_confidence),
         "texts": each_object(_texts),
         "measured": each_object(_measured),
@@ -186,10 +186,10 @@ CHECKS: Final[Mapping[str, Check]] = {
         "another-tool": each_object(_fails),
         "escalates": each_object(_escalates),
         "corrected": each_object(_whole),
-        "not-ascii": each_object_asked(_not_ascii),
-        "steady": alike("status"),
+        "not-ascii": each_object_in_exchange(_not_ascii),
+        "steady": same_members("status"),
         "unmixed": unmixed,
-        "strict": accepted("tool_use"),
+        "strict": passes_strict_reader("tool_use"),
     }.items()
 }
 """By the id of the requirement."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from retinue.conformance.port import Ask, Asking, Probe
+from retinue.conformance.port import ProbeFactory, RequestTemplate, Probe
 from retinue.conformance.requests import GOOD, HOSTILE, ODD, TOGETHER
 from retinue.contract.task import Context, Correction, Limits, OutputWish, Task
 from retinue.dialects import tool_use
@@ -21,25 +21,25 @@ UNHEARD_OF: Final = "unheard_of"
 _INSTRUCTION: Final = "Say in one sentence what you can do."
 
 
-def _saying_something(ask: Ask, *, handed: bool = False) -> Ask:
+def _with_instruction(make_probe: ProbeFactory, *, as_handoff: bool = False) -> ProbeFactory:
     """There is always an instruction; with `handed` it is all there is."""
 
-    def ask_something(asking: Asking) -> Probe:
-        parameters = {} if handed else asking.parameters
-        return ask(replace(asking, instruction=asking.instruction or _INSTRUCTION, parameters=parameters))
+    def with_instruction(template: RequestTemplate) -> Probe:
+        parameters = {} if as_handoff else template.parameters
+        return make_probe(replace(template, instruction=template.instruction or _INSTRUCTION, parameters=parameters))
 
-    return ask_something
+    return with_instruction
 
 
-def _handed_on(asking: Asking) -> Probe:
-    task = asking.task(
+def _full_handoff(template: RequestTemplate) -> Probe:
+    task = template.task(
         "handed_on",
         context=_CONTEXT,
         limits=Limits(timeout_s=120),
         output=OutputWish(transport="json_table"),
         source_agent="orchestrator",
     )
-    return Probe("handed_on", task, "It is a hand-off with all that a hand-off has.", text=_written(task, "handoff"))
+    return Probe("handed_on", task, "It is a hand-off with all that a hand-off has.", text=_render(task, "handoff"))
 
 
 _CONTEXT: Final = Context(
@@ -47,13 +47,13 @@ _CONTEXT: Final = Context(
 )
 
 
-def _unknown_parameter(asking: Asking) -> Probe:
-    task = asking.task("unknown_parameter", parameters={**asking.parameters, UNHEARD_OF: "nobody asked for this"})
-    return Probe("unknown_parameter", task, "It is a call with one parameter too many.", text=_written(task, "call"))
+def _unknown_parameter(template: RequestTemplate) -> Probe:
+    task = template.task("unknown_parameter", parameters={**template.parameters, UNHEARD_OF: "nobody asked for this"})
+    return Probe("unknown_parameter", task, "It is a call with one parameter too many.", text=_render(task, "call"))
 
 
-def _last_attempt(asking: Asking) -> Probe:
-    task = asking.task("last_attempt", parameters={**asking.parameters, UNHEARD_OF: "still there"})
+def _last_attempt(template: RequestTemplate) -> Probe:
+    task = template.task("last_attempt", parameters={**template.parameters, UNHEARD_OF: "still there"})
     correction = Correction(
         code="invalid_input",
         message=f"There is no parameter {UNHEARD_OF!r}.",
@@ -65,24 +65,24 @@ def _last_attempt(asking: Asking) -> Probe:
     return Probe("last_attempt", task, about, correction=correction)
 
 
-def _no_type(asking: Asking) -> Probe:
-    task = asking.task("no_type")
-    text = _written(task, "handoff").replace("task_delegation", "unheard_of")
+def _no_type(template: RequestTemplate) -> Probe:
+    task = template.task("no_type")
+    text = _render(task, "handoff").replace("task_delegation", "unheard_of")
     return Probe("no_type", task, "It is a message of a type that nobody knows.", text=text)
 
 
-def _written(task: Task, form: str) -> str:
+def _render(task: Task, form: str) -> str:
     return tool_use.render_task(task, form=form).text
 
 
-PROBES: Final[Mapping[str, Ask]] = {
+PROBES: Final[Mapping[str, ProbeFactory]] = {
     **{
-        name: _saying_something(ask, handed=name in {*TOGETHER, "not_ascii"})
+        name: _with_instruction(ask, as_handoff=name in {*TOGETHER, "not_ascii"})
         for name, ask in {
             **GOOD,
             "not_ascii": ODD["not_ascii"],
             "unknown_skill": ODD["unknown_skill"],
-            "handed_on": _handed_on,
+            "handed_on": _full_handoff,
             "unknown_parameter": _unknown_parameter,
             "last_attempt": _last_attempt,
             "no_type": _no_type,

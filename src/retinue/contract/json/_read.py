@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, NoReturn, cast
 
-from retinue.contract.text import see_text
+from retinue.contract.text import ensure_text
 
-from ._value import MAX_BYTES, MAX_DEPTH, MAX_DIGITS, JsonValue, Reason, refusal
+from ._value import MAX_BYTES, MAX_DEPTH, MAX_DIGITS, JsonValue, Reason, parse_error
 
-__all__ = ["decoded", "loads"]
+__all__ = ["decode_text", "loads"]
 
 
 def loads(data: str | bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> JsonValue:
@@ -30,13 +30,13 @@ def loads(data: str | bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX
         ParseError: `path` is the JSON Pointer of the place, `detail` holds `line`, `column` (both from 1), `offset`
             (in characters; in bytes where they could not be decoded) and `reason`.
     """
-    text = decoded(data, max_bytes=max_bytes)
-    if not _too_deep(text, max_depth):
+    text = decode_text(data, max_bytes=max_bytes)
+    if not _is_too_deep(text, max_depth):
         try:
             value = cast("JsonValue", _DECODER.decode(text))
         except RecursionError:
             _scan(text, max_depth)
-            raise refusal(text, 0, "too_deep", "the value is nested deeper than the stack has room for") from None
+            raise parse_error(text, 0, "too_deep", "the value is nested deeper than the stack has room for") from None
         except ValueError:
             pass
         else:
@@ -45,35 +45,35 @@ def loads(data: str | bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX
     return _refuse(text, max_depth)
 
 
-def decoded(data: str | bytes, *, max_bytes: int) -> str:
+def decode_text(data: str | bytes, *, max_bytes: int) -> str:
     """Give `data` as text, seen to be UTF-8, not empty and not too large. Surrogates in a `str` are left to the scan.
 
     Raises:
         ParseError: It is not.
     """
-    see_text(data, "JSON text", or_bytes=True)
+    ensure_text(data, "JSON text", or_bytes=True)
     size = len(data) if isinstance(data, bytes) or data.isascii() else len(data.encode("utf-8", "surrogatepass"))
     if size > max_bytes:
-        raise refusal("", 0, "too_large", f"the text has {size} bytes and {max_bytes} are allowed")
+        raise parse_error("", 0, "too_large", f"the text has {size} bytes and {max_bytes} are allowed")
     text = _from_utf8(data) if isinstance(data, bytes) else data
     if text.startswith("\ufeff"):
-        raise refusal(text, 0, "byte_order_mark", "the text starts with a byte order mark")
+        raise parse_error(text, 0, "byte_order_mark", "the text starts with a byte order mark")
     if not text or text.isspace():
-        raise refusal(text, 0, "empty", "there is no JSON value")
+        raise parse_error(text, 0, "empty", "there is no JSON value")
     return text
 
 
 def _from_utf8(data: bytes) -> str:
     reason: Reason = "encoding"
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4]:
-        raise refusal("", 0, reason, "the text is UTF-16 or UTF-32, not UTF-8")
+        raise parse_error("", 0, reason, "the text is UTF-16 or UTF-32, not UTF-8")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        good = data[: error.start].decode("utf-8")
-        wrong = refusal(good, len(good), reason, f"the byte 0x{data[error.start]:02x} is not UTF-8 here")
-        wrong.detail["offset"] = error.start
-        raise wrong from None
+        prefix = data[: error.start].decode("utf-8")
+        failure = parse_error(prefix, len(prefix), reason, f"the byte 0x{data[error.start]:02x} is not UTF-8 here")
+        failure.detail["offset"] = error.start
+        raise failure from None
 
 
 def _scan(text: str, max_depth: int) -> None:
@@ -85,13 +85,13 @@ def _scan(text: str, max_depth: int) -> None:
 
 def _refuse(text: str, max_depth: int) -> NoReturn:
     _scan(text, max_depth)
-    raise refusal(text, 0, "syntax", "the text is not strict JSON")  # pragma: no cover - the scan is the stricter one
+    raise parse_error(text, 0, "syntax", "the text is not strict JSON")  # pragma: no cover - the scan is the stricter one
 
 
 # Depth. Walking the value afterwards costs more than reading it, so count brackets in the text instead.
 
 
-def _too_deep(text: str, max_depth: int) -> bool:
+def _is_too_deep(text: str, max_depth: int) -> bool:
     """Say whether the brackets outside strings nest deeper than `max_depth`, exactly up to the first syntax error."""
     if text.count("[") + text.count("{") <= max_depth:
         return False
@@ -129,10 +129,10 @@ _RAW_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise ValueError
-    return made
+    return members
 
 
 def _integer(literal: str) -> int:

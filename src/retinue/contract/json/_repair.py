@@ -6,8 +6,8 @@ Not a lenient parser. The object itself must be strict JSON; when in doubt the t
 import re
 from typing import Final, cast
 
-from ._read import decoded, loads
-from ._value import MAX_BYTES, MAX_DEPTH, JsonObject, Reason, refusal
+from ._read import decode_text, loads
+from ._value import MAX_BYTES, MAX_DEPTH, JsonObject, Reason, parse_error
 
 __all__ = ["next_object", "repair"]
 
@@ -27,35 +27,35 @@ def repair(text: str, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH)
     """
     from ._scan import Scanner  # noqa: PLC0415 - as in `_read`: rarely needed, slow to import
 
-    text = decoded(text, max_bytes=max_bytes)
+    text = decode_text(text, max_bytes=max_bytes)
     start = next_object(text, 0)
     if start is None:
-        raise refusal(text, 0, "no_object", "the text holds no JSON object")
+        raise parse_error(text, 0, "no_object", "the text holds no JSON object")
     end = Scanner(text, start=start, max_depth=max_depth).value()
     second = next_object(text, end)
     if second is not None:
-        raise refusal(text, second, "two_objects", "a second JSON object starts")
+        raise parse_error(text, second, "two_objects", "a second JSON object starts")
     before, after = text[:start], text[end:]
-    _see_it_stands_alone(text, before, after)
+    _check_standalone(text, before, after)
     value = loads(text[start:end], max_bytes=max_bytes, max_depth=max_depth)
-    return cast("JsonObject", value), _stripped(before, after)
+    return cast("JsonObject", value), _describe_wrapping(before, after)
 
 
 def next_object(text: str, offset: int) -> int | None:
     """Where the next thing that looks like a JSON object starts, from `offset` on."""
-    found = _START.search(text, offset)
-    return found.start() if found else None
+    match = _START.search(text, offset)
+    return match.start() if match else None
 
 
-def _see_it_stands_alone(text: str, before: str, after: str) -> None:
+def _check_standalone(text: str, before: str, after: str) -> None:
     """Refuse an object inside an array or a dictionary of another language: its surroundings carry meaning."""
     for opening, closing in ("[]", "{}"):
         if before.count(opening) > before.count(closing) or after.count(closing) > after.count(opening):
             reason: Reason = "not_alone"
-            raise refusal(text, len(before), reason, f"the JSON object is part of something in `{opening}{closing}`")
+            raise parse_error(text, len(before), reason, f"the JSON object is part of something in `{opening}{closing}`")
 
 
-def _stripped(before: str, after: str) -> str:
+def _describe_wrapping(before: str, after: str) -> str:
     """Describe what stood around the object."""
     opening = _OPENING.search(before)
     fence = opening[1] if opening else ""

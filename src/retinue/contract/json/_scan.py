@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable
 from typing import Final, NoReturn, TypeAlias
 
-from retinue.contract.text import shown
+from retinue.contract.text import short_repr
 
-from ._value import MAX_DEPTH, MAX_DIGITS, Reason, pointer, refusal
+from ._value import MAX_DEPTH, MAX_DIGITS, Reason, pointer, parse_error
 
 __all__ = ["Scanner"]
 
@@ -72,9 +72,9 @@ class Scanner:
         self.value()
         self._skip()
         if self._at < len(self._text):
-            if self._comment():
+            if self._is_at_comment():
                 self._refuse("comment", "JSON has no comments")
-            self._refuse("trailing_text", f"text follows the JSON value, from {shown(self._text[self._at])} on")
+            self._refuse("trailing_text", f"text follows the JSON value, from {short_repr(self._text[self._at])} on")
 
     # Steps: each reads one token and returns the step that must follow.
 
@@ -83,7 +83,7 @@ class Scanner:
         if run:
             self._at = run.end() - 1
             self._advance(self._text.count(",", run.start(), self._at))
-            return self._more
+            return self._after_value
         self._skip()
         first = self._text[self._at : self._at + 1]
         if first == '"':
@@ -91,8 +91,8 @@ class Scanner:
         elif first in ("{", "["):
             return self._container(first)
         elif not self._number() and not self._literal():
-            self._unexpected("a value")
-        return self._more
+            self._refuse_unexpected("a value")
+        return self._after_value
 
     def _container(self, bracket: str) -> _Step:
         if len(self._open) == self._max_depth:
@@ -101,8 +101,8 @@ class Scanner:
         self._open.append(set() if bracket == "{" else None)
         self._where.append(None if bracket == "{" else 0)
         self._skip()
-        if self._closed():
-            return self._more
+        if self._close_container():
+            return self._after_value
         return self._value if bracket == "[" else self._key
 
     def _key(self) -> _Step:
@@ -110,38 +110,38 @@ class Scanner:
         start = self._at
         member = _MEMBER.match(self._text, start)
         if member:
-            self._once(member[1], start)
+            self._enter_key(member[1], start)
             self._at = member.end()
-            return self._more
+            return self._after_value
         if self._text[start : start + 1] != '"':
-            self._unexpected("a key in double quotes")
+            self._refuse_unexpected("a key in double quotes")
         key = self._string()
-        self._once(key, start)
+        self._enter_key(key, start)
         self._skip()
         if self._text[self._at : self._at + 1] != ":":
-            self._unexpected("a colon")
+            self._refuse_unexpected("a colon")
         self._at += 1
         return self._value
 
-    def _once(self, key: str, start: int) -> None:
+    def _enter_key(self, key: str, start: int) -> None:
         """Note that we are at `key`, and that the innermost object has it now."""
         self._where[-1] = key
         keys = self._open[-1]
         if keys is None or key in keys:
             self._at = start
-            self._refuse("duplicate_key", f"the key {shown(key)} occurs twice in one object")
+            self._refuse("duplicate_key", f"the key {short_repr(key)} occurs twice in one object")
         keys.add(key)
 
-    def _more(self) -> _Step | None:
+    def _after_value(self) -> _Step | None:
         if not self._open:
             return None
         self._skip()
-        if self._closed():
-            return self._more
+        if self._close_container():
+            return self._after_value
         in_object = self._open[-1] is not None
         comma = self._at
         if self._text[comma : comma + 1] != ",":
-            self._unexpected("a comma or `}`" if in_object else "a comma or `]`")
+            self._refuse_unexpected("a comma or `}`" if in_object else "a comma or `]`")
         self._at += 1
         self._skip()
         if self._text[self._at : self._at + 1] in ("}", "]"):
@@ -158,10 +158,10 @@ class Scanner:
     # Tokens.
 
     def _skip(self) -> None:
-        found = _SPACE.match(self._text, self._at)
-        self._at = found.end() if found else self._at  # always found: the pattern matches nothing too
+        match = _SPACE.match(self._text, self._at)
+        self._at = match.end() if match else self._at  # always found: the pattern matches nothing too
 
-    def _closed(self) -> bool:
+    def _close_container(self) -> bool:
         """Step over the bracket that ends the innermost container, if it stands here."""
         if self._text[self._at : self._at + 1] != ("]" if self._open[-1] is None else "}"):
             return False
@@ -172,79 +172,79 @@ class Scanner:
 
     def _string(self) -> str:
         """Step over a string and return it as a key is compared: with its escapes read."""
-        found = _STRING.match(self._text, self._at + 1)
-        start, self._at = self._at, found.end() if found else self._at + 1
+        match = _STRING.match(self._text, self._at + 1)
+        start, self._at = self._at, match.end() if match else self._at + 1
         if self._text[self._at : self._at + 1] != '"':
-            self._broken_string()
+            self._refuse_string()
         self._at += 1
         inside = self._text[start + 1 : self._at - 1]
-        return _unescaped(inside) if "\\" in inside else inside
+        return _unescape(inside) if "\\" in inside else inside
 
     def _number(self) -> bool:
-        found = _NUMBER.match(self._text, self._at)
-        if not found:
+        match = _NUMBER.match(self._text, self._at)
+        if not match:
             return False
-        literal = found.group()
+        literal = match.group()
         whole = literal.lstrip("-").isdigit()
         if (whole and len(literal.lstrip("-")) > MAX_DIGITS) or (not whole and abs(float(literal)) == float("inf")):
-            self._refuse("number_too_large", f"the number {shown(literal)} is beyond the range of a double")
-        self._at = found.end()
+            self._refuse("number_too_large", f"the number {short_repr(literal)} is beyond the range of a double")
+        self._at = match.end()
         return True
 
     def _literal(self) -> bool:
-        found = _WORD.match(self._text, self._at)
-        if not found or found.group() not in _LITERALS:
+        match = _WORD.match(self._text, self._at)
+        if not match or match.group() not in _LITERALS:
             return False
-        self._at = found.end()
+        self._at = match.end()
         return True
 
     # Refusals.
 
     def _refuse(self, reason: Reason, what: str) -> NoReturn:
         path = pointer(part for part in self._where if part is not None)
-        raise refusal(self._text, self._at, reason, what, path=path)
+        raise parse_error(self._text, self._at, reason, what, path=path)
 
-    def _comment(self) -> bool:
+    def _is_at_comment(self) -> bool:
         return self._text.startswith(("//", "/*", "#"), self._at)
 
-    def _unexpected(self, expected: str) -> NoReturn:
+    def _refuse_unexpected(self, expected: str) -> NoReturn:
         if self._at >= len(self._text):
             self._refuse("truncated", f"the text ends where {expected} was expected")
-        if self._comment():
+        if self._is_at_comment():
             self._refuse("comment", "JSON has no comments")
         word = _WORD.match(self._text, self._at)
         if word and word.group() in _NOT_NUMBERS:
             self._refuse("not_a_number", f"`{word.group()}` is not a JSON number")
-        found = word.group() if word else self._text[self._at]
-        self._refuse("syntax", f"{expected} was expected, not {shown(found)}")
+        actual = word.group() if word else self._text[self._at]
+        self._refuse("syntax", f"{expected} was expected, not {short_repr(actual)}")
 
-    def _broken_string(self) -> NoReturn:
+    def _refuse_string(self) -> NoReturn:
         if self._at >= len(self._text):
             self._refuse("truncated", "the text ends inside a string")
-        found = self._text[self._at]
+        character = self._text[self._at]
         escape = self._text[self._at : self._at + 6]
-        if "\ud800" <= found <= "\udfff" or re.fullmatch(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}", escape):
+        if "\ud800" <= character <= "\udfff" or re.fullmatch(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}", escape):
             self._refuse("lone_surrogate", "half of a surrogate pair stands alone")
-        if found == "\\":
+        if character == "\\":
             if self._at + len(escape) == len(self._text) and re.fullmatch(r"\\(?:u[0-9a-fA-F]{0,4})?", escape):
                 self._refuse("truncated", "the text ends inside an escape")
-            self._refuse("syntax", f"{shown(escape[:2])} starts no JSON escape")
-        self._refuse("syntax", f"the control character {shown(found)} must be escaped in a string")
+            self._refuse("syntax", f"{short_repr(escape[:2])} starts no JSON escape")
+        self._refuse("syntax", f"the control character {short_repr(character)} must be escaped in a string")
 
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|(.))")
-_SHORT: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_SHORT_ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
-def _unescaped(inside: str) -> str:
+def _unescape(inside: str) -> str:
     """Read the escapes of a string that `_STRING` has accepted."""
 
-    def one(found: re.Match[str]) -> str:
-        high, low, short = found.groups()
+    def decode(match: re.Match[str]) -> str:
+        high, low, short = match.groups()
         if short is not None:
-            return _SHORT.get(short, short)
+            return _SHORT_ESCAPES.get(short, short)
         if low is not None:
             return chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + int(low, 16) - 0xDC00)
         return chr(int(high, 16))
 
-    return _ESCAPE.sub(one, inside)
+    return _ESCAPE.sub(decode, inside)

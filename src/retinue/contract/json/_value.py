@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.errors import ParseError
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_DIGITS", "JsonObject", "JsonValue", "Reason", "pointer", "refusal"]
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_DIGITS", "JsonObject", "JsonValue", "Reason", "pointer", "parse_error"]
 
 JsonValue: TypeAlias = dict[str, "JsonValue"] | list["JsonValue"] | str | int | float | bool | None
 """Anything JSON can say. For type checkers; pydantic models use pydantic's own."""
@@ -73,12 +73,12 @@ _HINTS: Final[dict[Reason, str]] = {
 }
 
 
-def place(text: str, offset: int) -> tuple[int, int]:
+def position_at(text: str, offset: int) -> tuple[int, int]:
     """Say line and column of `offset`, both from 1, lines ending with a line feed."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
-def refusal(
+def parse_error(
     text: str,
     offset: int,
     reason: Reason,
@@ -87,7 +87,7 @@ def refusal(
     path: str = "",
 ) -> ParseError:
     """Make the error for a text that is refused at `offset`; `what` is a clause without a full stop."""
-    line, column = place(text, offset)
+    line, column = position_at(text, offset)
     return ParseError(
         f"Line {line}, column {column}: {what}.",
         hint=_HINTS[reason],

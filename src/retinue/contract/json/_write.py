@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Final, NoReturn, cast
 
-from retinue.contract.text import shown
+from retinue.contract.text import short_repr
 from retinue.errors import InvalidInput
 
 from ._value import MAX_BYTES, MAX_DEPTH, MAX_DIGITS, pointer
@@ -25,8 +25,8 @@ def dumps(value: object, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEP
         InvalidInput: The value holds something JSON cannot say (a set, bytes, a key that is no string, `NaN`, a lone
             surrogate, a cycle) or goes beyond a limit; `path` is its JSON Pointer.
     """
-    if not _plain(value, max_bytes=max_bytes, max_depth=max_depth):
-        _Check(max_bytes=max_bytes, max_depth=max_depth).value(value)
+    if not _is_plain_json(value, max_bytes=max_bytes, max_depth=max_depth):
+        _WriteChecker(max_bytes=max_bytes, max_depth=max_depth).value(value)
     try:
         text = _ENCODER.encode(value)
     except RecursionError:
@@ -47,7 +47,7 @@ def _too_large(max_bytes: int) -> InvalidInput:
     return InvalidInput(f"The value takes more than {max_bytes} bytes.", hint="Send less, or hand over a file.")
 
 
-def _plain(root: object, *, max_bytes: int, max_depth: int) -> bool:  # noqa: C901, PLR0912 - a call a value costs more
+def _is_plain_json(root: object, *, max_bytes: int, max_depth: int) -> bool:  # noqa: C901, PLR0912 - a call a value costs more
     """Say quickly whether `root` is surely fine; what is unusual is left to `_Check`.
 
     One loop without calls, because most values are fine and this is what they pay. `size` is a lower bound of the
@@ -60,9 +60,9 @@ def _plain(root: object, *, max_bytes: int, max_depth: int) -> bool:  # noqa: C9
         if depth > max_depth:
             return False
         if type(container) is dict:
-            named = cast("dict[object, object]", container)
-            members: Iterable[object] = named.values()
-            for key in named:
+            mapping = cast("dict[object, object]", container)
+            members: Iterable[object] = mapping.values()
+            for key in mapping:
                 if type(key) is not str or not (key.isascii() or _encodes(key)):
                     return False
                 size += len(key) + 3
@@ -96,7 +96,7 @@ def _encodes(text: str) -> bool:
     return True
 
 
-class _Check:
+class _WriteChecker:
     """The same walk in order and with the place: the containers on the way down, and the member we are at in each."""
 
     def __init__(self, *, max_bytes: int, max_depth: int) -> None:
@@ -137,11 +137,11 @@ class _Check:
             case int() | float():
                 self._number(item)
             case dict():
-                named = cast("dict[object, object]", item)
-                return self._enter(named, self._named(named))
+                mapping = cast("dict[object, object]", item)
+                return self._enter(mapping, self._dict_members(mapping))
             case list() | tuple():
-                listed = cast("Iterable[object]", item)
-                return self._enter(listed, enumerate(listed))
+                sequence = cast("Iterable[object]", item)
+                return self._enter(sequence, enumerate(sequence))
             case _:
                 self._refuse(f"a value of type `{type(item).__name__}` is not JSON", "Convert it to JSON values first")
         return None
@@ -157,18 +157,18 @@ class _Check:
         self._where.append("")
         return members
 
-    def _named(self, members: dict[object, object]) -> Iterator[tuple[str, object]]:
+    def _dict_members(self, members: dict[object, object]) -> Iterator[tuple[str, object]]:
         for key, item in members.items():
             if not isinstance(key, str) or not _encodes(key):
                 self._where.pop()
-                self._refuse(f"the key {shown(key)} is not a whole string", "Use strings without half surrogate pairs")
+                self._refuse(f"the key {short_repr(key)} is not a whole string", "Use strings without half surrogate pairs")
             self._grow(len(key))
             yield key, item
 
     def _text(self, text: str) -> None:
         self._grow(len(text))
         if not text.isascii() and not _encodes(text):
-            self._refuse(f"the text {shown(text)} holds half of a surrogate pair", "Send the whole character")
+            self._refuse(f"the text {short_repr(text)} holds half of a surrogate pair", "Send the whole character")
 
     def _number(self, number: float) -> None:
         if isinstance(number, int):

@@ -4,30 +4,30 @@ Judges values that were read; finding, reading and placing them in files is the 
 in one table, `RULES`, by the id that findings carry.
 """
 
-from ._calls import KnownAgent, Listing, Operation, judge_calls, judge_listings, uncalled
+from ._calls import KnownAgent, OperationListing, Operation, check_calls, check_listings, find_uncalled
 from ._compare import compare
-from ._copies import Passage, copies, inline_behaviours
+from ._copies import Passage, find_copies, find_inline_behaviours
 from ._definition import lint, lint_tool
-from ._evolve import Change, Earlier, evolve
-from .rules import RULES, Rule, rule
+from ._evolve import ContractChange, EarlierDefinition, compare_trees
+from .rules import RULES, LintRule, find_rule
 
 __all__ = [
     "RULES",
-    "Change",
-    "Earlier",
+    "ContractChange",
+    "EarlierDefinition",
     "KnownAgent",
-    "Listing",
+    "OperationListing",
     "Operation",
     "Passage",
-    "Rule",
+    "LintRule",
     "compare",
-    "copies",
-    "evolve",
-    "inline_behaviours",
-    "judge_calls",
-    "judge_listings",
+    "find_copies",
+    "compare_trees",
+    "find_inline_behaviours",
+    "check_calls",
+    "check_listings",
     "lint",
     "lint_tool",
-    "rule",
-    "uncalled",
+    "find_rule",
+    "find_uncalled",
 ]

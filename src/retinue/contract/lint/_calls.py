@@ -12,18 +12,18 @@ from typing import Final
 from retinue.contract.definition import CallSite, Source
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.names import fold, nearest
-from retinue.contract.text import shown
+from retinue.contract.text import short_repr
 
-from .rules import found
+from .rules import make_finding
 
-__all__ = ["KnownAgent", "Listing", "Operation", "judge_calls", "judge_listings", "uncalled"]
+__all__ = ["KnownAgent", "OperationListing", "Operation", "check_calls", "check_listings", "find_uncalled"]
 
 _BUILT_IN: Final = frozenset(
     {"claude", "claude_code_guide", "explore", "fork", "general_purpose", "output_style_setup", "plan",
      "statusline_setup"}
 )  # fmt: skip
 """Agents that the programs bring along which run Markdown agents."""
-_STAND_IN: Final = frozenset(
+_PLACEHOLDERS: Final = frozenset(
     {"a", "agent", "agent_name", "agent_type", "an", "any", "each", "example_agent", "my_agent", "name", "some_agent",
      "specialist_agent", "subagent", "subagent_name", "subagent_type", "that", "the", "the_agent", "this", "your",
      "your_agent", "your_agent_name"}
@@ -37,11 +37,11 @@ _COMMANDS: Final = frozenset(
      "/statusline", "/tasks", "/terminal-setup", "/todos", "/usage", "/vim"}
 )  # fmt: skip
 """Commands that such programs bring along."""
-_MOST_GUESSES: Final = 50
+_MAX_GUESSES: Final = 50
 """So many unknown agents get a "did you mean": comparing spellings takes longer than anything else here."""
-_SHORTEST_SLIP: Final = 6
-_MOST_SLIPS: Final = 200
-_CLOSE: Final = 0.85
+_MIN_SLIP_LENGTH: Final = 6
+_MAX_SLIPS: Final = 200
+_SIMILARITY_THRESHOLD: Final = 0.85
 """How alike two names are of which one is a slip of the pen."""
 
 
@@ -67,13 +67,13 @@ class KnownAgent:
     operations: tuple[Operation, ...]
     source: Source
 
-    def has(self, operation: str) -> bool:
+    def has_operation(self, operation: str) -> bool:
         """Whether an operation is one of its own, however it is spelt."""
         return fold(operation) in {fold(each.name) for each in self.operations}
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class OperationListing:
     """A place that says which operations an agent has.
 
     Attributes:
@@ -89,12 +89,12 @@ class Listing:
     registry: bool = False
 
 
-def judge_calls(
+def check_calls(
     agents: Iterable[KnownAgent],
     calls: Iterable[CallSite],
     *,
     commands: Iterable[str] = (),
-    sure: Collection[Source] = (),
+    certain_sources: Collection[Source] = (),
     documents: Collection[str] = (),
     ready_made: Iterable[KnownAgent] = (),
 ) -> Iterator[Finding]:
@@ -109,120 +109,120 @@ def judge_calls(
         documents: Files that only tell of calls, often of made-up ones: there a stranger is for information.
         ready_made: Agents that are there without a file. One of the files hides those of its name.
     """
-    known, others = _by_name(agents), _by_name(ready_made)
-    guess = _guesser(known, others)
-    known = {**others, **known} if known else {}
-    typed = _Commands(commands)
+    by_name, others = _agents_by_name(agents), _agents_by_name(ready_made)
+    guess = _guesser(by_name, others)
+    by_name = {**others, **by_name} if by_name else {}
+    command_index = _CommandIndex(commands)
     for call in calls:
         if call.form == "command":
-            yield from typed.judge(call, sure=call.source in sure)
+            yield from command_index.check(call, is_certain=call.source in certain_sources)
             continue
         name = fold(call.agent.rpartition(":")[2])
-        agent = known.get(name)
+        agent = by_name.get(name)
         if agent is not None:
-            yield from _operation(agent, call)
-        elif known and len(name) > 2 and name not in _BUILT_IN | _STAND_IN:
-            yield _unknown(call.agent, call.source, guess(call.agent), document=call.source.file in documents)
+            yield from _check_operation(agent, call)
+        elif by_name and len(name) > 2 and name not in _BUILT_IN | _PLACEHOLDERS:
+            yield _unknown_agent(call.agent, call.source, guess(call.agent), document=call.source.file in documents)
 
 
-def judge_listings(
-    agents: Iterable[KnownAgent], listings: Iterable[Listing], *, ready_made: Iterable[KnownAgent] = ()
+def check_listings(
+    agents: Iterable[KnownAgent], listings: Iterable[OperationListing], *, ready_made: Iterable[KnownAgent] = ()
 ) -> Iterator[Finding]:
     """Every place that lists an agent's operations otherwise than its own file does."""
-    known, others = _by_name(agents), _by_name(ready_made)
-    guess = _guesser(known, others)
-    known = {**others, **known} if known else {}
+    by_name, others = _agents_by_name(agents), _agents_by_name(ready_made)
+    guess = _guesser(by_name, others)
+    by_name = {**others, **by_name} if by_name else {}
     for listing in listings:
-        agent = known.get(fold(listing.agent))
-        if agent is None and known and listing.registry:
-            yield _unknown(listing.agent, listing.source, guess(listing.agent))
+        agent = by_name.get(fold(listing.agent))
+        if agent is None and by_name and listing.registry:
+            yield _unknown_agent(listing.agent, listing.source, guess(listing.agent))
         if agent is None or not agent.operations:
             continue
-        strange = [each for each in listing.operations if not agent.has(each.name)]
-        for each in strange:
-            message, fix, _ = _no_operation(agent, each.name)
-            yield _at(each.source, "operation/differs", message, fix)
-        listed = {fold(each.name) for each in listing.operations}
-        missing = [each.name for each in agent.operations if fold(each.name) not in listed]
-        if listing.complete and missing and (strange or listed):
-            message = f"`{agent.name}` also has {_quoted(missing)}: not listed here."
+        unknown_operations = [each for each in listing.operations if not agent.has_operation(each.name)]
+        for each in unknown_operations:
+            message, fix, _ = _describe_unknown(agent, each.name)
+            yield _finding_at(each.source, "operation/differs", message, fix)
+        listed_names = {fold(each.name) for each in listing.operations}
+        missing = [each.name for each in agent.operations if fold(each.name) not in listed_names]
+        if listing.complete and missing and (unknown_operations or listed_names):
+            message = f"`{agent.name}` also has {_quote_all(missing)}: not listed here."
             fix = f"List what {agent.source.file} lists."
-            yield _at(listing.source, "operation/differs", message, fix, severity="warning")
+            yield _finding_at(listing.source, "operation/differs", message, fix, severity="warning")
 
 
-def uncalled(agents: Iterable[KnownAgent], calls: Iterable[CallSite]) -> Iterator[Finding]:
+def find_uncalled(agents: Iterable[KnownAgent], calls: Iterable[CallSite]) -> Iterator[Finding]:
     """Operations that nobody asks for, of agents whose other operations somebody does."""
-    asked: dict[str, set[str]] = {}
+    requests_by_agent: dict[str, set[str]] = {}
     for call in calls:
         if call.skill:
-            asked.setdefault(fold(call.agent.rpartition(":")[2]), set()).add(fold(call.skill))
+            requests_by_agent.setdefault(fold(call.agent.rpartition(":")[2]), set()).add(fold(call.skill))
     for agent in agents:
-        wanted = set[str]().union(*(asked.get(fold(name), ()) for name in agent.names))
-        if not any(fold(each.name) in wanted for each in agent.operations):
+        requests = set[str]().union(*(requests_by_agent.get(fold(name), ()) for name in agent.names))
+        if not any(fold(each.name) in requests for each in agent.operations):
             continue
         for each in agent.operations:
-            if fold(each.name) not in wanted:
-                message = f"No caller asks `{agent.name}` for {shown(each.name)}."
-                yield _at(each.source, "call/uncalled", message, "Ask for it, or remove it.")
+            if fold(each.name) not in requests:
+                message = f"No caller asks `{agent.name}` for {short_repr(each.name)}."
+                yield _finding_at(each.source, "call/uncalled", message, "Ask for it, or remove it.")
 
 
-class _Commands:
+class _CommandIndex:
     """The slash commands there are. A folder or a plugin in front of a name may be left out."""
 
     def __init__(self, commands: Iterable[str]) -> None:
-        self._typed = {_bare(command): command for command in commands}
+        self._typed = {_base_name(command): command for command in commands}
         self._slips: dict[str, str] = {}
 
-    def judge(self, call: CallSite, *, sure: bool) -> Iterator[Finding]:
+    def check(self, call: CallSite, *, is_certain: bool) -> Iterator[Finding]:
         """What is wrong with a call of a command; nothing where there are no commands."""
-        name = _bare(call.agent)
+        name = _base_name(call.agent)
         if not self._typed or name in self._typed or name in _COMMANDS:
             return
-        near = self._meant(name)
-        if near or sure:
+        near = self._closest(name)
+        if near or is_certain:
             fix = f"Did you mean `{near}`?" if near else "Name a command that is here."
-            message = f"There is no command {shown(call.agent)} here."
-            yield _at(call.source, "call/agent", message, fix, severity="warning")
+            message = f"There is no command {short_repr(call.agent)} here."
+            yield _finding_at(call.source, "call/agent", message, fix, severity="warning")
 
-    def _meant(self, name: str) -> str:
+    def _closest(self, name: str) -> str:
         """The command of which `name` is a slip of the pen; empty when of none."""
         if name not in self._slips:
-            if len(name) < _SHORTEST_SLIP or len(self._slips) >= _MOST_SLIPS:
+            if len(name) < _MIN_SLIP_LENGTH or len(self._slips) >= _MAX_SLIPS:
                 return ""
             from difflib import get_close_matches  # noqa: PLC0415 - only unknown commands need it
 
-            near = get_close_matches(name, self._typed, n=1, cutoff=_CLOSE)
+            near = get_close_matches(name, self._typed, n=1, cutoff=_SIMILARITY_THRESHOLD)
             self._slips[name] = self._typed[near[0]] if near else ""
         return self._slips[name]
 
 
-def _bare(command: str) -> str:
+def _base_name(command: str) -> str:
     """`/plan` of `/plan` and of `/team:plan`."""
     return "/" + command.removeprefix("/").rpartition(":")[2]
 
 
-def _operation(agent: KnownAgent, call: CallSite) -> Iterator[Finding]:
-    if call.skill and agent.operations and not agent.has(call.skill):
-        message, fix, near = _no_operation(agent, call.skill)
+def _check_operation(agent: KnownAgent, call: CallSite) -> Iterator[Finding]:
+    if call.skill and agent.operations and not agent.has_operation(call.skill):
+        message, fix, near = _describe_unknown(agent, call.skill)
         replace = (call.skill, near) if near else None
-        yield _at(call.source, "call/operation", message, fix, replace=replace)
+        yield _finding_at(call.source, "call/operation", message, fix, replace=replace)
 
 
-def _no_operation(agent: KnownAgent, name: str) -> tuple[str, str, str]:
+def _describe_unknown(agent: KnownAgent, name: str) -> tuple[str, str, str]:
     """What is wrong, what to do, and the operation that was meant, if one is near."""
     own = [each.name for each in agent.operations]
     near = next(iter(nearest(name, own, limit=1)), "")
-    fix = f"Did you mean `{near}`?" if near else f"It has {_quoted(own)}."
-    return f"`{agent.name}` has no operation {shown(name)}.", fix, near
+    fix = f"Did you mean `{near}`?" if near else f"It has {_quote_all(own)}."
+    return f"`{agent.name}` has no operation {short_repr(name)}.", fix, near
 
 
-def _unknown(name: str, source: Source, near: str, *, document: bool = False) -> Finding:
+def _unknown_agent(name: str, source: Source, near: str, *, document: bool = False) -> Finding:
     # A stranger may live elsewhere, in the user's own folder or in a plugin; a slip of the pen does not.
     slip = bool(near) and _is_slip(name, near)
     severity: Severity = "error" if slip else "info" if document else "warning"
     fix = f"Did you mean `{near}`?" if near else "Add its file, or call one that is here."
-    message = f"There is no agent {shown(name)} here."
-    return _at(source, "call/agent", message, fix, severity=severity, replace=(name, near) if slip else None)
+    message = f"There is no agent {short_repr(name)} here."
+    return _finding_at(source, "call/agent", message, fix, severity=severity, replace=(name, near) if slip else None)
 
 
 def _is_slip(name: str, near: str) -> bool:
@@ -230,38 +230,38 @@ def _is_slip(name: str, near: str) -> bool:
     from difflib import SequenceMatcher  # noqa: PLC0415 - only unknown agents need it
 
     one, other = fold(name), fold(near)
-    return one.endswith(f"_{other}") or other.endswith(f"_{one}") or SequenceMatcher(None, one, other).ratio() >= _CLOSE
+    return one.endswith(f"_{other}") or other.endswith(f"_{one}") or SequenceMatcher(None, one, other).ratio() >= _SIMILARITY_THRESHOLD
 
 
-def _by_name(agents: Iterable[KnownAgent]) -> Mapping[str, KnownAgent]:
+def _agents_by_name(agents: Iterable[KnownAgent]) -> Mapping[str, KnownAgent]:
     """The agents by each of their names; of several with one name, the one whose operations are known."""
-    known: dict[str, KnownAgent] = {}
+    by_name: dict[str, KnownAgent] = {}
     for agent in agents:
         for name in agent.names:
-            if fold(name) not in known or (agent.operations and not known[fold(name)].operations):
-                known[fold(name)] = agent
-    return known
+            if fold(name) not in by_name or (agent.operations and not by_name[fold(name)].operations):
+                by_name[fold(name)] = agent
+    return by_name
 
 
 def _guesser(*tables: Mapping[str, KnownAgent]) -> Callable[[str], str]:
     """What a name was meant to be, by the first table with one like it; asked too often, it no longer compares."""
     choices = [sorted({agent.name for agent in table.values()}) for table in tables]
-    left = iter(range(_MOST_GUESSES))
+    remaining = iter(range(_MAX_GUESSES))
 
     @cache
     def guess(name: str) -> str:
-        if next(left, None) is None:
+        if next(remaining, None) is None:
             return ""
         return next((near[0] for names in choices if (near := nearest(name, names, limit=1))), "")
 
     return guess
 
 
-def _quoted(names: Iterable[str]) -> str:
+def _quote_all(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _at(
+def _finding_at(
     source: Source,
     rule: str,
     message: str,
@@ -271,4 +271,4 @@ def _at(
     replace: tuple[str, str] | None = None,
 ) -> Finding:
     line, column = source.line or 1, source.column or 1
-    return found(rule, "", message, fix, severity=severity, file=source.file, line=line, column=column, replace=replace)
+    return make_finding(rule, "", message, fix, severity=severity, file=source.file, line=line, column=column, replace=replace)

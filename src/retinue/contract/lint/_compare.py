@@ -12,10 +12,10 @@ from retinue.contract.finding import Finding, Severity
 from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold
-from retinue.contract.text import shown
+from retinue.contract.text import short_repr
 
-from ._fields import drawn_in, mapping, texts
-from .rules import found
+from ._fields import flatten, as_mapping, as_texts
+from .rules import make_finding
 
 __all__ = ["compare"]
 
@@ -27,7 +27,7 @@ _OPAQUE: Final = (*_TIGHTENING, "allOf", "anyOf", "oneOf", "if", "then", "else",
                   "patternProperties", "prefixItems", "unevaluatedItems", "unevaluatedProperties",
                   "$dynamicRef")  # fmt: skip
 _ALL_TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
-_DEEPEST: Final = 64
+_MAX_DEPTH: Final = 64
 
 _BREAKING: Final = frozenset(
     {"compatibility/skill-removed", "compatibility/name-removed", "compatibility/field-removed",
@@ -46,30 +46,30 @@ def compare(old: Definition, new: Definition) -> list[Finding]:
     if new.name != old.name and old.name not in {fold(alias) for alias in new.aliases}:
         message = f"`{new.name}` is not a version of `{old.name}`."
         fix = f"Keep `{old.name}` as it is beside it, or name it as an alias."
-        return [found("compatibility/subject", "/name", message, fix)]
+        return [make_finding("compatibility/subject", "/name", message, fix)]
     findings = [*_names(old, new), *_skills(old, new)]
     if new.major > old.major:
-        findings = [_softened(finding) for finding in findings]
+        findings = [_soften(finding) for finding in findings]
     return [*_version(old, new), *findings]
 
 
-def _softened(finding: Finding) -> Finding:
+def _soften(finding: Finding) -> Finding:
     severity: Severity = "info" if finding.rule in _BREAKING else finding.severity
-    return found(finding.rule, finding.path, finding.message, finding.fix, severity=severity)
+    return make_finding(finding.rule, finding.path, finding.message, finding.fix, severity=severity)
 
 
 def _version(old: Definition, new: Definition) -> Iterator[Finding]:
     before, after = _numbers(old.version), _numbers(new.version)
     if after < before:
         message = f"Version {new.version} comes after {old.version}."
-        yield found("compatibility/version", "/version", message, f"Use {old.major}.{before[1] + 1} or more.")
-    elif after == before and (_promised(old) != _promised(new) or old.name != new.name):
+        yield make_finding("compatibility/version", "/version", message, f"Use {old.major}.{before[1] + 1} or more.")
+    elif after == before and (_contract_of(old) != _contract_of(new) or old.name != new.name):
         message = f"The contract has changed, and its version is still {old.version}."
         fix = f"Raise it to {old.major}.{before[1] + 1}, or to {old.major + 1}.0 if callers must change."
-        yield found("compatibility/version", "/version", message, fix, severity="warning")
+        yield make_finding("compatibility/version", "/version", message, fix, severity="warning")
 
 
-def _promised(definition: Definition) -> list[object]:
+def _contract_of(definition: Definition) -> list[object]:
     """What callers rely on: everything but words."""
     return [
         (skill.name, skill.input_schema, skill.output_schema, skill.effects, skill.method, skill.path)
@@ -83,11 +83,11 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _names(old: Definition, new: Definition) -> Iterator[Finding]:
-    answered = {fold(name) for name in (new.name, *new.aliases, *new.wire_names.values())}
+    names = {fold(name) for name in (new.name, *new.aliases, *new.wire_names.values())}
     for name in dict.fromkeys((*old.aliases, *old.wire_names.values())):
-        if fold(name) not in answered:
-            message = f"No agent is called {shown(name)} any more."
-            yield found("compatibility/name-removed", "/aliases", message, "Keep it as an alias.")
+        if fold(name) not in names:
+            message = f"No agent is called {short_repr(name)} any more."
+            yield make_finding("compatibility/name-removed", "/aliases", message, "Keep it as an alias.")
 
 
 def _skills(old: Definition, new: Definition) -> Iterator[Finding]:
@@ -98,7 +98,7 @@ def _skills(old: Definition, new: Definition) -> Iterator[Finding]:
             continue  # lint reports the name that stands twice
         if after is None:
             message = f"The skill `{before.name}` is gone."
-            yield found("compatibility/skill-removed", f"/skills/{index}", message, "Keep it, and mark it deprecated.")
+            yield make_finding("compatibility/skill-removed", f"/skills/{index}", message, "Keep it, and mark it deprecated.")
         else:
             yield from _skill(before, after, f"/skills/{places[before.name]}")
 
@@ -107,13 +107,13 @@ def _skill(old: Skill, new: Skill, path: str) -> Iterator[Finding]:
     yield from _Input(old.input_schema, new.input_schema).compare(f"{path}/input_schema")
     if old.output_schema is not None and new.output_schema is None:
         message = f"The skill `{new.name}` promises nothing of its answer any more."
-        yield found("compatibility/answer-removed", f"{path}/output_schema", message, "Keep the output schema.")
+        yield make_finding("compatibility/answer-removed", f"{path}/output_schema", message, "Keep the output schema.")
     elif old.output_schema is not None and new.output_schema is not None:
         yield from _Output(old.output_schema, new.output_schema).compare(f"{path}/output_schema")
     for effect in new.effects or ():
         if effect not in (old.effects or ()):
             message = f"The skill `{new.name}` has a new effect: `{effect}`."
-            yield found("compatibility/effects", f"{path}/effects", message, "Raise the major version.")
+            yield make_finding("compatibility/effects", f"{path}/effects", message, "Raise the major version.")
 
 
 class _Comparison(ABC):
@@ -129,24 +129,24 @@ class _Comparison(ABC):
         yield from self._pair(self._old, self._new, path, depth=0)
 
     def _pair(self, old: JsonMapping, new: JsonMapping, path: str, *, depth: int) -> Iterator[Finding]:
-        references = texts(old.get("$ref")), texts(new.get("$ref"))
-        if depth > _DEEPEST:
+        references = as_texts(old.get("$ref")), as_texts(new.get("$ref"))
+        if depth > _MAX_DEPTH:
             return
         if all(references):
             pair = references[0][0], references[1][0]
             if pair in self._seen:
                 return
             self._seen.add(pair)
-        old, new = drawn_in(old, self._old), drawn_in(new, self._new)
+        old, new = flatten(old, self._old), flatten(new, self._new)
         yield from self._values(old, new, path)
-        before, after = mapping(old.get("properties")), mapping(new.get("properties"))
+        before, after = as_mapping(old.get("properties")), as_mapping(new.get("properties"))
         yield from self._members(old, new, path)
         for name in before:
             if name in after:
                 place = path + pointer(["properties", name])
-                yield from self._pair(mapping(before[name]), mapping(after[name]), place, depth=depth + 1)
+                yield from self._pair(as_mapping(before[name]), as_mapping(after[name]), place, depth=depth + 1)
         if "items" in old and "items" in new:
-            yield from self._pair(mapping(old["items"]), mapping(new["items"]), f"{path}/items", depth=depth + 1)
+            yield from self._pair(as_mapping(old["items"]), as_mapping(new["items"]), f"{path}/items", depth=depth + 1)
 
     @abstractmethod
     def _values(self, old: JsonMapping, new: JsonMapping, path: str) -> Iterator[Finding]:
@@ -163,25 +163,25 @@ class _Input(_Comparison):
     def _values(self, old: JsonMapping, new: JsonMapping, path: str) -> Iterator[Finding]:
         for word, what in _narrowings(old, new):
             message = f"It takes less than before: {what}."
-            yield found("compatibility/narrowed", _at(path, word), message, "Take what was taken before.")
-        yield from _undecided(old, new, path)
+            yield make_finding("compatibility/narrowed", _at(path, word), message, "Take what was taken before.")
+        yield from _undecidable(old, new, path)
 
     def _members(self, old: JsonMapping, new: JsonMapping, path: str) -> Iterator[Finding]:
-        before, after = mapping(old.get("properties")), mapping(new.get("properties"))
+        before, after = as_mapping(old.get("properties")), as_mapping(new.get("properties"))
         for name in before:
             if name not in after:
                 place = path + pointer(["properties", name])
                 message = f"The field `{name}` is gone."
-                yield found("compatibility/field-removed", place, message, "Keep it, and mark it deprecated.")
-        needed = frozenset(texts(old.get("required")))
-        for name in texts(new.get("required")):
+                yield make_finding("compatibility/field-removed", place, message, "Keep it, and mark it deprecated.")
+        needed = frozenset(as_texts(old.get("required")))
+        for name in as_texts(new.get("required")):
             if name not in needed:
                 what = "was optional and is required" if name in before else "is new and required"
                 fix = "Leave it optional, with a default."
-                yield found("compatibility/field-required", f"{path}/required", f"The field `{name}` {what}.", fix)
+                yield make_finding("compatibility/field-required", f"{path}/required", f"The field `{name}` {what}.", fix)
         if old.get("additionalProperties", True) is not False and new.get("additionalProperties", True) is False:
             message = "It takes less than before: no members beside those listed."
-            yield found(
+            yield make_finding(
                 "compatibility/narrowed", _at(path, "additionalProperties"), message, "Raise the major version."
             )
 
@@ -190,28 +190,28 @@ class _Output(_Comparison):
     """What could be relied on must still be there."""
 
     def _values(self, old: JsonMapping, new: JsonMapping, path: str) -> Iterator[Finding]:
-        strange = _types(new) - _types(old)
-        if strange:
-            message = f"The answer may now be {', '.join(f'`{kind}`' for kind in sorted(strange))}."
-            yield found("compatibility/answer-widened", _at(path, "type"), message, "Keep the type.", severity="error")
+        new_types = _types(new) - _types(old)
+        if new_types:
+            message = f"The answer may now be {', '.join(f'`{kind}`' for kind in sorted(new_types))}."
+            yield make_finding("compatibility/answer-widened", _at(path, "type"), message, "Keep the type.", severity="error")
         for word, what in _narrowings(new, old):
             if word != "type":
                 message = f"The answer may now hold what it did not: {what} before."
-                yield found("compatibility/answer-widened", _at(path, word), message, "Keep to what readers know.")
-        yield from _undecided(old, new, path)
+                yield make_finding("compatibility/answer-widened", _at(path, word), message, "Keep to what readers know.")
+        yield from _undecidable(old, new, path)
 
     def _members(self, old: JsonMapping, new: JsonMapping, path: str) -> Iterator[Finding]:
-        after = mapping(new.get("properties"))
-        for name in mapping(old.get("properties")):
+        after = as_mapping(new.get("properties"))
+        for name in as_mapping(old.get("properties")):
             if name not in after:
                 message = f"The answer's field `{name}` is gone."
                 place = path + pointer(["properties", name])
-                yield found("compatibility/answer-removed", place, message, "Keep it, and mark it deprecated.")
-        promised = frozenset(texts(new.get("required")))
-        for name in texts(old.get("required")):
-            if name in after and name not in promised:
+                yield make_finding("compatibility/answer-removed", place, message, "Keep it, and mark it deprecated.")
+        required_names = frozenset(as_texts(new.get("required")))
+        for name in as_texts(old.get("required")):
+            if name in after and name not in required_names:
                 message = f"The answer's field `{name}` may now be absent."
-                yield found("compatibility/answer-removed", f"{path}/required", message, "Keep it required.")
+                yield make_finding("compatibility/answer-removed", f"{path}/required", message, "Keep it required.")
 
 
 # What narrower means, keyword by keyword.
@@ -219,9 +219,9 @@ class _Output(_Comparison):
 
 def _narrowings(wide: JsonMapping, narrow: JsonMapping) -> Iterator[tuple[str, str]]:
     """Each keyword by which `narrow` takes less than `wide`, with what it takes."""
-    lost = _types(wide) - _types(narrow)
-    if lost:
-        yield "type", f"no {', '.join(f'`{kind}`' for kind in sorted(lost))}"
+    missing_types = _types(wide) - _types(narrow)
+    if missing_types:
+        yield "type", f"no {', '.join(f'`{kind}`' for kind in sorted(missing_types))}"
     yield from _lost_choices(wide, narrow)
     for words, sign in ((_LOWER, 1), (_UPPER, -1)):
         for word in words:
@@ -240,21 +240,21 @@ def _lost_choices(wide: JsonMapping, narrow: JsonMapping) -> Iterator[tuple[str,
     if after is None:
         return
     if before is None:
-        yield "enum", f"only {', '.join(map(shown, after[:10]))}"
-    elif gone := [value for value in before if not _holds(after, value)]:
-        yield "enum", f"no {', '.join(map(shown, gone[:10]))}"
+        yield "enum", f"only {', '.join(map(short_repr, after[:10]))}"
+    elif removed_values := [value for value in before if not _contains(after, value)]:
+        yield "enum", f"no {', '.join(map(short_repr, removed_values[:10]))}"
 
 
-def _undecided(old: JsonMapping, new: JsonMapping, path: str) -> Iterator[Finding]:
+def _undecidable(old: JsonMapping, new: JsonMapping, path: str) -> Iterator[Finding]:
     for word in _OPAQUE:
         decided = word in _TIGHTENING and (word in old) != (word in new)
         if old.get(word) != new.get(word) and not decided:
             message = f"`{word}` has changed, and only a person can say whether that breaks a caller."
-            yield found("compatibility/undecided", _at(path, word), message, "Look, and raise the version to fit.")
+            yield make_finding("compatibility/undecided", _at(path, word), message, "Look, and raise the version to fit.")
 
 
 def _types(schema: JsonMapping) -> frozenset[str]:
-    stated = frozenset(texts(schema.get("type"))) or _ALL_TYPES
+    stated = frozenset(as_texts(schema.get("type"))) or _ALL_TYPES
     return stated | {"integer"} if "number" in stated else stated
 
 
@@ -265,9 +265,9 @@ def _allowed(schema: JsonMapping) -> list[object] | None:
     return [*options] if isinstance(options, list) else None
 
 
-def _holds(values: Iterable[object], wanted: object) -> bool:
+def _contains(values: Iterable[object], target: object) -> bool:
     """Membership as JSON sees it: 1 is not true."""
-    return any(value == wanted and isinstance(value, bool) == isinstance(wanted, bool) for value in values)
+    return any(value == target and isinstance(value, bool) == isinstance(target, bool) for value in values)
 
 
 def _number(value: object) -> float | None:

@@ -13,17 +13,17 @@ from typing import Final
 
 from retinue.contract.finding import Finding
 
-from .rules import found
+from .rules import make_finding
 
-__all__ = ["Passage", "copies", "inline_behaviours"]
+__all__ = ["Passage", "find_copies", "find_inline_behaviours"]
 
-_SHORTEST: Final = 25
+_MIN_CHARACTERS: Final = 25
 """Characters of a line that says something of its own."""
-_SHARED: Final = 2
+_MAX_OWNERS: Final = 2
 """A line that more behaviours have is nobody's own."""
-_FEWEST: Final = 15
-_LEAST: Final = 0.15
-_MANY: Final = 40
+_MIN_LINES: Final = 15
+_MIN_SHARE: Final = 0.15
+_MANY_LINES: Final = 40
 """A copy is 15 lines or more that are 15 % of the behaviour, or 40 lines of a long one. In the public collections on
 which this was tried, callers that copied nothing share at most 13 such lines with a behaviour, and at most 10 %."""
 _JSON: Final = ('"', "{", "}", "[", "]")
@@ -36,7 +36,7 @@ _PROCEDURE: Final = re.compile(
 )
 _REFERENCE: Final = re.compile(r"\bread\b.{0,40}\bfollow\b|\.claude/agents/", re.IGNORECASE)
 _WRONG: Final = re.compile(r"\b(?:wrong|anti-?pattern|bad|don.?t|never)\b|❌", re.IGNORECASE)
-_FEWEST_STEPS: Final = 2
+_MIN_STEPS: Final = 2
 """A prompt that is a behaviour gives a role, a procedure and its steps. A role and a numbered list of what this task
 needs is no behaviour: public collections are full of them."""
 
@@ -56,7 +56,7 @@ class Passage:
     line: int = 1
 
 
-def copies(behaviours: Iterable[Passage], callers: Iterable[Passage]) -> Iterator[Finding]:
+def find_copies(behaviours: Iterable[Passage], callers: Iterable[Passage]) -> Iterator[Finding]:
     """Every caller that holds a good part of a behaviour, instead of referring to it (H9, H11).
 
     Args:
@@ -70,7 +70,7 @@ def copies(behaviours: Iterable[Passage], callers: Iterable[Passage]) -> Iterato
     own = [0] * len(originals)
     for owner, lines in enumerate(indexed):
         for line in lines:
-            if spread[line] <= _SHARED:
+            if spread[line] <= _MAX_OWNERS:
                 owners.setdefault(line, []).append(owner)
                 own[owner] += 1
     for caller in callers:
@@ -84,7 +84,7 @@ def copies(behaviours: Iterable[Passage], callers: Iterable[Passage]) -> Iterato
 
 
 def _is_copy(lines: int, of: int) -> bool:
-    return lines >= _MANY or (lines >= _FEWEST and lines >= _LEAST * of)
+    return lines >= _MANY_LINES or (lines >= _MIN_LINES and lines >= _MIN_SHARE * of)
 
 
 def _lines(passage: Passage) -> dict[str, int]:
@@ -96,9 +96,9 @@ def _lines(passage: Passage) -> dict[str, int]:
     for number, line in enumerate(passage.text.split("\n"), start=passage.line):
         if line.lstrip().startswith(_JSON):
             continue
-        plain = _MARKUP.sub(" ", line).strip().casefold()
-        if len(plain) >= _SHORTEST:
-            lines.setdefault(plain, number)
+        text = _MARKUP.sub(" ", line).strip().casefold()
+        if len(text) >= _MIN_CHARACTERS:
+            lines.setdefault(text, number)
     return lines
 
 
@@ -110,10 +110,10 @@ def _finding(caller: Passage, original: Passage, pairs: list[tuple[int, int]], *
         f"{max(here)} also stand in {original.file}, lines {min(there)} to {max(there)}."
     )
     fix = f"Write “Read and follow: {original.file}” in their place, and only what this call adds."
-    return found("behaviour/copy", "", message, fix, file=caller.file, line=min(here), column=1)
+    return make_finding("behaviour/copy", "", message, fix, file=caller.file, line=min(here), column=1)
 
 
-def inline_behaviours(callers: Iterable[Passage]) -> Iterator[Finding]:
+def find_inline_behaviours(callers: Iterable[Passage]) -> Iterator[Finding]:
     """Every prompt of a call that says who the agent is and how it works, instead of naming its file (H9, H11).
 
     Args:
@@ -125,21 +125,21 @@ def inline_behaviours(callers: Iterable[Passage]) -> Iterator[Finding]:
             start = _PROMPT.fullmatch(line)
             if start is None or any(_WRONG.search(each) for each in lines[max(at - 3, 0) : at]):
                 continue
-            prompt = [start["text"], *_below(lines[at + 1 :], indent=len(start["indent"]))]
+            prompt = [start["text"], *_indented_block(lines[at + 1 :], indent=len(start["indent"]))]
             text = "\n".join(prompt)
             steps = sum(_STEP.match(each) is not None for each in prompt)
             if (
                 _ROLE.search(text)
                 and _PROCEDURE.search(text)
-                and steps >= _FEWEST_STEPS
+                and steps >= _MIN_STEPS
                 and not _REFERENCE.search(text)
             ):
                 message = f"The prompt describes the agent itself: its role and {steps} steps."
                 fix = "Move that into `.claude/agents/<agent>.md`, and write “Read and follow:” and its path here."
-                yield found("behaviour/inline", "", message, fix, file=caller.file, line=caller.line + at, column=1)
+                yield make_finding("behaviour/inline", "", message, fix, file=caller.file, line=caller.line + at, column=1)
 
 
-def _below(lines: list[str], *, indent: int) -> Iterator[str]:
+def _indented_block(lines: list[str], *, indent: int) -> Iterator[str]:
     """The lines that belong to a key: those that are indented further than it is."""
     for line in lines:
         if line.strip() and len(line) - len(line.lstrip()) <= indent:

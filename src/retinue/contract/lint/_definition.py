@@ -10,13 +10,13 @@ from retinue.contract.finding import Finding
 from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold, nearest
-from retinue.contract.text import shown
+from retinue.contract.text import short_repr
 from retinue.errors import InvalidDefinition
 
-from ._fields import mapping, resolved, texts
-from ._input import judge_deprecation, judge_input
+from ._fields import as_mapping, resolve_ref, as_texts
+from ._input import check_deprecation, check_input
 from ._words import says_returns, says_what, says_when
-from .rules import found
+from .rules import make_finding
 
 __all__ = ["lint", "lint_tool"]
 
@@ -35,24 +35,24 @@ def lint(definition: Definition, *, previous: Definition | None = None) -> list[
         previous: The version before. Fields that are new since may be optional (C33); `compare` judges the change.
     """
     findings = [
-        *_description(definition.description, definition.name, ""),
-        *judge_deprecation(text=definition.description, keyword=definition.deprecated is not None, path="/description"),
-        *_names(definition),
+        *_check_description(definition.description, definition.name, ""),
+        *check_deprecation(text=definition.description, keyword=definition.deprecated is not None, path="/description"),
+        *_check_names(definition),
     ]
     for index, skill in enumerate(definition.skills):
         before = previous.skill(skill.name) if previous else None
-        known = mapping(before.input_schema.get("properties")) if before else {}
+        old_properties = as_mapping(before.input_schema.get("properties")) if before else {}
         new = (
-            frozenset(mapping(skill.input_schema.get("properties")).keys() - known.keys())
+            frozenset(as_mapping(skill.input_schema.get("properties")).keys() - old_properties.keys())
             if before
             else frozenset[str]()
         )
-        findings += _moved(_skill(skill, alone=len(definition.skills) == 1, new=new), f"/skills/{index}")
-    findings += _input_examples(definition)
+        findings += _prefix_paths(_check_skill(skill, alone=len(definition.skills) == 1, new=new), f"/skills/{index}")
+    findings += _check_input_examples(definition)
     for name in definition.extras:
-        message = f"{shown(name)} has no meaning here; it is kept and has no effect."
-        findings.append(found("definition/extras", pointer(["extras", name]), message, "Remove it, or leave it be."))
-    return _placed(findings, definition.source.file if definition.source else None)
+        message = f"{short_repr(name)} has no meaning here; it is kept and has no effect."
+        findings.append(make_finding("definition/extras", pointer(["extras", name]), message, "Remove it, or leave it be."))
+    return _with_file(findings, definition.source.file if definition.source else None)
 
 
 def lint_tool(document: object) -> list[Finding]:
@@ -61,176 +61,176 @@ def lint_tool(document: object) -> list[Finding]:
     Paths are JSON Pointers into `document`.
     """
     if not isinstance(document, dict):
-        return [found("definition/object", "", f"{shown(document)} is not a definition.", "Write one JSON object.")]
+        return [make_finding("definition/object", "", f"{short_repr(document)} is not a definition.", "Write one JSON object.")]
     tool = cast("JsonMapping", document)
-    findings = list(_keys(tool))
+    findings = list(_check_keys(tool))
     name, description = tool.get("name"), tool.get("description")
     if "name" in tool:
-        findings += _name(name, "/name")
+        findings += _check_name(name, "/name")
     if "description" in tool:
         if isinstance(description, str):
-            findings += _description(description, name if isinstance(name, str) else "", "")
+            findings += _check_description(description, name if isinstance(name, str) else "", "")
         else:
-            message = f"The description is {shown(description)}, and must be text."
-            findings.append(found("definition/description", "/description", message, "Write a few sentences."))
+            message = f"The description is {short_repr(description)}, and must be text."
+            findings.append(make_finding("definition/description", "/description", message, "Write a few sentences."))
     if "input_schema" in tool:
-        findings += _moved(_input(tool["input_schema"]), "/input_schema")
+        findings += _prefix_paths(_check_input(tool["input_schema"]), "/input_schema")
     return findings
 
 
-def _keys(tool: JsonMapping) -> Iterator[Finding]:
+def _check_keys(tool: JsonMapping) -> Iterator[Finding]:
     for key in _TOOL_KEYS:
         if key not in tool:
-            meant = nearest(key, [str(other) for other in tool if other not in _TOOL_KEYS], limit=1)
-            fix = f"Rename {shown(meant[0])} to `{key}`." if meant else f"Add `{key}`."
-            yield found("definition/missing", "", f"`{key}` is missing.", fix)
+            near = nearest(key, [str(other) for other in tool if other not in _TOOL_KEYS], limit=1)
+            fix = f"Rename {short_repr(near[0])} to `{key}`." if near else f"Add `{key}`."
+            yield make_finding("definition/missing", "", f"`{key}` is missing.", fix)
     for key in tool:
         if key not in _TOOL_KEYS:
-            meant = nearest(str(key), [other for other in _TOOL_KEYS if other not in tool], limit=1)
+            near = nearest(str(key), [other for other in _TOOL_KEYS if other not in tool], limit=1)
             fix = (
-                f"Did you mean `{meant[0]}`?"
-                if meant
+                f"Did you mean `{near[0]}`?"
+                if near
                 else "Remove it; there are `name`, `description`, `input_schema`."
             )
-            yield found("definition/unknown-key", pointer([key]), f"{shown(key)} is not a key of a definition.", fix)
+            yield make_finding("definition/unknown-key", pointer([key]), f"{short_repr(key)} is not a key of a definition.", fix)
 
 
 # Names.
 
 
-def _name(name: object, path: str) -> Iterator[Finding]:
+def _check_name(name: object, path: str) -> Iterator[Finding]:
     if isinstance(name, str) and _NAME.fullmatch(name) and len(name) <= _LONGEST_NAME:
         return
-    folded = fold(name)[:_LONGEST_NAME].rstrip("_") if isinstance(name, str) else ""
+    suggestion = fold(name)[:_LONGEST_NAME].rstrip("_") if isinstance(name, str) else ""
     fix = (
-        f"Use `{folded}`." if _NAME.fullmatch(folded) else "Use small letters, digits and underscores, a letter first."
+        f"Use `{suggestion}`." if _NAME.fullmatch(suggestion) else "Use small letters, digits and underscores, a letter first."
     )
-    yield found("definition/name", path, f"{shown(name)} is not a valid snake_case name.", fix)
+    yield make_finding("definition/name", path, f"{short_repr(name)} is not a valid snake_case name.", fix)
 
 
-def _names(definition: Definition) -> Iterator[Finding]:
+def _check_names(definition: Definition) -> Iterator[Finding]:
     suffix = re.fullmatch(r"(.+)_v([1-9][0-9]*)", definition.name)
     if suffix:
         fix = f"Call it `{suffix[1]}`, version {suffix[2]}.0; keep `{definition.name}` as an alias."
-        yield found("definition/name-version", "/name", f"The name `{definition.name}` states a version.", fix)
-    seen = {definition.name}
+        yield make_finding("definition/name-version", "/name", f"The name `{definition.name}` states a version.", fix)
+    names = {definition.name}
     for index, alias in enumerate(definition.aliases):
-        if fold(alias) in seen:
-            message = f"The alias {shown(alias)} says nothing new."
-            yield found("definition/alias", f"/aliases/{index}", message, "Remove it; spelling is folded anyway.")
-        seen.add(fold(alias))
+        if fold(alias) in names:
+            message = f"The alias {short_repr(alias)} says nothing new."
+            yield make_finding("definition/alias", f"/aliases/{index}", message, "Remove it; spelling is folded anyway.")
+        names.add(fold(alias))
     skills: set[str] = set()
     for index, skill in enumerate(definition.skills):
         if skill.name in skills:
             message = f"There are two skills called `{skill.name}`."
-            yield found("definition/skill-twice", f"/skills/{index}/name", message, "Rename one of them.")
+            yield make_finding("definition/skill-twice", f"/skills/{index}/name", message, "Rename one of them.")
         skills.add(skill.name)
 
 
 # Descriptions.
 
 
-def _description(text: str, name: str, path: str) -> Iterator[Finding]:
+def _check_description(text: str, name: str, path: str) -> Iterator[Finding]:
     place = f"{path}/description"
     if not text.strip():
-        yield found(
+        yield make_finding(
             "definition/description", place, "There is no description.", "Say what it does, when, and what comes back."
         )
         return
     if not says_what(text, name):
         message = "The description does not begin with what the agent does."
-        yield found("definition/description-what", place, message, "Begin with a sentence on what it does.")
+        yield make_finding("definition/description-what", place, message, "Begin with a sentence on what it does.")
     if not says_when(text):
         message = "The description does not say when to use the agent."
-        yield found("definition/description-when", place, message, "Add a sentence that begins “Use when”.")
+        yield make_finding("definition/description-when", place, message, "Add a sentence that begins “Use when”.")
     if not says_returns(text):
         message = "The description does not say what comes back."
-        yield found("definition/description-returns", place, message, "Add a sentence that begins “Returns:”.")
+        yield make_finding("definition/description-returns", place, message, "Add a sentence that begins “Returns:”.")
 
 
 # Skills.
 
 
-def _skill(skill: Skill, *, alone: bool, new: frozenset[str]) -> Iterator[Finding]:
+def _check_skill(skill: Skill, *, alone: bool, new: frozenset[str]) -> Iterator[Finding]:
     if not skill.description.strip():
         message = f"The skill `{skill.name}` has no description."
-        yield found("definition/description", "/description", message, "Say what it does.")
+        yield make_finding("definition/description", "/description", message, "Say what it does.")
     elif not alone and not says_what(skill.description, skill.name):
         message = f"The description of the skill `{skill.name}` does not say what it does."
-        yield found("definition/description-what", "/description", message, "Begin with a sentence on what it does.")
-    yield from _moved(_input(skill.input_schema, new=new), "/input_schema")
+        yield make_finding("definition/description-what", "/description", message, "Begin with a sentence on what it does.")
+    yield from _prefix_paths(_check_input(skill.input_schema, new=new), "/input_schema")
     if skill.output_schema is None:
         message = f"The skill `{skill.name}` has no output schema."
-        yield found("skill/output", "", message, "Describe the answer in `output_schema`.")
+        yield make_finding("skill/output", "", message, "Describe the answer in `output_schema`.")
     else:
-        yield from _moved(schemas.findings_in(skill.output_schema), "/output_schema")
+        yield from _prefix_paths(schemas.check_schema(skill.output_schema), "/output_schema")
     if not skill.examples and not skill.unavailable:
         message = f"The skill `{skill.name}` has no example utterances."
-        yield found("skill/examples", "", message, "Add about five, as people would ask.")
-    yield from _fields_named(skill)
-    yield from _defaults(skill)
-    yield from _samples(skill)
+        yield make_finding("skill/examples", "", message, "Add about five, as people would ask.")
+    yield from _check_role_fields(skill)
+    yield from _check_defaults(skill)
+    yield from _check_samples(skill)
 
 
-def _input(schema: object, *, new: frozenset[str] = frozenset()) -> Iterator[Finding]:
+def _check_input(schema: object, *, new: frozenset[str] = frozenset()) -> Iterator[Finding]:
     """A broken schema is judged for style too, as far as it is JSON."""
-    broken = schemas.findings_in(schema)
-    yield from broken
-    if isinstance(schema, dict) and not any(finding.rule in _NO_JSON for finding in broken):
-        yield from judge_input(cast("JsonMapping", schema), excused=new)
+    findings = schemas.check_schema(schema)
+    yield from findings
+    if isinstance(schema, dict) and not any(finding.rule in _NOT_JSON for finding in findings):
+        yield from check_input(cast("JsonMapping", schema), exempt=new)
 
 
-_NO_JSON: Final = {"schema/json", "schema/depth", "schema/size"}
+_NOT_JSON: Final = {"schema/json", "schema/depth", "schema/size"}
 
 
-def _fields_named(skill: Skill) -> Iterator[Finding]:
-    properties = mapping(skill.input_schema.get("properties"))
+def _check_role_fields(skill: Skill) -> Iterator[Finding]:
+    properties = as_mapping(skill.input_schema.get("properties"))
     for role, name in (("instruction_field", skill.instruction_field), ("target_field", skill.target_field)):
         if name is None:
             continue
         if name not in properties:
-            meant = nearest(name, properties, limit=1)
-            fix = f"Did you mean `{meant[0]}`?" if meant else "Name one of its `properties`."
-            yield found("skill/field", f"/{role}", f"{shown(name)} is not a parameter of `{skill.name}`.", fix)
+            near = nearest(name, properties, limit=1)
+            fix = f"Did you mean `{near[0]}`?" if near else "Name one of its `properties`."
+            yield make_finding("skill/field", f"/{role}", f"{short_repr(name)} is not a parameter of `{skill.name}`.", fix)
             continue
-        kinds = texts(resolved(mapping(properties[name]), skill.input_schema).get("type"))
+        kinds = as_texts(resolve_ref(as_mapping(properties[name]), skill.input_schema).get("type"))
         if kinds and "string" not in kinds:
-            message = f"The parameter {shown(name)} takes no text, and `{role}` gives it one."
-            yield found("skill/field", f"/{role}", message, "Name a parameter of `type: string`.")
+            message = f"The parameter {short_repr(name)} takes no text, and `{role}` gives it one."
+            yield make_finding("skill/field", f"/{role}", message, "Name a parameter of `type: string`.")
 
 
-def _defaults(skill: Skill) -> Iterator[Finding]:
+def _check_defaults(skill: Skill) -> Iterator[Finding]:
     if not skill.defaults:
         return
     partial = {word: value for word, value in skill.input_schema.items() if word not in {"required", "minProperties"}}
-    for wrong in _against(partial, skill.defaults):
-        yield found("skill/default", f"/defaults{wrong.path}", wrong.message, wrong.fix)
+    for violation in _violations(partial, skill.defaults):
+        yield make_finding("skill/default", f"/defaults{violation.path}", violation.message, violation.fix)
 
 
-def _samples(skill: Skill) -> Iterator[Finding]:
+def _check_samples(skill: Skill) -> Iterator[Finding]:
     for index, sample in enumerate(skill.samples):
         for side, value, schema in (
             ("parameters", sample.parameters, skill.input_schema),
             ("answer", sample.answer, skill.output_schema),
         ):
             if value is not None and schema is not None:
-                for wrong in _against(schema, value):
-                    place = f"/samples/{index}/{side}{wrong.path}"
-                    yield found("skill/sample", place, f"The sample does not pass: {wrong.message}", wrong.fix)
+                for violation in _violations(schema, value):
+                    place = f"/samples/{index}/{side}{violation.path}"
+                    yield make_finding("skill/sample", place, f"The sample does not pass: {violation.message}", violation.fix)
 
 
-def _input_examples(definition: Definition) -> Iterator[Finding]:
+def _check_input_examples(definition: Definition) -> Iterator[Finding]:
     """The sample inputs that some tool definitions carry beside their schema."""
     examples: object = definition.extras.get("input_examples")
     if not isinstance(examples, list):
         return
     for index, value in enumerate(cast("list[object]", examples)):
-        for wrong in _against(definition.skills[0].input_schema, value):
-            place = f"/extras/input_examples/{index}{wrong.path}"
-            yield found("input/example", place, f"The example does not pass: {wrong.message}", wrong.fix)
+        for violation in _violations(definition.skills[0].input_schema, value):
+            place = f"/extras/input_examples/{index}{violation.path}"
+            yield make_finding("input/example", place, f"The example does not pass: {violation.message}", violation.fix)
 
 
-def _against(schema: JsonMapping, value: object) -> list[Finding]:
+def _violations(schema: JsonMapping, value: object) -> list[Finding]:
     """What is wrong with `value`; nothing for a broken schema, which is reported by itself."""
     try:
         return schemas.compile(schema).findings(value)
@@ -241,12 +241,12 @@ def _against(schema: JsonMapping, value: object) -> list[Finding]:
 # Places.
 
 
-def _moved(findings: Iterable[Finding], prefix: str) -> Iterator[Finding]:
+def _prefix_paths(findings: Iterable[Finding], prefix: str) -> Iterator[Finding]:
     for one in findings:
         yield Finding(rule=one.rule, message=one.message, severity=one.severity, path=prefix + one.path, fix=one.fix)
 
 
-def _placed(findings: list[Finding], file: str | None) -> list[Finding]:
+def _with_file(findings: list[Finding], file: str | None) -> list[Finding]:
     if file is None:
         return findings
     return [

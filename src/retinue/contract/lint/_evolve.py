@@ -8,13 +8,13 @@ from retinue.contract.finding import Finding, Severity
 from retinue.contract.names import fold
 
 from ._compare import compare
-from .rules import found
+from .rules import make_finding
 
-__all__ = ["Change", "Earlier", "evolve"]
+__all__ = ["ContractChange", "EarlierDefinition", "compare_trees"]
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierDefinition:
     """A definition as it was.
 
     Attributes:
@@ -26,7 +26,7 @@ class Earlier:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ContractChange:
     """Something that a caller notices.
 
     Attributes:
@@ -37,7 +37,7 @@ class Change:
     finding: Finding
 
 
-def evolve(earlier: Iterable[Earlier], now: Sequence[Definition]) -> Iterator[Change]:
+def compare_trees(earlier: Iterable[EarlierDefinition], now: Sequence[Definition]) -> Iterator[ContractChange]:
     """Say what in a tree would break callers of what was there before.
 
     An earlier agent is the one of its name and major version today, first the one in the same file; else the one that
@@ -52,28 +52,28 @@ def evolve(earlier: Iterable[Earlier], now: Sequence[Definition]) -> Iterator[Ch
         heirs = by_name.get(old.name, [])
         new = min(heirs, key=lambda heir: _distance(each, heir), default=None)
         if new is None:
-            yield Change(None, _gone(each))
+            yield ContractChange(None, _removed(each))
             continue
         if new.major > old.major:
-            yield Change(new, _superseded(old, new))
+            yield ContractChange(new, _superseded(old, new))
         for finding in compare(old, new):
-            yield Change(new, finding)
+            yield ContractChange(new, finding)
 
 
-def _distance(earlier: Earlier, heir: Definition) -> tuple[bool, bool, bool, int]:
+def _distance(earlier: EarlierDefinition, heir: Definition) -> tuple[bool, bool, bool, int]:
     """How far an agent of today is from what an earlier one was."""
     old = earlier.definition
-    elsewhere = heir.source is None or heir.source.file != earlier.file
-    return heir.major != old.major, heir.name != old.name, elsewhere, -heir.major
+    is_moved = heir.source is None or heir.source.file != earlier.file
+    return heir.major != old.major, heir.name != old.name, is_moved, -heir.major
 
 
-def _gone(earlier: Earlier) -> Finding:
+def _removed(earlier: EarlierDefinition) -> Finding:
     old = earlier.definition
     # Who was told to go elsewhere had time to.
     severity: Severity = "warning" if old.deprecated else "error"
     message = f"The agent `{old.name}` is gone, and nobody answers to its name."
     fix = "Keep it and mark it deprecated, or make its name an alias of the one that takes over."
-    return found(
+    return make_finding(
         "compatibility/agent-removed", "", message, fix, severity=severity, file=earlier.file, line=1, column=1
     )
 
@@ -81,4 +81,4 @@ def _gone(earlier: Earlier) -> Finding:
 def _superseded(old: Definition, new: Definition) -> Finding:
     message = f"Version {new.version} of `{new.name}` took the place of {old.version}, which is gone."
     fix = f"Keep {old.version} beside it, as `{old.name}_v{old.major}`, for as long as it has callers."
-    return found("compatibility/agent-removed", "/version", message, fix, severity="warning")
+    return make_finding("compatibility/agent-removed", "/version", message, fix, severity="warning")

@@ -14,7 +14,7 @@ __all__ = [
     "says_when",
 ]
 
-_LONGEST = 10_000
+_MAX_LENGTH = 10_000
 
 _WHEN = re.compile(
     r"\b(?:used? (?:it |this (?:agent |tool |skill |command )?)?(?:[a-z]+ly |also |as |only |always )?"
@@ -58,46 +58,46 @@ def says_what(text: str, name: str) -> bool:
 
     It may do so before it speaks of the occasion, or while it does: “Use when translating a contract into Dutch”.
     """
-    text = text[:_LONGEST]
+    text = text[:_MAX_LENGTH]
     ends = [match.start() for match in (_WHEN.search(text), _RETURNS.search(text)) if match]
-    if len(_news(text[: min(ends, default=len(text))], name)) >= 2:
+    if len(_new_words(text[: min(ends, default=len(text))], name)) >= 2:
         return True
     sentences = re.split(r"[.!?:](?:\s|$)", text)
-    return any(len(_news(each, name) - _OCCASION) >= 4 for each in sentences if not _RETURNS.match(each.strip()))
+    return any(len(_new_words(each, name) - _OCCASION) >= 4 for each in sentences if not _RETURNS.match(each.strip()))
 
 
 def says_when(text: str) -> bool:
     """Say whether `text` names an occasion."""
-    return _WHEN.search(text[:_LONGEST]) is not None
+    return _WHEN.search(text[:_MAX_LENGTH]) is not None
 
 
 def says_returns(text: str) -> bool:
     """Say whether `text` tells what comes back."""
-    text = text[:_LONGEST]
+    text = text[:_MAX_LENGTH]
     return _RETURNS.search(text) is not None or _MAKES.search(text) is not None
 
 
 def says_more_than(text: str, name: str) -> bool:
     """Say whether `text` holds any word of weight beside those of `name`."""
-    return bool(_news(text[:_LONGEST], name))
+    return bool(_new_words(text[:_MAX_LENGTH], name))
 
 
 def says_default(text: str) -> bool:
     """Say whether `text` speaks of a default."""
-    return _DEFAULT.search(text[:_LONGEST]) is not None
+    return _DEFAULT.search(text[:_MAX_LENGTH]) is not None
 
 
 def says_deprecated(text: str) -> bool:
     """Say whether `text` holds the words `deprecated: true` (A27)."""
-    return _DEPRECATED.search(text[:_LONGEST]) is not None
+    return _DEPRECATED.search(text[:_MAX_LENGTH]) is not None
 
 
 def lists_choices(text: str) -> bool:
     """Say whether `text` lists the values there are; a list of examples does not count."""
-    match = _CHOICES.search(text[:_LONGEST])
+    match = _CHOICES.search(text[:_MAX_LENGTH])
     return match is not None and _EXAMPLE.search(text[: match.start()]) is None
 
 
-def _news(text: str, name: str) -> set[str]:
+def _new_words(text: str, name: str) -> set[str]:
     words = {fold(word) for word in re.findall(r"\w+", text)}
     return words - set(fold(name).split("_")) - _SMALL - {""}

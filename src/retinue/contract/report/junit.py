@@ -11,11 +11,11 @@ from typing import Final
 
 from retinue.contract.sanitize import printable
 
-__all__ = ["Case", "junit"]
+__all__ = ["ReportCase", "render_junit"]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ReportCase:
     """One thing that was checked.
 
     Attributes:
@@ -35,7 +35,7 @@ class Case:
     seconds: float | None = None
 
 
-def junit(suite: str, cases: Iterable[Case]) -> str:
+def render_junit(suite: str, cases: Iterable[ReportCase]) -> str:
     """Write `cases` as one suite. The XML is well-formed whatever stands in them."""
     all_cases = tuple(cases)
     measured = [case.seconds for case in all_cases if case.seconds is not None]
@@ -53,7 +53,7 @@ def junit(suite: str, cases: Iterable[Case]) -> str:
     return "\n".join([*lines, "  </testsuite>", "</testsuites>", ""])
 
 
-def _case(case: Case) -> str:
+def _case(case: ReportCase) -> str:
     facts = {
         "classname": case.group,
         "name": case.name,
@@ -83,12 +83,12 @@ _IN_QUOTES: Final = str.maketrans({'"': "&quot;", "\n": "&#10;", "\t": "&#9;"})
 
 
 def _tag(name: str, facts: Mapping[str, object], *, empty: bool = False) -> str:
-    said = "".join(
+    attributes = "".join(
         f' {key}="{_text(str(value)).translate(_IN_QUOTES)}"' for key, value in facts.items() if value is not None
     )
-    return f"<{name}{said}{'/' if empty else ''}>"
+    return f"<{name}{attributes}{'/' if empty else ''}>"
 
 
 def _text(text: str) -> str:
-    visible = _NOT_XML.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", printable(text))
+    visible = _NOT_XML.sub(lambda match: f"\\u{{{ord(match[0]):x}}}", printable(text))
     return visible.translate(_ENTITIES)

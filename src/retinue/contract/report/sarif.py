@@ -11,10 +11,10 @@ from typing import Final
 from retinue.contract import json
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.json import JsonObject, JsonValue
-from retinue.contract.lint.rules import Rule, rule
+from retinue.contract.lint.rules import LintRule, find_rule
 from retinue.contract.sanitize import printable
 
-__all__ = ["sarif"]
+__all__ = ["render_sarif"]
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final[Mapping[Severity, str]] = {"error": "error", "warning": "warning", "info": "note"}
@@ -22,7 +22,7 @@ _MAX_BYTES: Final = 2**30
 _UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
 
-def sarif(findings: Iterable[Finding], *, version: str) -> str:
+def render_sarif(findings: Iterable[Finding], *, version: str) -> str:
     """Write `findings` as one SARIF log, with what there is to know of every rule that was broken.
 
     Args:
@@ -30,7 +30,7 @@ def sarif(findings: Iterable[Finding], *, version: str) -> str:
         version: Of Retinue, as `MAJOR.MINOR.PATCH`.
     """
     everything = tuple(findings)
-    rules = {known.id: known for known in (rule(finding.rule) for finding in everything) if known}
+    rules = {entry.id: entry for entry in (find_rule(finding.rule) for finding in everything) if entry}
     places = {name: index for index, name in enumerate(rules)}
     driver: JsonObject = {
         "name": "retinue",
@@ -46,28 +46,28 @@ def sarif(findings: Iterable[Finding], *, version: str) -> str:
     return json.dumps(log, max_bytes=_MAX_BYTES) + "\n"
 
 
-def _descriptor(known: Rule) -> JsonObject:
+def _descriptor(entry: LintRule) -> JsonObject:
     descriptor: JsonObject = {
-        "id": known.id,
-        "shortDescription": {"text": known.title},
-        "fullDescription": {"text": known.why},
-        "defaultConfiguration": {"level": _LEVELS[known.severity]},
+        "id": entry.id,
+        "shortDescription": {"text": entry.title},
+        "fullDescription": {"text": entry.why},
+        "defaultConfiguration": {"level": _LEVELS[entry.severity]},
     }
-    if known.rows:
-        descriptor["properties"] = {"tags": list[JsonValue](known.rows)}
+    if entry.rows:
+        descriptor["properties"] = {"tags": list[JsonValue](entry.rows)}
     return descriptor
 
 
 def _result(finding: Finding, places: Mapping[str, int]) -> JsonObject:
-    known = rule(finding.rule)
-    said = f"{finding.message} {finding.fix}".strip()
+    entry = find_rule(finding.rule)
+    text = f"{finding.message} {finding.fix}".strip()
     result: JsonObject = {
         "ruleId": printable(finding.rule),
         "level": _LEVELS[finding.severity],
-        "message": {"text": _message(said)},
+        "message": {"text": _message(text)},
     }
-    if known:
-        result["ruleIndex"] = places[known.id]
+    if entry:
+        result["ruleIndex"] = places[entry.id]
     if location := _location(finding):
         result["locations"] = [location]
     return result
@@ -90,8 +90,8 @@ def _location(finding: Finding) -> JsonObject:
 
 def _uri(file: str) -> str:
     """`file` as a relative reference, or as a URI when it is absolute."""
-    written = "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in file.encode())
-    return f"file://{written}" if written.startswith("/") else written
+    encoded = "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in file.encode())
+    return f"file://{encoded}" if encoded.startswith("/") else encoded
 
 
 _ARGUMENT: Final = re.compile(r"\{([0-9]+)\}")
@@ -99,5 +99,5 @@ _ARGUMENT: Final = re.compile(r"\{([0-9]+)\}")
 
 def _message(text: str) -> str:
     """`text` as a message: nothing in it is taken for an argument or for a link (SARIF 2.1.0, 3.11.5 and 3.11.6)."""
-    said = _ARGUMENT.sub(r"{{\1}}", printable(text))
-    return said.replace("[", "\\[").replace("]", "\\]") if "](" in said else said
+    escaped = _ARGUMENT.sub(r"{{\1}}", printable(text))
+    return escaped.replace("[", "\\[").replace("]", "\\]") if "](" in escaped else escaped

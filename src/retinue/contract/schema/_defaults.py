@@ -12,28 +12,28 @@ from typing import cast
 from retinue.contract.json import MAX_DEPTH, pointer
 from retinue.contract.model import JsonMapping
 
-from ._graph import Graph, Node
+from ._graph import SchemaGraph, SchemaNode
 
 __all__ = ["Defaults"]
 
 
 @dataclass(slots=True)
-class _Filling:
+class _NodeDefaults:
     """What one schema fills in: defaults of its own members, and what holds of members and items that are there."""
 
     own: JsonMapping = field(default_factory=dict[str, object])
-    members: dict[str, list[Node]] = field(default_factory=dict[str, list[Node]])
-    items: list[Node] = field(default_factory=list[Node])
+    members: dict[str, list[SchemaNode]] = field(default_factory=dict[str, list[SchemaNode]])
+    items: list[SchemaNode] = field(default_factory=list[SchemaNode])
 
 
 class Defaults:
     """All defaults of one schema, found once."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: SchemaGraph) -> None:
         self._root = graph.root
-        self._fillings: dict[Node, _Filling] = {}
+        self._fillings: dict[SchemaNode, _NodeDefaults] = {}
         if any("default" in node.source for node in graph.order):
-            self._fillings = {node: _filling(node) for node in graph.order}
+            self._fillings = {node: _node_defaults(node) for node in graph.order}
             self._prune()
 
     def apply(self, value: object) -> tuple[object, list[str]]:
@@ -41,17 +41,17 @@ class Defaults:
         if self._root not in self._fillings:
             return value, []
         applied: list[str] = []
-        return self._filled(value, [self._root], [], applied), applied
+        return self._fill(value, [self._root], [], applied), applied
 
-    def _filled(self, value: object, nodes: list[Node], where: list[str | int], applied: list[str]) -> object:
+    def _fill(self, value: object, nodes: list[SchemaNode], where: list[str | int], applied: list[str]) -> object:
         fillings = [self._fillings[node] for node in nodes]
         if isinstance(value, list):
             inner = list(dict.fromkeys(node for filling in fillings for node in filling.items))
             items = cast("list[object]", value)
-            return [self._filled(item, inner, [*where, index], applied) for index, item in enumerate(items)]
+            return [self._fill(item, inner, [*where, index], applied) for index, item in enumerate(items)]
         if not isinstance(value, dict) or len(where) > MAX_DEPTH:
             return cast("object", value)
-        members = self._members_filled(cast("JsonMapping", value), fillings, where, applied)
+        members = self._fill_members(cast("JsonMapping", value), fillings, where, applied)
         for filling in fillings:
             for name, default in filling.own.items():
                 if name not in members:
@@ -59,65 +59,65 @@ class Defaults:
                     applied.append(pointer([*where, name]))
         return members
 
-    def _members_filled(
-        self, members: JsonMapping, fillings: list[_Filling], where: list[str | int], applied: list[str]
+    def _fill_members(
+        self, members: JsonMapping, fillings: list[_NodeDefaults], where: list[str | int], applied: list[str]
     ) -> JsonMapping:
         """A copy of an object in which the members that are there have been filled in."""
-        below: dict[str, list[Node]] = {}
+        below: dict[str, list[SchemaNode]] = {}
         for filling in fillings:
             for name, inner in filling.members.items():
                 if name in members:
                     below.setdefault(name, []).extend(inner)
         filled = {
-            name: self._filled(members[name], list(dict.fromkeys(inner)), [*where, name], applied)
+            name: self._fill(members[name], list(dict.fromkeys(inner)), [*where, name], applied)
             for name, inner in below.items()
         }
         return members | filled
 
     def _prune(self) -> None:
         """Forget every schema below which no default stands, so that nobody walks there."""
-        above: dict[Node, list[Node]] = {}
+        above: dict[SchemaNode, list[SchemaNode]] = {}
         for node, filling in self._fillings.items():
-            for inner in _below(filling):
+            for inner in _child_nodes(filling):
                 above.setdefault(inner, []).append(node)
-        fruitful = [node for node, filling in self._fillings.items() if filling.own]
-        for node in fruitful:  # grows while it is walked
-            fruitful += above.pop(node, ())
-        keep = set(fruitful)
+        nodes_with_defaults = [node for node, filling in self._fillings.items() if filling.own]
+        for node in nodes_with_defaults:  # grows while it is walked
+            nodes_with_defaults += above.pop(node, ())
+        keep = set(nodes_with_defaults)
         self._fillings = {node: filling for node, filling in self._fillings.items() if node in keep}
         for filling in self._fillings.values():
             filling.items = [node for node in filling.items if node in keep]
             filling.members = {
-                name: kept for name, inner in filling.members.items() if (kept := [one for one in inner if one in keep])
+                name: kept_nodes for name, inner in filling.members.items() if (kept_nodes := [one for one in inner if one in keep])
             }
 
 
-def _filling(node: Node) -> _Filling:
-    filling = _Filling()
-    for holder in _certain([node]):
-        for name, inner in holder.named.items():
+def _node_defaults(node: SchemaNode) -> _NodeDefaults:
+    filling = _NodeDefaults()
+    for holder in _unconditional_nodes([node]):
+        for name, inner in holder.by_key.items():
             if isinstance(name, str):
-                for one in _certain(inner):
+                for one in _unconditional_nodes(inner):
                     if "default" in one.source:
                         filling.own.setdefault(name, one.source["default"])
                 filling.members.setdefault(name, []).extend(inner)
         if isinstance(holder.source.get("items"), dict):
-            filling.items += holder.rest.get(False, ())
+            filling.items += holder.additional.get(False, ())
     return filling
 
 
-def _below(filling: _Filling) -> Iterable[Node]:
+def _child_nodes(filling: _NodeDefaults) -> Iterable[SchemaNode]:
     yield from filling.items
     for inner in filling.members.values():
         yield from inner
 
 
-def _certain(nodes: Iterable[Node]) -> list[Node]:
+def _unconditional_nodes(nodes: Iterable[SchemaNode]) -> list[SchemaNode]:
     """`nodes`, and the schemas that hold of every value these take; each once."""
-    found = dict.fromkeys(nodes)
-    pending = list(found)
+    unique = dict.fromkeys(nodes)
+    pending = list(unique)
     for node in pending:  # grows while it is walked
-        fresh = [other for other in node.always if other not in found]
-        found.update(dict.fromkeys(fresh))
+        fresh = [other for other in node.unconditional if other not in unique]
+        unique.update(dict.fromkeys(fresh))
         pending += fresh
     return pending

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple, cast
 from retinue.contract.finding import Finding
 from retinue.contract.json import MAX_DEPTH, pointer
 from retinue.contract.model import JsonMapping
-from retinue.contract.text import shown
+from retinue.contract.text import short_repr
 
-__all__ = ["DRAFTS", "MAX_NODES", "Graph", "Node", "Size", "draft_of", "measure", "purify"]
+__all__ = ["DRAFTS", "MAX_NODES", "SchemaGraph", "SchemaNode", "Size", "draft_of", "measure", "to_plain_json"]
 
 MAX_NODES: Final = 1_000_000
 """Most values in one instance; a part that is used twice counts twice."""
@@ -22,9 +22,9 @@ MAX_NODES: Final = 1_000_000
 _CHARACTERS: Final = 32
 """So many characters weigh as much as one value."""
 
-_LARGEST: Final = 10**308
+_MAX_INTEGER: Final = 10**308
 _INFINITE: Final = float("inf")
-_MOST: Final = 50
+_MAX_OBSTACLES: Final = 50
 """So many obstacles are listed. A value with more is no JSON by accident."""
 
 
@@ -80,13 +80,13 @@ def measure(value: object, *, max_nodes: int = MAX_NODES, max_depth: int = MAX_D
 def _is_plain(item: object, kind: type) -> bool:
     """Say whether a scalar that is no text is one of JSON's own, and in reach of every reader."""
     if kind is int:
-        return -_LARGEST < cast("int", item) < _LARGEST
+        return -_MAX_INTEGER < cast("int", item) < _MAX_INTEGER
     if kind is float:
         return -_INFINITE < cast("float", item) < _INFINITE
     return kind is bool or item is None
 
 
-def purify(
+def to_plain_json(
     value: object, *, max_nodes: int = MAX_NODES, max_depth: int = MAX_DEPTH
 ) -> tuple[object, tuple[Finding, ...]]:
     """Copy `value` into JSON's own types, and say what stands in the way.
@@ -97,12 +97,12 @@ def purify(
     copier = _Copier(max_nodes=max_nodes, max_depth=max_depth)
     try:
         copy = copier.copy(value)
-    except _Enough:
+    except _TooManyObstacles:
         copy = None
     return copy, tuple(copier.obstacles)
 
 
-class _Enough(Exception):
+class _TooManyObstacles(Exception):
     """Nothing is gained by looking further."""
 
 
@@ -121,8 +121,8 @@ class _Copier:
         self._nodes += 1
         if self._nodes > self._max_nodes:
             self._where = []  # it is the whole that is too large
-            self._refuse("size", f"The value holds more than {self._max_nodes:,} values", "Send less, or a file")
-            raise _Enough
+            self._report_obstacle("size", f"The value holds more than {self._max_nodes:,} values", "Send less, or a file")
+            raise _TooManyObstacles
         match item:
             case str():
                 return self._text(str.__str__(item))
@@ -135,15 +135,15 @@ class _Copier:
             case dict() | list() | tuple():
                 return self._container(cast("dict[object, object] | list[object] | tuple[object, ...]", item))
             case _:
-                self._refuse("json", f"A value of type `{type(item).__name__}` is not JSON", "Convert it first")
+                self._report_obstacle("json", f"A value of type `{type(item).__name__}` is not JSON", "Convert it first")
                 return None
 
     def _container(self, item: dict[object, object] | list[object] | tuple[object, ...]) -> object:
         if len(self._open) == self._max_depth:
             if any(outer is item for outer in self._open):
-                self._refuse("json", "The value contains itself", "Give each part its own value")
+                self._report_obstacle("json", "The value contains itself", "Give each part its own value")
             else:
-                self._refuse("depth", f"More than {self._max_depth} containers are nested", "Flatten the value")
+                self._report_obstacle("depth", f"More than {self._max_depth} containers are nested", "Flatten the value")
             return None
         self._open.append(item)
         try:
@@ -154,7 +154,7 @@ class _Copier:
             self._open.pop()
 
     def _member(self, key: object, item: object) -> object:
-        self._where.append(key if isinstance(key, (str, int)) else shown(key))
+        self._where.append(key if isinstance(key, (str, int)) else short_repr(key))
         copy = self.copy(item)
         self._where.pop()
         return copy
@@ -162,31 +162,31 @@ class _Copier:
     def _key(self, key: object) -> str:
         if isinstance(key, str):
             return self._text(str.__str__(key))
-        self._refuse("json", f"The key {shown(key)} is not a string", "Use strings as keys")
+        self._report_obstacle("json", f"The key {short_repr(key)} is not a string", "Use strings as keys")
         return ""
 
     def _text(self, text: str) -> str:
         if not _encodes(text):
-            self._refuse("json", f"The text {shown(text)} holds half of a surrogate pair", "Send the whole character")
+            self._report_obstacle("json", f"The text {short_repr(text)} holds half of a surrogate pair", "Send the whole character")
         return text
 
     def _integer(self, number: int) -> int:
-        if not -_LARGEST < number < _LARGEST:
-            self._refuse("json", "An integer has more than 308 digits", "Send it as a string")
+        if not -_MAX_INTEGER < number < _MAX_INTEGER:
+            self._report_obstacle("json", "An integer has more than 308 digits", "Send it as a string")
         return number
 
     def _float(self, number: float) -> float:
         if not -_INFINITE < number < _INFINITE:
-            self._refuse("json", f"`{number}` is not a JSON number", "Leave it out, or use a finite number")
+            self._report_obstacle("json", f"`{number}` is not a JSON number", "Leave it out, or use a finite number")
         return number
 
-    def _refuse(self, rule: str, message: str, fix: str) -> None:
+    def _report_obstacle(self, rule: str, message: str, fix: str) -> None:
         path = pointer(
             part.encode(errors="replace").decode() if isinstance(part, str) else part for part in self._where
         )
         self.obstacles.append(Finding(rule=f"schema/{rule}", message=f"{message}.", path=path, fix=f"{fix}."))
-        if len(self.obstacles) == _MOST:
-            raise _Enough
+        if len(self.obstacles) == _MAX_OBSTACLES:
+            raise _TooManyObstacles
 
 
 def _encodes(text: str) -> bool:
@@ -214,9 +214,9 @@ _INLINE: Final = "Put what it means into `$defs`, and refer to it as `#/$defs/â€
 _META_LOAD: Final = 200
 """What checking one value against a draft's own meta-schema costs at most."""
 
-_BESIDE: Final = ("anyOf", "oneOf", "not", "if", "then", "else")
-_BESIDE_NAMED: Final = ("dependentSchemas", "dependencies")
-_SILENT: Final = frozenset(
+_IN_PLACE: Final = ("anyOf", "oneOf", "not", "if", "then", "else")
+_IN_PLACE_BY_NAME: Final = ("dependentSchemas", "dependencies")
+_NON_CHECKING: Final = frozenset(
     {"$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "$vocabulary", "default", "definitions",
      "deprecated", "description", "examples", "format", "id", "properties", "readOnly", "title", "writeOnly"}
 )  # fmt: skip
@@ -224,7 +224,7 @@ _SILENT: Final = frozenset(
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class SchemaNode:
     """One schema.
 
     Attributes:
@@ -239,15 +239,15 @@ class Node:
     path: str
     source: JsonMapping
     checks: int = 1
-    beside: list["Node"] = field(default_factory=list["Node"])
-    always: list["Node"] = field(default_factory=list["Node"])
-    named: dict[str | int, list["Node"]] = field(default_factory=dict[str | int, list["Node"]])
-    rest: dict[bool, list["Node"]] = field(default_factory=dict[bool, list["Node"]])
-    every: dict[bool, list["Node"]] = field(default_factory=dict[bool, list["Node"]])
+    in_place: list["SchemaNode"] = field(default_factory=list["SchemaNode"])
+    unconditional: list["SchemaNode"] = field(default_factory=list["SchemaNode"])
+    by_key: dict[str | int, list["SchemaNode"]] = field(default_factory=dict[str | int, list["SchemaNode"]])
+    additional: dict[bool, list["SchemaNode"]] = field(default_factory=dict[bool, list["SchemaNode"]])
+    universal: dict[bool, list["SchemaNode"]] = field(default_factory=dict[bool, list["SchemaNode"]])
 
-    def below(self) -> list["Node"]:
+    def subschemas(self) -> list["SchemaNode"]:
         """All that is applied to the same value or below it."""
-        groups = (self.beside, *self.named.values(), *self.rest.values(), *self.every.values())
+        groups = (self.in_place, *self.by_key.values(), *self.additional.values(), *self.universal.values())
         return [node for group in groups for node in group]
 
 
@@ -259,7 +259,7 @@ class _Resource:
     path: str
 
 
-class Graph:
+class SchemaGraph:
     """The nodes of one schema that can be reached from its root.
 
     Attributes:
@@ -271,21 +271,21 @@ class Graph:
 
     def __init__(self, schema: JsonMapping) -> None:
         self.findings: list[Finding] = []
-        self._by_id: dict[int, Node] = {}
+        self._by_id: dict[int, SchemaNode] = {}
         self._resources: dict[str, _Resource] = {}
         self._anchors: dict[str, list[tuple[JsonMapping, str, _Resource]]] = {}
-        self._pending: list[tuple[Node, _Resource]] = []
-        self._note_names(schema)
+        self._pending: list[tuple[SchemaNode, _Resource]] = []
+        self._register_names(schema)
         whole = _Resource(schema, "")
         self.root = self._node(schema, "", whole)
         while self._pending:
-            self._read(*self._pending.pop())
-        self.order = self._sorted()
+            self._read_node(*self._pending.pop())
+        self.order = self._sort()
         self.recursive = self._is_recursive()
 
-    def _note_names(self, schema: JsonMapping) -> None:
+    def _register_names(self, schema: JsonMapping) -> None:
         """Find what references can name beside paths. Two things of one name would be a trap."""
-        for source, path, home in _everything(schema):
+        for source, path, home in _walk_objects(schema):
             for word in ("$id", "$anchor", "$dynamicAnchor"):
                 name = source.get(word)
                 if not isinstance(name, str):
@@ -293,16 +293,16 @@ class Graph:
                 if word != "$id" or name.startswith("#"):
                     self._anchors.setdefault(name.removeprefix("#"), []).append((source, path, home))
                 elif "://" in name and self._resources.setdefault(name.removesuffix("#"), home) != home:
-                    self._refuse(path, word, f"{shown(name)} appears twice", "Name each part once.")
+                    self._report_reference(path, word, f"{short_repr(name)} appears twice", "Name each part once.")
 
-    def _node(self, source: JsonMapping, path: str, home: _Resource) -> Node:
+    def _node(self, source: JsonMapping, path: str, home: _Resource) -> SchemaNode:
         node = self._by_id.get(id(source))
         if node is None:
-            node = self._by_id[id(source)] = Node(path, source)
-            self._pending.append((node, _home(source, path, home)))
+            node = self._by_id[id(source)] = SchemaNode(path, source)
+            self._pending.append((node, _resource_of(source, path, home)))
         return node
 
-    def _nodes(self, sources: object, path: str, home: _Resource) -> list[Node]:
+    def _nodes(self, sources: object, path: str, home: _Resource) -> list[SchemaNode]:
         """The nodes of one schema, or of a list of them. `True` and `False` are no nodes."""
         if isinstance(sources, dict):
             return [self._node(cast("JsonMapping", sources), path, home)]
@@ -311,51 +311,51 @@ class Graph:
             return [node for index, source in each for node in self._nodes(source, f"{path}/{index}", home)]
         return []
 
-    def _read(self, node: Node, home: _Resource) -> None:
+    def _read_node(self, node: SchemaNode, home: _Resource) -> None:
         """Follow every keyword of `node`."""
         source, path = node.source, node.path
-        node.checks = _checks(source)
-        for word in _BESIDE:
-            node.beside += self._nodes(source.get(word), f"{path}/{word}", home)
-        for word in _BESIDE_NAMED:
+        node.checks = _count_checks(source)
+        for word in _IN_PLACE:
+            node.in_place += self._nodes(source.get(word), f"{path}/{word}", home)
+        for word in _IN_PLACE_BY_NAME:
             for name, inner in _members(source.get(word)):
                 if isinstance(inner, dict):
-                    node.beside += self._nodes(cast("object", inner), path + pointer([word, name]), home)
-        node.always += self._nodes(source.get("allOf"), f"{path}/allOf", home)
-        for word, group in (("$ref", node.always), ("$dynamicRef", node.beside), ("$recursiveRef", node.beside)):
+                    node.in_place += self._nodes(cast("object", inner), path + pointer([word, name]), home)
+        node.unconditional += self._nodes(source.get("allOf"), f"{path}/allOf", home)
+        for word, group in (("$ref", node.unconditional), ("$dynamicRef", node.in_place), ("$recursiveRef", node.in_place)):
             if isinstance(source.get(word), str):
-                group.extend(self._followed(node, word, source[word], home))
-        node.beside += node.always
+                group.extend(self._follow_reference(node, word, source[word], home))
+        node.in_place += node.unconditional
         for name, inner in _members(source.get("properties")):
-            node.named[name] = self._nodes(inner, path + pointer(["properties", name]), home)
+            node.by_key[name] = self._nodes(inner, path + pointer(["properties", name]), home)
         for name, inner in _members(source.get("patternProperties")):
-            node.every.setdefault(True, []).extend(
+            node.universal.setdefault(True, []).extend(
                 self._nodes(inner, path + pointer(["patternProperties", name]), home)
             )
         self._read_positions(node, home)
         for word, groups, members in (
-            ("additionalProperties", node.rest, True),
-            ("unevaluatedProperties", node.every, True),
-            ("propertyNames", node.every, True),
-            ("additionalItems", node.rest, False),
-            ("unevaluatedItems", node.every, False),
-            ("contains", node.every, False),
+            ("additionalProperties", node.additional, True),
+            ("unevaluatedProperties", node.universal, True),
+            ("propertyNames", node.universal, True),
+            ("additionalItems", node.additional, False),
+            ("unevaluatedItems", node.universal, False),
+            ("contains", node.universal, False),
         ):
             groups.setdefault(members, []).extend(self._nodes(source.get(word), f"{path}/{word}", home))
 
-    def _read_positions(self, node: Node, home: _Resource) -> None:
+    def _read_positions(self, node: SchemaNode, home: _Resource) -> None:
         """`items` is one schema for the rest, or in older drafts a list by position as `prefixItems` is today."""
         for word in ("prefixItems", "items"):
             inner = node.source.get(word)
             if isinstance(inner, list):
                 for index, one in enumerate(cast("list[object]", inner)):
-                    node.named.setdefault(index, []).extend(self._nodes(one, f"{node.path}/{word}/{index}", home))
+                    node.by_key.setdefault(index, []).extend(self._nodes(one, f"{node.path}/{word}/{index}", home))
             else:
-                node.rest.setdefault(False, []).extend(self._nodes(inner, f"{node.path}/{word}", home))
+                node.additional.setdefault(False, []).extend(self._nodes(inner, f"{node.path}/{word}", home))
 
     # References.
 
-    def _followed(self, node: Node, word: str, reference: str, home: _Resource) -> list[Node]:
+    def _follow_reference(self, node: SchemaNode, word: str, reference: str, home: _Resource) -> list[SchemaNode]:
         base, _, fragment = reference.partition("#")
         if base in DRAFTS and fragment in {"", "/"}:
             node.checks += _META_LOAD
@@ -366,21 +366,21 @@ class Graph:
             return [self.root, *self._nodes(home.root, home.path, home)]
         if base:
             if base not in self._resources:
-                self._refuse(node.path, word, f"{shown(reference)} leads out of the schema, and nothing is fetched")
+                self._report_reference(node.path, word, f"{short_repr(reference)} leads out of the schema, and nothing is fetched")
                 return []
             home = self._resources[base]
-        found = self._at(fragment, home)
-        if not found:
-            self._refuse(node.path, word, f"{shown(reference)} leads to nothing in this schema")
-        return found
+        matches = self._node_at(fragment, home)
+        if not matches:
+            self._report_reference(node.path, word, f"{short_repr(reference)} leads to nothing in this schema")
+        return matches
 
-    def _at(self, fragment: str, home: _Resource) -> list[Node]:
+    def _node_at(self, fragment: str, home: _Resource) -> list[SchemaNode]:
         """The node that a URI fragment names: a JSON Pointer, an anchor, or nothing for the whole."""
         if fragment and not fragment.startswith("/"):
             return [self._node(*place) for place in self._anchors.get(fragment, ())]
         value = cast("object", home.root)
         for part in fragment.split("/")[1:]:
-            key = _unquoted(part).replace("~1", "/").replace("~0", "~")
+            key = _percent_decode(part).replace("~1", "/").replace("~0", "~")
             if isinstance(value, dict):
                 value = cast("JsonMapping", value).get(key)
             elif isinstance(value, list) and key.isascii() and key.isdigit() and len(key) < 7:
@@ -388,43 +388,43 @@ class Graph:
             else:
                 value = None
         if value is True or value is False:
-            return [Node(home.path + fragment, {})]
+            return [SchemaNode(home.path + fragment, {})]
         return self._nodes(cast("object", value), home.path + fragment, home) if isinstance(value, dict) else []
 
-    def _refuse(self, path: str, word: str, what: str, fix: str = _INLINE) -> None:
+    def _report_reference(self, path: str, word: str, what: str, fix: str = _INLINE) -> None:
         self.findings.append(Finding(rule="schema/ref", message=f"`{word}` {what}.", path=f"{path}/{word}", fix=fix))
 
     # Order.
 
-    def _sorted(self) -> list[Node]:
+    def _sort(self) -> list[SchemaNode]:
         """Sort by what stands beside what; a circle there checks one value for ever, and is a finding."""
-        done: dict[Node, bool] = {}
-        order: list[Node] = []
+        visited: dict[SchemaNode, bool] = {}
+        order: list[SchemaNode] = []
         for first in self._by_id.values():
-            if first in done:
+            if first in visited:
                 continue
-            done[first] = False
-            stack = [(first, iter(first.beside))]
+            visited[first] = False
+            stack = [(first, iter(first.in_place))]
             while stack:
                 node, beside = stack[-1]
                 following = next(beside, None)
                 if following is None:
-                    done[node] = True
+                    visited[node] = True
                     order.append(node)
                     stack.pop()
-                elif following not in done and len(stack) < _LONGEST_CHAIN:
-                    done[following] = False
-                    stack.append((following, iter(following.beside)))
-                elif not done.get(following, False):
-                    self._refuse_circle(node, following, long=len(stack) == _LONGEST_CHAIN)
+                elif following not in visited and len(stack) < _LONGEST_CHAIN:
+                    visited[following] = False
+                    stack.append((following, iter(following.in_place)))
+                elif not visited.get(following, False):
+                    self._report_cycle(node, following, long=len(stack) == _LONGEST_CHAIN)
         return order
 
     def _is_recursive(self) -> bool:
         """Take away, again and again, what refers to nothing; what remains refers to itself."""
-        above: dict[Node, list[Node]] = {}
-        waiting: dict[Node, int] = {}
+        above: dict[SchemaNode, list[SchemaNode]] = {}
+        waiting: dict[SchemaNode, int] = {}
         for node in self.order:
-            below = node.below()
+            below = node.subschemas()
             waiting[node] = len(below)
             for one in below:
                 above.setdefault(one, []).append(node)
@@ -436,7 +436,7 @@ class Graph:
                     free.append(one)
         return len(free) < len(waiting)
 
-    def _refuse_circle(self, node: Node, back: Node, *, long: bool) -> None:
+    def _report_cycle(self, node: SchemaNode, back: SchemaNode, *, long: bool) -> None:
         where = f"`#{back.path}`"
         message = f"References form a chain of {_LONGEST_CHAIN}" if long else f"The schema comes back to {where}"
         self.findings.append(
@@ -455,8 +455,8 @@ def draft_of(schema: JsonMapping) -> str | None:
     return DRAFTS.get(stated.removesuffix("#")) if isinstance(stated, str) else None
 
 
-def _checks(source: JsonMapping) -> int:
-    count = len(source.keys() - _SILENT)
+def _count_checks(source: JsonMapping) -> int:
+    count = len(source.keys() - _NON_CHECKING)
     for word in ("required", "patternProperties"):
         if isinstance(source.get(word), (list, dict)):
             count += len(source[word])
@@ -472,27 +472,27 @@ def _members(value: object) -> Iterable[tuple[str, object]]:
     return cast("JsonMapping", value).items() if isinstance(value, dict) else ()
 
 
-def _everything(schema: JsonMapping) -> Iterator[tuple[JsonMapping, str, _Resource]]:
+def _walk_objects(schema: JsonMapping) -> Iterator[tuple[JsonMapping, str, _Resource]]:
     """Every object of a schema, keywords and data alike, with its path and the document it belongs to."""
     pending: list[tuple[object, str, _Resource]] = [(schema, "", _Resource(schema, ""))]
     while pending:
         value, path, home = pending.pop()
         if isinstance(value, dict):
             members = cast("JsonMapping", value)
-            home = _home(members, path, home)
+            home = _resource_of(members, path, home)
             yield members, path, home
             pending += [(inner, path + pointer([name]), home) for name, inner in members.items()]
         elif isinstance(value, list):
             pending += [(inner, f"{path}/{index}", home) for index, inner in enumerate(cast("list[object]", value))]
 
 
-def _home(source: JsonMapping, path: str, home: _Resource) -> _Resource:
+def _resource_of(source: JsonMapping, path: str, home: _Resource) -> _Resource:
     """The document that `source` belongs to: with an `$id` that names one, itself."""
     name = source.get("$id")
     return _Resource(source, path) if path and isinstance(name, str) and not name.startswith("#") else home
 
 
-def _unquoted(part: str) -> str:
+def _percent_decode(part: str) -> str:
     """Undo percent-encoding, which a fragment may carry."""
     if "%" not in part:
         return part

@@ -18,77 +18,77 @@ from retinue.contract.finding import Finding
 from retinue.contract.json import MAX_DEPTH, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
-from retinue.contract.text import shown
+from retinue.contract.text import short_repr
 from retinue.errors import InvalidDefinition
 
 from ._defaults import Defaults
-from ._graph import DRAFTS, Graph, Node, Size, draft_of, measure, purify
+from ._graph import DRAFTS, SchemaGraph, SchemaNode, Size, draft_of, measure, to_plain_json
 
-__all__ = ["MAX_SCHEMA_NODES", "Loads", "Validator", "compile", "findings_in"]
+__all__ = ["MAX_SCHEMA_NODES", "CheckCosts", "Validator", "compile", "check_schema"]
 
 _ENDLESS: Final = 10**9
-_PATIENCE: Final = 2_000_000
+_MAX_STEPS: Final = 2_000_000
 """Steps after which the computing itself is given up, and with it every deeper instance."""
 
-_Targets: TypeAlias = Counter[Node]
+_Targets: TypeAlias = Counter[SchemaNode]
 
 
 @dataclass(slots=True)
-class _Below:
+class _ChildCosts:
     """How often which schemas are applied to each member (or position), and to those that nobody names."""
 
-    named: dict[str | int, _Targets] = field(default_factory=dict[str | int, _Targets])
-    rest: _Targets = field(default_factory=_Targets)
+    by_key: dict[str | int, _Targets] = field(default_factory=dict[str | int, _Targets])
+    additional: _Targets = field(default_factory=_Targets)
 
-    def include(self, other: "_Below") -> int:
+    def include(self, other: "_ChildCosts") -> int:
         """Add what a schema applied beside this one does. Returns the steps it took."""
-        names = self.named | other.named if other.rest else other.named
+        names = self.by_key | other.by_key if other.additional else other.by_key
         for name in names:
-            self.named[name] = self.named.get(name, self.rest) + other.named.get(name, other.rest)
-        self.rest = self.rest + other.rest
+            self.by_key[name] = self.by_key.get(name, self.additional) + other.by_key.get(name, other.additional)
+        self.additional = self.additional + other.additional
         return 1 + len(names)
 
 
-class Loads:
+class CheckCosts:
     """The load of a schema by depth of the instance.
 
     Attributes:
         steady: The load no longer grows with the depth.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: SchemaGraph) -> None:
         self._steps = 0
-        self.steady = False
-        self._own: dict[Node, int] = {}
-        self._below: dict[Node, tuple[_Below, _Below]] = {}
+        self.is_steady = False
+        self._own: dict[SchemaNode, int] = {}
+        self._below: dict[SchemaNode, tuple[_ChildCosts, _ChildCosts]] = {}
         for node in graph.order:
-            self._note(node)
-        self._by_depth = self._grown(graph.root) if self._steps <= _PATIENCE else []
+            self._add_node(node)
+        self._by_depth = self._costs_by_depth(graph.root) if self._steps <= _MAX_STEPS else []
 
     def at(self, depth: int) -> int:
         """The most checks that one value can meet in an instance of this depth; a billion means endless."""
         if depth < len(self._by_depth):
             return self._by_depth[depth]
-        return self._by_depth[-1] if self.steady else _ENDLESS
+        return self._by_depth[-1] if self.is_steady else _ENDLESS
 
-    def _note(self, node: Node) -> None:
+    def _add_node(self, node: SchemaNode) -> None:
         """Sum up `node` and all that stands beside it; `order` has brought those first."""
         own = node.checks
-        members, positions = _own_below(node, members=True), _own_below(node, members=False)
-        for other in node.beside:
-            if self._steps > _PATIENCE or own >= _ENDLESS:
+        members, positions = _own_child_costs(node, members=True), _own_child_costs(node, members=False)
+        for other in node.in_place:
+            if self._steps > _MAX_STEPS or own >= _ENDLESS:
                 break
             own += self._own[other]
             self._steps += members.include(self._below[other][0]) + positions.include(self._below[other][1])
         self._own[node] = own
         self._below[node] = members, positions
 
-    def _grown(self, root: Node) -> list[int]:
+    def _costs_by_depth(self, root: SchemaNode) -> list[int]:
         """The root's load for depth 0, 1, 2 …, until it stays the same or is beyond any use."""
         groups = {node: list(_groups(self._below[node])) for node in self._own}
         loads = dict(self._own)
         by_depth = [loads[root]]
-        while len(by_depth) <= MAX_DEPTH and self._steps <= _PATIENCE and by_depth[-1] < _ENDLESS:
+        while len(by_depth) <= MAX_DEPTH and self._steps <= _MAX_STEPS and by_depth[-1] < _ENDLESS:
             deeper = {
                 node: max(
                     self._own[node], *(sum(loads[to] * times for to, times in group.items()) for group in inner), 0
@@ -97,24 +97,24 @@ class Loads:
             }
             self._steps += sum(1 + sum(map(len, inner)) for inner in groups.values())
             if deeper == loads:
-                self.steady = True
+                self.is_steady = True
                 break
             loads = deeper
             by_depth.append(min(loads[root], _ENDLESS))
         return by_depth
 
 
-def _own_below(node: Node, *, members: bool) -> _Below:
-    every = _Targets(node.every.get(members, ()))
-    named = {name: _Targets(inner) + every for name, inner in node.named.items() if isinstance(name, str) is members}
-    return _Below(named, _Targets(node.rest.get(members, ())) + every)
+def _own_child_costs(node: SchemaNode, *, members: bool) -> _ChildCosts:
+    every = _Targets(node.universal.get(members, ()))
+    by_key = {name: _Targets(inner) + every for name, inner in node.by_key.items() if isinstance(name, str) is members}
+    return _ChildCosts(by_key, _Targets(node.additional.get(members, ())) + every)
 
 
-def _groups(below: Iterable[_Below]) -> Iterable[_Targets]:
+def _groups(below: Iterable[_ChildCosts]) -> Iterable[_Targets]:
     for one in below:
-        yield from filter(None, one.named.values())
-        if one.rest:
-            yield one.rest
+        yield from filter(None, one.by_key.values())
+        if one.additional:
+            yield one.additional
 
 
 MAX_SCHEMA_NODES: Final = 20_000
@@ -126,13 +126,13 @@ _MAX_WORK: Final = 40_000_000
 _MAX_LOAD: Final = 1_000_000
 """Most checks of one scalar: a schema beyond it is of no use for anything."""
 
-_MAX_TELLING: Final = 1_000_000
+_MAX_EXPLAIN_WORK: Final = 1_000_000
 """The validator copies the offending part into each error; past this much it is asked for the first error only."""
 
-_LIGHT: Final = 500
+_LIGHT_COST: Final = 500
 """A schema of at most this load runs over whatever the strict reader took without weighing it first."""
 
-_REMEMBERED: Final = 512
+_CACHE_SIZE: Final = 512
 
 _AS_OBJECTS: Final[dict[bool, JsonMapping]] = {True: {}, False: {"not": {}}}
 
@@ -144,7 +144,7 @@ def _refuse_to_fetch(uri: str) -> NoReturn:
 _LINEAR = jsonschema_rs.RegexOptions(size_limit=2**20, dfa_size_limit=2**20)
 
 
-def _built(schema: JsonMapping) -> jsonschema_rs.Validator:
+def _build(schema: JsonMapping) -> jsonschema_rs.Validator:
     return jsonschema_rs.validator_for(
         schema,
         retriever=_refuse_to_fetch,
@@ -161,14 +161,14 @@ class Validator:
         schema: The schema, a copy of our own.
     """
 
-    def __init__(self, schema: JsonMapping, *, validator: jsonschema_rs.Validator, graph: Graph, loads: Loads) -> None:
+    def __init__(self, schema: JsonMapping, *, validator: jsonschema_rs.Validator, graph: SchemaGraph, loads: CheckCosts) -> None:
         self.schema = schema
         self._validator = validator
         self._loads = loads
         self._defaults = Defaults(graph)
-        self._light = loads.at(MAX_DEPTH) <= _LIGHT and not graph.recursive
+        self._light = loads.at(MAX_DEPTH) <= _LIGHT_COST and not graph.recursive
 
-    def accepts(self, value: object, *, bounded: bool = False) -> bool:
+    def is_valid(self, value: object, *, bounded: bool = False) -> bool:
         """Say whether `value` passes. Options as for `findings`."""
         if bounded and self._light:
             try:
@@ -191,12 +191,12 @@ class Validator:
         if not (bounded and self._light):
             size = measure(value)
             if size is None:
-                value, obstacles = purify(value)
+                value, obstacles = to_plain_json(value)
                 if obstacles:
                     return list(obstacles)
                 size = cast("Size", measure(value))
             if size.weight * self._loads.at(size.depth) > _MAX_WORK:
-                return [_too_costly()]
+                return [_cost_finding()]
         try:
             if self._validator.is_valid(value):
                 return []
@@ -206,7 +206,7 @@ class Validator:
             size = size or measure(value)
         if size is None:
             return self.findings(value)  # it was not as bounded as it was said to be
-        return self._explained(value, size)
+        return self._explain(value, size)
 
     def apply_defaults(self, value: object) -> tuple[object, list[str]]:
         """Give `value` with the schema's defaults for what is absent, and the JSON Pointers of those filled in.
@@ -216,18 +216,18 @@ class Validator:
         """
         return self._defaults.apply(value)
 
-    def _explained(self, value: object, size: Size) -> list[Finding]:
+    def _explain(self, value: object, size: Size) -> list[Finding]:
         from ._explain import explain  # noqa: PLC0415 - most values pass
 
-        if size.weight * (size.depth + 1) * self._loads.at(size.depth) <= _MAX_TELLING:
+        if size.weight * (size.depth + 1) * self._loads.at(size.depth) <= _MAX_EXPLAIN_WORK:
             return explain(self._validator.iter_errors(value), instance=value, schema=self.schema)
-        found: list[Finding] = []
+        findings: list[Finding] = []
         try:
             self._validator.validate(value)
         except jsonschema_rs.ValidationError as first:
-            found = explain([first], instance=value, schema=self.schema)
+            findings = explain([first], instance=value, schema=self.schema)
         more = "The value is too large to list everything that is wrong with it."
-        return [*found, Finding(rule="schema/more", message=more, fix="Fix this, then check again.")]
+        return [*findings, Finding(rule="schema/more", message=more, fix="Fix this, then check again.")]
 
 
 def compile(schema: JsonMapping) -> Validator:  # noqa: A001 - what it does; the builtin is never meant here
@@ -241,51 +241,51 @@ def compile(schema: JsonMapping) -> Validator:  # noqa: A001 - what it does; the
     """
     if measure(schema, max_nodes=MAX_SCHEMA_NODES) is None:
         return _validator(schema)
-    return _remembered(json.dumps(schema, separators=(",", ":")))
+    return _cached_validator(json.dumps(schema, separators=(",", ":")))
 
 
-def findings_in(schema: object) -> list[Finding]:
+def check_schema(schema: object) -> list[Finding]:
     """Say everything that is wrong with a schema itself; nothing, when `compile` takes it."""
-    made = _examined(schema)
-    return made if isinstance(made, list) else []
+    outcome = _examine(schema)
+    return outcome if isinstance(outcome, list) else []
 
 
-@functools.lru_cache(maxsize=_REMEMBERED)
-def _remembered(text: str) -> Validator:
+@functools.lru_cache(maxsize=_CACHE_SIZE)
+def _cached_validator(text: str) -> Validator:
     return _validator(json.loads(text))
 
 
 def _validator(schema: object) -> Validator:
-    made = _examined(schema)
-    return made if isinstance(made, Validator) else _broken(made)
+    outcome = _examine(schema)
+    return outcome if isinstance(outcome, Validator) else _raise_invalid(outcome)
 
 
-def _examined(schema: object) -> Validator | list[Finding]:  # noqa: PLR0911 - one way out for each kind of wrong
+def _examine(schema: object) -> Validator | list[Finding]:  # noqa: PLR0911 - one way out for each kind of wrong
     """The validator of a schema, or what is wrong with it, looked for in the order in which it makes sense."""
-    value, obstacles = purify(schema, max_nodes=MAX_SCHEMA_NODES)
+    value, obstacles = to_plain_json(schema, max_nodes=MAX_SCHEMA_NODES)
     if obstacles:
         return list(obstacles)
     if not isinstance(value, (dict, bool)):
-        return [Finding(rule="schema/type", message=f"{shown(value)} is not a schema.", fix="Give a JSON object.")]
+        return [Finding(rule="schema/type", message=f"{short_repr(value)} is not a schema.", fix="Give a JSON object.")]
     members: JsonMapping = _AS_OBJECTS[value] if isinstance(value, bool) else cast("JsonMapping", value)
     if draft_of(members) is None:
-        return [_unknown_draft(members["$schema"])]
-    if wrong := _against_meta_schema(members):
-        return wrong
-    graph = Graph(members)
+        return [_draft_finding(members["$schema"])]
+    if findings := _check_meta_schema(members):
+        return findings
+    graph = SchemaGraph(members)
     if graph.findings:
-        return [*dict.fromkeys(graph.findings), *_bad_patterns(graph)]
-    loads = Loads(graph)
+        return [*dict.fromkeys(graph.findings), *_check_patterns(graph)]
+    loads = CheckCosts(graph)
     if loads.at(0) > _MAX_LOAD:
-        return [_too_costly()]
+        return [_cost_finding()]
     try:
-        validator = _built(members)
+        validator = _build(members)
     except ValueError as error:
-        return _refused(graph, error)
+        return _explain_refusal(graph, error)
     return Validator(members, validator=validator, graph=graph, loads=loads)
 
 
-def _broken(findings: list[Finding]) -> NoReturn:
+def _raise_invalid(findings: list[Finding]) -> NoReturn:
     first = findings[0]
     more = f" And {len(findings) - 1} more." if len(findings) > 1 else ""
     raise InvalidDefinition(
@@ -299,19 +299,19 @@ def _broken(findings: list[Finding]) -> NoReturn:
 # What can be wrong with a schema.
 
 
-def _unknown_draft(stated: object) -> Finding:
+def _draft_finding(stated: object) -> Finding:
     near = nearest(stated, DRAFTS, limit=1) if isinstance(stated, str) else ()
     fix = f"Did you mean `{near[0]}`?" if near else "Leave it out; then it is 2020-12."
-    message = f"`$schema` names {shown(stated)}, a draft we do not know."
+    message = f"`$schema` names {short_repr(stated)}, a draft we do not know."
     return Finding(rule="schema/draft", message=message, path="/$schema", fix=fix)
 
 
 @functools.cache
 def _meta_validator(draft: str) -> jsonschema_rs.Validator:
-    return _built({"$schema": draft, "$ref": draft})
+    return _build({"$schema": draft, "$ref": draft})
 
 
-def _against_meta_schema(schema: JsonMapping) -> list[Finding]:
+def _check_meta_schema(schema: JsonMapping) -> list[Finding]:
     stated = str(schema.get("$schema", next(iter(DRAFTS)))).removesuffix("#")
     meta = _meta_validator(stated)
     if meta.is_valid(schema):
@@ -321,7 +321,7 @@ def _against_meta_schema(schema: JsonMapping) -> list[Finding]:
     return explain(meta.iter_errors(schema), instance=schema, schema={})
 
 
-def _too_costly() -> Finding:
+def _cost_finding() -> Finding:
     return Finding(
         rule="schema/load",
         message="References multiply so that checking would not end in reasonable time.",
@@ -329,27 +329,27 @@ def _too_costly() -> Finding:
     )
 
 
-def _refused(graph: Graph, error: ValueError) -> list[Finding]:
+def _explain_refusal(graph: SchemaGraph, error: ValueError) -> list[Finding]:
     """What only the validator itself finds: above all patterns that do not run in linear time."""
-    if wrong := list(_bad_patterns(graph)):
-        return sorted(wrong, key=lambda finding: finding.path)
+    if findings := list(_check_patterns(graph)):
+        return sorted(findings, key=lambda finding: finding.path)
     message, path = str(error), ""
     if isinstance(error, jsonschema_rs.ValidationError):
         message, path = error.message, pointer(error.instance_path)
     return [Finding(rule="schema/refused", message=f"The validator refuses the schema: {message}.", path=path)]
 
 
-def _bad_patterns(graph: Graph) -> Iterator[Finding]:
+def _check_patterns(graph: SchemaGraph) -> Iterator[Finding]:
     for node in graph.order:
         own = {"pattern": [node.source.get("pattern")]}
         for keyword, patterns in {**own, "patternProperties": node.source.get("patternProperties", ())}.items():
             for pattern in filter(None, patterns):
                 try:
-                    _built({"pattern": pattern})
+                    _build({"pattern": pattern})
                 except jsonschema_rs.ValidationError:
                     yield Finding(
                         rule=f"schema/{keyword}",
-                        message=f"The pattern {shown(pattern)} is not a regular expression that runs in linear time.",
+                        message=f"The pattern {short_repr(pattern)} is not a regular expression that runs in linear time.",
                         path=f"{node.path}/{keyword}",
                         fix="Do without look-around, back references and huge repetitions.",
                     )

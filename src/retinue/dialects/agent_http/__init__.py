@@ -21,7 +21,7 @@ from typing import Final
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Level
 from retinue.contract.model import DialectName
-from retinue.dialects.port import Parsed, Rendered
+from retinue.dialects.port import Parsed, RenderedMessage
 
 from .card import parse_card, render_card, route
 from .parse import parse_result, parse_task
@@ -57,6 +57,6 @@ def parse_definitions(text: str | bytes, *, level: Level = "standard") -> Parsed
     return parse_card(text, level=level)
 
 
-def render_definitions(definitions: tuple[Definition, ...]) -> Rendered:
+def render_definitions(definitions: tuple[Definition, ...]) -> RenderedMessage:
     """Write the card of these agents, as `render_card` does."""
     return render_card(definitions)

@@ -10,9 +10,9 @@ from retinue.contract.finding import Finding, findings_of
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
-from retinue.dialects.moments import moment_ns, moment_text
-from retinue.dialects.port import Known, Parsed
-from retinue.dialects.reading import Notes, refuse
+from retinue.dialects.moments import parse_timestamp, format_timestamp
+from retinue.dialects.port import ParseContext, Parsed
+from retinue.dialects.reading import Diagnostics, refuse
 from retinue.errors import OutputInvalid
 
 from .status import STATUSES
@@ -22,80 +22,80 @@ __all__ = ["error_in", "error_json", "fault_in", "from_error", "from_output"]
 _PROBLEM: Final = frozenset({"type", "title", "status", "detail", "instance"})
 
 
-def error_in(value: JsonObject, notes: Notes) -> JsonMapping | None:
+def error_in(value: JsonObject, notes: Diagnostics) -> JsonMapping | None:
     """The error that a body says, in our shape or one of the usual others, which strict refuses; None without one."""
     error = value.get("error")
     if value.keys() == {"error"} and isinstance(error, dict):
         return cast("JsonMapping", error)
     if isinstance(error, dict) and "message" in error and value.keys() <= {"error", "jsonrpc", "id", "request_id"}:
-        said: Any = error
+        fields: Any = error
     elif value.keys() == {"error"} and isinstance(error, str):
-        said = {"message": error}
+        fields = {"message": error}
     elif value.keys() == {"detail"}:
-        said = _detail(value["detail"])
+        fields = _detail(value["detail"])
     elif value.keys() <= _PROBLEM and "title" in value:
-        said = {"message": str(value.get("detail") or value["title"]), "detail": dict(value)}
+        fields = {"message": str(value.get("detail") or value["title"]), "detail": dict(value)}
     else:
         return None
     fix = "Send `error` with `code`, `message` and `hint`."
     notes.add("error", "The error body has another shape.", fix=fix, severity=notes.severity("standard"))
-    return {"code": "internal_error", "message": "", **cast("JsonMapping", said)}
+    return {"code": "internal_error", "message": "", **cast("JsonMapping", fields)}
 
 
-def _detail(said: JsonValue) -> JsonMapping:
+def _detail(detail: JsonValue) -> JsonMapping:
     """What web frameworks write: a sentence, or a list of what did not fit."""
-    if isinstance(said, str):
-        return {"message": said}
-    return {"code": "invalid_input", "message": "The request does not fit.", "detail": {"findings": said}}
+    if isinstance(detail, str):
+        return {"message": detail}
+    return {"code": "invalid_input", "message": "The request does not fit.", "detail": {"findings": detail}}
 
 
 def fault_in(error: object) -> tuple[Fault | None, tuple[Finding, ...]]:
     """The fault that an `error` object says, and what is wrong with it; a word of others for the code is kept."""
     if not isinstance(error, dict):
         return None, (Finding(rule="", message="An error is an object.", fix="Send `code` and `message`."),)
-    said = dict(cast("JsonMapping", error))
-    wrong: tuple[Finding, ...] = ()
-    code = said.get("code")
+    fields = dict(cast("JsonMapping", error))
+    problems: tuple[Finding, ...] = ()
+    code = fields.get("code")
     if not isinstance(code, str) or code not in STATUSES:
         fix = f"Use one of: {', '.join(STATUSES)}."
-        wrong += (Finding(rule="", message=f"{str(code)[:80]!r} is not a fault code.", path="/code", fix=fix),)
-        said["code"] = "internal_error"
-        detail = said.get("detail", {})
+        problems += (Finding(rule="", message=f"{str(code)[:80]!r} is not a fault code.", path="/code", fix=fix),)
+        fields["code"] = "internal_error"
+        detail = fields.get("detail", {})
         if isinstance(detail, dict) and code is not None:
-            said["detail"] = {"code": code, **cast("JsonMapping", detail)}
-    at = said.pop("timestamp", None)
-    if isinstance(at, str) and (ns := moment_ns(at)) is not None:
-        said["timestamp_ns"] = ns
+            fields["detail"] = {"code": code, **cast("JsonMapping", detail)}
+    at = fields.pop("timestamp", None)
+    if isinstance(at, str) and (ns := parse_timestamp(at)) is not None:
+        fields["timestamp_ns"] = ns
     try:
-        return Fault.model_validate_json(json.dumps(said)), wrong
+        return Fault.model_validate_json(json.dumps(fields)), problems
     except ValidationError as invalid:
-        return None, (*wrong, *findings_of(invalid, rule=""))
+        return None, (*problems, *findings_of(invalid, rule=""))
 
 
 def error_json(fault: Fault) -> JsonMapping:
     """A fault as an `error` object."""
-    said = fault.model_dump(mode="json", exclude_defaults=True)
-    moment = None if fault.timestamp_ns is None else moment_text(fault.timestamp_ns)
+    fields = fault.model_dump(mode="json", exclude_defaults=True)
+    moment = None if fault.timestamp_ns is None else format_timestamp(fault.timestamp_ns)
     if moment is not None:
-        del said["timestamp_ns"]
-        said["timestamp"] = moment
-    return said
+        del fields["timestamp_ns"]
+        fields["timestamp"] = moment
+    return fields
 
 
-def from_error(error: JsonMapping, known: Known, notes: Notes) -> Parsed[Result]:
+def from_error(error: JsonMapping, context: ParseContext, notes: Diagnostics) -> Parsed[Result]:
     """A failed result out of an error body."""
-    fault, wrong = fault_in(error)
-    for each in wrong:
+    fault, problems = fault_in(error)
+    for each in problems:
         severity = "error" if fault is None else notes.severity("standard")
         notes.add("error", each.message, path=f"/error{each.path}", fix=each.fix, severity=severity)
-    if fault is None or notes.wrong:
+    if fault is None or notes.has_errors:
         refuse(notes, OutputInvalid)
     outcome = "canceled" if fault.code == "canceled" else "error"
-    result = Result(task_id=known.task_id, agent=known.agent, skill=known.skill, outcome=outcome, fault=fault)
+    result = Result(task_id=context.task_id, agent=context.agent, skill=context.skill, outcome=outcome, fault=fault)
     return Parsed(result, "skill", tuple(notes.findings))
 
 
-def from_output(value: JsonObject, known: Known, notes: Notes) -> Parsed[Result]:
+def from_output(value: JsonObject, context: ParseContext, notes: Diagnostics) -> Parsed[Result]:
     """A result out of the bare output of a skill (P3)."""
-    result = Result(task_id=known.task_id, agent=known.agent, skill=known.skill, outcome="success", data=value)
+    result = Result(task_id=context.task_id, agent=context.agent, skill=context.skill, outcome="success", data=value)
     return Parsed(result, "skill", tuple(notes.findings))

@@ -18,8 +18,8 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.names import canonical_name, fold, to_kebab
 from retinue.contract.version import Version
 from retinue.dialects.mending import drop_nulls
-from retinue.dialects.port import Parsed, Rendered
-from retinue.dialects.reading import Notes, object_in, refuse
+from retinue.dialects.port import Parsed, RenderedMessage
+from retinue.dialects.reading import Diagnostics, parse_object, refuse
 from retinue.dialects.writing import Losses
 from retinue.errors import InvalidInput
 
@@ -31,8 +31,8 @@ __all__ = ["parse_card", "render_card", "route"]
 _CARD: Final = frozenset(Card.model_fields)
 _CAPABILITY: Final = frozenset(Capability.model_fields)
 _ROUTE: Final = re.compile(r"/agents/([^/?#]+)/[^/?#]+/[^/?#]+/?$")
-_SAID: Final = frozenset({"name", "description", "version", "category", "skills", "wire_names", "extras"})
-_SKILL_SAID: Final = frozenset({"name", "description", "input_schema", "output_schema", "method", "path"})
+_RENDERED_FIELDS: Final = frozenset({"name", "description", "version", "category", "skills", "wire_names", "extras"})
+_RENDERED_SKILL_FIELDS: Final = frozenset({"name", "description", "input_schema", "output_schema", "method", "path"})
 _NAME: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 _NO_CATEGORY: Final = "general"
 _DEMANDED: Final = "the format demands one"
@@ -52,7 +52,7 @@ def route(category: str | None, agent: str, last: str, *, base: str = "") -> str
 # Writing
 
 
-def render_card(definitions: Iterable[Definition], *, base: str = "") -> Rendered:
+def render_card(definitions: Iterable[Definition], *, base: str = "") -> RenderedMessage:
     """Write the card of one agent, or of several as a list of cards.
 
     Args:
@@ -62,19 +62,19 @@ def render_card(definitions: Iterable[Definition], *, base: str = "") -> Rendere
     Raises:
         InvalidInput: There is no definition, or a schema is no JSON.
     """
-    listed = tuple(definitions)
-    if not listed:
+    agents = tuple(definitions)
+    if not agents:
         raise InvalidInput("There is no definition to write.", hint="Give at least one.")
     losses = Losses(NAME)
-    single = len(listed) == 1
-    cards = [_card(each, base, "" if single else f"/{at}", losses) for at, each in enumerate(listed)]
-    return Rendered(json.dumps(cards[0] if single else {"agents": cards}), "agent.json", tuple(losses.found))
+    single = len(agents) == 1
+    cards = [_card(each, base, "" if single else f"/{at}", losses) for at, each in enumerate(agents)]
+    return RenderedMessage(json.dumps(cards[0] if single else {"agents": cards}), "agent.json", tuple(losses.entries))
 
 
 def _card(definition: Definition, base: str, path: str, losses: Losses) -> JsonMapping:
     inner = Losses(NAME)
     wire = definition.wire_names.get(NAME)
-    name = wire if wire is not None and wire != definition.name and _name(wire) == definition.name else definition.name
+    name = wire if wire is not None and wire != definition.name and _normalise_name(wire) == definition.name else definition.name
     if definition.wire_names != ({} if name == definition.name else {NAME: name}):
         inner.add("/wire_names", "it belongs to another format")
     card: JsonMapping = {"name": name, "description": definition.description, "version": definition.version}
@@ -82,48 +82,48 @@ def _card(definition: Definition, base: str, path: str, losses: Losses) -> JsonM
     card["capabilities"] = [
         _capability(skill, definition, base, f"/skills/{at}", inner) for at, skill in enumerate(definition.skills)
     ]
-    kept = _put_back(definition, card, inner)
+    extra_keys = _restore_extras(definition, card, inner)
     if _category(card) != definition.category:
         inner.add("/category", _DEMANDED)
-    inner.unsaid(definition, *sorted(set(Definition.model_fields) - _SAID))
-    if card["endpoints"] != _usual(card, definition.name) and "endpoints" not in kept:
-        inner.add(f"/extras/{NAME}{'/endpoints' if kept else ''}", "the endpoints are read back there")
-    for each in inner.found:
+    inner.add_fields(definition, *sorted(set(Definition.model_fields) - _RENDERED_FIELDS))
+    if card["endpoints"] != _default_endpoints(card, definition.name) and "endpoints" not in extra_keys:
+        inner.add(f"/extras/{NAME}{'/endpoints' if extra_keys else ''}", "the endpoints are read back there")
+    for each in inner.entries:
         losses.add(path + each.field, each.why)
     return card
 
 
 def _capability(skill: Skill, definition: Definition, base: str, path: str, losses: Losses) -> JsonMapping:
     endpoint = skill.path if skill.path is not None and _is_endpoint(skill.path) else None
-    said: JsonMapping = {
+    capability: JsonMapping = {
         "name": skill.name,
         "description": skill.description if skill.description.strip() else skill.name,
         "endpoint": endpoint or route(definition.category, definition.name, skill.name, base=base),
         "method": skill.method or "POST",
     }
     for name in ("description", "method"):
-        if said[name] != getattr(skill, name):
+        if capability[name] != getattr(skill, name):
             losses.add(f"{path}/{name}", _DEMANDED)
-    if said["endpoint"] != skill.path:
+    if capability["endpoint"] != skill.path:
         losses.add(f"{path}/path", _DEMANDED)
     if skill.input_schema:
-        said["input_schema"] = skill.input_schema
+        capability["input_schema"] = skill.input_schema
     if skill.output_schema is not None:
-        said["output_schema"] = skill.output_schema
-    losses.unsaid(skill, *sorted(set(Skill.model_fields) - _SKILL_SAID), path=path)
-    return said
+        capability["output_schema"] = skill.output_schema
+    losses.add_fields(skill, *sorted(set(Skill.model_fields) - _RENDERED_SKILL_FIELDS), path=path)
+    return capability
 
 
-def _put_back(definition: Definition, card: JsonMapping, losses: Losses) -> frozenset[str]:
+def _restore_extras(definition: Definition, card: JsonMapping, losses: Losses) -> frozenset[str]:
     """Write what an earlier reading kept; gives the names of it."""
-    losses.foreign(definition.extras)
+    losses.add_foreign_extras(definition.extras)
     if NAME not in definition.extras:
         return frozenset()
     own = definition.extras[NAME]
     members = cast("JsonMapping", own) if isinstance(own, dict) else {}
     fits = {name: value for name, value in members.items() if name not in _CARD}
     endpoints = members.get("endpoints")
-    if _are_endpoints(endpoints) and endpoints != _usual({**card, "endpoints": endpoints}, definition.name):
+    if _are_endpoints(endpoints) and endpoints != _default_endpoints({**card, "endpoints": endpoints}, definition.name):
         fits["endpoints"] = endpoints
     for name in [""] if not fits else [pointer([name]) for name in members if name not in fits]:
         losses.add(f"/extras/{NAME}{name}", "the format has its own there")
@@ -131,11 +131,11 @@ def _put_back(definition: Definition, card: JsonMapping, losses: Losses) -> froz
     return frozenset(fits)
 
 
-def _are_endpoints(said: object) -> bool:
-    return isinstance(said, dict) and all(isinstance(each, str) for each in cast("JsonMapping", said).values())
+def _are_endpoints(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(each, str) for each in cast("JsonMapping", value).values())
 
 
-def _usual(card: JsonMapping, name: str) -> JsonMapping:
+def _default_endpoints(card: JsonMapping, name: str) -> JsonMapping:
     """The endpoints of an agent that keeps to the form (P6)."""
     return {"tasks": route(_category(card), name, "tasks")}
 
@@ -145,12 +145,12 @@ _ENDPOINT: Final = re.compile(r"(https?://[^\s/?#\\]+)?(/(?!/)[^\s?#\\]*)(?:[?#]
 
 def _is_endpoint(path: str) -> bool:
     """Whether it is a path from the root of a host, or a URL, with no way out of its folder (P6)."""
-    found = _ENDPOINT.fullmatch(path)
-    return found is not None and not any(unquote(part) in {".", ".."} for part in found[2].split("/"))
+    match = _ENDPOINT.fullmatch(path)
+    return match is not None and not any(unquote(part) in {".", ".."} for part in match[2].split("/"))
 
 
-def _name(said: str) -> str:
-    return canonical_name(said)
+def _normalise_name(text: str) -> str:
+    return canonical_name(text)
 
 
 # Reading
@@ -165,42 +165,42 @@ def parse_card(text: str | bytes, *, level: Level = "standard") -> Parsed[tuple[
         ParseError: It is no JSON object.
         InvalidInput: It is no card; `detail["findings"]` lists every reason.
     """
-    notes = Notes(NAME, level)
-    value = object_in(text, notes)
+    notes = Diagnostics(NAME, level)
+    value = parse_object(text, notes)
     several = value.get("agents")
-    listed = several if isinstance(several, list) and "capabilities" not in value else None
-    cards = [("", value)] if listed is None else [(f"/agents/{at}", each) for at, each in enumerate(listed)]
+    items = several if isinstance(several, list) and "capabilities" not in value else None
+    cards = [("", value)] if items is None else [(f"/agents/{at}", each) for at, each in enumerate(items)]
     if not cards:
         notes.add("agents", "The list of agents is empty.", path="/agents", fix="Send a card.", severity="error")
     definitions = [_definition(card, path, notes) for path, card in cards]
-    if notes.wrong:
+    if notes.has_errors:
         refuse(notes, InvalidInput)
     return Parsed(tuple(each for each in definitions if each is not None), "agent.json", tuple(notes.findings))
 
 
-def _definition(value: JsonValue, path: str, notes: Notes) -> Definition | None:
+def _definition(value: JsonValue, path: str, notes: Diagnostics) -> Definition | None:
     """One card, understood; None when it is none, which has been noted."""
     if not isinstance(value, dict):
         notes.add("card", "A card is an object.", path=path, fix="Send an object.", severity="error")
         return None
-    kept: JsonMapping = {}
+    extras: JsonMapping = {}
     if notes.level != "strict":
-        _mend(value, path, notes, kept)
+        _normalise_card(value, path, notes, extras)
     try:
         card = Card.model_validate(value)
     except ValidationError as error:
         _note(error, path, notes)
         return None
-    _advertised(card, path, notes)
-    _paths(card, path, notes)
-    name = _name(card.name)
-    for said, where in [(card.name, ""), *((c.name, f"/capabilities/{at}") for at, c in enumerate(card.capabilities))]:
-        if not _NAME.fullmatch(_name(said)):
+    _check_advertised(card, path, notes)
+    _check_paths(card, path, notes)
+    name = _normalise_name(card.name)
+    for text, where in [(card.name, ""), *((c.name, f"/capabilities/{at}") for at, c in enumerate(card.capabilities))]:
+        if not _NAME.fullmatch(_normalise_name(text)):
             fix = "Use letters, digits and `_`, a letter first, at most 64."
             notes.add(
-                "name", f"{said[:80]!r} is not a valid name.", path=f"{path}{where}/name", fix=fix, severity="error"
+                "name", f"{text[:80]!r} is not a valid name.", path=f"{path}{where}/name", fix=fix, severity="error"
             )
-    if notes.wrong:
+    if notes.has_errors:
         return None
     fields: dict[str, Any] = {
         "name": name,
@@ -210,9 +210,9 @@ def _definition(value: JsonValue, path: str, notes: Notes) -> Definition | None:
         "skills": tuple(_skill(each, f"{path}/capabilities/{at}", notes) for at, each in enumerate(card.capabilities)),
         "wire_names": {} if card.name == name else {NAME: card.name},
     }
-    if card.endpoints != _usual(value, name):
-        kept["endpoints"] = card.endpoints
-    fields["extras"] = {NAME: kept} if kept else {}
+    if card.endpoints != _default_endpoints(value, name):
+        extras["endpoints"] = card.endpoints
+    fields["extras"] = {NAME: extras} if extras else {}
     fields["skills"] = fields["skills"] or (_generic(card, path, notes),)
     try:
         return Definition(**fields)
@@ -221,16 +221,16 @@ def _definition(value: JsonValue, path: str, notes: Notes) -> Definition | None:
         return None
 
 
-def _note(error: ValidationError, path: str, notes: Notes) -> None:
+def _note(error: ValidationError, path: str, notes: Diagnostics) -> None:
     for each in findings_of(error, rule=""):
         notes.add("shape", each.message, path=path + each.path, severity="error")
 
 
-def _mend(value: JsonObject, path: str, notes: Notes, kept: JsonMapping) -> None:
+def _normalise_card(value: JsonObject, path: str, notes: Diagnostics, extras: JsonMapping) -> None:
     """Mend a card where it has one meaning."""
     for name in [name for name in value if name not in _CARD]:
         notes.add("unknown", f"A card has no {name[:80]!r}; it was kept.", path=path + pointer([name]))
-        kept[name] = value.pop(name)
+        extras[name] = value.pop(name)
     fills: JsonObject = {"description": "", "endpoints": {}, "capabilities": []}
     for name, fill in fills.items():
         if value.get(name) is None:
@@ -247,24 +247,24 @@ def _mend(value: JsonObject, path: str, notes: Notes, kept: JsonMapping) -> None
     capabilities = value["capabilities"]
     for at, each in enumerate(capabilities if isinstance(capabilities, list) else ()):
         if isinstance(each, dict):
-            _mend_capability(each, f"{path}/capabilities/{at}", notes)
+            _normalise_capability(each, f"{path}/capabilities/{at}", notes)
 
 
-def _endpoint_path(said: JsonValue) -> JsonValue:
+def _endpoint_path(endpoint: JsonValue) -> JsonValue:
     """The path of an endpoint, which some write as an object."""
-    if isinstance(said, dict):
-        return next((said[name] for name in ("path", "url", "endpoint") if isinstance(said.get(name), str)), said)
-    return said
+    if isinstance(endpoint, dict):
+        return next((endpoint[name] for name in ("path", "url", "endpoint") if isinstance(endpoint.get(name), str)), endpoint)
+    return endpoint
 
 
-def _endpoint_name(said: JsonValue) -> str:
-    if isinstance(said, dict) and isinstance(name := said.get("name"), str):
+def _endpoint_name(endpoint: JsonValue) -> str:
+    if isinstance(endpoint, dict) and isinstance(name := endpoint.get("name"), str):
         return name
-    path = _endpoint_path(said)
+    path = _endpoint_path(endpoint)
     return path.rstrip("/").rpartition("/")[2] if isinstance(path, str) else str(path)
 
 
-def _mend_capability(value: JsonObject, path: str, notes: Notes) -> None:
+def _normalise_capability(value: JsonObject, path: str, notes: Diagnostics) -> None:
     for name in [name for name in value if name not in _CAPABILITY]:
         notes.add("unknown", f"A capability has no {name[:80]!r}; it was left out.", path=path + pointer([name]))
         del value[name]
@@ -282,7 +282,7 @@ def _mend_capability(value: JsonObject, path: str, notes: Notes) -> None:
         value["description"] = value["name"]
 
 
-def _advertised(card: Card, path: str, notes: Notes) -> None:
+def _check_advertised(card: Card, path: str, notes: Diagnostics) -> None:
     """See that what there is is advertised, and once (P2, P4)."""
     severity = notes.severity("standard")
     if "tasks" not in card.endpoints:
@@ -294,17 +294,17 @@ def _advertised(card: Card, path: str, notes: Notes) -> None:
             where, fix = f"{path}/endpoints{pointer([name])}", "Add it to `capabilities`."
             what = f"The route {endpoint[:200]!r} is in no capability."
             notes.add("unadvertised", what, path=where, fix=fix, severity=severity)
-    seen: set[str] = set()
+    names: set[str] = set()
     for at, each in enumerate(card.capabilities):
         name = fold(each.name)
-        if name in seen:
+        if name in names:
             where = f"{path}/capabilities/{at}/name"
             what = f"{each.name[:80]!r} is advertised twice."
             notes.add("twice", what, path=where, fix="Give each skill its own name.", severity="error")
-        seen.add(name)
+        names.add(name)
 
 
-def _paths(card: Card, path: str, notes: Notes) -> None:
+def _check_paths(card: Card, path: str, notes: Diagnostics) -> None:
     """See that each endpoint is a path on the agent's own host (P5, P6)."""
     endpoints = {f"{path}/endpoints{pointer([name])}": endpoint for name, endpoint in card.endpoints.items()}
     endpoints |= {f"{path}/capabilities/{at}/endpoint": each.endpoint for at, each in enumerate(card.capabilities)}
@@ -320,25 +320,25 @@ def _paths(card: Card, path: str, notes: Notes) -> None:
             notes.add("endpoint", message, path=where, fix=fix, severity=severity)
 
 
-def _skill(said: Capability, path: str, notes: Notes) -> JsonMapping:
-    name = fold(said.name)
-    if said.input_schema is None:
+def _skill(capability: Capability, path: str, notes: Diagnostics) -> JsonMapping:
+    name = fold(capability.name)
+    if capability.input_schema is None:
         fix = "Say what it takes."
         notes.add("input_schema", "It is not said what the skill takes.", path=path, fix=fix, severity="info")
-    if fold(said.endpoint.partition("?")[0]) != name:
-        what = f"The skill {said.name[:80]!r} lies at {said.endpoint[:200]!r}."
+    if fold(capability.endpoint.partition("?")[0]) != name:
+        what = f"The skill {capability.name[:80]!r} lies at {capability.endpoint[:200]!r}."
         notes.add("spelling", what, path=f"{path}/endpoint", severity="info")
     return {
         "name": name,
-        "description": said.description,
-        "input_schema": said.input_schema or {},
-        "output_schema": said.output_schema,
-        "method": said.method,
-        "path": said.endpoint,
+        "description": capability.description,
+        "input_schema": capability.input_schema or {},
+        "output_schema": capability.output_schema,
+        "method": capability.method,
+        "path": capability.endpoint,
     }
 
 
-def _generic(card: Card, path: str, notes: Notes) -> JsonMapping:
+def _generic(card: Card, path: str, notes: Diagnostics) -> JsonMapping:
     """What an agent without skills of its own does: it takes any task (P1)."""
     what = "The agent advertises no skill: it takes tasks in words."
     notes.add("generic", what, path=f"{path}/capabilities", severity="info")
@@ -352,7 +352,7 @@ def _generic(card: Card, path: str, notes: Notes) -> JsonMapping:
     }
 
 
-def _version(card: Card, path: str, notes: Notes) -> str:
+def _version(card: Card, path: str, notes: Diagnostics) -> str:
     """The version of the card; what is none counts as the first one."""
     if card.version is None:
         return "1.0"
@@ -368,8 +368,8 @@ def _category(card: JsonMapping) -> str | None:
     """The category that the routes name (P6)."""
     endpoints: Iterable[object] = card["endpoints"].values()
     capabilities: Iterable[object] = (each.get("endpoint") for each in card["capabilities"])
-    for said in (*endpoints, *capabilities):
-        found = _ROUTE.search(said) if isinstance(said, str) else None
-        if found is not None:
-            return found[1]
+    for endpoint in (*endpoints, *capabilities):
+        match = _ROUTE.search(endpoint) if isinstance(endpoint, str) else None
+        if match is not None:
+            return match[1]
     return None

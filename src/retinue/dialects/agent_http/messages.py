@@ -5,34 +5,34 @@ from typing import Any, Final, cast
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Correction
-from retinue.dialects.reading import Notes
+from retinue.dialects.reading import Diagnostics
 
-from .wire import DataPart, Message, TextPart
+from .wire import DataPart, HttpMessage, TextPart
 
-__all__ = ["asked_again", "message", "parts_of", "tidy"]
+__all__ = ["correction_text", "build_message", "parts_of", "normalise_message"]
 
 _TYPES: Final = ("text", "data")
 
 
-def message(role: str, text: str | None, data: list[Any]) -> JsonMapping:
+def build_message(role: str, text: str | None, data: list[Any]) -> JsonMapping:
     """A message with one part for the text, if there is any, and one for each piece of data."""
     parts: list[JsonMapping] = [] if text is None else [{"type": "text", "text": text}]
     return {"role": role, "parts": [*parts, *({"type": "data", "data": each} for each in data)]}
 
 
-def parts_of(said: Message | None) -> tuple[list[str], list[Any]]:
+def parts_of(message: HttpMessage | None) -> tuple[list[str], list[Any]]:
     """The texts and the pieces of data of a message."""
-    parts = [] if said is None else said.parts
+    parts = [] if message is None else message.parts
     texts = [each.text for each in parts if isinstance(each, TextPart)]
     return texts, [each.data for each in parts if isinstance(each, DataPart)]
 
 
-def asked_again(correction: Correction) -> str:
+def correction_text(correction: Correction) -> str:
     """The correction as text, for an agent that reads nothing else."""
     return " ".join(part for part in ("The last answer was refused.", correction.message, correction.hint) if part)
 
 
-def tidy(said: JsonValue, notes: Notes, kept: JsonMapping, *, path: str, role: str) -> JsonValue:
+def normalise_message(value: JsonValue, notes: Diagnostics, extras: JsonMapping, *, path: str, role: str) -> JsonValue:
     """Mend a message where it has one meaning: a bare text, another spelling of a part, a part without a word of ours.
 
     Args:
@@ -42,27 +42,27 @@ def tidy(said: JsonValue, notes: Notes, kept: JsonMapping, *, path: str, role: s
         path: Where the message stands.
         role: Who speaks, for one that does not say.
     """
-    if isinstance(said, str):
+    if isinstance(value, str):
         notes.add("message", "The message is a bare text.", path=path, fix="Send `role` and `parts`.")
-        return {"role": role, "parts": [{"type": "text", "text": said}]}
-    if not isinstance(said, dict):
-        return said
-    if "role" not in said:
+        return {"role": role, "parts": [{"type": "text", "text": value}]}
+    if not isinstance(value, dict):
+        return value
+    if "role" not in value:
         notes.add("message", "The message does not say its `role`.", path=path, fix=f"Say `role`: {role!r}.")
-        said["role"] = role
-    for name in [name for name in said if name not in Message.model_fields]:
+        value["role"] = role
+    for name in [name for name in value if name not in HttpMessage.model_fields]:
         where = path + pointer([name])
         notes.add("unknown", f"A message has no {name[:80]!r}; it was kept.", path=where)
-        kept.setdefault("message", {})[name] = said.pop(name)
-    parts = said.get("parts")
+        extras.setdefault("message", {})[name] = value.pop(name)
+    parts = value.get("parts")
     if isinstance(parts, list):
-        said["parts"] = [
-            part for at, part in enumerate(parts) if not _set_aside(part, notes, kept, f"{path}/parts/{at}")
+        value["parts"] = [
+            part for at, part in enumerate(parts) if not _extract_part(part, notes, extras, f"{path}/parts/{at}")
         ]
-    return said
+    return value
 
 
-def _set_aside(part: JsonValue, notes: Notes, kept: JsonMapping, path: str) -> bool:
+def _extract_part(part: JsonValue, notes: Diagnostics, extras: JsonMapping, path: str) -> bool:
     """Mend one part; True when it is none of ours and was kept elsewhere."""
     if not isinstance(part, dict):
         return False
@@ -77,9 +77,9 @@ def _set_aside(part: JsonValue, notes: Notes, kept: JsonMapping, path: str) -> b
         if not isinstance(kind, str):
             return False
         notes.add("part", f"A part of type {kind[:80]!r} was kept, and not read.", path=path)
-        cast("list[JsonObject]", kept.setdefault("parts", [])).append(part)
+        cast("list[JsonObject]", extras.setdefault("parts", [])).append(part)
         return True
     for name in [name for name in part if name not in own.model_fields]:
         notes.add("unknown", f"A part has no {name[:80]!r}; it was left out.", path=path + pointer([name]))
-        cast("list[JsonObject]", kept.setdefault("left_out", [])).append({"part": path, name: part.pop(name)})
+        cast("list[JsonObject]", extras.setdefault("left_out", [])).append({"part": path, name: part.pop(name)})
     return False

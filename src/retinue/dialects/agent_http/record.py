@@ -11,19 +11,19 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Artifact, Lifecycle, Outcome, Result
 from retinue.contract.task import Question
 from retinue.dialects.mending import drop_nulls
-from retinue.dialects.moments import moment_ns
-from retinue.dialects.port import Known, Parsed
-from retinue.dialects.reading import Notes, refuse
+from retinue.dialects.moments import parse_timestamp
+from retinue.dialects.port import ParseContext, Parsed
+from retinue.dialects.reading import Diagnostics, refuse
 from retinue.errors import OutputInvalid
 
 from .bodies import fault_in
-from .messages import parts_of, tidy
-from .rest import NAME, RESULT_SAID, read_rest, set_aside
+from .messages import parts_of, normalise_message
+from .rest import NAME, RESULT_FIELDS, read_metadata, extract_extras
 from .wire import STATES, TaskRecord, TaskStatus
 
-__all__ = ["as_artifact", "from_record", "is_record", "mend_record", "questions_in"]
+__all__ = ["parse_artifact", "from_record", "is_record", "normalise_record", "questions_in"]
 
-_ALONG: Final = ("request_message", "history", "session_id", "created_at", "updated_at")
+_PASSED_THROUGH: Final = ("request_message", "history", "session_id", "created_at", "updated_at")
 _OUTCOMES: Final = frozenset[str](get_args(Outcome))
 _STATE_WORDS: Final = {
     "submitted": "pending",
@@ -45,37 +45,37 @@ def is_record(value: JsonObject) -> bool:
     """Whether `value` is meant as the record of a task; also one whose `status` is no object but the state itself."""
     status = value.get("status")
     if isinstance(status, str):
-        named = value.keys() <= TaskRecord.model_fields.keys() and "id" in value
-        return named and (_word(status) in STATES or _word(status) in _STATE_WORDS)
+        has_record_keys = value.keys() <= TaskRecord.model_fields.keys() and "id" in value
+        return has_record_keys and (_state_word(status) in STATES or _state_word(status) in _STATE_WORDS)
     return isinstance(status, dict) and "state" in status
 
 
-def _word(state: str) -> str:
+def _state_word(state: str) -> str:
     return state.lower().removeprefix("task_state_")
 
 
-def mend_record(value: JsonObject, notes: Notes, kept: JsonMapping, known: Known) -> None:
+def normalise_record(value: JsonObject, notes: Diagnostics, extras: JsonMapping, context: ParseContext) -> None:
     """Mend a record where it has one meaning; what the format has no word for goes into `kept`."""
-    set_aside(value, frozenset(TaskRecord.model_fields), notes, kept)
+    extract_extras(value, frozenset(TaskRecord.model_fields), notes, extras)
     drop_nulls(value, tuple(value), notes)
     if "id" not in value:
         notes.add("id", "The record has no `id`.", path="/id", fix="Say the task's `id`.")
-        value["id"] = known.task_id
+        value["id"] = context.task_id
     for name, role in (("request_message", "user"), ("response_message", "agent")):
         if name in value:
-            value[name] = tidy(value[name], notes, kept, path=f"/{name}", role=role)
+            value[name] = normalise_message(value[name], notes, extras, path=f"/{name}", role=role)
     state = value["status"]
     if isinstance(state, str):
         notes.add("state", "The status is a bare word.", path="/status", fix='Send `{"state": …}`.')
         value["status"] = {"state": state}
-    _mend_status(cast("JsonObject", value["status"]), value, notes, kept)
+    _normalise_status(cast("JsonObject", value["status"]), value, notes, extras)
 
 
-def _mend_status(status: JsonObject, value: JsonObject, notes: Notes, kept: JsonMapping) -> None:
-    aside: JsonMapping = {}
-    set_aside(status, frozenset(TaskStatus.model_fields), notes, aside)
-    if aside:
-        kept["status"] = aside
+def _normalise_status(status: JsonObject, value: JsonObject, notes: Diagnostics, extras: JsonMapping) -> None:
+    unknown: JsonMapping = {}
+    extract_extras(status, frozenset(TaskStatus.model_fields), notes, unknown)
+    if unknown:
+        extras["status"] = unknown
     drop_nulls(status, tuple(status), notes, path="/status")
     message = status.get("message")
     if isinstance(message, dict):
@@ -83,43 +83,43 @@ def _mend_status(status: JsonObject, value: JsonObject, notes: Notes, kept: Json
         parts = message.get("parts")
         texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
         status["message"] = "\n".join(text for text in texts if isinstance(text, str))
-    said = status.get("state")
-    word = _word(said) if isinstance(said, str) else ""
-    meant = word if word in STATES else _STATE_WORDS.get(word)
-    if meant is not None and meant != said:
-        notes.add("state", f"The state {said!r} was read as {meant!r}.", path="/status/state", fix=f"Say {meant!r}.")
-        status["state"] = meant
+    state = status.get("state")
+    word = _state_word(state) if isinstance(state, str) else ""
+    standard_state = word if word in STATES else _STATE_WORDS.get(word)
+    if standard_state is not None and standard_state != state:
+        notes.add("state", f"The state {state!r} was read as {standard_state!r}.", path="/status/state", fix=f"Say {standard_state!r}.")
+        status["state"] = standard_state
         metadata = value.setdefault("metadata", {})
         if word in {"input-required", "input_required"} and isinstance(metadata, dict):
-            metadata.setdefault("questions", cast("JsonValue", _asked(status.get("message"))))
+            metadata.setdefault("questions", cast("JsonValue", _status_questions(status.get("message"))))
 
 
-def _asked(message: JsonValue) -> list[JsonMapping]:
+def _status_questions(message: JsonValue) -> list[JsonMapping]:
     return [{"id": "q1", "text": message}] if isinstance(message, str) and message else []
 
 
-def from_record(record: TaskRecord, known: Known, notes: Notes, kept: JsonMapping) -> Parsed[Result]:
+def from_record(record: TaskRecord, context: ParseContext, notes: Diagnostics, extras: JsonMapping) -> Parsed[Result]:
     """A result out of a record."""
     metadata = dict(record.metadata)
     texts, pieces = parts_of(record.response_message)
-    base: JsonMapping = {"task_id": "", "agent": known.agent}
-    if known.skill is not None:
-        base["skill"] = known.skill
-    beside = read_rest(metadata, Result, base, notes, said=RESULT_SAID)
-    lifecycle, outcome, questions = _ending(record, metadata, beside, notes)
+    base: JsonMapping = {"task_id": "", "agent": context.agent}
+    if context.skill is not None:
+        base["skill"] = context.skill
+    overlay = read_metadata(metadata, Result, base, notes, exclude=RESULT_FIELDS)
+    lifecycle, outcome, questions = _ending(record, metadata, overlay, notes)
     fault = _fault(record, outcome, metadata, notes)
     timestamp = record.status.timestamp
     if timestamp is not None:
-        at = moment_ns(timestamp)
+        at = parse_timestamp(timestamp)
         if fault is not None and at is not None:
             fault = fault.model_copy(update={"timestamp_ns": at})
         else:
-            kept["timestamp"] = timestamp
-    artifacts = _artifacts(record, notes, kept)
+            extras["timestamp"] = timestamp
+    artifacts = _artifacts(record, notes, extras)
     if metadata:
-        kept["metadata"] = metadata
-    kept |= {name: said for name, said in record.to_json().items() if name in _ALONG}
-    fields: dict[str, Any] = dict(beside) | {
+        extras["metadata"] = metadata
+    extras |= {name: value for name, value in record.to_json().items() if name in _PASSED_THROUGH}
+    fields: dict[str, Any] = dict(overlay) | {
         "task_id": record.id,
         "lifecycle": lifecycle,
         "outcome": outcome,
@@ -128,52 +128,52 @@ def from_record(record: TaskRecord, known: Known, notes: Notes, kept: JsonMappin
         "data": pieces[0] if len(pieces) == 1 else pieces or None,
         "artifacts": artifacts,
         "fault": fault,
-        "extras": {NAME: kept} if kept else {},
+        "extras": {NAME: extras} if extras else {},
     }
-    if notes.wrong:
+    if notes.has_errors:
         refuse(notes, OutputInvalid)
     return Parsed(Result(**fields), "task", tuple(notes.findings))
 
 
 def _ending(
-    record: TaskRecord, metadata: JsonMapping, beside: Result, notes: Notes
+    record: TaskRecord, metadata: JsonMapping, overlay: Result, notes: Diagnostics
 ) -> tuple[Lifecycle, Outcome | None, tuple[Question, ...]]:
     """How far it is and how it ended: the state, and what the metadata adds to it."""
     lifecycle, outcome = STATES[record.status.state]
     if "outcome" in metadata:
-        said = metadata["outcome"]
-        if isinstance(said, str) and said in _OUTCOMES:
+        word = metadata["outcome"]
+        if isinstance(word, str) and word in _OUTCOMES:
             outcome = cast("Outcome", metadata.pop("outcome"))
         else:
-            what, severity = f"{said!r} is not an outcome.", notes.severity("standard")
+            what, severity = f"{word!r} is not an outcome.", notes.severity("standard")
             fix = "Leave it out, or say `partial`."
             notes.add("outcome", what, path="/metadata/outcome", fix=fix, severity=severity)
     if "questions" in metadata and lifecycle == "working":
-        asked = questions_in(metadata["questions"])
-        if asked is not None:
+        questions = questions_in(metadata["questions"])
+        if questions is not None:
             del metadata["questions"]
-            return "input_required", outcome, asked
+            return "input_required", outcome, questions
         what, fix = "`questions` is not a list of questions.", "Give each an `id` and a `text`."
         notes.add("questions", what, path="/metadata/questions", fix=fix, severity=notes.severity("standard"))
-    return lifecycle, outcome, beside.questions
+    return lifecycle, outcome, overlay.questions
 
 
-def questions_in(said: object) -> tuple[Question, ...] | None:
+def questions_in(value: object) -> tuple[Question, ...] | None:
     """The questions of a list; None when it is none."""
-    if not isinstance(said, list):
+    if not isinstance(value, list):
         return None
     try:
-        return tuple(Question.model_validate_json(json.dumps(each)) for each in cast("list[object]", said))
+        return tuple(Question.model_validate_json(json.dumps(each)) for each in cast("list[object]", value))
     except ValidationError:
         return None
 
 
-def _fault(record: TaskRecord, outcome: Outcome | None, metadata: JsonMapping, notes: Notes) -> Fault | None:
+def _fault(record: TaskRecord, outcome: Outcome | None, metadata: JsonMapping, notes: Diagnostics) -> Fault | None:
     """Why it failed: the error of the metadata, else the message of the status."""
-    said = metadata.get("error")
-    if said is not None:
-        fault, wrong = fault_in(said)
-        for each in wrong:
+    error = metadata.get("error")
+    if error is not None:
+        fault, problems = fault_in(error)
+        for each in problems:
             path = f"/metadata/error{each.path}"
             notes.add("error", each.message, path=path, fix=each.fix, severity=notes.severity("standard"))
         if fault is not None:
@@ -184,19 +184,19 @@ def _fault(record: TaskRecord, outcome: Outcome | None, metadata: JsonMapping, n
     return Fault(code="internal_error", message=record.status.message or "")
 
 
-def as_artifact(said: JsonMapping) -> Artifact | None:
+def parse_artifact(value: JsonMapping) -> Artifact | None:
     """An artifact of ours; None for one of another shape."""
     try:
-        return Artifact.model_validate_json(json.dumps(said))
+        return Artifact.model_validate_json(json.dumps(value))
     except ValidationError:
         return None
 
 
-def _artifacts(record: TaskRecord, notes: Notes, kept: JsonMapping) -> tuple[Artifact, ...]:
-    read = [(said, as_artifact(said)) for said in record.artifacts]
-    strange = [said for said, artifact in read if artifact is None]
-    if strange:
-        what, fix = f"{len(strange)} artifacts name no file; they were kept.", "Give each its `path`."
+def _artifacts(record: TaskRecord, notes: Diagnostics, extras: JsonMapping) -> tuple[Artifact, ...]:
+    read = [(item, parse_artifact(item)) for item in record.artifacts]
+    foreign = [item for item, artifact in read if artifact is None]
+    if foreign:
+        what, fix = f"{len(foreign)} artifacts name no file; they were kept.", "Give each its `path`."
         notes.add("artifacts", what, path="/artifacts", fix=fix)
-        kept["artifacts"] = strange
+        extras["artifacts"] = foreign
     return tuple(artifact for _, artifact in read if artifact is not None)

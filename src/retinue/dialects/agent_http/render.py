@@ -9,18 +9,18 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Outcome, Result
 from retinue.contract.task import Correction, Task
-from retinue.dialects.moments import moment_ns, moment_text
-from retinue.dialects.port import UNNAMED, Rendered
-from retinue.dialects.reading import Notes
-from retinue.dialects.writing import Losses, form_of
+from retinue.dialects.moments import parse_timestamp, format_timestamp
+from retinue.dialects.port import DEFAULT_AGENT, RenderedMessage
+from retinue.dialects.reading import Diagnostics
+from retinue.dialects.writing import Losses, choose_form
 from retinue.errors import InvalidInput
 
 from .bodies import error_in, error_json
-from .messages import asked_again, message
-from .record import as_artifact, is_record
+from .messages import correction_text, build_message
+from .record import parse_artifact, is_record
 from .request import is_message
-from .rest import NAME, RESULT_SAID, TASK_SAID, put_back, rest_of
-from .wire import OUTCOMES, REST, STATES, Message, State
+from .rest import NAME, RESULT_FIELDS, TASK_FIELDS, restore_extras, metadata_fields
+from .wire import OUTCOMES, METADATA_KEY, STATES, HttpMessage, State
 
 __all__ = ["RESULT_FORMS", "TASK_FORMS", "render_result", "render_retry", "render_task"]
 
@@ -37,67 +37,67 @@ _WORKING: Final = ("submitted", "working", "input_required")
 # Requests
 
 
-def render_task(task: Task, *, form: str | None = None) -> Rendered:
+def render_task(task: Task, *, form: str | None = None) -> RenderedMessage:
     """Write a request: a message for `/tasks` (P1), or the parameters for a skill's route (P3).
 
     Raises:
         InvalidInput: There is no such form, or a value is no JSON.
     """
     losses = Losses(NAME)
-    if form_of(form, TASK_FORMS, NAME) == "skill":
+    if choose_form(form, TASK_FORMS, NAME) == "skill":
         return _call(task, losses)
-    return _posted(task, None, losses)
+    return _render_message(task, None, losses)
 
 
-def render_retry(task: Task, correction: Correction) -> Rendered:
+def render_retry(task: Task, correction: Correction) -> RenderedMessage:
     """Write the request again, with the correction in its metadata and as a further text (P14)."""
-    return _posted(task, correction, Losses(NAME))
+    return _render_message(task, correction, Losses(NAME))
 
 
-def _posted(task: Task, correction: Correction | None, losses: Losses) -> Rendered:
+def _render_message(task: Task, correction: Correction | None, losses: Losses) -> RenderedMessage:
     data = [task.parameters] if task.parameters else []
     text = None if data and not task.instruction else task.instruction
-    said = message("user", text, data)
-    rest = rest_of(task, TASK_SAID)
-    if task.agent == UNNAMED:
+    user_message = build_message("user", text, data)
+    rest = metadata_fields(task, TASK_FIELDS)
+    if task.agent == DEFAULT_AGENT:
         del rest["agent"]
-    metadata: JsonMapping = {REST: rest} if rest else {}
+    metadata: JsonMapping = {METADATA_KEY: rest} if rest else {}
     if correction is not None:
-        said["parts"].append({"type": "text", "text": asked_again(correction)})
+        user_message["parts"].append({"type": "text", "text": correction_text(correction)})
         why = correction.model_dump(mode="json", exclude_defaults=True)
         metadata["correction"] = {**why, "retry_count": correction.retry_count}
-    body: JsonMapping = {"message": said}
+    body: JsonMapping = {"message": user_message}
     if task.id:
         body = {"id": task.id, **body}
     if metadata:
         body["metadata"] = metadata
-    put_back(
-        task.extras, body, {"id": _never, "session_id": _is_text, "task": _never, "request_message": _never}, losses
+    restore_extras(
+        task.extras, body, {"id": _reject, "session_id": _is_text, "task": _reject, "request_message": _reject}, losses
     )
-    return Rendered(json.dumps(body), "task", tuple(losses.found))
+    return RenderedMessage(json.dumps(body), "task", tuple(losses.entries))
 
 
-def _call(task: Task, losses: Losses) -> Rendered:
+def _call(task: Task, losses: Losses) -> RenderedMessage:
     if is_message(task.parameters, task.skill):
         raise InvalidInput(
             "These parameters would be read as a message for `/tasks`.",
             hint="Write the request in the form `task`.",
             path="/parameters",
         )
-    if task.agent != UNNAMED:
+    if task.agent != DEFAULT_AGENT:
         losses.add("/agent", _ROUTE)
-    losses.unsaid(task, "skill", "major", why=_ROUTE)
+    losses.add_fields(task, "skill", "major", why=_ROUTE)
     if task.id:
         losses.add("/id", _BARE)
-    beside = set(Task.model_fields) - {"id", "agent", "skill", "major", "parameters"}
-    losses.unsaid(task, *sorted(beside), why=_BARE)
-    return Rendered(json.dumps(task.parameters), "skill", tuple(losses.found))
+    unsupported = set(Task.model_fields) - {"id", "agent", "skill", "major", "parameters"}
+    losses.add_fields(task, *sorted(unsupported), why=_BARE)
+    return RenderedMessage(json.dumps(task.parameters), "skill", tuple(losses.entries))
 
 
 # Answers
 
 
-def render_result(result: Result, *, form: str | None = None) -> Rendered:
+def render_result(result: Result, *, form: str | None = None) -> RenderedMessage:
     """Write an answer: the record of a task (P17), or what a skill's route answers (P3).
 
     A skill that is not done answers the record.
@@ -106,26 +106,26 @@ def render_result(result: Result, *, form: str | None = None) -> Rendered:
         InvalidInput: There is no such form, or a value is no JSON.
     """
     losses = Losses(NAME)
-    if form_of(form, RESULT_FORMS, NAME) == "skill" and result.lifecycle == "ended":
+    if choose_form(form, RESULT_FORMS, NAME) == "skill" and result.lifecycle == "ended":
         return _output(result, losses)
     return _record(result, losses)
 
 
-def _record(result: Result, losses: Losses) -> Rendered:
+def _record(result: Result, losses: Losses) -> RenderedMessage:
     state = _state(result)
     record: JsonMapping = {"id": result.task_id, "status": {"state": state}}
     data = [] if result.data is None else [result.data]
     if result.content or data:
-        record["response_message"] = message("agent", result.content or None, data)
+        record["response_message"] = build_message("agent", result.content or None, data)
     if result.artifacts:
         record["artifacts"] = [each.model_dump(mode="json", exclude_defaults=True) for each in result.artifacts]
     metadata = _metadata(result, state, losses)
     _explain(result, record, metadata, losses)
     if metadata:
         record["metadata"] = metadata
-    losses.unsaid(result, "native", "reasoning", why="it is never handed on")
-    _along(result, record, losses)
-    return Rendered(json.dumps(record), "task", tuple(losses.found))
+    losses.add_fields(result, "native", "reasoning", why="it is never handed on")
+    _restore_extras(result, record, losses)
+    return RenderedMessage(json.dumps(record), "task", tuple(losses.entries))
 
 
 def _state(result: Result) -> State:
@@ -147,13 +147,13 @@ def _metadata(result: Result, state: State, losses: Losses) -> JsonMapping:
             losses.add("/outcome", f"{state!r} is the nearest word")
         else:
             metadata["outcome"] = result.outcome
-    rest = rest_of(result, RESULT_SAID)
-    if result.agent == UNNAMED:
+    rest = metadata_fields(result, RESULT_FIELDS)
+    if result.agent == DEFAULT_AGENT:
         del rest["agent"]
     if result.lifecycle == "input_required":
         metadata["questions"] = rest.pop("questions", [])
     if rest:
-        metadata[REST] = rest
+        metadata[METADATA_KEY] = rest
     return metadata
 
 
@@ -169,28 +169,28 @@ def _explain(result: Result, record: JsonMapping, metadata: JsonMapping, losses:
         losses.add("/fault", "the format demands one")
     elif result.lifecycle == "input_required" and result.questions:
         status["message"] = "\n".join(each.text for each in result.questions)
-    moment = None if fault is None or fault.timestamp_ns is None else moment_text(fault.timestamp_ns)
+    moment = None if fault is None or fault.timestamp_ns is None else format_timestamp(fault.timestamp_ns)
     if moment is not None:
         status["timestamp"] = moment
 
 
-def _along(result: Result, record: JsonMapping, losses: Losses) -> None:
+def _restore_extras(result: Result, record: JsonMapping, losses: Losses) -> None:
     """What came along, back in its place."""
     status = record["status"]
     own = result.extras.get(NAME)
     if isinstance(own, dict):
-        held = cast("JsonMapping", own)
-        moment = held.get("timestamp")
+        extras = cast("JsonMapping", own)
+        moment = extras.get("timestamp")
         fits = isinstance(moment, str) and "timestamp" not in status
-        if fits and (result.fault is None or moment_ns(cast("str", moment)) is None):
+        if fits and (result.fault is None or parse_timestamp(cast("str", moment)) is None):
             status["timestamp"] = moment
-            held = {name: value for name, value in held.items() if name != "timestamp"}
-        if held or own == {}:
-            put_back({**result.extras, NAME: held}, record, _FITS, losses)
+            extras = {name: value for name, value in extras.items() if name != "timestamp"}
+        if extras or own == {}:
+            restore_extras({**result.extras, NAME: extras}, record, _FITS, losses)
         else:
-            losses.foreign(result.extras)
+            losses.add_foreign_extras(result.extras)
     else:
-        put_back(result.extras, record, _FITS, losses)
+        restore_extras(result.extras, record, _FITS, losses)
 
 
 def _is_text(value: object) -> bool:
@@ -203,78 +203,78 @@ def _is_list(value: object) -> bool:
 
 def _is_message(value: object) -> bool:
     try:
-        return Message.model_validate(value).to_json() == value
+        return HttpMessage.model_validate(value).to_json() == value
     except ValidationError:
         return False
 
 
-def _are_strange(value: object) -> bool:
+def _are_foreign_artifacts(value: object) -> bool:
     """Artifacts of another shape than ours, as they were kept."""
-    listed = cast("list[Any]", value) if isinstance(value, list) else []
-    return bool(listed) and all(
-        isinstance(each, dict) and as_artifact(cast("JsonMapping", each)) is None for each in listed
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return bool(items) and all(
+        isinstance(each, dict) and parse_artifact(cast("JsonMapping", each)) is None for each in items
     )
 
 
-def _never(value: object) -> bool:
+def _reject(value: object) -> bool:
     del value
     return False
 
 
 _FITS: Final = {
     "request_message": _is_message,
-    "response_message": _never,
+    "response_message": _reject,
     "history": _is_list,
-    "artifacts": _are_strange,
+    "artifacts": _are_foreign_artifacts,
     "session_id": _is_text,
     "created_at": _is_text,
     "updated_at": _is_text,
-    "timestamp": _never,
+    "timestamp": _reject,
 }
 
 
-def _output(result: Result, losses: Losses) -> Rendered:
+def _output(result: Result, losses: Losses) -> RenderedMessage:
     """What a skill's route answers."""
     fault = result.fault
     failed = result.outcome not in {"success", "partial", None} or (result.outcome is None and fault is not None)
     if failed:
         body = _error_body(result, fault, losses)
-        kept = {"fault", "outcome"}
+        rendered_fields = {"fault", "outcome"}
     else:
         body = _output_body(result, losses)
         if result.outcome != "success":
             losses.add("/outcome", _OUTPUT)
-        kept = {"data", "outcome", "content"}
-    if result.agent != UNNAMED:
+        rendered_fields = {"data", "outcome", "content"}
+    if result.agent != DEFAULT_AGENT:
         losses.add("/agent", _ROUTE)
     if result.task_id:
         losses.add("/task_id", _OUTPUT)
-    beside = set(Result.model_fields) - {"agent", "task_id", "lifecycle", *kept}
-    losses.unsaid(result, *sorted(beside), why=_OUTPUT)
-    return Rendered(json.dumps(body), "skill", tuple(losses.found))
+    unsupported = set(Result.model_fields) - {"agent", "task_id", "lifecycle", *rendered_fields}
+    losses.add_fields(result, *sorted(unsupported), why=_OUTPUT)
+    return RenderedMessage(json.dumps(body), "skill", tuple(losses.entries))
 
 
 def _error_body(result: Result, fault: Fault | None, losses: Losses) -> JsonMapping:
     if fault is None:
         losses.add("/fault", "the format demands one")
         fault = Fault(code="internal_error", message="The skill failed without a reason.")
-    meant = "canceled" if fault.code == "canceled" else "error"
-    if result.outcome != meant:
-        losses.add("/outcome", f"{meant!r} is what the error says")
+    outcome = "canceled" if fault.code == "canceled" else "error"
+    if result.outcome != outcome:
+        losses.add("/outcome", f"{outcome!r} is what the error says")
     return {"error": error_json(fault)}
 
 
 def _output_body(result: Result, losses: Losses) -> JsonMapping:
-    said: object = result.data
+    data: object = result.data
     if result.content:
-        losses.add("/content", "it is inside the output" if said is None else _OUTPUT)
-    if isinstance(said, dict):
-        output = cast("JsonMapping", said)
+        losses.add("/content", "it is inside the output" if data is None else _OUTPUT)
+    if isinstance(data, dict):
+        output = cast("JsonMapping", data)
     else:
         losses.add("/data", "an output is an object")
         content: JsonMapping = {"content": result.content} if result.content else {}
-        output = content if said is None else {"value": result.data}
-    if is_record(output) or error_in(output, Notes(NAME, "standard")) is not None:
+        output = content if data is None else {"value": result.data}
+    if is_record(output) or error_in(output, Diagnostics(NAME, "standard")) is not None:
         raise InvalidInput(
             "This output would be read as something else: it looks like an error or the record of a task.",
             hint="Write the answer in the form `task`.",

@@ -9,15 +9,15 @@ from retinue.contract.finding import findings_of
 from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Correction, Task
-from retinue.dialects.port import Known, Parsed
-from retinue.dialects.reading import Notes, refuse
+from retinue.dialects.port import ParseContext, Parsed
+from retinue.dialects.reading import Diagnostics, refuse
 from retinue.errors import InvalidInput
 
-from .messages import asked_again, parts_of, tidy
-from .rest import NAME, TASK_SAID, read_rest, set_aside
+from .messages import correction_text, parts_of, normalise_message
+from .rest import NAME, TASK_FIELDS, read_metadata, extract_extras
 from .wire import TaskBody
 
-__all__ = ["from_message", "from_parameters", "is_message", "mend_body"]
+__all__ = ["from_message", "from_parameters", "is_message", "normalise_body"]
 
 
 _SIMPLE: Final = frozenset({"task", "message", "request_message", "id", "session_id", "metadata"})
@@ -25,69 +25,69 @@ _SIMPLE: Final = frozenset({"task", "message", "request_message", "id", "session
 
 def is_message(value: JsonObject, skill: str | None) -> bool:
     """Whether `value` is meant for `/tasks`, and is not the parameters of `skill`."""
-    said = value.get("message", value.get("request_message"))
-    if isinstance(said, dict) and isinstance(said.get("parts"), list):
+    message = value.get("message", value.get("request_message"))
+    if isinstance(message, dict) and isinstance(message.get("parts"), list):
         return True
-    simple = isinstance(said, str) or isinstance(value.get("task"), str)
+    simple = isinstance(message, str) or isinstance(value.get("task"), str)
     return skill is None and simple and value.keys() <= _SIMPLE
 
 
-def mend_body(value: JsonObject, notes: Notes, kept: JsonMapping) -> None:
+def normalise_body(value: JsonObject, notes: Diagnostics, extras: JsonMapping) -> None:
     """Mend a body where it has one meaning; what the format has no word for goes into `kept`."""
     for other in ("request_message", "task"):
         if "message" not in value and other in value:
             notes.add("message", f"The message is called `{other}`.", path=f"/{other}", fix="Call it `message`.")
             value["message"] = value.pop(other)
-    set_aside(value, frozenset(TaskBody.model_fields), notes, kept)
-    value["message"] = tidy(value["message"], notes, kept, path="/message", role="user")
+    extract_extras(value, frozenset(TaskBody.model_fields), notes, extras)
+    value["message"] = normalise_message(value["message"], notes, extras, path="/message", role="user")
 
 
-def from_message(body: TaskBody, known: Known, notes: Notes, kept: JsonMapping) -> Parsed[Task]:
+def from_message(body: TaskBody, context: ParseContext, notes: Diagnostics, extras: JsonMapping) -> Parsed[Task]:
     """A task out of a message: its texts are the instruction, its data the parameters."""
     metadata = dict(body.metadata)
     texts, pieces = parts_of(body.message)
     correction = _correction(metadata, notes)
-    if correction is not None and texts and texts[-1] == asked_again(correction):
+    if correction is not None and texts and texts[-1] == correction_text(correction):
         texts = texts[:-1]
-    base: JsonMapping = {"id": "", "agent": known.agent}
-    if known.skill is not None:
-        base["skill"] = known.skill
-    beside = read_rest(metadata, Task, base, notes, said=TASK_SAID)
-    parameters = _parameters(pieces, notes, kept)
+    base: JsonMapping = {"id": "", "agent": context.agent}
+    if context.skill is not None:
+        base["skill"] = context.skill
+    overlay = read_metadata(metadata, Task, base, notes, exclude=TASK_FIELDS)
+    parameters = _parameters(pieces, notes, extras)
     if metadata:
-        kept["metadata"] = metadata
+        extras["metadata"] = metadata
     if body.session_id is not None:
-        kept["session_id"] = body.session_id
-    fields = dict(beside) | {
-        "id": known.task_id if body.id is None else body.id,
+        extras["session_id"] = body.session_id
+    fields = dict(overlay) | {
+        "id": context.task_id if body.id is None else body.id,
         "instruction": "\n".join(texts),
         "parameters": parameters,
-        "extras": {NAME: kept} if kept else {},
+        "extras": {NAME: extras} if extras else {},
     }
     return Parsed(_task(fields, notes), "task", tuple(notes.findings), correction)
 
 
-def from_parameters(value: JsonObject, known: Known, notes: Notes) -> Parsed[Task]:
+def from_parameters(value: JsonObject, context: ParseContext, notes: Diagnostics) -> Parsed[Task]:
     """A task out of the parameters of a skill; which one, the route says."""
-    if known.skill is None:
+    if context.skill is None:
         what, fix = "Nothing says which skill these are the parameters of.", "Say the skill, or send a `message`."
         notes.add("no_skill", what, fix=fix, severity=notes.severity("standard"))
-    fields: JsonMapping = {"id": known.task_id, "agent": known.agent, "skill": known.skill, "parameters": value}
+    fields: JsonMapping = {"id": context.task_id, "agent": context.agent, "skill": context.skill, "parameters": value}
     return Parsed(_task(fields, notes), "skill", tuple(notes.findings))
 
 
-def _task(fields: JsonMapping, notes: Notes) -> Task:
+def _task(fields: JsonMapping, notes: Diagnostics) -> Task:
     task = None
     try:
         task = Task(**fields)
     except ValidationError as error:
-        notes.take(findings_of(error, rule=f"{NAME}/shape"))
-    if task is None or notes.wrong:
+        notes.extend(findings_of(error, rule=f"{NAME}/shape"))
+    if task is None or notes.has_errors:
         refuse(notes, InvalidInput)
     return task
 
 
-def _parameters(pieces: list[Any], notes: Notes, kept: JsonMapping) -> JsonMapping:
+def _parameters(pieces: list[Any], notes: Diagnostics, extras: JsonMapping) -> JsonMapping:
     """The pieces of data as parameters; those that are none are kept."""
     parameters: JsonMapping = {}
     for piece in pieces:
@@ -98,11 +98,11 @@ def _parameters(pieces: list[Any], notes: Notes, kept: JsonMapping) -> JsonMappi
             notes.add(
                 "data", "Data of another part is not used as parameters; it was kept.", path="/message/parts", fix=fix
             )
-            kept.setdefault("parts", []).append({"type": "data", "data": piece})
+            extras.setdefault("parts", []).append({"type": "data", "data": piece})
     return parameters
 
 
-def _correction(metadata: JsonMapping, notes: Notes) -> Correction | None:
+def _correction(metadata: JsonMapping, notes: Diagnostics) -> Correction | None:
     """Why the request is made again; one that cannot be read stays in the metadata."""
     if "correction" not in metadata:
         return None

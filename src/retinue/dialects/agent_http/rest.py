@@ -14,72 +14,72 @@ from retinue.contract.finding import findings_of
 from retinue.contract.json import JsonObject, pointer
 from retinue.contract.model import JsonMapping, Model
 
-from .wire import OWN_METADATA, REST
+from .wire import RESERVED_METADATA, METADATA_KEY
 
 if TYPE_CHECKING:
-    from retinue.dialects.reading import Notes
+    from retinue.dialects.reading import Diagnostics
     from retinue.dialects.writing import Losses
 
-__all__ = ["NAME", "RESULT_SAID", "TASK_SAID", "put_back", "read_rest", "rest_of", "set_aside"]
+__all__ = ["NAME", "RESULT_FIELDS", "TASK_FIELDS", "restore_extras", "read_metadata", "metadata_fields", "extract_extras"]
 
 NAME: Final = "agent_http"
 
-TASK_SAID: Final = frozenset({"id", "instruction", "parameters", "extras"})
+TASK_FIELDS: Final = frozenset({"id", "instruction", "parameters", "extras"})
 """What of a task the format says in its own words."""
 
-RESULT_SAID: Final = frozenset(
+RESULT_FIELDS: Final = frozenset(
     {"task_id", "lifecycle", "outcome", "data", "content", "artifacts", "fault", "extras", "native", "reasoning"}
 )
 """What of a result it does, and the two that are never handed on."""
 
-Noun = TypeVar("Noun", bound=Model)
-_TAKEN: Final = "the format has its own there"
+ModelT = TypeVar("Noun", bound=Model)
+_RESERVED: Final = "the format has its own there"
 _UNWRITTEN: Final = frozenset({"left_out", "message", "parts"})
 
 
-def rest_of(noun: Model, said: frozenset[str]) -> JsonMapping:
+def metadata_fields(model: Model, exclude: frozenset[str]) -> JsonMapping:
     """The fields of `noun` that differ from their defaults, without those that are `said` elsewhere."""
-    return noun.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude=set(said))
+    return model.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude=set(exclude))
 
 
-def read_rest(
-    metadata: JsonMapping, noun: type[Noun], base: JsonMapping, notes: "Notes", *, said: frozenset[str]
-) -> Noun:
+def read_metadata(
+    metadata: JsonMapping, model_type: type[ModelT], base: JsonMapping, notes: "Diagnostics", *, exclude: frozenset[str]
+) -> ModelT:
     """`base` with what the metadata says beside it. What is `said` elsewhere cannot be said there.
 
     What is used leaves the metadata; what cannot be used stays.
     """
-    rest = metadata.get(REST)
+    rest = metadata.get(METADATA_KEY)
     if rest is None:
-        return noun.model_validate_json(json.dumps(base))
+        return model_type.model_validate_json(json.dumps(base))
     severity = notes.severity("standard")
-    path = f"/metadata/{REST}"
-    taken = said.intersection(cast("JsonMapping", rest)) if isinstance(rest, dict) else {"anything"}
-    if taken:
-        what = f"`metadata.{REST}` cannot say {', '.join(sorted(taken))}."
-        notes.add(REST, what, path=path, fix="Leave it out.", severity=severity)
-        return noun.model_validate_json(json.dumps(base))
+    path = f"/metadata/{METADATA_KEY}"
+    conflicts = exclude.intersection(cast("JsonMapping", rest)) if isinstance(rest, dict) else {"anything"}
+    if conflicts:
+        what = f"`metadata.{METADATA_KEY}` cannot say {', '.join(sorted(conflicts))}."
+        notes.add(METADATA_KEY, what, path=path, fix="Leave it out.", severity=severity)
+        return model_type.model_validate_json(json.dumps(base))
     try:
-        read = noun.model_validate_json(json.dumps({**base, **cast("JsonMapping", rest)}))
+        read = model_type.model_validate_json(json.dumps({**base, **cast("JsonMapping", rest)}))
     except ValidationError as error:
         for each in findings_of(error, rule=""):
-            notes.add(REST, each.message, path=path + each.path, fix="Leave it out.", severity=severity)
-        return noun.model_validate_json(json.dumps(base))
-    del metadata[REST]
+            notes.add(METADATA_KEY, each.message, path=path + each.path, fix="Leave it out.", severity=severity)
+        return model_type.model_validate_json(json.dumps(base))
+    del metadata[METADATA_KEY]
     return read
 
 
-def set_aside(value: JsonObject, allowed: frozenset[str], notes: "Notes", kept: JsonMapping) -> None:
+def extract_extras(value: JsonObject, allowed: frozenset[str], notes: "Diagnostics", extras: JsonMapping) -> None:
     """Take what the format has no word for out of `value`: it rides in the extras (C7)."""
     for name in [name for name in value if name not in allowed]:
         what, fix = f"The format has no `{name[:80]}` here; it was kept.", "Put what is yours into `metadata`."
         notes.add("unknown", what, path=pointer([name]), fix=fix)
-        kept[name] = value.pop(name)
+        extras[name] = value.pop(name)
 
 
-def put_back(
+def restore_extras(
     extras: JsonMapping,
-    written: JsonMapping,
+    message: JsonMapping,
     fits: Mapping[str, Callable[[object], bool]],
     losses: "Losses",
 ) -> None:
@@ -91,39 +91,39 @@ def put_back(
         fits: The fields of the format that ride in the extras, with what may stand there.
         losses: Takes what cannot be written.
     """
-    losses.foreign(extras)
+    losses.add_foreign_extras(extras)
     if NAME not in extras:
         return
-    said, path = extras[NAME], f"/extras/{NAME}"
-    own = cast("JsonMapping", said) if isinstance(said, dict) else {}
-    missed: list[str] = []
-    kept = False
+    raw, path = extras[NAME], f"/extras/{NAME}"
+    own = cast("JsonMapping", raw) if isinstance(raw, dict) else {}
+    all_lost: list[str] = []
+    any_written = False
     for name, value in own.items():
-        lost = _put(name, value, written, fits)
-        kept = kept or lost != [pointer([name])]
-        missed += lost
-    for each in missed if kept else [""]:
-        losses.add(path + each, _TAKEN)
+        lost_paths = _write_extra(name, value, message, fits)
+        any_written = any_written or lost_paths != [pointer([name])]
+        all_lost += lost_paths
+    for each in all_lost if any_written else [""]:
+        losses.add(path + each, _RESERVED)
 
 
-def _put(name: str, value: object, written: JsonMapping, fits: Mapping[str, Callable[[object], bool]]) -> list[str]:
+def _write_extra(name: str, value: object, message: JsonMapping, fits: Mapping[str, Callable[[object], bool]]) -> list[str]:
     """Write one thing; gives the pointers of what could not be written."""
     if name == "metadata" and isinstance(value, dict):
-        return _metadata(cast("JsonMapping", value), written)
+        return _metadata(cast("JsonMapping", value), message)
     if name == "artifacts" and "artifacts" in fits and fits[name](value):
-        written[name] = [*written.get(name, []), *cast("list[Any]", value)]
+        message[name] = [*message.get(name, []), *cast("list[Any]", value)]
         return []
-    free = name not in written and name not in _UNWRITTEN and name != "metadata"
+    free = name not in message and name not in _UNWRITTEN and name != "metadata"
     if not free or (name in fits and not fits[name](value)):
         return [pointer([name])]
-    written[name] = value
+    message[name] = value
     return []
 
 
-def _metadata(along: JsonMapping, written: JsonMapping) -> list[str]:
+def _metadata(extras: JsonMapping, message: JsonMapping) -> list[str]:
     """Add what came along to the metadata; gives the pointers of what could not be added."""
-    free = {name: value for name, value in along.items() if name not in OWN_METADATA}
+    free = {name: value for name, value in extras.items() if name not in RESERVED_METADATA}
     if not free:
         return ["/metadata"]
-    written["metadata"] = {**written.get("metadata", {}), **free}
-    return [f"/metadata{pointer([name])}" for name in along if name not in free]
+    message["metadata"] = {**message.get("metadata", {}), **free}
+    return [f"/metadata{pointer([name])}" for name in extras if name not in free]

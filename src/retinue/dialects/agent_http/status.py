@@ -51,10 +51,10 @@ def status_of(result: Result) -> int:
         return OK
     if fault is None:
         return STATUSES["internal_error"]
-    return UNPARSABLE if _unparsable(fault) else STATUSES[fault.code]
+    return UNPARSABLE if _is_unparsable(fault) else STATUSES[fault.code]
 
 
-def _unparsable(fault: Fault) -> bool:
+def _is_unparsable(fault: Fault) -> bool:
     """The reader of JSON says where it stopped."""
     return fault.code == "invalid_input" and "reason" in fault.detail and "line" in fault.detail
 

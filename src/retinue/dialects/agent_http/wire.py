@@ -12,17 +12,17 @@ from pydantic import Field, StringConstraints
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Lifecycle, Outcome
-from retinue.dialects.shapes import PRESENT, Shape, Words
+from retinue.dialects.shapes import NOT_NULL, WireModel, NonBlankText
 
 __all__ = [
     "OUTCOMES",
-    "OWN_METADATA",
-    "REST",
+    "RESERVED_METADATA",
+    "METADATA_KEY",
     "STATES",
     "Capability",
     "Card",
     "DataPart",
-    "Message",
+    "HttpMessage",
     "Part",
     "State",
     "TaskBody",
@@ -31,10 +31,10 @@ __all__ = [
     "TextPart",
 ]
 
-REST: Final = "retinue"
+METADATA_KEY: Final = "retinue"
 """Under this name the metadata carries what the format has no word for."""
 
-OWN_METADATA: Final = frozenset({"outcome", "error", "questions", "correction", REST})
+RESERVED_METADATA: Final = frozenset({"outcome", "error", "questions", "correction", METADATA_KEY})
 
 State: TypeAlias = Literal["pending", "working", "completed", "failed", "canceled"]
 
@@ -58,14 +58,14 @@ OUTCOMES: Final[Mapping[Outcome, State]] = {
 """The state of each outcome; where it says less, `metadata.outcome` says it."""
 
 
-class TextPart(Shape):
+class TextPart(WireModel):
     """Text of a message."""
 
     type: Literal["text"]
     text: str
 
 
-class DataPart(Shape):
+class DataPart(WireModel):
     """Structured data of a message."""
 
     type: Literal["data"]
@@ -75,61 +75,61 @@ class DataPart(Shape):
 Part: TypeAlias = Annotated[TextPart | DataPart, Field(discriminator="type")]
 
 
-class Message(Shape):
+class HttpMessage(WireModel):
     """What one side said."""
 
     role: Literal["user", "agent"]
     parts: list[Part]
 
 
-class TaskBody(Shape):
+class TaskBody(WireModel):
     """What is posted to `/tasks` (P1)."""
 
-    message: Message
-    id: Annotated[str | None, PRESENT] = None
-    session_id: Annotated[str | None, PRESENT] = None
+    message: HttpMessage
+    id: Annotated[str | None, NOT_NULL] = None
+    session_id: Annotated[str | None, NOT_NULL] = None
     metadata: JsonMapping = Field(default_factory=dict[str, Any])
 
 
-class TaskStatus(Shape):
+class TaskStatus(WireModel):
     """Where a task is."""
 
     state: State
-    timestamp: Annotated[str | None, PRESENT] = None
-    message: Annotated[str | None, PRESENT] = None
+    timestamp: Annotated[str | None, NOT_NULL] = None
+    message: Annotated[str | None, NOT_NULL] = None
 
 
-class TaskRecord(Shape):
+class TaskRecord(WireModel):
     """A task and what came of it (P17)."""
 
     id: str
     status: TaskStatus
-    request_message: Annotated[Message | None, PRESENT] = None
-    response_message: Annotated[Message | None, PRESENT] = None
-    history: Annotated[list[Any] | None, PRESENT] = None
+    request_message: Annotated[HttpMessage | None, NOT_NULL] = None
+    response_message: Annotated[HttpMessage | None, NOT_NULL] = None
+    history: Annotated[list[Any] | None, NOT_NULL] = None
     artifacts: list[JsonMapping] = Field(default_factory=list[JsonMapping])
-    session_id: Annotated[str | None, PRESENT] = None
+    session_id: Annotated[str | None, NOT_NULL] = None
     metadata: JsonMapping = Field(default_factory=dict[str, Any])
-    created_at: Annotated[str | None, PRESENT] = None
-    updated_at: Annotated[str | None, PRESENT] = None
+    created_at: Annotated[str | None, NOT_NULL] = None
+    updated_at: Annotated[str | None, NOT_NULL] = None
 
 
-class Capability(Shape):
+class Capability(WireModel):
     """One advertised skill (P5)."""
 
-    name: Words
-    description: Words
+    name: NonBlankText
+    description: NonBlankText
     endpoint: Annotated[str, StringConstraints(pattern=r"^(?:/|https?://)\S*$")]
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
-    input_schema: Annotated[JsonMapping | None, PRESENT] = None
-    output_schema: Annotated[JsonMapping | None, PRESENT] = None
+    input_schema: Annotated[JsonMapping | None, NOT_NULL] = None
+    output_schema: Annotated[JsonMapping | None, NOT_NULL] = None
 
 
-class Card(Shape):
+class Card(WireModel):
     """`.well-known/agent.json`: who the agent is, where it takes tasks, what it does (P2, P4)."""
 
-    name: Words
+    name: NonBlankText
     description: str
-    version: Annotated[str | None, PRESENT] = None
+    version: Annotated[str | None, NOT_NULL] = None
     endpoints: dict[str, str]
     capabilities: list[Capability]

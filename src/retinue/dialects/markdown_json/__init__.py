@@ -26,7 +26,7 @@ from typing import Final
 from retinue.contract.model import DialectName
 
 from .ask import TASK_FORMS, render_retry, render_task
-from .block import Block, Field, find_blocks
+from .block import Block, BlockField, find_blocks
 from .display import display
 from .parse import parse_result, parse_task
 from .recognise import recognise
@@ -40,7 +40,7 @@ __all__ = [
     "RESULT_FORMS",
     "TASK_FORMS",
     "Block",
-    "Field",
+    "BlockField",
     "display",
     "find_blocks",
     "parse_result",

@@ -10,36 +10,36 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Versions, Warned
 from retinue.contract.task import Question
 from retinue.contract.version import is_version
-from retinue.dialects.moments import moment_ns
-from retinue.dialects.port import Known
+from retinue.dialects.moments import parse_timestamp
+from retinue.dialects.port import ParseContext
 
-from .mend import Mended
-from .wire import ERROR_TYPES, FAULT_CODES, Envelope, ErrorEnvelope, PartialEnvelope, SuccessEnvelope
-from .words import ASKING, canonical, stated
+from .mend import Normalisation
+from .wire import ERROR_TYPES, FAULT_CODES, AnswerEnvelope, ErrorEnvelope, PartialEnvelope, SuccessEnvelope
+from .words import ASKING, from_wire, strip_unstated
 
 __all__ = ["MILLISECOND", "questions_in", "result_of"]
 
 MILLISECOND: Final = 1_000_000
 
 
-def result_of(envelope: Envelope, known: Known, mended: Mended) -> Result:
+def result_of(envelope: AnswerEnvelope, context: ParseContext, normalisation: Normalisation) -> Result:
     """What the envelope says, and what it carried that the contract has no word for."""
     metadata = envelope.metadata
-    extras = dict(mended.extras)
+    extras = dict(normalisation.extras)
     counts = {name: getattr(metadata, name) for name in ("files_read", "files_written")}
-    _keep(extras, "metadata", {name: count for name, count in counts.items() if count is not None})
-    told = "version" not in mended.unsaid and is_version(envelope.version)
+    _add_extras(extras, "metadata", {name: count for name, count in counts.items() if count is not None})
+    has_version = "version" not in normalisation.filled_keys and is_version(envelope.version)
     fields: dict[str, Any] = {
-        "task_id": known.task_id,
-        "agent": known.agent if "agent" in mended.unsaid else canonical(envelope.agent),
-        "skill": canonical(envelope.operation) if envelope.operation is not None else known.skill,
-        "versions": Versions(agent=metadata.agent_version, contract=envelope.version if told else None),
+        "task_id": context.task_id,
+        "agent": context.agent if "agent" in normalisation.filled_keys else from_wire(envelope.agent),
+        "skill": from_wire(envelope.operation) if envelope.operation is not None else context.skill,
+        "versions": Versions(agent=metadata.agent_version, contract=envelope.version if has_version else None),
         "warnings": tuple(
             Warned(
                 type=each.type,
-                message=stated(each.message),
-                impact=stated(each.impact),
-                recovery=stated(each.recovery),
+                message=strip_unstated(each.message),
+                impact=strip_unstated(each.impact),
+                recovery=strip_unstated(each.recovery),
                 synthetic=bool(each.synthetic),
             )
             for each in envelope.warnings
@@ -58,9 +58,9 @@ def result_of(envelope: Envelope, known: Known, mended: Mended) -> Result:
     return Result(**fields, extras={"markdown_json": extras} if extras else {})
 
 
-def _keep(extras: JsonMapping, name: str, said: JsonMapping) -> None:
-    if said:
-        extras[name] = {**cast("JsonMapping", extras.get(name, {})), **said}
+def _add_extras(extras: JsonMapping, name: str, values: JsonMapping) -> None:
+    if values:
+        extras[name] = {**cast("JsonMapping", extras.get(name, {})), **values}
 
 
 def _partial(envelope: PartialEnvelope, warnings: tuple[Warned, ...]) -> JsonMapping:
@@ -77,22 +77,22 @@ def _partial(envelope: PartialEnvelope, warnings: tuple[Warned, ...]) -> JsonMap
 
 def questions_in(data: object) -> tuple[Question, ...] | None:
     """The questions under `next_questions`; None when there is no such list of questions."""
-    asked = cast("JsonMapping", data).get("next_questions") if isinstance(data, dict) else None
-    if not isinstance(asked, list):
+    items = cast("JsonMapping", data).get("next_questions") if isinstance(data, dict) else None
+    if not isinstance(items, list):
         return None
-    questions = [_question(each, number) for number, each in enumerate(cast("list[object]", asked), start=1)]
+    questions = [_question(each, number) for number, each in enumerate(cast("list[object]", items), start=1)]
     read = tuple(each for each in questions if each is not None)
     return read if len(read) == len(questions) else None
 
 
-def _question(said: object, number: int) -> Question | None:
-    if isinstance(said, str):
-        return Question(id=f"q{number}", text=said)
+def _question(value: object, number: int) -> Question | None:
+    if isinstance(value, str):
+        return Question(id=f"q{number}", text=value)
     try:
-        return Question.model_validate_json(json.dumps(said))
+        return Question.model_validate_json(json.dumps(value))
     except ValidationError:
         pass
-    text = cast("JsonMapping", said).get("question") if isinstance(said, dict) else None
+    text = cast("JsonMapping", value).get("question") if isinstance(value, dict) else None
     return Question(id=f"q{number}", text=text) if isinstance(text, str) else None
 
 
@@ -102,18 +102,18 @@ def _failure(envelope: ErrorEnvelope, extras: JsonMapping) -> JsonMapping:
     if context.kind is not None and ERROR_TYPES[context.kind] == envelope.error_type:
         code = context.kind
     elif context.kind is not None:
-        _keep(extras, "context", {"class": context.kind})
-    operation = None if context.operation is None else canonical(context.operation)
-    said = [stated(each) for each in envelope.recovery_suggestions]
+        _add_extras(extras, "context", {"class": context.kind})
+    operation = None if context.operation is None else from_wire(context.operation)
+    suggestions = [strip_unstated(each) for each in envelope.recovery_suggestions]
     moment = envelope.metadata.error_timestamp
-    timestamp = None if moment is None else moment_ns(moment)
+    timestamp = None if moment is None else parse_timestamp(moment)
     if moment is not None and timestamp is None:
-        _keep(extras, "metadata", {"error_timestamp": moment})
+        _add_extras(extras, "metadata", {"error_timestamp": moment})
     fault = Fault(
         code=code,
-        message=stated(envelope.message),
-        hint=said[0] if said else "",
-        suggestions=tuple(said[1:]),
+        message=strip_unstated(envelope.message),
+        hint=suggestions[0] if suggestions else "",
+        suggestions=tuple(suggestions[1:]),
         operation=operation,
         target=context.target,
         failed_at=context.failed_at,

@@ -5,22 +5,22 @@ from typing import Final, cast
 from retinue.contract import json
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Correction, Task
-from retinue.dialects.port import Rendered
-from retinue.dialects.writing import Losses, form_of
+from retinue.dialects.port import RenderedMessage
+from retinue.dialects.writing import Losses, choose_form
 
 from .block import KEYS, LISTS, is_unknown_key, item_text, line_text, prose_text, starts_or_fences
-from .words import FOLLOW, agent_in, agent_text, context_text, instruction_in, to_wire
+from .words import CLOSING_SENTENCES, agent_in, agent_text, context_text, instruction_in, to_wire
 
 __all__ = ["TASK_FORMS", "render_retry", "render_task"]
 
 TASK_FORMS: Final = ("block", "invocation")
 """The input block alone, and with the sentence that asks to follow the contract (K23)."""
 
-_UNSAID: Final = ("produced_by", "source_agent", "parent", "depth", "model", "thinking", "idempotency_key")
+_UNSUPPORTED: Final = ("produced_by", "source_agent", "parent", "depth", "model", "thinking", "idempotency_key")
 _AS_TEXT: Final = "parameters are text there"
 
 
-def render_task(task: Task, *, form: str | None = None) -> Rendered:
+def render_task(task: Task, *, form: str | None = None) -> RenderedMessage:
     """Write a request as an input block (K2).
 
     A value that plain text could not hold is a JSON string. Parameters become text; the instruction is prose behind
@@ -29,15 +29,15 @@ def render_task(task: Task, *, form: str | None = None) -> Rendered:
     Raises:
         InvalidInput: There is no such form, or a value is no JSON.
     """
-    return _rendered(task, form_of(form, TASK_FORMS, "markdown_json"), None)
+    return _render(task, choose_form(form, TASK_FORMS, "markdown_json"), None)
 
 
-def render_retry(task: Task, correction: Correction) -> Rendered:
+def render_retry(task: Task, correction: Correction) -> RenderedMessage:
     """Write the request again, with what was wrong as a list of its own (C6)."""
-    return _rendered(task, TASK_FORMS[0], correction)
+    return _render(task, TASK_FORMS[0], correction)
 
 
-def _rendered(task: Task, form: str, correction: Correction | None) -> Rendered:
+def _render(task: Task, form: str, correction: Correction | None) -> RenderedMessage:
     losses = Losses("markdown_json")
     before, unknown = _own_extras(task.extras, losses)
     parts = [before, _head(task, unknown, losses)]
@@ -48,16 +48,16 @@ def _rendered(task: Task, form: str, correction: Correction | None) -> Rendered:
     if task.instruction:
         parts.append(_prose(task.instruction))
     if form == "invocation":
-        parts.append(FOLLOW[0])
-    _unsaid(task, losses)
-    return Rendered("\n\n".join(part for part in parts if part), form, tuple(losses.found))
+        parts.append(CLOSING_SENTENCES[0])
+    _add_losses(task, losses)
+    return RenderedMessage("\n\n".join(part for part in parts if part), form, tuple(losses.entries))
 
 
 def _head(task: Task, unknown: list[str], losses: Losses) -> str:
     """The bold keys."""
     agent = agent_text(task.agent, task.major)
-    said, major = agent_in(agent)
-    if said != task.agent:
+    agent_name, major = agent_in(agent)
+    if agent_name != task.agent:
         losses.add("/agent", "a name that ends in a version is read as one")
     if major != task.major:
         losses.add("/major", "a version is at most nine digits behind the name")
@@ -85,10 +85,10 @@ def _parameters(task: Task, losses: Losses) -> list[str]:
 
 
 def _correction(correction: Correction) -> list[str]:
-    most = "" if correction.max_retries is None else f" of {correction.max_retries}"
+    limit = "" if correction.max_retries is None else f" of {correction.max_retries}"
     items = [
         item_text("Message", correction.message),
-        item_text("Retry", f"{correction.retry_count}{most}"),
+        item_text("Retry", f"{correction.retry_count}{limit}"),
         item_text("Code", correction.code),
     ]
     items += [item_text("Hint", correction.hint)] if correction.hint else []
@@ -107,30 +107,30 @@ def _prose(instruction: str) -> str:
     return text if instruction_in(text) == (instruction, TASK_FORMS[0]) else json.dumps(instruction)
 
 
-def _unsaid(task: Task, losses: Losses) -> None:
+def _add_losses(task: Task, losses: Losses) -> None:
     if task.id:
         losses.add("/id")
-    losses.unsaid(task, *_UNSAID)
-    losses.unsaid(task.context, "history", "memory", "inputs", path="/context")
-    losses.unsaid(task.limits, *type(task.limits).model_fields, path="/limits")
-    losses.unsaid(task.output, *type(task.output).model_fields, path="/output")
+    losses.add_fields(task, *_UNSUPPORTED)
+    losses.add_fields(task.context, "history", "memory", "inputs", path="/context")
+    losses.add_fields(task.limits, *type(task.limits).model_fields, path="/limits")
+    losses.add_fields(task.output, *type(task.output).model_fields, path="/output")
     if task.untyped != bool(task.parameters):
         losses.add("/untyped", _AS_TEXT)
-    losses.foreign(task.extras)
+    losses.add_foreign_extras(task.extras)
 
 
 def _own_extras(extras: JsonMapping, losses: Losses) -> tuple[str, list[str]]:
     """The prose before the block, and the lines of the fields that the format has no word for."""
     if "markdown_json" not in extras:
         return "", []
-    said, path = extras["markdown_json"], "/extras/markdown_json"
-    own = cast("JsonMapping", said) if isinstance(said, dict) else {}
+    raw, path = extras["markdown_json"], "/extras/markdown_json"
+    own = cast("JsonMapping", raw) if isinstance(raw, dict) else {}
     before, fields = own.get("before"), own.get("fields")
     prose = before if isinstance(before, str) and _stands_before(before) else ""
-    named = cast("JsonMapping", fields) if isinstance(fields, dict) else {}
+    mapping = cast("JsonMapping", fields) if isinstance(fields, dict) else {}
     lines = {
         name: f"**{name}:** {line_text(value, lines=True)}"
-        for name, value in named.items()
+        for name, value in mapping.items()
         if isinstance(value, str) and is_unknown_key(name)
     }
     if not prose and not lines:
@@ -139,7 +139,7 @@ def _own_extras(extras: JsonMapping, losses: Losses) -> tuple[str, list[str]]:
     for name in own:
         if not (name == "before" and prose) and not (name == "fields" and lines):
             losses.add(path + json.pointer([name]))
-    for name in named if lines else ():
+    for name in mapping if lines else ():
         if name not in lines:
             losses.add(path + json.pointer(["fields", name]))
     return prose, list(lines.values())

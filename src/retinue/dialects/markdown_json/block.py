@@ -15,7 +15,7 @@ __all__ = [
     "KEYS",
     "LISTS",
     "Block",
-    "Field",
+    "BlockField",
     "Oddity",
     "find_blocks",
     "is_unknown_key",
@@ -23,7 +23,7 @@ __all__ = [
     "line_text",
     "prose_text",
     "starts_or_fences",
-    "unquoted",
+    "unquote",
 ]
 
 KEYS: Final = ("Agent", "Operation", "Target", "Context")
@@ -32,7 +32,7 @@ KEYS: Final = ("Agent", "Operation", "Target", "Context")
 LISTS: Final = ("Optional Parameters", "Correction")
 """The bold keys with a list below them. The second is ours, for a request that is made again."""
 
-_KNOWN: Final = {key.lower(): key for key in (*KEYS, *LISTS)}
+_KEYS_BY_LOWER: Final = {key.lower(): key for key in (*KEYS, *LISTS)}
 _FIELD: Final = re.compile(r"\*\*([^*:]{1,64})(:\*\*|\*\*[ \t]*+:)(.*)")
 _ITEM: Final = re.compile(r"[-*+][ \t]+(.*)")
 _BREAK: Final = re.compile(r"[\r\n]")
@@ -43,7 +43,7 @@ Oddity: TypeAlias = Literal["colon_outside", "no_dash", "no_key"]
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class BlockField:
     """A key and what stands behind it.
 
     Attributes:
@@ -54,12 +54,12 @@ class Field:
     key: str
     raw: str
     line: int
-    odd: Oddity | None = None
+    oddity: Oddity | None = None
 
     @property
     def value(self) -> str:
         """What the lines say: the text itself, or the one that a JSON string says."""
-        return unquoted(self.raw)
+        return unquote(self.raw)
 
 
 @dataclass(slots=True)
@@ -78,13 +78,13 @@ class Block:
     """
 
     line: int
-    fields: list[Field] = field(default_factory=list[Field])
-    parameters: list[Field] = field(default_factory=list[Field])
-    correction: list[Field] = field(default_factory=list[Field])
-    headings: list[Field] = field(default_factory=list[Field])
+    fields: list[BlockField] = field(default_factory=list[BlockField])
+    parameters: list[BlockField] = field(default_factory=list[BlockField])
+    correction: list[BlockField] = field(default_factory=list[BlockField])
+    headings: list[BlockField] = field(default_factory=list[BlockField])
     before: str = ""
     after: str = ""
-    fenced: bool = False
+    is_fenced: bool = False
 
     def get(self, key: str) -> str | None:
         """What is said under `key`, one of `KEYS`; None when nothing is."""
@@ -101,24 +101,24 @@ def find_blocks(text: str) -> tuple[Block, ...]:
     A block starts at a bold "Agent", or at an "Operation" where no block is open. Prose ends its fields: what follows,
     up to the next "Agent", is its `after`.
     """
-    reader = _Reader()
+    reader = _MarkdownReader()
     for number, line in enumerate(text.split("\n"), start=1):
-        reader.take(line.removesuffix("\r"), number)
+        reader.feed(line.removesuffix("\r"), number)
     return reader.finish()
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenValue:
     """A value whose lines are being read, and where it goes."""
 
     key: str
     lines: list[str]
     line: int
-    into: list[Field]
-    odd: Oddity | None
+    into: list[BlockField]
+    oddity: Oddity | None
 
 
-class _Reader:
+class _MarkdownReader:
     """Where we are in the text: in prose, or among a block's fields, one of them or a list perhaps still open."""
 
     def __init__(self) -> None:
@@ -127,11 +127,11 @@ class _Reader:
         self._fence = ""
         self._among_fields = False
         self._unnamed = True
-        self._value: _Open | None = None
-        self._list: list[Field] | None = None
+        self._value: _OpenValue | None = None
+        self._list: list[BlockField] | None = None
         self._dashless = False
 
-    def take(self, line: str, number: int) -> None:
+    def feed(self, line: str, number: int) -> None:
         """Read one line."""
         bare = line.strip()
         if not bare:
@@ -151,22 +151,22 @@ class _Reader:
 
     def _at_fence(self, line: str, bare: str) -> None:
         ends = self._fence and bare.startswith(self._fence) and not bare.strip(self._fence[0])
-        if ends and self._blocks and self._blocks[-1].fenced:
+        if ends and self._blocks and self._blocks[-1].is_fenced:
             self._close()
             self._among_fields, self._list = False, None
         else:
             self._to_prose(line)
         if ends:
             self._fence = ""
-        elif not self._fence and (found := _FENCE.fullmatch(bare)):
-            self._fence = found[1]
+        elif not self._fence and (match := _FENCE.fullmatch(bare)):
+            self._fence = match[1]
 
     def _at_field(self, bare: str, number: int) -> bool:
         """Take the line as a bold key; False when it is none, or part of the prose."""
-        found = _FIELD.fullmatch(bare)
-        if found is None:
+        match = _FIELD.fullmatch(bare)
+        if match is None:
             return False
-        key = _known(found[1])
+        key = _format_key(match[1])
         starts = key == "Agent" and not (self._among_fields and self._unnamed)
         starts = starts or (key == "Operation" and not self._blocks)
         if not starts and not self._among_fields:
@@ -176,14 +176,14 @@ class _Reader:
             self._start(number)
         self._prose.clear()
         self._unnamed = self._unnamed and key != "Agent"
-        block, odd = self._blocks[-1], None if found[2] == ":**" else "colon_outside"
+        block, oddity = self._blocks[-1], None if match[2] == ":**" else "colon_outside"
         self._list = None
         if key in LISTS:
-            block.headings.append(Field(key, found[3].strip(), number, odd))
+            block.headings.append(BlockField(key, match[3].strip(), number, oddity))
             self._list = block.parameters if key == LISTS[0] else block.correction
             self._dashless = True
         else:
-            self._value = _Open(key or found[1].strip(), [found[3].strip()], number, block.fields, odd)
+            self._value = _OpenValue(key or match[1].strip(), [match[3].strip()], number, block.fields, oddity)
         return True
 
     def _at_value(self, line: str, bare: str, number: int) -> bool:
@@ -201,12 +201,12 @@ class _Reader:
             return False
         return True
 
-    def _item(self, said: str, number: int, odd: Oddity | None) -> None:
+    def _item(self, text: str, number: int, oddity: Oddity | None) -> None:
         self._close()
-        self._dashless = odd is not None
-        key, value = _pair(said)
+        self._dashless = oddity is not None
+        key, value = _pair(text)
         into = self._list if self._list is not None else []
-        self._value = _Open(key or "", [value], number, into, odd if key is not None else "no_key")
+        self._value = _OpenValue(key or "", [value], number, into, oddity if key is not None else "no_key")
 
     def _to_prose(self, line: str) -> None:
         self._close()
@@ -214,11 +214,11 @@ class _Reader:
         self._prose.append(line)
 
     def _start(self, number: int) -> None:
-        fenced = bool(self._fence) and bool(self._prose) and self._prose[-1].strip().startswith(self._fence)
-        if fenced:
+        is_fenced = bool(self._fence) and bool(self._prose) and self._prose[-1].strip().startswith(self._fence)
+        if is_fenced:
             self._prose.pop()
         before = self._end_prose()
-        self._blocks.append(Block(number, before=before, fenced=fenced))
+        self._blocks.append(Block(number, before=before, is_fenced=is_fenced))
         self._among_fields = self._unnamed = True
 
     def _end_prose(self) -> str:
@@ -232,33 +232,33 @@ class _Reader:
 
     def _close(self) -> None:
         if self._value is not None:
-            done, self._value = self._value, None
-            done.into.append(Field(done.key, "\n".join(done.lines).strip(), done.line, done.odd))
+            value, self._value = self._value, None
+            value.into.append(BlockField(value.key, "\n".join(value.lines).strip(), value.line, value.oddity))
 
 
 _STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"')
 
 
-def _pair(said: str) -> tuple[str | None, str]:
+def _pair(text: str) -> tuple[str | None, str]:
     """Key and value of an item; no key when there is no colon."""
-    string = _STRING.match(said)
-    if string is not None and said.startswith(":", string.end()):
-        return unquoted(string[0]), said[string.end() + 1 :].strip()
-    bold = _FIELD.fullmatch(said)
+    string = _STRING.match(text)
+    if string is not None and text.startswith(":", string.end()):
+        return unquote(string[0]), text[string.end() + 1 :].strip()
+    bold = _FIELD.fullmatch(text)
     if bold is not None:
         return bold[1].strip(), bold[3].strip()
-    key, colon, value = said.partition(":")
-    return (key.strip(), value.strip()) if colon else (None, said)
+    key, colon, value = text.partition(":")
+    return (key.strip(), value.strip()) if colon else (None, text)
 
 
-def _known(key: str) -> str:
-    return _KNOWN.get(" ".join(key.lower().split()), "")
+def _format_key(key: str) -> str:
+    return _KEYS_BY_LOWER.get(" ".join(key.lower().split()), "")
 
 
-def unquoted(text: str) -> str:
+def unquote(text: str) -> str:
     """What a JSON string says; any other text says itself."""
-    said = decoding.unquoted(text)
-    return text if said is None else said
+    inner = decoding.unquote_json(text)
+    return text if inner is None else inner
 
 
 _ODD_START: Final = re.compile(r'["\s]|\*\*|[-*+][ \t]|```|~~~')
@@ -273,7 +273,7 @@ def line_text(value: str, *, lines: bool = False, labels: tuple[str, ...] = ()) 
         labels: What no line may start with, since it would mean something else.
     """
     parts = value.split("\n") if lines else [value]
-    plain = (
+    is_plain = (
         value != ""
         and all(part and part == part.strip() and "\n" not in part for part in parts)
         and "\r" not in value
@@ -281,24 +281,24 @@ def line_text(value: str, *, lines: bool = False, labels: tuple[str, ...] = ()) 
         and not any(_ODD_START.match(part) for part in parts[1:])
         and not (labels and any(part.startswith(labels) for part in parts))
     )
-    return value if plain else json.dumps(value)
+    return value if is_plain else json.dumps(value)
 
 
 def item_text(key: str, value: str) -> str:
     """One item of a list."""
-    plain = key and key == key.strip() and key[0] not in '"*' and not any(mark in key for mark in ":\r\n")
-    return f"- {key if plain else json.dumps(key)}: {line_text(value)}"
+    is_plain = key and key == key.strip() and key[0] not in '"*' and not any(mark in key for mark in ":\r\n")
+    return f"- {key if is_plain else json.dumps(key)}: {line_text(value)}"
 
 
 def prose_text(value: str) -> str:
     """`value` as prose behind the block: a JSON string where plain text would not read back."""
-    plain = (
+    is_plain = (
         "\r" not in value
         and value == value.strip()
         and not value.startswith(('"', "**", "- ", "-\t", "* ", "*\t", "+ ", "+\t"))
         and not any(_key_of(line.strip()) == KEYS[0] for line in value.split("\n"))
     )
-    return value if plain else json.dumps(value)
+    return value if is_plain else json.dumps(value)
 
 
 def starts_or_fences(text: str) -> bool:
@@ -314,5 +314,5 @@ def is_unknown_key(name: str) -> bool:
 
 def _key_of(line: str) -> str | None:
     """The known key that a line has, empty for an unknown one; None for no bold key."""
-    found = _FIELD.fullmatch(line)
-    return None if found is None else _known(found[1])
+    match = _FIELD.fullmatch(line)
+    return None if match is None else _format_key(match[1])

@@ -14,7 +14,7 @@ __all__ = ["display"]
 _RETRY: Final = "**Action:** Retry the operation, or go on by hand"
 
 
-def display(failed: Parsed[Result] | Result | None, *, agent: str = "") -> str:
+def display(answer: Parsed[Result] | Result | None, *, agent: str = "") -> str:
     """Markdown about an agent that failed; an answer that did not fail is nothing to show.
 
     Every word of the agent is escaped, so that it renders nothing and moves no cursor.
@@ -23,9 +23,9 @@ def display(failed: Parsed[Result] | Result | None, *, agent: str = "") -> str:
         failed: Its answer; None when there is none.
         agent: Who was asked, for an agent that gave no answer.
     """
-    if failed is None:
+    if answer is None:
         return f"⚠️ {_line(to_wire(agent) or 'The agent')} failed to respond\n{_RETRY}"
-    result = failed.value if isinstance(failed, Parsed) else failed
+    result = answer.value if isinstance(answer, Parsed) else answer
     fault = result.fault
     if fault is None:
         return ""
@@ -34,7 +34,7 @@ def display(failed: Parsed[Result] | Result | None, *, agent: str = "") -> str:
     if suggestions:
         parts.append("\n".join(["**Recovery Options:**", *(f"- {each}" for each in suggestions)]))
     if result.data not in (None, {}, []):
-        parts.append(f"**Partial Results Available:**\n\n{_fenced(result.data)}")
+        parts.append(f"**Partial Results Available:**\n\n{_fence(result.data)}")
     return "\n\n".join(parts)
 
 
@@ -42,7 +42,7 @@ def _line(text: str) -> str:
     return escape_markdown(printable(text), form="line")
 
 
-def _fenced(data: object) -> str:
+def _fence(data: object) -> str:
     """JSON in a fence that nothing inside it can end: a line of it never starts with a backtick."""
     text = printable(json.dumps(data, indent=2, ensure_ascii=False))
     return f"```json\n{text}\n```"

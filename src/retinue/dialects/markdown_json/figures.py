@@ -10,9 +10,9 @@ from typing import Final, Literal, TypeAlias, cast
 
 from retinue.contract.json import JsonValue, pointer
 from retinue.contract.names import fold
-from retinue.dialects.reading import Notes
+from retinue.dialects.reading import Diagnostics
 
-__all__ = ["check_figures", "path_trouble"]
+__all__ = ["check_data_types", "path_problem"]
 
 _Meaning: TypeAlias = Literal["score", "count", "path", "paths", "list", ""]
 _Place: TypeAlias = "tuple[_Place, str | int] | None"
@@ -48,7 +48,7 @@ _ASK_WHETHER: Final = frozenset({"allows", "has", "is", "needs", "supports", "us
 """What such a word begins is true or false, whatever it ends in."""
 _NUMBER: Final = re.compile(r"\s*[-+]?[0-9]+(?:\.[0-9]+)?\s*%?\s*")
 _TRUTHS: Final = {"true": True, "false": False}
-_MOST: Final = 500
+_MAX_FINDINGS: Final = 500
 
 
 @lru_cache(maxsize=4096)
@@ -69,7 +69,7 @@ def _meaning(name: str) -> _Meaning:
     return "list" if plural or last == "list" else ""
 
 
-def check_figures(root: JsonValue, notes: Notes, *, path: str, words: str = "") -> None:
+def check_data_types(root: JsonValue, notes: Diagnostics, *, path: str, words: str = "") -> None:
     """Find what breaks the data types or the paths anywhere inside `root`; when lenient, decode it in place.
 
     Linear in the size of `root`. After so many findings as `_MOST` the rest is only counted.
@@ -84,7 +84,7 @@ def check_figures(root: JsonValue, notes: Notes, *, path: str, words: str = "") 
         return
     severity = notes.severity("standard")
     waiting: list[tuple[dict[str, JsonValue] | list[JsonValue], _Place, str]] = [(root, None, "")]
-    found = 0
+    count = 0
     for container, place, outer in waiting:
         members = container.items() if isinstance(container, dict) else enumerate(container)
         for key, value in cast("list[tuple[str | int, JsonValue]]", list(members)):
@@ -95,24 +95,24 @@ def check_figures(root: JsonValue, notes: Notes, *, path: str, words: str = "") 
             if kind is dict or kind is list:
                 waiting.append((cast("list[JsonValue]", value), (place, key), name))
                 continue
-            trouble = _trouble(value, name)
-            if trouble is None or (value is None and type(key) is int):  # an empty cell is no missing list
+            problem = _problem(value, name)
+            if problem is None or (value is None and type(key) is int):  # an empty cell is no missing list
                 continue
-            found += 1
-            if found <= _MOST:
-                rule, what, fix = trouble
+            count += 1
+            if count <= _MAX_FINDINGS:
+                rule, what, fix = problem
                 where = path + _pointer((place, key))
                 notes.add(rule, f"{what}.", path=where, fix=fix, severity=severity)
             if notes.level == "lenient":
                 _decode(container, key, value)
-    if found > _MOST:
-        notes.add("many", f"Of such findings there are {found - _MOST} more.", path=path, severity=severity)
+    if count > _MAX_FINDINGS:
+        notes.add("many", f"Of such findings there are {count - _MAX_FINDINGS} more.", path=path, severity=severity)
 
 
-def _trouble(value: JsonValue, name: str) -> tuple[str, str, str] | None:
+def _problem(value: JsonValue, name: str) -> tuple[str, str, str] | None:
     """Rule, what is wrong and what to do, for one scalar; None when nothing is."""
     if isinstance(value, str):
-        return _text_trouble(value, name)
+        return _text_problem(value, name)
     meaning = _meaning(name)
     if value is None and meaning in {"list", "paths"}:
         return "null_list", f"{name[:80]!r} is null where a list belongs", "Write `[]` for an empty list."
@@ -125,23 +125,23 @@ def _trouble(value: JsonValue, name: str) -> tuple[str, str, str] | None:
     return None
 
 
-def _text_trouble(value: str, name: str) -> tuple[str, str, str] | None:
+def _text_problem(value: str, name: str) -> tuple[str, str, str] | None:
     if len(value) <= 5 and value.lower() in _TRUTHS:
         return "boolean", f"{value!r} is text, not a truth value", f"Write `{value.lower()}` without quotes."
     meaning = _meaning(name)
     if meaning in {"score", "count"} and len(value) < 40 and _NUMBER.fullmatch(value):
         return "number", f"{value!r} is text, not a number", f"Write `{value.strip(' %')}` without quotes."
     if meaning in {"path", "paths"}:
-        trouble = path_trouble(value)
-        if trouble:
-            return "path", trouble, "Write the path absolute, or relative to the root of the repository."
+        problem = path_problem(value)
+        if problem:
+            return "path", problem, "Write the path absolute, or relative to the root of the repository."
     return None
 
 
 _DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
 
 
-def path_trouble(path: str) -> str:
+def path_problem(path: str) -> str:
     """Why `path` is neither absolute nor relative to the repository's root, as a clause; empty when it is (K11)."""
     if ".." in path and ".." in path.replace("\\", "/").split("/"):
         return f"{path[:80]!r} climbs out with `..`"
@@ -170,6 +170,6 @@ def _decode(container: dict[str, JsonValue] | list[JsonValue], key: str | int, v
     elif isinstance(value, str) and value.lower() in _TRUTHS:
         decoded = _TRUTHS[value.lower()]
     elif isinstance(value, str) and len(value) < 40 and _NUMBER.fullmatch(value):
-        plain = value.strip().rstrip("%").strip()
-        decoded = float(plain) if "." in plain else int(plain)
+        digits = value.strip().rstrip("%").strip()
+        decoded = float(digits) if "." in digits else int(digits)
     cast("dict[str | int, JsonValue]", container)[key] = decoded

@@ -10,28 +10,28 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold
 from retinue.contract.result import Result
 from retinue.contract.task import Correction, Task
-from retinue.contract.text import see_text
-from retinue.dialects.decoding import from_utf8
-from retinue.dialects.port import NOTHING, UNNAMED, Known, Parsed
-from retinue.dialects.reading import Notes, answer_in, read, refuse
-from retinue.dialects.template import TEMPLATE_FIX, unfilled
+from retinue.contract.text import ensure_text
+from retinue.dialects.decoding import decode_utf8
+from retinue.dialects.port import DEFAULT_CONTEXT, DEFAULT_AGENT, ParseContext, Parsed
+from retinue.dialects.reading import Diagnostics, parse_answer_object, validate, refuse
+from retinue.dialects.template import PLACEHOLDER_FIX, placeholder_problem
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
 from .answer import result_of
-from .block import KEYS, LISTS, Block, Field, find_blocks
-from .checks import check
-from .mend import mend
+from .block import KEYS, LISTS, Block, BlockField, find_blocks
+from .checks import check_answer
+from .mend import normalise
 from .wire import envelope_for
 from .words import agent_in, context_in, instruction_in
 
 __all__ = ["parse_result", "parse_task"]
 
 _NAME: Final = "markdown_json"
-_MOST: Final = 100
+_MAX_BLOCKS: Final = 100
 """So many blocks are named, where there should be one."""
 
 
-def parse_result(text: str | bytes, *, known: Known = NOTHING, level: Level = "standard") -> Parsed[Result]:
+def parse_result(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Result]:
     """Read an answer: one of the three envelopes.
 
     Every check of spec 003 is made (K8 to K11), and all that is wrong is told at once. A partial answer without
@@ -40,15 +40,15 @@ def parse_result(text: str | bytes, *, known: Known = NOTHING, level: Level = "s
     Raises:
         OutputInvalid: It is none; `detail["findings"]` lists every reason.
     """
-    notes = Notes(_NAME, level)
-    value = answer_in(text, notes)
-    mended = mend(value, notes, known)
-    check(value, notes, known)
-    envelope = read(value, envelope_for(value.get("status")), notes, refusal=OutputInvalid)
-    return Parsed(result_of(envelope, known, mended), form="envelope", findings=tuple(notes.findings))
+    notes = Diagnostics(_NAME, level)
+    value = parse_answer_object(text, notes)
+    normalisation = normalise(value, notes, context)
+    check_answer(value, notes, context)
+    envelope = validate(value, envelope_for(value.get("status")), notes, refusal=OutputInvalid)
+    return Parsed(result_of(envelope, context, normalisation), form="envelope", findings=tuple(notes.findings))
 
 
-def parse_task(text: str | bytes, *, known: Known = NOTHING, level: Level = "standard") -> Parsed[Task]:
+def parse_task(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Task]:
     """Read a request: one input block, with prose around it where it stands in a slash command (K2, K23).
 
     The parameters are text (C44). Prose behind the block is the task's instruction.
@@ -57,25 +57,25 @@ def parse_task(text: str | bytes, *, known: Known = NOTHING, level: Level = "sta
         ParseError: The bytes are no UTF-8.
         InvalidInput: There is no such block, or more than one, or it breaks the format.
     """
-    notes = Notes(_NAME, level)
-    see_text(text, "message", or_bytes=True)
-    said = text if isinstance(text, str) else from_utf8(text)
-    if said.startswith("\ufeff"):
+    notes = Diagnostics(_NAME, level)
+    ensure_text(text, "message", or_bytes=True)
+    content = text if isinstance(text, str) else decode_utf8(text)
+    if content.startswith("\ufeff"):
         what, fix = "The text starts with a byte order mark.", "Send plain UTF-8 without one."
         mark = Finding(rule=f"{_NAME}/byte_order_mark", message=what, line=1, column=1, fix=fix)
-        notes.take((mark.model_copy(update={"severity": notes.severity("standard")}),))
-    return _Request(said.removeprefix("\ufeff"), notes, known).parsed()
+        notes.extend((mark.model_copy(update={"severity": notes.severity("standard")}),))
+    return _Request(content.removeprefix("\ufeff"), notes, context).parse()
 
 
 class _Request:
     """One reading of one text: what was found in it, and what was wrong."""
 
-    def __init__(self, text: str, notes: Notes, known: Known) -> None:
+    def __init__(self, text: str, notes: Diagnostics, context: ParseContext) -> None:
         self._notes = notes
-        self._known = known
+        self._context = context
         self._blocks = find_blocks(text)
 
-    def parsed(self) -> Parsed[Task]:
+    def parse(self) -> Parsed[Task]:
         """The task.
 
         Raises:
@@ -83,20 +83,20 @@ class _Request:
         """
         if not self._blocks:
             fix = "Begin the request with `**Agent:** name` and `**Operation:** name`."
-            self._wrong("no_block", "The text holds no input block.", line=1, fix=fix)
+            self._note("no_block", "The text holds no input block.", line=1, fix=fix)
             refuse(self._notes, InvalidInput)
-        for other in self._blocks[1:_MOST]:
-            self._wrong("two_blocks", "Another input block starts.", line=other.line, fix="Send one block.")
+        for other in self._blocks[1:_MAX_BLOCKS]:
+            self._note("two_blocks", "Another input block starts.", line=other.line, fix="Send one block.")
         block = self._blocks[0]
-        self._spelling(block)
-        self._templates(block)
+        self._check_spelling(block)
+        self._check_placeholders(block)
         agent, major = self._agent(block)
         skill = self._skill(block)
         what, why, constraints = context_in(next((f.raw for f in block.fields if f.key == "Context"), ""))
         parameters = self._list(block.parameters, "Optional Parameters")
         instruction, form = instruction_in(block.after)
         correction = self._correction(block)
-        fields: JsonMapping = {"id": self._known.task_id, "agent": agent, "major": major, "skill": skill}
+        fields: JsonMapping = {"id": self._context.task_id, "agent": agent, "major": major, "skill": skill}
         fields |= {"instruction": instruction, "target": block.get("Target"), "extras": self._extras(block)}
         fields |= {"context": {"what": what, "why": why, "constraints": constraints}}
         fields |= {"parameters": parameters, "untyped": bool(parameters)}
@@ -104,124 +104,124 @@ class _Request:
         try:
             task = Task(**fields)
         except ValidationError as error:
-            self._notes.take(findings_of(error, rule=f"{_NAME}/shape"))
-        if task is None or self._notes.wrong:
+            self._notes.extend(findings_of(error, rule=f"{_NAME}/shape"))
+        if task is None or self._notes.has_errors:
             refuse(self._notes, InvalidInput)
         return Parsed(task, form=form, findings=tuple(self._notes.findings), correction=correction)
 
-    def _wrong(self, rule: str, message: str, *, line: int, fix: str, bears: Level | None = None) -> None:
+    def _note(self, rule: str, message: str, *, line: int, fix: str, threshold: Level | None = None) -> None:
         """Note something; `bears` is the strictest level at which it is only a warning, None that there is none."""
         finding = Finding(
             rule=f"{_NAME}/{rule}",
             message=message,
-            severity="error" if bears is None else self._notes.severity(bears),
+            severity="error" if threshold is None else self._notes.severity(threshold),
             line=line,
             column=1,
             fix=fix,
         )
-        self._notes.take((finding,))
+        self._notes.extend((finding,))
 
-    def _spelling(self, block: Block) -> None:
+    def _check_spelling(self, block: Block) -> None:
         """What is odd about the lines themselves."""
-        if block.fenced:
-            self._wrong("fence", "The block is in a fence.", line=block.line, fix="Send it bare.", bears="standard")
+        if block.is_fenced:
+            self._note("fence", "The block is in a fence.", line=block.line, fix="Send it bare.", threshold="standard")
         for each in (*block.fields, *block.headings):
-            if each.odd is not None:
+            if each.oddity is not None:
                 fix = f"Write `**{each.key}:**`."
-                self._wrong("spelling", "The colon is outside.", line=each.line, fix=fix, bears="standard")
-        seen: dict[str, Field] = {}
+                self._note("spelling", "The colon is outside.", line=each.line, fix=fix, threshold="standard")
+        fields_by_key: dict[str, BlockField] = {}
         for each in (*block.fields, *block.headings):
-            first = seen.setdefault(each.key, each)
+            first = fields_by_key.setdefault(each.key, each)
             if first is not each:
-                bears: Level | None = "standard" if first.value == each.value and each.key not in LISTS else None
+                threshold: Level | None = "standard" if first.value == each.value and each.key not in LISTS else None
                 what = f"{each.key[:80]!r} appears twice."
-                self._wrong("duplicate", what, line=each.line, fix="Give each field once.", bears=bears)
+                self._note("duplicate", what, line=each.line, fix="Give each field once.", threshold=threshold)
             if each.key in KEYS and each.raw == "":
                 fix = f"Fill `{each.key}`, or leave it out."
-                self._wrong("empty", f"`{each.key}` is empty.", line=each.line, fix=fix, bears="standard")
+                self._note("empty", f"`{each.key}` is empty.", line=each.line, fix=fix, threshold="standard")
             if each.key not in KEYS and each.key not in LISTS:
                 fix = "Put what is the agent's own under `**Optional Parameters:**`."
                 what = f"The block has no field {each.key[:80]!r}; it was kept."
-                self._wrong("unknown", what, line=each.line, fix=fix, bears="standard")
+                self._note("unknown", what, line=each.line, fix=fix, threshold="standard")
 
-    def _templates(self, block: Block) -> None:
+    def _check_placeholders(self, block: Block) -> None:
         """Values that nobody filled."""
-        said = [(each.value, each.line) for each in (*block.fields, *block.parameters)]
-        for value, line in (*said, (block.after, block.line_of("Optional Parameters"))):
-            if what := unfilled(value):
-                self._wrong("template", what, line=line, fix=TEMPLATE_FIX, bears="strict")
+        values = [(each.value, each.line) for each in (*block.fields, *block.parameters)]
+        for value, line in (*values, (block.after, block.line_of("Optional Parameters"))):
+            if what := placeholder_problem(value):
+                self._note("template", what, line=line, fix=PLACEHOLDER_FIX, threshold="strict")
 
     def _agent(self, block: Block) -> tuple[str, int | None]:
-        said = block.get("Agent")
-        if not said:
-            if said is None:
+        name = block.get("Agent")
+        if not name:
+            if name is None:
                 fix = "Say `**Agent:** name`."
-                self._wrong("no_agent", "The block names no agent.", line=block.line, fix=fix, bears="standard")
-            return self._known.agent, None
-        agent, major = agent_in(said)
-        if self._known.agent not in {UNNAMED, agent}:
-            what = f"The block is for {said[:80]!r}, not for {self._known.agent!r}."
-            fix = f"Ask {self._known.agent!r}."
-            self._wrong("agent", what, line=block.line_of("Agent"), fix=fix, bears="standard")
+                self._note("no_agent", "The block names no agent.", line=block.line, fix=fix, threshold="standard")
+            return self._context.agent, None
+        agent, major = agent_in(name)
+        if self._context.agent not in {DEFAULT_AGENT, agent}:
+            what = f"The block is for {name[:80]!r}, not for {self._context.agent!r}."
+            fix = f"Ask {self._context.agent!r}."
+            self._note("agent", what, line=block.line_of("Agent"), fix=fix, threshold="standard")
         return agent, major
 
     def _skill(self, block: Block) -> str | None:
-        said = block.get("Operation")
-        if not said:
-            if said is None:
+        name = block.get("Operation")
+        if not name:
+            if name is None:
                 fix = "Say `**Operation:** name`."
-                self._wrong("no_operation", "No operation is named.", line=block.line, fix=fix, bears="standard")
-            return self._known.skill
-        return fold(said)
+                self._note("no_operation", "No operation is named.", line=block.line, fix=fix, threshold="standard")
+            return self._context.skill
+        return fold(name)
 
-    def _list(self, items: list[Field], name: str) -> JsonMapping:
+    def _list(self, items: list[BlockField], name: str) -> JsonMapping:
         """The items of one list, as texts."""
         read: dict[str, Any] = {}
         for item in items:
-            if item.odd == "no_key":
+            if item.oddity == "no_key":
                 fix = "Write `- key: value`."
                 what = f"An item under {name!r} has no key: {item.value[:80]!r}."
-                self._wrong("item", what, line=item.line, fix=fix, bears="standard")
-            elif item.odd is not None:
+                self._note("item", what, line=item.line, fix=fix, threshold="standard")
+            elif item.oddity is not None:
                 fix = "Begin the line with `- `."
-                self._wrong("item", "An item does not begin with `-`.", line=item.line, fix=fix, bears="standard")
+                self._note("item", "An item does not begin with `-`.", line=item.line, fix=fix, threshold="standard")
             if item.key in read and read[item.key] != item.value:
                 what = f"{item.key[:80]!r} appears twice, with two values."
-                self._wrong("duplicate", what, line=item.line, fix="Give each parameter once.")
+                self._note("duplicate", what, line=item.line, fix="Give each parameter once.")
             read[item.key] = item.value
         return read
 
     def _extras(self, block: Block) -> JsonMapping:
-        kept: dict[str, Any] = {}
+        extras: dict[str, Any] = {}
         fields = {each.key: each.value for each in block.fields if each.key not in KEYS}
         if fields:
-            kept["fields"] = fields
+            extras["fields"] = fields
         if block.before:
-            kept["before"] = block.before
+            extras["before"] = block.before
             what = f"There are {len(block.before)} characters of prose before the block; they were kept."
             prose = Finding(rule=f"{_NAME}/prose", message=what, severity="info", line=1, column=1)
-            self._notes.take((prose,))
-        return {_NAME: kept} if kept else {}
+            self._notes.extend((prose,))
+        return {_NAME: extras} if extras else {}
 
     def _correction(self, block: Block) -> Correction | None:
         """Why the request is made again; what cannot be read of it is a finding."""
         if not any(heading.key == "Correction" for heading in block.headings):
             return None
-        said = self._list(block.correction, "Correction")
-        retry, _, most = str(said.get("Retry", "1")).partition(" of ")
-        fields: JsonMapping = {"retry_count": retry, "max_retries": most or None}
+        values = self._list(block.correction, "Correction")
+        retry, _, limit = str(values.get("Retry", "1")).partition(" of ")
+        fields: JsonMapping = {"retry_count": retry, "max_retries": limit or None}
         texts = {"code": "Code", "message": "Message", "hint": "Hint", "said": "Said"}
-        fields |= {name: said[key] for name, key in texts.items() if key in said}
+        fields |= {name: values[key] for name, key in texts.items() if key in values}
         raw = {item.key: item.raw for item in block.correction}
         try:
             for name, key in (("findings", "Findings"), ("previous", "Previous")):
                 if key in raw:
                     fields[name] = json.loads(raw[key])
             fields["retry_count"] = int(retry)
-            fields["max_retries"] = int(most) if most else None
+            fields["max_retries"] = int(limit) if limit else None
             return Correction.model_validate_json(json.dumps(fields))
         except (ParseError, ValidationError, ValueError):
             fix = "Write it as it was sent, or leave it out."
             line = block.line_of("Correction")
-            self._wrong("correction", "The correction cannot be read.", line=line, fix=fix, bears="lenient")
+            self._note("correction", "The correction cannot be read.", line=line, fix=fix, threshold="lenient")
             return None

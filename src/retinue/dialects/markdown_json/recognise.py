@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from retinue.contract.text import see_text
-from retinue.dialects.port import Sign
-from retinue.dialects.recognising import json_in
+from retinue.contract.text import ensure_text
+from retinue.dialects.port import Detection
+from retinue.dialects.recognising import find_json
 
 from .block import find_blocks
 
@@ -14,13 +14,13 @@ __all__ = ["recognise"]
 _BOLD_KEY: Final = re.compile(r"\*\*\s*agent\s*(?::\*\*|\*\*\s*:)", re.IGNORECASE)
 
 
-def recognise(text: str) -> tuple[Sign, ...]:
+def recognise(text: str) -> tuple[Detection, ...]:
     """Say as what `text` could be read: an input block, an envelope, or nothing."""
-    see_text(text, "message")
+    ensure_text(text, "message")
     return (*_answer(text), *_request(text))
 
 
-def _request(text: str) -> tuple[Sign, ...]:
+def _request(text: str) -> tuple[Detection, ...]:
     if _BOLD_KEY.search(text) is None:
         return ()
     blocks = find_blocks(text)
@@ -29,12 +29,12 @@ def _request(text: str) -> tuple[Sign, ...]:
     whole = blocks[0].get("Operation") is not None
     why = "it has the bold keys Agent and Operation" if whole else "it has the bold key Agent"
     form = "invocation" if blocks[0].after.startswith("Execute ") else "block"
-    corrects = ", and a correction" if blocks[0].correction else ""
-    return (Sign("markdown_json", "task", form, "certain" if whole else "likely", why + corrects),)
+    suffix = ", and a correction" if blocks[0].correction else ""
+    return (Detection("markdown_json", "task", form, "certain" if whole else "likely", why + suffix),)
 
 
-def _answer(text: str) -> tuple[Sign, ...]:
-    value = json_in(text) if '"status"' in text else None
+def _answer(text: str) -> tuple[Detection, ...]:
+    value = find_json(text) if '"status"' in text else None
     if not isinstance(value, dict) or value.get("status") not in ("success", "partial", "error"):
         return ()
     head = "agent" in value and "version" in value
@@ -44,8 +44,8 @@ def _answer(text: str) -> tuple[Sign, ...]:
         body, marks = "result" in value, '"result"'
     if head and body:
         why = f'it has "status", "agent", "version" and {marks}'
-        return (Sign("markdown_json", "result", "envelope", "certain", why),)
+        return (Detection("markdown_json", "result", "envelope", "certain", why),)
     if head or (body and ("warnings" in value or value["status"] == "error")):
         why = 'it has "status" and parts of the envelope'
-        return (Sign("markdown_json", "result", "envelope", "likely", why),)
-    return (Sign("markdown_json", "result", "envelope", "possible", 'it has "status"'),) if body else ()
+        return (Detection("markdown_json", "result", "envelope", "likely", why),)
+    return (Detection("markdown_json", "result", "envelope", "possible", 'it has "status"'),) if body else ()

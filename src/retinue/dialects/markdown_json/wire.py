@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from retinue.contract.model import Completeness, Count, JsonMapping
 from retinue.contract.result import Artifact, WarningType
-from retinue.dialects.shapes import PRESENT, Shape, Words
+from retinue.dialects.shapes import NOT_NULL, WireModel, NonBlankText
 from retinue.errors import FaultCode
 
 __all__ = [
@@ -20,11 +20,11 @@ __all__ = [
     "ERROR_TYPES",
     "FAULT_CODES",
     "STATUSES",
-    "Envelope",
+    "AnswerEnvelope",
     "ErrorContext",
     "ErrorEnvelope",
     "ErrorType",
-    "Metadata",
+    "AnswerMetadata",
     "PartialEnvelope",
     "Status",
     "SuccessEnvelope",
@@ -32,7 +32,7 @@ __all__ = [
     "WarningEntry",
     "code_of",
     "envelope_for",
-    "names_files",
+    "are_artifacts",
 ]
 
 CONTRACT: Final = "1.0"
@@ -82,50 +82,50 @@ STATUSES: Final[Mapping[str, Status]] = {
 """Words of the other formats for the same thing; only `lenient` reads them (C1)."""
 
 
-class WarningEntry(Shape):
+class WarningEntry(WireModel):
     """What makes an answer less than whole (K4, K5)."""
 
     type: WarningType
     message: str
     impact: str
     recovery: str
-    synthetic: Annotated[bool | None, PRESENT] = None
+    synthetic: Annotated[bool | None, NOT_NULL] = None
 
 
-class Metadata(Shape):
+class AnswerMetadata(WireModel):
     """Measurements. Spec 003 shows a choice of them with each kind of answer; one that nobody made is absent."""
 
-    execution_time_ms: Annotated[Count | None, PRESENT] = None
-    files_read: Annotated[Count | None, PRESENT] = None
-    files_written: Annotated[Count | None, PRESENT] = None
-    completeness: Annotated[Completeness | None, PRESENT] = None
-    error_timestamp: Annotated[str | None, PRESENT] = None
-    agent_version: Annotated[str | None, PRESENT] = None
-    artifacts: Annotated[list[Artifact] | None, PRESENT] = None
+    execution_time_ms: Annotated[Count | None, NOT_NULL] = None
+    files_read: Annotated[Count | None, NOT_NULL] = None
+    files_written: Annotated[Count | None, NOT_NULL] = None
+    completeness: Annotated[Completeness | None, NOT_NULL] = None
+    error_timestamp: Annotated[str | None, NOT_NULL] = None
+    agent_version: Annotated[str | None, NOT_NULL] = None
+    artifacts: Annotated[list[Artifact] | None, NOT_NULL] = None
 
 
-class ErrorContext(Shape):
+class ErrorContext(WireModel):
     """Where an operation failed (K6)."""
 
-    operation: Annotated[str | None, PRESENT] = None
-    target: Annotated[str | None, PRESENT] = None
-    failed_at: Annotated[str | None, PRESENT] = None
-    attempts: Annotated[int | None, Field(ge=1), PRESENT] = None
-    kind: Annotated[FaultCode | None, PRESENT] = Field(default=None, alias="class")
-    detail: Annotated[JsonMapping | None, PRESENT] = None
+    operation: Annotated[str | None, NOT_NULL] = None
+    target: Annotated[str | None, NOT_NULL] = None
+    failed_at: Annotated[str | None, NOT_NULL] = None
+    attempts: Annotated[int | None, Field(ge=1), NOT_NULL] = None
+    kind: Annotated[FaultCode | None, NOT_NULL] = Field(default=None, alias="class")
+    detail: Annotated[JsonMapping | None, NOT_NULL] = None
 
 
-class Envelope(Shape):
+class AnswerEnvelope(WireModel):
     """What every answer has beside its status."""
 
-    agent: Words
-    version: Words
-    metadata: Metadata
-    operation: Annotated[Words | None, PRESENT] = None
+    agent: NonBlankText
+    version: NonBlankText
+    metadata: AnswerMetadata
+    operation: Annotated[NonBlankText | None, NOT_NULL] = None
     warnings: list[WarningEntry] = Field(default_factory=list[WarningEntry])
 
 
-class UnknownEnvelope(Envelope):
+class UnknownEnvelope(AnswerEnvelope):
     """An answer whose status is none of the three: never valid, so that everything else about it can be judged."""
 
     model_config = ConfigDict(extra="allow")
@@ -133,40 +133,40 @@ class UnknownEnvelope(Envelope):
     status: Status
 
 
-class SuccessEnvelope(Envelope):
+class SuccessEnvelope(AnswerEnvelope):
     """A whole answer (K3)."""
 
     status: Literal["success"]
-    result: Annotated[Any, PRESENT]
+    result: Annotated[Any, NOT_NULL]
 
 
-class PartialEnvelope(Envelope):
+class PartialEnvelope(AnswerEnvelope):
     """An answer with something missing, and what that is (K4)."""
 
     status: Literal["partial"]
-    result: Annotated[Any, PRESENT]
+    result: Annotated[Any, NOT_NULL]
     warnings: list[WarningEntry] = Field(default_factory=list[WarningEntry], min_length=1, validate_default=True)
 
 
-class ErrorEnvelope(Envelope):
+class ErrorEnvelope(AnswerEnvelope):
     """A failure, with what to do about it (K6). The operation stands in the context (C4)."""
 
     status: Literal["error"]
     error_type: ErrorType
     message: str
     context: ErrorContext = ErrorContext()
-    partial_results: Annotated[Any, PRESENT] = None
+    partial_results: Annotated[Any, NOT_NULL] = None
     recovery_suggestions: list[str]
 
 
-_ENVELOPES: Final[Mapping[object, type[Envelope]]] = {
+_ENVELOPES: Final[Mapping[object, type[AnswerEnvelope]]] = {
     "success": SuccessEnvelope,
     "partial": PartialEnvelope,
     "error": ErrorEnvelope,
 }
 
 
-def envelope_for(status: object) -> type[Envelope]:
+def envelope_for(status: object) -> type[AnswerEnvelope]:
     """The shape that goes with a status."""
     return _ENVELOPES.get(status, UnknownEnvelope) if isinstance(status, str) else UnknownEnvelope
 
@@ -179,10 +179,10 @@ def code_of(word: object) -> FaultCode | None:
     return _CODES.get(word) if isinstance(word, str) else None
 
 
-def names_files(artifacts: object) -> bool:
+def are_artifacts(artifacts: object) -> bool:
     """Whether something is a list of artifacts of ours."""
     try:
-        Metadata.model_validate({"artifacts": artifacts})
+        AnswerMetadata.model_validate({"artifacts": artifacts})
     except ValidationError:
         return False
     return True

@@ -7,28 +7,28 @@ from typing import Final
 from retinue.contract.names import fold, to_kebab
 from retinue.contract.version import split_versioned_name
 
-from .block import line_text, unquoted
+from .block import line_text, unquote
 from .wire import ErrorType
 
 __all__ = [
     "ASKING",
     "AT_WORK",
-    "FOLLOW",
+    "CLOSING_SENTENCES",
     "LABELS",
     "NO_WARNING",
     "RECOVERIES",
     "UNSTATED",
     "agent_in",
     "agent_text",
-    "canonical",
+    "from_wire",
     "context_in",
     "context_text",
     "instruction_in",
-    "stated",
+    "strip_unstated",
     "to_wire",
 ]
 
-FOLLOW: Final = (
+CLOSING_SENTENCES: Final = (
     "Execute per AGENT_CONTRACT.md.",
     "Execute per AGENT_CONTRACT.md",
     "Execute the analysis and return structured JSON output per AGENT_CONTRACT.md.",
@@ -60,7 +60,7 @@ RECOVERIES: Final[Mapping[ErrorType, str]] = {
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_ ][A-Za-z0-9]+)*")
 
 
-def canonical(name: str) -> str:
+def from_wire(name: str) -> str:
     """A name of the wire in our spelling (C46); what is no name stays as it is."""
     return fold(name) if _NAME.fullmatch(name) else name
 
@@ -68,17 +68,17 @@ def canonical(name: str) -> str:
 def to_wire(name: str) -> str:
     """The spelling of the wire, where `canonical` reads it back; else the name as it is."""
     kebab = to_kebab(name)
-    return kebab if canonical(kebab) == name else name
+    return kebab if from_wire(kebab) == name else name
 
 
-def stated(text: str) -> str:
+def strip_unstated(text: str) -> str:
     """A text that was filled in is none."""
     return "" if text == UNSTATED else text
 
 
-def agent_in(said: str) -> tuple[str, int | None]:
+def agent_in(name: str) -> tuple[str, int | None]:
     """The agent that the wire names, and the major version it asks for (C11)."""
-    return split_versioned_name(fold(said))
+    return split_versioned_name(fold(name))
 
 
 def agent_text(agent: str, major: int | None) -> str:
@@ -94,7 +94,7 @@ def context_in(raw: str) -> tuple[str, str, tuple[str, ...]]:
     for line in raw.split("\n"):
         label = next((label for label in LABELS if line.startswith(label)), "")
         into = {"": what, LABELS[0]: why, LABELS[1]: constraints}[label]
-        into.append(unquoted(line[len(label) :].strip()))
+        into.append(unquote(line[len(label) :].strip()))
     return "\n".join(what), "\n".join(why), tuple(constraints)
 
 
@@ -108,7 +108,7 @@ def context_text(what: str, why: str, constraints: Iterable[str]) -> str:
 
 def instruction_in(after: str) -> tuple[str, str]:
     """What the prose behind the block asks for, and which form that is: the closing sentence is no part of it."""
-    for sentence in FOLLOW:
+    for sentence in CLOSING_SENTENCES:
         if after == sentence or after.endswith(f"\n\n{sentence}"):
-            return unquoted(after.removesuffix(sentence).strip()), "invocation"
-    return unquoted(after), "block"
+            return unquote(after.removesuffix(sentence).strip()), "invocation"
+    return unquote(after), "block"

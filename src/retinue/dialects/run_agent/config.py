@@ -18,7 +18,7 @@ from retinue.errors import ParseError
 
 from .wire import CORRECTION
 
-__all__ = ["Config", "ConfigRead", "ModelOverrides", "read_config"]
+__all__ = ["Config", "ParsedConfig", "ModelOverrides", "read_config"]
 
 
 class ModelOverrides(BaseModel):
@@ -50,7 +50,7 @@ class Config(BaseModel):
     model_overrides: ModelOverrides | None = None
 
 
-class ConfigRead(NamedTuple):
+class ParsedConfig(NamedTuple):
     """A configuration, read.
 
     Attributes:
@@ -64,7 +64,7 @@ class ConfigRead(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def read_config(config: JsonMapping, environment: Mapping[str, str] | None = None) -> ConfigRead:
+def read_config(config: JsonMapping, environment: Mapping[str, str] | None = None) -> ParsedConfig:
     """Read the settings of one call. What `config` says beats the environment, for this call (B13).
 
     A setting is called in the environment as in `config`, in capitals: `DOMAIN_TIMEOUT_SECS`. Lists stand between
@@ -75,35 +75,35 @@ def read_config(config: JsonMapping, environment: Mapping[str, str] | None = Non
         config: The argument, as JSON data.
         environment: The variables of the process; none of them are looked at otherwise.
     """
-    said = {key: value for key, value in config.items() if value is not None}
-    ignored, findings = _ignored(said)
-    settings, wrong = _sound({key: value for key, value in said.items() if key in _FACTS}, pointer)
-    around, misread = _environment(environment or {}, said)
-    return ConfigRead(Config.model_validate({**around, **settings}), ignored, (*findings, *wrong, *misread))
+    values = {key: value for key, value in config.items() if value is not None}
+    ignored, findings = _ignored_keys(values)
+    settings, problems = _valid_settings({key: value for key, value in values.items() if key in _KEYS}, pointer)
+    from_environment, misread = _environment(environment or {}, values)
+    return ParsedConfig(Config.model_validate({**from_environment, **settings}), ignored, (*findings, *problems, *misread))
 
 
-_FACTS: Final = frozenset(Config.model_fields)
-_SAID: Final = 50
+_KEYS: Final = frozenset(Config.model_fields)
+_MAX_FINDINGS: Final = 50
 """Unknown settings that are each spoken of; all are listed."""
 
 
-def _ignored(said: JsonMapping) -> tuple[tuple[str, ...], list[Finding]]:
+def _ignored_keys(values: JsonMapping) -> tuple[tuple[str, ...], list[Finding]]:
     """The keys nobody knows, at both levels."""
-    unknown = [((key,), _FACTS) for key in said if key not in _FACTS and key != CORRECTION]
+    unknown = [((key,), _KEYS) for key in values if key not in _KEYS and key != CORRECTION]
     roles = frozenset(ModelOverrides.model_fields)
-    overrides: object = said.get("model_overrides")
+    overrides: object = values.get("model_overrides")
     if isinstance(overrides, dict):
-        named = cast("JsonMapping", overrides)
-        unknown += [(("model_overrides", key), roles) for key in named if key not in roles]
-    findings = [_word_on(path, known) for path, known in unknown[:_SAID]]
-    if len(unknown) > _SAID:
-        message = f"{len(unknown) - _SAID} more settings are not known, and ignored."
+        mapping = cast("JsonMapping", overrides)
+        unknown += [(("model_overrides", key), roles) for key in mapping if key not in roles]
+    findings = [_ignored_finding(path, names) for path, names in unknown[:_MAX_FINDINGS]]
+    if len(unknown) > _MAX_FINDINGS:
+        message = f"{len(unknown) - _MAX_FINDINGS} more settings are not known, and ignored."
         findings.append(Finding(rule="run_agent/config-ignored", message=message, severity="info"))
     return tuple(pointer(path) for path, _ in unknown), findings
 
 
-def _word_on(path: tuple[str, ...], known: frozenset[str]) -> Finding:
-    near = nearest(path[-1], sorted(known), limit=1)
+def _ignored_finding(path: tuple[str, ...], names: frozenset[str]) -> Finding:
+    near = nearest(path[-1], sorted(names), limit=1)
     return Finding(
         rule="run_agent/config-ignored",
         message=f"The setting {path[-1][:100]!r} is not known, and ignored.",
@@ -113,7 +113,7 @@ def _word_on(path: tuple[str, ...], known: frozenset[str]) -> Finding:
     )
 
 
-def _sound(
+def _valid_settings(
     settings: JsonMapping, place: Callable[[tuple[str | int, ...]], str]
 ) -> tuple[dict[str, object], list[Finding]]:
     """The settings that have the right type, and a finding for each that has not; `place` names where it stands."""
@@ -130,16 +130,16 @@ def _sound(
             )
             for each in wrong
         ]
-        broken = {each["loc"][0] for each in wrong}
-        return {key: value for key, value in settings.items() if key not in broken}, findings
+        invalid_keys = {each["loc"][0] for each in wrong}
+        return {key: value for key, value in settings.items() if key not in invalid_keys}, findings
     return dict(settings), []
 
 
-def _environment(environment: Mapping[str, str], said: JsonMapping) -> tuple[dict[str, object], list[Finding]]:
+def _environment(environment: Mapping[str, str], values: JsonMapping) -> tuple[dict[str, object], list[Finding]]:
     """What the environment adds to what is said."""
-    found = {key: environment[key.upper()] for key in Config.model_fields if key.upper() in environment}
-    settings = {key: _VALUES.get(key, str)(text) for key, text in found.items() if key not in said and text.strip()}
-    return _sound(settings, lambda where: str(where[0]).upper())
+    texts = {key: environment[key.upper()] for key in Config.model_fields if key.upper() in environment}
+    settings = {key: _VALUES.get(key, str)(text) for key, text in texts.items() if key not in values and text.strip()}
+    return _valid_settings(settings, lambda where: str(where[0]).upper())
 
 
 def _number(text: str) -> object:
@@ -150,7 +150,7 @@ def _number(text: str) -> object:
     return number if math.isfinite(number) else text
 
 
-def _listed(text: str) -> list[str]:
+def _split_list(text: str) -> list[str]:
     return [part for each in text.split(",") if (part := each.strip())]
 
 
@@ -163,6 +163,6 @@ def _object(text: str) -> Any:
 
 _VALUES: Final[dict[str, Callable[[str], object]]] = {
     "domain_timeout_secs": _number,
-    "only_domains": _listed,
+    "only_domains": _split_list,
     "model_overrides": _object,
 }

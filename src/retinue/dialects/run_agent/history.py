@@ -24,7 +24,7 @@ def read_history(text: str) -> tuple[str, ...]:
 
 def write_history(turns: tuple[str, ...]) -> str:
     """One string that `read_history` reads as `turns`, as long as each but the first begins with a role."""
-    written = [_LOOKALIKE.sub(" ", turn) for turn in turns]
+    texts = [_LOOKALIKE.sub(" ", turn) for turn in turns]
     # A line feed behind a carriage return would be one line break with it, and the turn be read without its end.
-    ended = [turn + ("\r" if turn.endswith("\r") else "\n") for turn in written[:-1]]
-    return "".join([*ended, *written[-1:]])
+    lines = [turn + ("\r" if turn.endswith("\r") else "\n") for turn in texts[:-1]]
+    return "".join([*lines, *texts[-1:]])

@@ -12,23 +12,23 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Trace
 from retinue.contract.task import Context, Correction, Task
 from retinue.dialects.mending import drop_nulls, read_numbers
-from retinue.dialects.port import NOTHING, Known, Parsed
-from retinue.dialects.reading import Notes, answer_in, object_in, read, refuse
+from retinue.dialects.port import DEFAULT_CONTEXT, ParseContext, Parsed
+from retinue.dialects.reading import Diagnostics, parse_answer_object, parse_object, validate, refuse
 from retinue.errors import InvalidInput, OutputInvalid
 
 from .config import read_config
 from .history import read_history
-from .wire import CORRECTION, DATA, AgentOutputMinimal, Arguments, Beside, ToolTraceMinimal, meant
+from .wire import CORRECTION, DATA, AgentOutputMinimal, Arguments, AnswerExtensions, ToolTraceMinimal, read_outcome
 
 __all__ = [
-    "answer",
+    "read_answer",
     "correction_in",
     "nanoseconds",
-    "noun_of",
+    "contract_value",
     "parse_result",
     "parse_task",
     "read_correction",
-    "told",
+    "correction_text",
     "tool_names",
 ]
 
@@ -39,7 +39,7 @@ _LONGEST_S: Final = 1e11
 # Requests
 
 
-def parse_task(text: str | bytes, *, known: Known = NOTHING, level: Level = "standard") -> Parsed[Task]:
+def parse_task(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Task]:
     """Read the arguments of a call (B1 to B3). Arguments beyond the four, and `config`, ride in `extras`.
 
     A wrong setting in `config` refuses the call only when strict; the agent does without it otherwise.
@@ -48,19 +48,19 @@ def parse_task(text: str | bytes, *, known: Known = NOTHING, level: Level = "sta
         ParseError: The text is no single JSON object.
         InvalidInput: It holds no call of `run_agent`.
     """
-    notes = Notes("run_agent", level)
-    wire = read(object_in(text, notes), Arguments, notes, refusal=InvalidInput)
+    notes = Diagnostics("run_agent", level)
+    wire = validate(parse_object(text, notes), Arguments, notes, refusal=InvalidInput)
     extras: JsonMapping = dict(wire.model_extra or {})
     prompt, correction = read_correction(wire.prompt, wire.config or {})
     if wire.config is not None:
         settings = {key: value for key, value in wire.config.items() if key != CORRECTION or correction is None}
-        _judge_config(wire.config, notes)
+        _check_config(wire.config, notes)
         if settings or correction is None:
             extras["config"] = settings
     task = Task(
-        id=known.task_id,
-        agent=known.agent,
-        skill=known.skill,
+        id=context.task_id,
+        agent=context.agent,
+        skill=context.skill,
         instruction=prompt,
         context=Context(history=read_history(wire.chat_history or ""), memory=wire.memory or ""),
         extras={"run_agent": extras} if extras else {},
@@ -68,12 +68,12 @@ def parse_task(text: str | bytes, *, known: Known = NOTHING, level: Level = "sta
     return Parsed(task, "arguments", tuple(notes.findings), correction)
 
 
-def _judge_config(config: JsonMapping, notes: Notes) -> None:
+def _check_config(config: JsonMapping, notes: Diagnostics) -> None:
     for finding in read_config(config).findings:
         severity = "warning" if finding.severity == "error" and notes.level != "strict" else finding.severity
         rule = finding.rule.partition("/")[2]
         notes.add(rule, finding.message, path=f"/config{finding.path}", fix=finding.fix, severity=severity)
-    if notes.wrong:
+    if notes.has_errors:
         refuse(notes, InvalidInput)
 
 
@@ -88,74 +88,74 @@ def correction_in(config: JsonMapping) -> Correction | None:
 def read_correction(prompt: str, config: JsonMapping) -> tuple[str, Correction | None]:
     """A prompt without the correction at its end, and that correction; None when the request is not made again."""
     correction = correction_in(config)
-    return (prompt, None) if correction is None else (prompt.removesuffix(told(correction)), correction)
+    return (prompt, None) if correction is None else (prompt.removesuffix(correction_text(correction)), correction)
 
 
-def told(correction: Correction) -> str:
+def correction_text(correction: Correction) -> str:
     """What a prompt ends with that is put again: the correction, for an agent that reads nothing but its prompt."""
     of = "" if correction.max_retries is None else f" of {correction.max_retries}"
-    said = f"Your last answer was refused (retry {correction.retry_count}{of}): {correction.message}"
-    return "\n\n" + "\n".join(filter(None, (said, correction.hint)))
+    sentence = f"Your last answer was refused (retry {correction.retry_count}{of}): {correction.message}"
+    return "\n\n" + "\n".join(filter(None, (sentence, correction.hint)))
 
 
 # Answers
 
 
-def parse_result(text: str | bytes, *, known: Known = NOTHING, level: Level = "standard") -> Parsed[Result]:
+def parse_result(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Result]:
     """Read what `run_agent` returned, as JSON text (B4 to B6).
 
     Raises:
         OutputInvalid: The text is no such answer.
     """
-    notes = Notes("run_agent", level)
-    value = answer_in(text, notes)
-    return answer(value, known, notes)
+    notes = Diagnostics("run_agent", level)
+    value = parse_answer_object(text, notes)
+    return read_answer(value, context, notes)
 
 
-def answer(value: JsonObject, known: Known, notes: Notes) -> Parsed[Result]:
+def read_answer(value: JsonObject, context: ParseContext, notes: Diagnostics) -> Parsed[Result]:
     """Read an answer that is JSON data already; `value` is changed where something in it has to be mended.
 
     Raises:
         OutputInvalid: It is none.
     """
-    wire = read(value, AgentOutputMinimal, notes, refusal=OutputInvalid, mend=_mend)
+    wire = validate(value, AgentOutputMinimal, notes, refusal=OutputInvalid, normalise=_normalise)
     duration_ns = _wall_clock(wire.response_time_secs, "/response_time_secs", notes)
     traces = tuple(_trace(item, f"/traces/{at}", notes) for at, item in enumerate(wire.traces))
-    nouns, extras = _beside(wire.model_extra or {}, notes)
-    if notes.wrong:
+    values, extras = _extensions(wire.model_extra or {}, notes)
+    if notes.has_errors:
         refuse(notes, OutputInvalid)
-    lifecycle, outcome = meant(nouns, nouns.get("outcome"))
+    lifecycle, outcome = read_outcome(values, values.get("outcome"))
     result = Result(
-        task_id=known.task_id,
-        agent=known.agent,
-        skill=known.skill,
+        task_id=context.task_id,
+        agent=context.agent,
+        skill=context.skill,
         lifecycle=lifecycle,
         outcome=outcome,
-        data=nouns.get(DATA),
+        data=values.get(DATA),
         content=wire.content,
-        artifacts=nouns.get("artifacts", ()),
-        warnings=nouns.get("warnings", ()),
-        fault=nouns.get("error") or None,
+        artifacts=values.get("artifacts", ()),
+        warnings=values.get("warnings", ()),
+        fault=values.get("error") or None,
         traces=traces,
         duration_ns=duration_ns or None,
-        attempts=nouns.get("attempts", ()),
-        questions=nouns.get("questions", ()),
+        attempts=values.get("attempts", ()),
+        questions=values.get("questions", ()),
         extras={"run_agent": extras} if extras else {},
     )
     return Parsed(result, "answer", tuple(notes.findings))
 
 
-def _beside(said: JsonMapping, notes: Notes) -> tuple[dict[str, Any], JsonMapping]:
+def _extensions(fields: JsonMapping, notes: Diagnostics) -> tuple[dict[str, Any], JsonMapping]:
     """The further keys of an answer: those that say a noun of the contract, and the rest."""
-    nouns: dict[str, Any] = {key: noun for key, value in said.items() if (noun := noun_of(key, value)) is not None}
-    extras = {key: value for key, value in said.items() if key not in nouns}
+    values: dict[str, Any] = {key: noun for key, value in fields.items() if (noun := contract_value(key, value)) is not None}
+    extras = {key: value for key, value in fields.items() if key not in values}
     if extras.get("error"):
         fix = "Say what went wrong as text, or as an object with `message`."
         notes.add("error", "`error` is there and says nothing we can read.", path="/error", fix=fix)
-    return nouns, extras
+    return values, extras
 
 
-def _mend(value: JsonObject, notes: Notes) -> None:
+def _normalise(value: JsonObject, notes: Diagnostics) -> None:
     """What the spec's Python types say otherwise than its schema (B7, C16); when lenient, what has one meaning."""
     if "traces" not in value or (value["traces"] is None):
         value["traces"] = []
@@ -163,12 +163,12 @@ def _mend(value: JsonObject, notes: Notes) -> None:
     traces = value["traces"]
     for at, item in enumerate(traces if isinstance(traces, list) else ()):
         if isinstance(item, dict):
-            _mend_trace(item, f"/traces/{at}", notes)
+            _normalise_trace(item, f"/traces/{at}", notes)
     if notes.level == "lenient":
         read_numbers(value, ["response_time_secs"], notes)
 
 
-def _mend_trace(item: JsonObject, path: str, notes: Notes) -> None:
+def _normalise_trace(item: JsonObject, path: str, notes: Diagnostics) -> None:
     drop_nulls(item, ["args", "duration_secs"], notes, path=path)
     if notes.level != "lenient":
         return
@@ -181,20 +181,20 @@ def _mend_trace(item: JsonObject, path: str, notes: Notes) -> None:
         notes.add("closed", f"A trace item has no {key[:100]!r}; it was dropped.", path=path, fix="Leave it out.")
 
 
-def _trace(item: ToolTraceMinimal, path: str, notes: Notes) -> Trace:
+def _trace(item: ToolTraceMinimal, path: str, notes: Diagnostics) -> Trace:
     duration_ns = None
     if item.duration_secs is not None:
         duration_ns = _wall_clock(item.duration_secs, f"{path}/duration_secs", notes)
     return Trace(tool=item.tool, output=item.output, args=item.args, duration_ns=duration_ns)
 
 
-def _wall_clock(seconds: float, path: str, notes: Notes) -> int | None:
+def _wall_clock(seconds: float, path: str, notes: Diagnostics) -> int | None:
     """Nanoseconds; None and a finding when no clock shows so many seconds."""
     if 0 <= seconds <= _LONGEST_S:
         return nanoseconds(seconds)
     lenient = notes.level == "lenient"
-    said = f"`{seconds}` seconds cannot have passed{'; they are dropped' if lenient else ''}."
-    notes.add("seconds", said, path=path, fix="Measure, with a clock.", severity="warning" if lenient else "error")
+    message = f"`{seconds}` seconds cannot have passed{'; they are dropped' if lenient else ''}."
+    notes.add("seconds", message, path=path, fix="Measure, with a clock.", severity="warning" if lenient else "error")
     return None
 
 
@@ -207,7 +207,7 @@ def nanoseconds(seconds: float) -> int:
 # What stands beside the required fields
 
 
-def noun_of(key: str, value: object) -> object | None:
+def contract_value(key: str, value: object) -> object | None:
     """What the contract has for a further key of an answer; None when it has nothing, and the key is an extra.
 
     An `error` that is empty is `{}`: it says nothing.
@@ -216,10 +216,10 @@ def noun_of(key: str, value: object) -> object | None:
         return value
     if key == "error":
         return _error(value)
-    if key not in Beside.model_fields or value is None:
+    if key not in AnswerExtensions.model_fields or value is None:
         return None
     try:
-        return getattr(Beside.model_validate_json(json.dumps({key: value})), key)
+        return getattr(AnswerExtensions.model_validate_json(json.dumps({key: value})), key)
     except (ValidationError, InvalidInput):
         return None
 
@@ -230,15 +230,15 @@ def _error(value: object) -> Fault | JsonMapping | None:
         case str() if value.strip():
             return Fault(code="internal_error", message=value)
         case {}:
-            facts = cast("JsonMapping", value)
+            fields = cast("JsonMapping", value)
         case _:
             return None
     try:
-        return Fault.model_validate_json(json.dumps(facts)) if facts else {}
+        return Fault.model_validate_json(json.dumps(fields)) if fields else {}
     except ValidationError:
-        message = facts.get("message")
-        said = isinstance(message, str) and message.strip()
-        return Fault(code="internal_error", message=str(message), detail={"said": facts}) if said else None
+        message = fields.get("message")
+        has_message = isinstance(message, str) and message.strip()
+        return Fault(code="internal_error", message=str(message), detail={"said": fields}) if has_message else None
 
 
 def tool_names(result: Result) -> tuple[str, ...]:

@@ -8,12 +8,12 @@ from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.result import Outcome, Result, Trace
 from retinue.contract.task import Correction, Task
-from retinue.dialects.port import NOTHING, Rendered
-from retinue.dialects.writing import Losses, form_of
+from retinue.dialects.port import DEFAULT_CONTEXT, RenderedMessage
+from retinue.dialects.writing import Losses, choose_form
 
 from .history import read_history, write_history
-from .parse import nanoseconds, noun_of, told
-from .wire import CORRECTION, DATA, Arguments, meant
+from .parse import nanoseconds, contract_value, correction_text
+from .wire import CORRECTION, DATA, Arguments, read_outcome
 
 __all__ = ["render_arguments", "render_result", "render_retry", "render_task"]
 
@@ -25,7 +25,7 @@ _FAILURES: Final[frozenset[Outcome]] = frozenset({"error", "failed", "canceled",
 # Requests
 
 
-def render_task(task: Task, *, form: str | None = None) -> Rendered:
+def render_task(task: Task, *, form: str | None = None) -> RenderedMessage:
     """Write the arguments of a call. What the parameters say for one of the four comes before the task's own words.
 
     A task without words is told by its skill, its target and its parameters, a line each.
@@ -33,10 +33,10 @@ def render_task(task: Task, *, form: str | None = None) -> Rendered:
     Raises:
         InvalidInput: There is no such form, or something in it is no JSON.
     """
-    return _render(task, form_of(form, ("arguments",), "run_agent"), None)
+    return _render(task, choose_form(form, ("arguments",), "run_agent"), None)
 
 
-def render_retry(task: Task, correction: Correction) -> Rendered:
+def render_retry(task: Task, correction: Correction) -> RenderedMessage:
     """Write the call again: the correction as the last words of the prompt, and whole in `config`.
 
     Raises:
@@ -45,17 +45,17 @@ def render_retry(task: Task, correction: Correction) -> Rendered:
     return _render(task, "arguments", correction)
 
 
-def _render(task: Task, form: str, correction: Correction | None) -> Rendered:
+def _render(task: Task, form: str, correction: Correction | None) -> RenderedMessage:
     losses = Losses("run_agent")
     arguments = render_arguments(task, correction=correction)
-    said = {name: value for name, value in arguments.items() if value is not None}
-    riders = {name: value for name, value in _own(task.extras).items() if name not in Arguments.model_fields}
-    _count_words(task, losses)
+    values = {name: value for name, value in arguments.items() if value is not None}
+    extra_keys = {name: value for name, value in _own_extras(task.extras).items() if name not in Arguments.model_fields}
+    _add_task_losses(task, losses)
     settings = _settings(task)
     if correction is not None and not settings:
         settings = None
-    _count_extras(task.extras, riders if settings is None else {**riders, "config": settings}, losses)
-    return Rendered(json.dumps({**said, **riders}), form, tuple(losses.found))
+    _add_extras_losses(task.extras, extra_keys if settings is None else {**extra_keys, "config": settings}, losses)
+    return RenderedMessage(json.dumps({**values, **extra_keys}), form, tuple(losses.entries))
 
 
 def render_arguments(task: Task, *, correction: Correction | None = None) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def render_arguments(task: Task, *, correction: Correction | None = None) -> dic
     """
     prompt, config = _prompt(task), _settings(task)
     if correction is not None:
-        prompt += told(correction)
+        prompt += correction_text(correction)
         config = {**(config or {}), CORRECTION: correction.to_json()}
     return {
         "prompt": prompt,
@@ -78,14 +78,14 @@ def render_arguments(task: Task, *, correction: Correction | None = None) -> dic
 
 def _prompt(task: Task) -> str:
     """What is asked. Where there are no words for it, the skill, its target and its parameters say it."""
-    said = _text(task, "prompt", task.instruction)
-    return said if said.strip() else "\n".join(_lines(task)) or said
+    prompt = _text(task, "prompt", task.instruction)
+    return prompt if prompt.strip() else "\n".join(_lines(task)) or prompt
 
 
 def _lines(task: Task) -> Iterator[str]:
     context = task.context
-    facts = {"Skill": task.skill, "Target": task.target, "Context": context.what, "Why": context.why}
-    yield from (f"{label}: {_line(text)}" for label, text in facts.items() if text)
+    fields = {"Skill": task.skill, "Target": task.target, "Context": context.what, "Why": context.why}
+    yield from (f"{label}: {_line(text)}" for label, text in fields.items() if text)
     yield from (f"Constraint: {_line(each)}" for each in context.constraints)
     parameters = {name: value for name, value in task.parameters.items() if name not in Arguments.model_fields}
     if parameters:
@@ -115,18 +115,18 @@ def _text(task: Task, parameter: str, otherwise: str) -> str:
 
 def _settings(task: Task) -> JsonMapping | None:
     """The `config` to send; what only says why a request is made again is not the caller's to say."""
-    for holder in (task.parameters, _own(task.extras)):
+    for holder in (task.parameters, _own_extras(task.extras)):
         config: object = holder.get("config")
         if isinstance(config, dict):
             return {key: value for key, value in cast("JsonMapping", config).items() if key != CORRECTION}
     return None
 
 
-def _count_words(task: Task, losses: Losses) -> None:
+def _add_task_losses(task: Task, losses: Losses) -> None:
     """What the three texts do not say, and all that has no place in a call."""
-    if task.id != NOTHING.task_id:
+    if task.id != DEFAULT_CONTEXT.task_id:
         losses.add("/id")
-    if task.agent != NOTHING.agent:
+    if task.agent != DEFAULT_CONTEXT.agent:
         losses.add("/agent", "the one who is called is not named")
     if _prompt(task) != task.instruction:
         is_said = bool(_text(task, "prompt", task.instruction).strip())
@@ -138,13 +138,13 @@ def _count_words(task: Task, losses: Losses) -> None:
         losses.add("/context/history", why)
     if _memory(task) != task.context.memory:
         losses.add("/context/memory", _PARAMETERS_SAY)
-    losses.unsaid(task, "parameters", why="a call has four arguments")
-    losses.unsaid(task, *_UNSAID)
-    losses.unsaid(task.context, "what", "why", "constraints", "inputs", path="/context")
+    losses.add_fields(task, "parameters", why="a call has four arguments")
+    losses.add_fields(task, *_UNSUPPORTED)
+    losses.add_fields(task.context, "what", "why", "constraints", "inputs", path="/context")
 
 
 _PARAMETERS_SAY: Final = "the parameters say it otherwise"
-_UNSAID: Final = (
+_UNSUPPORTED: Final = (
     "major", "skill", "target", "produced_by", "untyped", "limits", "output", "source_agent", "parent", "depth",
     "model", "thinking", "idempotency_key",
 )  # fmt: skip
@@ -153,7 +153,7 @@ _UNSAID: Final = (
 # Answers
 
 
-def render_result(result: Result, *, form: str | None = None) -> Rendered:
+def render_result(result: Result, *, form: str | None = None) -> RenderedMessage:
     """Write the answer. The text is the agent's own, else its failure, questions, data as JSON (C8), or files.
 
     A duration that nobody measured is written as 0, because the format owes a number, and 0 is read as not measured.
@@ -161,22 +161,22 @@ def render_result(result: Result, *, form: str | None = None) -> Rendered:
     Raises:
         InvalidInput: There is no such form, or something in it is no JSON.
     """
-    named = form_of(form, ("answer",), "run_agent")
+    form_name = choose_form(form, ("answer",), "run_agent")
     losses = Losses("run_agent")
     answer: JsonMapping = {
         "content": _content(result, losses),
         "response_time_secs": _response_time(result.duration_ns, losses),
         "traces": [_trace(trace, f"/traces/{at}", losses) for at, trace in enumerate(result.traces)],
-        **_beside(result, losses),
+        **_extensions(result, losses),
     }
-    own = _own(result.extras).items()
-    riders = {key: value for key, value in own if key not in answer and noun_of(key, value) is None}
-    _count_extras(result.extras, riders, losses)
-    losses.unnamed(result)
-    losses.unsaid(result, "skill", "versions", "usage", "retries", "confidence", "completeness")
-    losses.unsaid(result, "files_read", "files_written", "native")
-    losses.unsaid(result, "reasoning", why="it stays in the journal, and is never handed on")
-    return Rendered(json.dumps({**answer, **riders}), named, tuple(losses.found))
+    own = _own_extras(result.extras).items()
+    extra_keys = {key: value for key, value in own if key not in answer and contract_value(key, value) is None}
+    _add_extras_losses(result.extras, extra_keys, losses)
+    losses.add_identity(result)
+    losses.add_fields(result, "skill", "versions", "usage", "retries", "confidence", "completeness")
+    losses.add_fields(result, "files_read", "files_written", "native")
+    losses.add_fields(result, "reasoning", why="it stays in the journal, and is never handed on")
+    return RenderedMessage(json.dumps({**answer, **extra_keys}), form_name, tuple(losses.entries))
 
 
 def _content(result: Result, losses: Losses) -> str:
@@ -222,59 +222,59 @@ def _seconds(ns: int, path: str, losses: Losses) -> float | None:
     return seconds
 
 
-def _beside(result: Result, losses: Losses) -> JsonMapping:
+def _extensions(result: Result, losses: Losses) -> JsonMapping:
     """Our own keys, as the table of words has them; `outcome` only where they would be read otherwise (C1)."""
-    ended, outcome = result.lifecycle == "ended", result.outcome
-    beside: JsonMapping = {}
+    has_ended, outcome = result.lifecycle == "ended", result.outcome
+    extensions: JsonMapping = {}
     if result.data is not None:
-        beside[DATA] = result.data
-    if result.warnings or (ended and outcome == "partial"):
-        beside["warnings"] = [_noun(warning) for warning in result.warnings]
-    if result.fault is not None or (ended and outcome in _FAILURES):
-        beside["error"] = _noun(result.fault) if result.fault is not None else {}
-    if result.attempts or (ended and outcome == "failed"):
-        beside["attempts"] = [_noun(attempt) for attempt in result.attempts]
+        extensions[DATA] = result.data
+    if result.warnings or (has_ended and outcome == "partial"):
+        extensions["warnings"] = [_to_json(warning) for warning in result.warnings]
+    if result.fault is not None or (has_ended and outcome in _FAILURES):
+        extensions["error"] = _to_json(result.fault) if result.fault is not None else {}
+    if result.attempts or (has_ended and outcome == "failed"):
+        extensions["attempts"] = [_to_json(attempt) for attempt in result.attempts]
     if result.questions:
-        beside["questions"] = [_noun(question) for question in result.questions]
+        extensions["questions"] = [_to_json(question) for question in result.questions]
     if result.artifacts:
-        beside["artifacts"] = [_noun(artifact) for artifact in result.artifacts]
-    read = meant(beside, None)
+        extensions["artifacts"] = [_to_json(artifact) for artifact in result.artifacts]
+    read = read_outcome(extensions, None)
     asks = read[0] == result.lifecycle == "input_required"
     if outcome is not None and not asks and read != (result.lifecycle, outcome):
-        beside["outcome"], read = outcome, ("ended", outcome)
+        extensions["outcome"], read = outcome, ("ended", outcome)
     if read[0] != result.lifecycle:
         losses.add("/lifecycle", f"it reads as {read[0]!r}")
     if read[1] != outcome:
         losses.add("/outcome", f"it reads as {read[1]!r}")
-    return beside
+    return extensions
 
 
-def _noun(noun: Model) -> JsonMapping:
+def _to_json(model: Model) -> JsonMapping:
     """A noun as JSON; what was never said stays unsaid, because that is not the same as its default."""
-    return noun.model_dump(mode="json", exclude_unset=True, exclude_none=True, by_alias=True)
+    return model.model_dump(mode="json", exclude_unset=True, exclude_none=True, by_alias=True)
 
 
 # Extras
 
 
-def _own(extras: JsonMapping) -> JsonMapping:
+def _own_extras(extras: JsonMapping) -> JsonMapping:
     own: object = extras.get("run_agent")
     return cast("JsonMapping", own) if isinstance(own, dict) else {}
 
 
-def _count_extras(extras: JsonMapping, written: JsonMapping, losses: Losses) -> None:
+def _add_extras_losses(extras: JsonMapping, output: JsonMapping, losses: Losses) -> None:
     """What of `extras` is not among what was `written`, which is what will be read."""
-    losses.foreign(extras)
+    losses.add_foreign_extras(extras)
     if "run_agent" not in extras:
-        if written:
+        if output:
             losses.add("/extras/run_agent", _PARAMETERS_SAY)
         return
-    own = _own(extras)
-    if own is not extras["run_agent"] or not written:
+    own = _own_extras(extras)
+    if own is not extras["run_agent"] or not output:
         losses.add("/extras/run_agent", _RESERVED)
         return
-    for key in {**own, **written}:
-        if key not in own or key not in written or own[key] != written[key]:
+    for key in {**own, **output}:
+        if key not in own or key not in output or own[key] != output[key]:
             losses.add(pointer(["extras", "run_agent", key]), _RESERVED)
 
 

@@ -21,9 +21,9 @@ __all__ = [
     "DATA",
     "AgentOutputMinimal",
     "Arguments",
-    "Beside",
+    "AnswerExtensions",
     "ToolTraceMinimal",
-    "meant",
+    "read_outcome",
 ]
 
 
@@ -113,7 +113,7 @@ DATA: Final = "results"
 """The key of an answer that holds its data (C8)."""
 
 
-class Beside(BaseModel):
+class AnswerExtensions(BaseModel):
     """The shapes of our own keys. Each is read alone."""
 
     model_config = ConfigDict(frozen=True, strict=True, defer_build=True)
@@ -126,12 +126,12 @@ class Beside(BaseModel):
     outcome: Outcome | None = None
 
 
-def meant(said: JsonMapping, outcome: Outcome | None) -> tuple[Lifecycle, Outcome | None]:
+def read_outcome(fields: JsonMapping, outcome: Outcome | None) -> tuple[Lifecycle, Outcome | None]:
     """What an answer came to that says these of our keys and this word: the table of words, read (C1).
 
     What is empty says nothing: many an agent always sends `warnings`.
     """
-    keys = [key for key, value in said.items() if value]
+    keys = [key for key, value in fields.items() if value]
     if outcome is not None:
         return "ended", outcome
     if "questions" in keys:

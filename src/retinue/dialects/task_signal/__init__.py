@@ -12,7 +12,7 @@ fence, says nothing. Progress and checkpoints may stand anywhere, and are events
 """
 
 from .events import EventReader, parse_events, read_events, render_event, render_events
-from .metadata import Metadata, Reduction, ReportMetadata, metadata, reduction, report_metadata
+from .metadata import ArtifactMetadata, Reduction, ReportMetadata, metadata, reduction, report_metadata
 from .parse import NAME, parse_result, parse_task
 from .recognise import recognise
 from .render import TASK_FORMS, render_retry, render_task
@@ -24,7 +24,7 @@ __all__ = [
     "RESULT_FORMS",
     "TASK_FORMS",
     "EventReader",
-    "Metadata",
+    "ArtifactMetadata",
     "Reduction",
     "ReportMetadata",
     "agent_in",

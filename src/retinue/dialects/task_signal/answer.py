@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from .wire import COLUMNS, SIGNALS, Answer, Row, Signal, Table
+from .wire import COLUMNS, SIGNALS, SignalAnswer, TableRow, Signal, AnswerTable
 
 __all__ = [
-    "NAME",
-    "Head",
-    "Sheet",
+    "SIGNAL_NAME",
+    "AnswerHead",
+    "ParsedTable",
     "cells_of",
     "is_table",
     "lines_of",
@@ -24,12 +24,12 @@ __all__ = [
     "write_table",
 ]
 
-NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{1,39}", re.ASCII)
+SIGNAL_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{1,39}", re.ASCII)
 """How the name of a signal looks, one of ours or not."""
 
 _OURS: Final = re.compile(rf"({'|'.join(SIGNALS)}):[ \t]*(.*)", re.DOTALL)
 _BOLD: Final = re.compile(rf"\*\*({'|'.join(SIGNALS)})(?::\*\*|\*\*[ \t]*+:)[ \t]*+(.*)", re.DOTALL)
-_OTHER: Final = re.compile(rf"({NAME.pattern}):(?:[ \t]+(.*)|)", re.DOTALL)
+_OTHER: Final = re.compile(rf"({SIGNAL_NAME.pattern}):(?:[ \t]+(.*)|)", re.DOTALL)
 _BULLET: Final = re.compile(r"[ \t]*[-*+][ \t]+(?:Artifacts|Status):", re.ASCII)
 _PART: Final = re.compile(r"\\[|\\]|[^|\\]+|.", re.DOTALL)
 _LONGEST_HEADER: Final = 1_000
@@ -37,7 +37,7 @@ _RULE: Final = re.compile(r"[ \t]*:?-+:?[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class AnswerHead:
     """An answer, and what stood in its head beside the signals.
 
     Attributes:
@@ -47,15 +47,15 @@ class Head:
         odd: The lines of signals with a bold name.
     """
 
-    answer: Answer
-    reports: bool = False
-    glued: bool = False
+    answer: SignalAnswer
+    has_events: bool = False
+    is_adjacent: bool = False
     line: int = 1
-    odd: tuple[int, ...] = ()
+    bold_lines: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class ParsedTable:
     """A table, and how it is written.
 
     Attributes:
@@ -66,16 +66,16 @@ class Sheet:
     """
 
     columns: tuple[str, ...]
-    table: Table
-    uneven: tuple[tuple[int, int], ...] = ()
+    table: AnswerTable
+    uneven_rows: tuple[tuple[int, int], ...] = ()
     line: int = 1
-    ruled: bool = True
+    has_rule: bool = True
 
 
 # Signals
 
 
-def read_answer(text: str, *, bold: bool = False) -> Head:
+def read_answer(text: str, *, bold: bool = False) -> AnswerHead:
     """Part the head of an answer from its body. Linear; never fails: without a head all is body.
 
     Args:
@@ -83,8 +83,8 @@ def read_answer(text: str, *, bold: bool = False) -> Head:
         bold: The names of our signals may be bold.
     """
     signals: list[Signal] = []
-    odd: list[int] = []
-    reports = in_checkpoint = False
+    bold_lines: list[int] = []
+    has_events = in_checkpoint = False
     start, number = 0, 0
     while start < len(text):
         line, end = _line_at(text, start)
@@ -92,23 +92,23 @@ def read_answer(text: str, *, bold: bool = False) -> Head:
         is_bullet = in_checkpoint and _BULLET.match(line) is not None
         in_checkpoint = is_bullet or line.startswith("CHECKPOINT:")
         signal = None if is_bullet else _signal(line, number)
-        if signal is None and bold and (found := _BOLD.fullmatch(line)):
-            signal = Signal(found[1], found[2].strip(), line=number)
-            odd.append(number)
+        if signal is None and bold and (match := _BOLD.fullmatch(line)):
+            signal = Signal(match[1], match[2].strip(), line=number)
+            bold_lines.append(number)
         if signal is not None:
             signals.append(signal)
         elif is_bullet or in_checkpoint or line.startswith("PROGRESS:"):
-            reports = True
+            has_events = True
         elif line.strip():
-            body, glued = text[start:], bool(signals)
-            return Head(Answer(tuple(signals), body), reports, glued=glued, line=number, odd=tuple(odd))
+            body, is_adjacent = text[start:], bool(signals)
+            return AnswerHead(SignalAnswer(tuple(signals), body), has_events, is_adjacent=is_adjacent, line=number, bold_lines=tuple(bold_lines))
         elif signals:
-            return Head(Answer(tuple(signals), text[end:]), reports, line=number + 1, odd=tuple(odd))
+            return AnswerHead(SignalAnswer(tuple(signals), text[end:]), has_events, line=number + 1, bold_lines=tuple(bold_lines))
         start = end
-    return Head(Answer(tuple(signals)), reports, odd=tuple(odd))
+    return AnswerHead(SignalAnswer(tuple(signals)), has_events, bold_lines=tuple(bold_lines))
 
 
-def write_answer(answer: Answer) -> str:
+def write_answer(answer: SignalAnswer) -> str:
     """The answer as text, so that `read_answer` gives it back. Its values must be single lines."""
     head = "\n".join(f"{signal.name}: {signal.value}".rstrip() for signal in answer.signals)
     return f"{head}\n\n{answer.body}" if answer.body else head
@@ -117,8 +117,8 @@ def write_answer(answer: Answer) -> str:
 def _signal(line: str, number: int) -> Signal | None:
     if not ("A" <= line[:1] <= "Z") or line.startswith(("PROGRESS:", "CHECKPOINT:")):
         return None
-    found = _OURS.fullmatch(line) or _OTHER.fullmatch(line)
-    return Signal(found[1], (found[2] or "").strip(), line=number) if found else None
+    match = _OURS.fullmatch(line) or _OTHER.fullmatch(line)
+    return Signal(match[1], (match[2] or "").strip(), line=number) if match else None
 
 
 def _line_at(text: str, start: int) -> tuple[str, int]:
@@ -140,7 +140,7 @@ def is_table(text: str) -> bool:
     return {"path", "status"} <= names
 
 
-def read_table(text: str) -> Sheet:
+def read_table(text: str) -> ParsedTable:
     """The table, and how it is written.
 
     Columns of other names are passed over; what stands below the table is its body. Call it for a text of which
@@ -149,9 +149,9 @@ def read_table(text: str) -> Sheet:
     offset = len(text) - len(text.lstrip())
     first = text.count("\n", 0, offset) + 1
     columns: tuple[str, ...] = ()
-    rows: list[Row] = []
-    uneven: list[tuple[int, int]] = []
-    body, ruled = "", False
+    rows: list[TableRow] = []
+    uneven_rows: list[tuple[int, int]] = []
+    body, has_rule = "", False
     for number, (line, start, end) in enumerate(lines_of(text, offset), start=first):
         if not line.lstrip(" \t").startswith("|"):
             body = text[start:] if line.strip() else text[end:]
@@ -161,14 +161,14 @@ def read_table(text: str) -> Sheet:
             columns = tuple(cells)
         elif not all(_RULE.fullmatch(cell) for cell in cells):
             if len(cells) != len(columns):
-                uneven.append((number, len(cells)))
+                uneven_rows.append((number, len(cells)))
             rows.append(_row(columns, cells, number))
         elif number == first + 1:
-            ruled = bool(cells)
-    return Sheet(columns, Table(tuple(rows), body), tuple(uneven), first, ruled)
+            has_rule = bool(cells)
+    return ParsedTable(columns, AnswerTable(tuple(rows), body), tuple(uneven_rows), first, has_rule)
 
 
-def write_table(table: Table) -> str:
+def write_table(table: AnswerTable) -> str:
     """The table as text, so that `read_table` gives it back. Its cells must be single lines."""
     lines = [_cells(COLUMNS), _cells("-" * (len(name) + 2) for name in COLUMNS).replace(" ", "")]
     lines += [_cells((row.topic, row.status, row.path, row.summary)) for row in table.rows]
@@ -179,15 +179,15 @@ def write_table(table: Table) -> str:
 def cells_of(line: str) -> list[str]:
     r"""The cells of a line of a table; `\|` is a bar inside a cell, and `\\` a backslash."""
     cells: list[str] = []
-    taken: list[str] = []
-    for found in _PART.finditer(line.strip().removeprefix("|")):
-        part = found[0]
+    parts: list[str] = []
+    for match in _PART.finditer(line.strip().removeprefix("|")):
+        part = match[0]
         if part == "|":
-            cells.append("".join(taken).strip())
-            taken = []
+            cells.append("".join(parts).strip())
+            parts = []
         else:
-            taken.append(part[1:] if part in {"\\|", "\\\\"} else part)
-    if rest := "".join(taken).strip():
+            parts.append(part[1:] if part in {"\\|", "\\\\"} else part)
+    if rest := "".join(parts).strip():
         cells.append(rest)
     return cells
 
@@ -200,13 +200,13 @@ def lines_of(text: str, start: int = 0) -> Iterator[tuple[str, int, int]]:
         start = end
 
 
-def _row(columns: tuple[str, ...], cells: list[str], number: int) -> Row:
-    said = {name.lower(): cell for name, cell in zip(columns, cells, strict=False)}
-    return Row(
-        topic=said.get("topic", ""),
-        status=said.get("status", ""),
-        path=said.get("path", ""),
-        summary=said.get("summary", ""),
+def _row(columns: tuple[str, ...], cells: list[str], number: int) -> TableRow:
+    cells_by_name = {name.lower(): cell for name, cell in zip(columns, cells, strict=False)}
+    return TableRow(
+        topic=cells_by_name.get("topic", ""),
+        status=cells_by_name.get("status", ""),
+        path=cells_by_name.get("path", ""),
+        summary=cells_by_name.get("summary", ""),
         line=number,
     )
 

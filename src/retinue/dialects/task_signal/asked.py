@@ -7,20 +7,20 @@ from typing import Any, Final, cast
 from pydantic import ValidationError
 
 from retinue.contract import json
-from retinue.contract.finding import findings_of, in_short
+from retinue.contract.finding import findings_of, summarise_findings
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Context, Correction, Limits, OutputWish, Task, Thinking
-from retinue.dialects.port import Known
-from retinue.dialects.reading import Notes
-from retinue.dialects.template import TEMPLATE_FIX, template_in, unfilled
+from retinue.dialects.port import ParseContext
+from retinue.dialects.reading import Diagnostics
+from retinue.dialects.template import PLACEHOLDER_FIX, placeholder_problem_within, placeholder_problem
 from retinue.errors import ParseError
 
-from .bare import bare_path
+from .bare import unquote_path
 from .budget import TimeBudget, read_budget
 from .prompt import items_of, read_prompt
-from .text import bearable, note_at
+from .text import strict_severity, note_at
 from .usual import SUBAGENT, agent_in, behaviour_of, description_of, expected_of
-from .wire import THINKING, Call, Item, Prompt, Section, code_of
+from .wire import THINKING, TaskCall, PromptItem, Prompt, PromptSection, code_of
 
 __all__ = ["task_of"]
 
@@ -28,10 +28,10 @@ _NO_BUDGET: Final = TimeBudget()
 
 
 @dataclass(slots=True)
-class _Asked:
+class _TaskFields:
     """What the sections say, field by field."""
 
-    notes: Notes
+    notes: Diagnostics
     texts: dict[str, str] = field(default_factory=dict[str, str])
     parameters: JsonMapping = field(default_factory=dict[str, Any])
     constraints: list[str] = field(default_factory=list[str])
@@ -39,53 +39,53 @@ class _Asked:
     inputs: JsonMapping = field(default_factory=dict[str, Any])
     budget: TimeBudget = _NO_BUDGET
     thinking: Thinking | None = None
-    expected: str | None = None
-    free: list[str] = field(default_factory=list[str])
+    expected_output: str | None = None
+    free_text: list[str] = field(default_factory=list[str])
     correction: Correction | None = None
 
 
-def task_of(call: Call, known: Known, notes: Notes) -> tuple[Task, Correction | None]:
+def task_of(call: TaskCall, context: ParseContext, notes: Diagnostics) -> tuple[Task, Correction | None]:
     """The task that `call` asks for. What is wrong with it is noted; the caller refuses it if anything is an error."""
     prompt = read_prompt(call.prompt, line=call.line)
-    asked = _Asked(notes)
+    fields = _TaskFields(notes)
     if prompt.lead:
-        asked.free.append(prompt.lead)
+        fields.free_text.append(prompt.lead)
     for section in prompt.sections:
-        _READERS.get(section.name, _other)(section, asked)
+        _READERS.get(section.name, _unknown_section)(section, fields)
         if section.name in _READERS and not section.exact:
             _note_heading(section, notes)
-    _note_free(asked, call.line)
-    agent, major = _agent(call, prompt, known, notes)
-    instruction = "\n\n".join(filter(None, (asked.texts.get("instruction", ""), *asked.free)))
+    _note_free(fields, call.line)
+    agent, major = _agent(call, prompt, context, notes)
+    instruction = "\n\n".join(filter(None, (fields.texts.get("instruction", ""), *fields.free_text)))
     if notes.level == "strict" and not instruction:
         _note_goal(call.line, notes)
     task = Task(
-        id=known.task_id,
+        id=context.task_id,
         agent=agent,
         major=major,
-        skill=known.skill,
+        skill=context.skill,
         instruction=instruction,
-        target=asked.texts.get("target"),
-        parameters=asked.parameters,
-        untyped=bool(asked.parameters),
-        context=_context(asked),
-        limits=Limits(timeout_s=asked.budget.timeout_s, tokens=asked.budget.tokens),
-        output=OutputWish(path=asked.texts.get("path")),
-        thinking=asked.thinking,
-        extras=_extras(call, prompt, asked, behaviour_of(agent, major), description_of(instruction)),
+        target=fields.texts.get("target"),
+        parameters=fields.parameters,
+        untyped=bool(fields.parameters),
+        context=_context(fields),
+        limits=Limits(timeout_s=fields.budget.timeout_s, tokens=fields.budget.tokens),
+        output=OutputWish(path=fields.texts.get("path")),
+        thinking=fields.thinking,
+        extras=_extras(call, prompt, fields, behaviour_of(agent, major), description_of(instruction)),
     )
-    return task, asked.correction
+    return task, fields.correction
 
 
 # Who is meant
 
 
-def _agent(call: Call, prompt: Prompt, known: Known, notes: Notes) -> tuple[str, int | None]:
+def _agent(call: TaskCall, prompt: Prompt, context: ParseContext, notes: Diagnostics) -> tuple[str, int | None]:
     """The agent whose behaviour file is to be followed; else the type, unless it is the general one (H1, H2)."""
-    named = agent_in(prompt.reference) if prompt.reference is not None else None
-    _note_template(template_in(prompt.reference or ""), call.line, notes)
-    if named is not None:
-        return named
+    agent = agent_in(prompt.reference) if prompt.reference is not None else None
+    _note_template(placeholder_problem_within(prompt.reference or ""), call.line, notes)
+    if agent is not None:
+        return agent
     note_at(
         notes,
         "reference",
@@ -94,33 +94,33 @@ def _agent(call: Call, prompt: Prompt, known: Known, notes: Notes) -> tuple[str,
         else f"{prompt.reference[:80]!r} names no agent.",
         line=call.line,
         fix="Begin the prompt with `Read and follow: .claude/agents/<agent>.md`.",
-        severity=bearable(notes),
+        severity=strict_severity(notes),
     )
-    typed = agent_in(call.subagent_type) if call.subagent_type and call.subagent_type != SUBAGENT else None
-    return typed or (known.agent, None)
+    subagent = agent_in(call.subagent_type) if call.subagent_type and call.subagent_type != SUBAGENT else None
+    return subagent or (context.agent, None)
 
 
-def _extras(call: Call, prompt: Prompt, asked: _Asked, behaviour: str, description: str) -> JsonMapping:
+def _extras(call: TaskCall, prompt: Prompt, fields: _TaskFields, behaviour: str, description: str) -> JsonMapping:
     """What the request says beside all this, so that it can be written again."""
-    said: dict[str, object | None] = {
+    values: dict[str, object | None] = {
         "behaviour": prompt.reference if prompt.reference != behaviour else None,
         "subagent_type": call.subagent_type if call.subagent_type != SUBAGENT else None,
         "description": call.description if call.description != description else None,
-        "expected_output": asked.expected if asked.expected != expected_of(asked.texts.get("path")) else None,
-        "keys": call.more or None,
+        "expected_output": fields.expected_output if fields.expected_output != expected_of(fields.texts.get("path")) else None,
+        "keys": call.extras or None,
     }
-    own = {name: value for name, value in said.items() if value is not None}
+    own = {name: value for name, value in values.items() if value is not None}
     return {"task_signal": own} if own else {}
 
 
-def _context(asked: _Asked) -> Context:
+def _context(fields: _TaskFields) -> Context:
     return Context(
-        what=asked.texts.get("what", ""),
-        why=asked.texts.get("why", ""),
-        constraints=tuple(asked.constraints),
-        history=tuple(asked.history),
-        memory=asked.texts.get("memory", ""),
-        inputs=asked.inputs,
+        what=fields.texts.get("what", ""),
+        why=fields.texts.get("why", ""),
+        constraints=tuple(fields.constraints),
+        history=tuple(fields.history),
+        memory=fields.texts.get("memory", ""),
+        inputs=fields.inputs,
     )
 
 
@@ -131,139 +131,139 @@ _SPECIFIC: Final = {**_CONTEXT, "topic": "instruction", "target": "target", "out
 _BACKGROUND: Final = {"what": "what", "why": "why", "memory": "memory"}
 
 
-def _task_context(section: Section, asked: _Asked) -> None:
-    _fields(section, asked, _CONTEXT)
+def _task_context(section: PromptSection, fields: _TaskFields) -> None:
+    _fields(section, fields, _CONTEXT)
 
 
-def _specific_context(section: Section, asked: _Asked) -> None:
-    _fields(section, asked, _SPECIFIC)
+def _specific_context(section: PromptSection, fields: _TaskFields) -> None:
+    _fields(section, fields, _SPECIFIC)
 
 
-def _fields(section: Section, asked: _Asked, meanings: dict[str, str]) -> None:
+def _fields(section: PromptSection, fields: _TaskFields, meanings: dict[str, str]) -> None:
     """Read a section of fields; every other key is a parameter, and its value text (C40, C44)."""
     items, free = items_of(section)
     for item in items:
-        _note_template(unfilled(item.value), item.line, asked.notes)
-        meaning = None if item.literal or item.key is None else meanings.get(_folded(item.key))
+        _note_template(placeholder_problem(item.value), item.line, fields.notes)
+        meaning = None if item.literal or item.key is None else meanings.get(_fold_key(item.key))
         if meaning is not None:
             if meaning == "path":
-                item = _bared(item, asked.notes)  # noqa: PLW2901 - the same line, without its quotes
-                _note_path(item, asked.notes)
-            _say(asked, meaning, item)
+                item = _unquote_path(item, fields.notes)  # noqa: PLW2901 - the same line, without its quotes
+                _check_output_path(item, fields.notes)
+            _set_text(fields, meaning, item)
         elif item.key is None:
-            asked.free.append(f"- {item.value}")
-        elif item.key in asked.parameters:
-            _note_twice(item, asked.notes)
+            fields.free_text.append(f"- {item.value}")
+        elif item.key in fields.parameters:
+            _note_duplicate(item, fields.notes)
         else:
-            asked.parameters[item.key] = item.value
+            fields.parameters[item.key] = item.value
     if free:
-        asked.free.append(free)
+        fields.free_text.append(free)
 
 
-def _background(section: Section, asked: _Asked) -> None:
+def _background(section: PromptSection, fields: _TaskFields) -> None:
     """Read our own section: what an earlier agent or the caller hands on."""
     items, free = items_of(section)
     for item in items:
-        key = _folded(item.key or "")
+        key = _fold_key(item.key or "")
         if key in _BACKGROUND:
-            _say(asked, _BACKGROUND[key], item)
+            _set_text(fields, _BACKGROUND[key], item)
         elif key == "history":
-            asked.history.append(item.value)
+            fields.history.append(item.value)
         elif key == "inputs" and isinstance(inputs := _json(item.value), dict):
-            asked.inputs = cast("JsonMapping", inputs)
+            fields.inputs = cast("JsonMapping", inputs)
         else:
-            asked.free.append(f"- {item.value}" if item.key is None else f"- {item.key}: {item.value}")
+            fields.free_text.append(f"- {item.value}" if item.key is None else f"- {item.key}: {item.value}")
     if free:
-        asked.free.append(free)
+        fields.free_text.append(free)
 
 
-def _constraints(section: Section, asked: _Asked) -> None:
+def _constraints(section: PromptSection, fields: _TaskFields) -> None:
     items, free = items_of(section)
     for item in items:
-        key = "" if item.key is None or item.literal else _folded(item.key)
+        key = "" if item.key is None or item.literal else _fold_key(item.key)
         if key == "time budget":
-            _budget(item, asked)
+            _budget(item, fields)
         elif key == "thinking mode":
-            _thinking(item, asked)
+            _thinking(item, fields)
         else:
-            _note_template(unfilled(item.value), item.line, asked.notes)
-            asked.constraints.append(item.value if item.key is None else f"{item.key}: {item.value}")
+            _note_template(placeholder_problem(item.value), item.line, fields.notes)
+            fields.constraints.append(item.value if item.key is None else f"{item.key}: {item.value}")
     if free:
-        asked.constraints += [line.strip() for line in free.split("\n") if line.strip()]
+        fields.constraints += [line.strip() for line in free.split("\n") if line.strip()]
 
 
-def _budget(item: Item, asked: _Asked) -> None:
+def _budget(item: PromptItem, fields: _TaskFields) -> None:
     budget = read_budget(item.value)
     fix = "Write a number and a unit, as in `5000 tokens` or `10 minutes`."
     if budget is None:
         message = f"{item.value[:80]!r} is not a valid budget."
-        note_at(asked.notes, "budget", message, line=item.line, fix=fix, severity=bearable(asked.notes))
+        note_at(fields.notes, "budget", message, line=item.line, fix=fix, severity=strict_severity(fields.notes))
         return
     if budget.ambiguous:
         message = f"{item.value[:80]!r} has no unit; it is taken as {budget.tokens} tokens."
-        note_at(asked.notes, "budget", message, line=item.line, fix=fix, path="/limits/tokens")
-    if asked.budget != _NO_BUDGET:
-        _note_twice(item, asked.notes)
+        note_at(fields.notes, "budget", message, line=item.line, fix=fix, path="/limits/tokens")
+    if fields.budget != _NO_BUDGET:
+        _note_duplicate(item, fields.notes)
     else:
-        asked.budget = budget
+        fields.budget = budget
 
 
-def _thinking(item: Item, asked: _Asked) -> None:
+def _thinking(item: PromptItem, fields: _TaskFields) -> None:
     word = " ".join(item.value.lower().replace("_", " ").replace("-", " ").split()).strip(".`\"'")
     mode = THINKING.get(word)
     if mode is None:
         note_at(
-            asked.notes,
+            fields.notes,
             "thinking",
             f"{item.value[:80]!r} is not a thinking mode.",
             line=item.line,
             fix="Use `standard`, `think` or `think hard`.",
             path="/thinking",
-            severity=bearable(asked.notes),
+            severity=strict_severity(fields.notes),
         )
-    elif asked.thinking is not None:
-        _note_twice(item, asked.notes)
+    elif fields.thinking is not None:
+        _note_duplicate(item, fields.notes)
     else:
-        asked.thinking = mode
+        fields.thinking = mode
 
 
-def _expected(section: Section, asked: _Asked) -> None:
-    asked.expected = section.text if asked.expected is None else f"{asked.expected}\n\n{section.text}"
+def _expected(section: PromptSection, fields: _TaskFields) -> None:
+    fields.expected_output = section.text if fields.expected_output is None else f"{fields.expected_output}\n\n{section.text}"
 
 
-def _correction(section: Section, asked: _Asked) -> None:
+def _correction(section: PromptSection, fields: _TaskFields) -> None:
     """Read our own section: why the request is made again."""
     items, _ = items_of(section)
-    said = {_folded(item.key): item.value for item in items if item.key is not None}
-    category, dash, message = said.get("error", "").partition(" - ")
-    attempt, _, most = said.get("retry", "1").partition(" of ")
-    findings = [_json(item.value) for item in items if _folded(item.key or "") == "finding"]
-    code = said.get("code") or code_of(category) or "output_invalid"
+    texts = {_fold_key(item.key): item.value for item in items if item.key is not None}
+    category, dash, message = texts.get("error", "").partition(" - ")
+    attempt, _, limit = texts.get("retry", "1").partition(" of ")
+    findings = [_json(item.value) for item in items if _fold_key(item.key or "") == "finding"]
+    code = texts.get("code") or code_of(category) or "output_invalid"
     values: JsonMapping = {
         "code": code,
         "message": message if dash else category,
-        "hint": said.get("recovery", ""),
+        "hint": texts.get("recovery", ""),
         "findings": tuple(cast("JsonMapping", one) for one in findings if isinstance(one, dict)),
         "retry_count": _json(attempt),
-        "max_retries": _json(most) if most else None,
-        "previous": _json(said["data"]) if "data" in said else None,
-        "said": said.get("refused"),
+        "max_retries": _json(limit) if limit else None,
+        "previous": _json(texts["data"]) if "data" in texts else None,
+        "said": texts.get("refused"),
     }
     try:
-        asked.correction = Correction(**values)
+        fields.correction = Correction(**values)
     except ValidationError as error:
-        wrong = in_short(findings_of(error, rule="task_signal/correction"))
+        problems = summarise_findings(findings_of(error, rule="task_signal/correction"))
         fix = "Say `- Error: CATEGORY - message`, `- Recovery: …` and `- Retry: 1 of 2`."
-        message = f"The correction cannot be read: {wrong}."
-        note_at(asked.notes, "correction", message, line=section.line, fix=fix, severity=bearable(asked.notes))
+        message = f"The correction cannot be read: {problems}."
+        note_at(fields.notes, "correction", message, line=section.line, fix=fix, severity=strict_severity(fields.notes))
 
 
-def _other(section: Section, asked: _Asked) -> None:
+def _unknown_section(section: PromptSection, fields: _TaskFields) -> None:
     """A section that the format does not have is part of what is asked: nothing of it may be lost on the agent."""
-    asked.free.append(f"**{section.name}**:\n{section.text}".rstrip())
+    fields.free_text.append(f"**{section.name}**:\n{section.text}".rstrip())
 
 
-_READERS: Final[dict[str, Callable[[Section, _Asked], None]]] = {
+_READERS: Final[dict[str, Callable[[PromptSection, _TaskFields], None]]] = {
     "Task Context": _task_context,
     "Workflow-Specific Context": _specific_context,
     "Background": _background,
@@ -276,14 +276,14 @@ _READERS: Final[dict[str, Callable[[Section, _Asked], None]]] = {
 # Notes and values
 
 
-def _say(asked: _Asked, meaning: str, item: Item) -> None:
-    if meaning in asked.texts:
-        _note_twice(item, asked.notes)
+def _set_text(fields: _TaskFields, meaning: str, item: PromptItem) -> None:
+    if meaning in fields.texts:
+        _note_duplicate(item, fields.notes)
     else:
-        asked.texts[meaning] = item.value
+        fields.texts[meaning] = item.value
 
 
-def _note_twice(item: Item, notes: Notes) -> None:
+def _note_duplicate(item: PromptItem, notes: Diagnostics) -> None:
     note_at(
         notes,
         "twice",
@@ -294,17 +294,17 @@ def _note_twice(item: Item, notes: Notes) -> None:
     )
 
 
-def _bared(item: Item, notes: Notes) -> Item:
+def _unquote_path(item: PromptItem, notes: Diagnostics) -> PromptItem:
     """A path without what is put around it."""
-    path = bare_path(item.value)
+    path = unquote_path(item.value)
     if path in {item.value, ""}:
         return item
     message = f"{item.value[:80]!r} is read as the path {path[:80]!r}."
-    note_at(notes, "path", message, line=item.line, fix="Write the path alone.", severity=bearable(notes))
+    note_at(notes, "path", message, line=item.line, fix="Write the path alone.", severity=strict_severity(notes))
     return replace(item, value=path)
 
 
-def _note_path(item: Item, notes: Notes) -> None:
+def _check_output_path(item: PromptItem, notes: Diagnostics) -> None:
     """Spec 002 wants an absolute path, spec 003 refuses one: either is borne, and the workspace decides (C12)."""
     if not item.value.startswith("/"):
         fix = "Give an absolute path; it must lie inside the workspace."
@@ -312,30 +312,30 @@ def _note_path(item: Item, notes: Notes) -> None:
         note_at(notes, "path", message, line=item.line, fix=fix, path="/output/path", severity="info")
 
 
-def _note_heading(section: Section, notes: Notes) -> None:
+def _note_heading(section: PromptSection, notes: Diagnostics) -> None:
     message = f"The heading of {section.name!r} is spelled in another way."
     fix = f"Write `**{section.name}**:`."
-    note_at(notes, "heading", message, line=section.line, fix=fix, severity=bearable(notes))
+    note_at(notes, "heading", message, line=section.line, fix=fix, severity=strict_severity(notes))
 
 
-def _note_goal(line: int, notes: Notes) -> None:
+def _note_goal(line: int, notes: Diagnostics) -> None:
     fix = "Say it under `**Task Context**:` as `- Primary Goal: …`."
     note_at(notes, "goal", "The request has no goal.", line=line, fix=fix, path="/instruction")
 
 
-def _note_template(wrong: str, line: int, notes: Notes) -> None:
-    if wrong:
-        note_at(notes, "template", wrong, line=line, fix=TEMPLATE_FIX)
+def _note_template(problem: str, line: int, notes: Diagnostics) -> None:
+    if problem:
+        note_at(notes, "template", problem, line=line, fix=PLACEHOLDER_FIX)
 
 
-def _note_free(asked: _Asked, line: int) -> None:
-    if asked.free:
+def _note_free(fields: _TaskFields, line: int) -> None:
+    if fields.free_text:
         message = "Text outside the known sections was taken as part of the instruction."
         fix = "Say it under `**Task Context**:` as `- Primary Goal: …`."
-        note_at(asked.notes, "free_text", message, line=line, fix=fix, severity=bearable(asked.notes))
+        note_at(fields.notes, "free_text", message, line=line, fix=fix, severity=strict_severity(fields.notes))
 
 
-def _folded(key: str) -> str:
+def _fold_key(key: str) -> str:
     return " ".join(key.lower().split())
 
 

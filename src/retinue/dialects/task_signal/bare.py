@@ -3,22 +3,22 @@
 import re
 from typing import Final
 
-__all__ = ["bare_path", "is_nothing"]
+__all__ = ["unquote_path", "is_nothing"]
 
-_AROUND: Final = (("`", "`"), ('"', '"'), ("'", "'"), ("<", ">"), ("**", "**"))
+_QUOTES: Final = (("`", "`"), ('"', '"'), ("'", "'"), ("<", ">"), ("**", "**"))
 _LINK: Final = re.compile(r"\[[^\[\]]{0,400}\]\(([^()\s]{1,4000})\)")
 _NOTHING: Final = frozenset({"none", "n/a", "na", "nothing", "null", "-", "--", "\u2013", "\u2014"})
 
 
-def bare_path(value: str) -> str:
+def unquote_path(value: str) -> str:
     """The path in `value`, empty where it names none."""
     link = _LINK.fullmatch(value)
     if link:
-        return bare_path(link[1])
-    for start, end in _AROUND:
+        return unquote_path(link[1])
+    for start, end in _QUOTES:
         inner = value[len(start) : len(value) - len(end)]
         if inner and value.startswith(start) and value.endswith(end) and start not in inner and end not in inner:
-            return bare_path(inner.strip())
+            return unquote_path(inner.strip())
     return "" if is_nothing(value) else value
 
 

@@ -11,12 +11,12 @@ from typing import Final, cast
 from retinue.contract import json
 from retinue.contract.json import JsonValue
 from retinue.contract.model import JsonMapping
-from retinue.dialects.decoding import unquoted
-from retinue.dialects.reading import Notes
+from retinue.dialects.decoding import unquote_json
+from retinue.dialects.reading import Diagnostics
 from retinue.errors import ParseError
 
-from .text import bearable, note_at, quoted
-from .wire import Call
+from .text import strict_severity, note_at, quote_json
+from .wire import TaskCall
 
 __all__ = ["KEY", "call_of", "find_blocks", "is_block", "read_block", "write_block"]
 
@@ -41,12 +41,12 @@ def find_blocks(lines: list[str]) -> list[int]:
     return [at for at, line in enumerate(lines) if line.startswith("Task") and _OPEN.fullmatch(line)]
 
 
-def read_block(lines: list[str], start: int, notes: Notes) -> tuple[Call | None, int]:
+def read_block(lines: list[str], start: int, notes: Diagnostics) -> tuple[TaskCall | None, int]:
     """Read the block that begins at the line `start`; also give the line after its end.
 
     Everything that is wrong with it is noted. None when it has no prompt.
     """
-    reader = _Reader(lines, start + 1)
+    reader = _TaskBlockReader(lines, start + 1)
     values: dict[str, JsonValue] = {}
     prompt_line = 0
     for key, value, at in reader.pairs(notes):
@@ -55,7 +55,7 @@ def read_block(lines: list[str], start: int, notes: Notes) -> tuple[Call | None,
         values[key] = value
         if key == "prompt":
             prompt_line = at + (1 if lines[at].rstrip().endswith(("|", "-", "+", ">")) else 0)
-    if not reader.closed:
+    if not reader.is_closed:
         note_at(notes, "block", "The block is not closed.", line=len(lines), fix="End it with `}`.", severity="error")
     if "prompt" not in values:
         note_at(notes, "prompt", "There is no `prompt`.", line=start + 1, fix="Add `prompt: |`.", severity="error")
@@ -63,7 +63,7 @@ def read_block(lines: list[str], start: int, notes: Notes) -> tuple[Call | None,
     return call_of(values, notes, line=start + 1, prompt_line=prompt_line + 1), reader.at
 
 
-def call_of(values: JsonMapping, notes: Notes, *, line: int = 1, prompt_line: int = 1) -> Call:
+def call_of(values: JsonMapping, notes: Diagnostics, *, line: int = 1, prompt_line: int = 1) -> TaskCall:
     """The call with these keys; what has the wrong type is noted."""
     texts: dict[str, str | None] = {}
     for name in _OURS:
@@ -72,39 +72,39 @@ def call_of(values: JsonMapping, notes: Notes, *, line: int = 1, prompt_line: in
         if name in values and not isinstance(value, str):
             fix = f"Give `{name}` as a string."
             note_at(notes, "type", f"`{name}` is not text.", line=line, path=f"/{name}", fix=fix, severity="error")
-    more = {name: cast("object", value) for name, value in values.items() if name not in _OURS}
-    for name in more:
+    extras = {name: cast("object", value) for name, value in values.items() if name not in _OURS}
+    for name in extras:
         note_at(
             notes,
             "key",
             f"A request has no {name[:80]!r}; it is kept and not understood.",
             line=line,
             fix="Say it in the prompt.",
-            severity=bearable(notes),
+            severity=strict_severity(notes),
         )
-    return Call(
+    return TaskCall(
         prompt=texts["prompt"] or "",
         subagent_type=texts["subagent_type"],
         description=texts["description"],
-        more=more,
+        extras=extras,
         line=prompt_line,
     )
 
 
-def write_block(call: Call) -> str:
+def write_block(call: TaskCall) -> str:
     """The block, so that `read_block` gives `call` back.
 
     Raises:
         InvalidInput: A value holds half a character, or is no JSON.
     """
     pairs = {"subagent_type": call.subagent_type, "description": call.description}
-    lines = [f"  {name}: {quoted(value)}" for name, value in pairs.items() if value is not None]
-    lines += [f"  {name}: {json.dumps(value)}" for name, value in call.more.items()]
+    lines = [f"  {name}: {quote_json(value)}" for name, value in pairs.items() if value is not None]
+    lines += [f"  {name}: {json.dumps(value)}" for name, value in call.extras.items()]
     if _is_plain(call.prompt):
         lines.append("  prompt: |")
         lines += [f"{_INDENT}{line}" if line else "" for line in call.prompt.split("\n")]
     else:
-        lines.append(f"  prompt: {quoted(call.prompt)}")
+        lines.append(f"  prompt: {quote_json(call.prompt)}")
     return "\n".join(["Task {", *lines, "}"])
 
 
@@ -114,32 +114,32 @@ def _is_plain(prompt: str) -> bool:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _TaskBlockReader:
     """A place among the lines of a block."""
 
     lines: list[str]
     at: int
-    closed: bool = False
+    is_closed: bool = False
 
-    def pairs(self, notes: Notes) -> Iterator[tuple[str, JsonValue, int]]:
+    def pairs(self, notes: Diagnostics) -> Iterator[tuple[str, JsonValue, int]]:
         """Each key with its value and the index of its line, up to the closing brace."""
         while self.at < len(self.lines):
             line = self.lines[self.at].removesuffix("\r")
             self.at += 1
             if line.strip() == "}":
-                self.closed = True
+                self.is_closed = True
                 return
-            found = _PAIR.fullmatch(line)
-            if found:
-                key, said, at = found[2], (found[3] or "").strip(), self.at - 1
-                yield key, self._scalar(len(found[1])) if said in _SCALAR else _value(said), at
+            match = _PAIR.fullmatch(line)
+            if match:
+                key, raw, at = match[2], (match[3] or "").strip(), self.at - 1
+                yield key, self._scalar(len(match[1])) if raw in _SCALAR else _value(raw), at
             elif line.strip():
                 fix = "Write `key: value`, and the prompt indented below `prompt: |`."
                 note_at(notes, "block", f"{line[:80]!r} is not a key.", line=self.at, fix=fix, severity="error")
 
     def _scalar(self, outer: int) -> str:
         """The lines that are indented deeper than `outer`, without the indentation of the first."""
-        taken: list[str] = []
+        scalar: list[str] = []
         indent = 0
         while self.at < len(self.lines):
             line = self.lines[self.at].removesuffix("\r")
@@ -148,25 +148,25 @@ class _Reader:
                 if width <= outer:
                     break
                 indent = indent or width
-            taken.append(line[min(indent or width, width) :])
+            scalar.append(line[min(indent or width, width) :])
             self.at += 1
-        while taken and not taken[-1]:
-            taken.pop()
-        while taken and not taken[0].strip():
-            del taken[0]
-        return "\n".join(taken)
+        while scalar and not scalar[-1]:
+            scalar.pop()
+        while scalar and not scalar[0].strip():
+            del scalar[0]
+        return "\n".join(scalar)
 
 
-def _value(said: str) -> JsonValue:
+def _value(raw: str) -> JsonValue:
     """What stands behind a key: a quoted text, other JSON, or the text as it is."""
-    text = unquoted(said)
+    text = unquote_json(raw)
     if text is not None:
         return text
-    if len(said) > 1 and said[0] == said[-1] == "'":
-        return said[1:-1].replace("''", "'")
-    if said[:1] in {"{", "[", "-", *"0123456789"} or said in {"true", "false", "null"}:
+    if len(raw) > 1 and raw[0] == raw[-1] == "'":
+        return raw[1:-1].replace("''", "'")
+    if raw[:1] in {"{", "[", "-", *"0123456789"} or raw in {"true", "false", "null"}:
         try:
-            return json.loads(said)
+            return json.loads(raw)
         except ParseError:
-            return said
-    return said
+            return raw
+    return raw

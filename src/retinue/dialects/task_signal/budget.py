@@ -43,8 +43,8 @@ def read_budget(text: str) -> TimeBudget | None:
     tokens: int | None = None
     seconds: float | None = None
     ambiguous = False
-    for found in _AMOUNT.finditer(text):
-        whole, fraction, power, times, word = found.groups()
+    for match in _AMOUNT.finditer(text):
+        whole, fraction, power, times, word = match.groups()
         unit = (word or "").lower()
         number = float(f"{whole.replace(',', '')}{fraction or ''}{power or ''}")
         if unit in _SECONDS and not times:

@@ -6,28 +6,28 @@ from typing import Final
 
 from retinue.contract.fault import Fault
 from retinue.contract.names import nearest
-from retinue.dialects.reading import Notes
+from retinue.dialects.reading import Diagnostics
 from retinue.dialects.writing import Losses
 from retinue.errors import FaultCode
 
-from .text import bearable, note_at, one_line
+from .text import strict_severity, note_at, one_line
 from .wire import CATEGORIES, OUR_CATEGORIES, code_of
 
-__all__ = ["Said", "fault_of", "said_of"]
+__all__ = ["ErrorBlock", "fault_of", "error_block_of"]
 
 _CATEGORY: Final = re.compile(r"([A-Z][A-Z0-9_]{1,63})(?:[ \t]+([-\u2013\u2014])(?:[ \t](.*)|)|)", re.DOTALL)
-_MEANT: Final = re.compile(
+_LOOSE_CATEGORY: Final = re.compile(
     r"[\[`*]{0,3}([A-Za-z][A-Za-z_ -]{1,40}?)[\]`*]{0,3}[ \t]*+(?:[-:](?![A-Za-z])|[\u2013\u2014])[ \t]*+(.*)",
     re.DOTALL,
 )
 """A category in other letters or signs, and what follows it."""
 
 _RETRYABLE: Final[frozenset[FaultCode]] = frozenset({"network_error", "unavailable", "timeout"})
-_UNSAID: Final = ("retry_after_s", "operation", "target", "timestamp_ns")
+_UNSUPPORTED: Final = ("retry_after_s", "operation", "target", "timestamp_ns")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ErrorBlock:
     """The three lines of the block."""
 
     error: str
@@ -35,40 +35,40 @@ class Said:
     recovery: str | None = None
 
 
-def fault_of(said: Said, notes: Notes, *, line: int = 1) -> Fault:
+def fault_of(block: ErrorBlock, notes: Diagnostics, *, line: int = 1) -> Fault:
     """The fault that a block reports. An unknown category is an internal error, and kept in `detail["category"]`."""
-    found = _CATEGORY.fullmatch(said.error)
-    category = found[1] if found and (found[2] or code_of(found[1])) else None
+    match = _CATEGORY.fullmatch(block.error)
+    category = match[1] if match and (match[2] or code_of(match[1])) else None
     code = code_of(category) if category is not None else None
-    meant = _MEANT.fullmatch(said.error) if category is None else None
-    nearly = "_".join(meant[1].upper().replace("-", " ").split()) if meant else ""
-    if meant is not None and code_of(nearly) is not None:
-        category, code, message = nearly, code_of(nearly), meant[2]
-        _note(notes, line, f"The error is taken as `{nearly}`, which is written otherwise.")
-    elif found is None or category is None:
-        message = said.error
+    guess = _LOOSE_CATEGORY.fullmatch(block.error) if category is None else None
+    spelling = "_".join(guess[1].upper().replace("-", " ").split()) if guess else ""
+    if guess is not None and code_of(spelling) is not None:
+        category, code, message = spelling, code_of(spelling), guess[2]
+        _note(notes, line, f"The error is taken as `{spelling}`, which is written otherwise.")
+    elif match is None or category is None:
+        message = block.error
         _note(notes, line, "The error has no category; it is taken as an internal error.")
     else:
-        message = found[3] or ""
-        if found[2] not in {None, "-"}:
-            _note(notes, line, f"A dash {found[2]!r} stands behind the category, and not a hyphen.")
+        message = match[3] or ""
+        if match[2] not in {None, "-"}:
+            _note(notes, line, f"A dash {match[2]!r} stands behind the category, and not a hyphen.")
         if code is None:
-            meant = nearest(category, [*CATEGORIES.values()], limit=1)
-            hint = f" Is `{meant[0]}` meant?" if meant else ""
+            guess = nearest(category, [*CATEGORIES.values()], limit=1)
+            hint = f" Is `{guess[0]}` meant?" if guess else ""
             _note(notes, line, f"`{category}` is not a valid category; it is taken as an internal error.{hint}")
     is_theirs = category is not None and (code is None or category in OUR_CATEGORIES)
     code = code or "internal_error"
     return Fault(
         code=code,
         message=message,
-        hint=said.recovery or "",
-        failed_at=said.context,
+        hint=block.recovery or "",
+        failed_at=block.context,
         retryable=code in _RETRYABLE,
         detail={"category": category} if is_theirs else {},
     )
 
 
-def said_of(fault: Fault, losses: Losses, *, lines: bool) -> Said:
+def error_block_of(fault: Fault, losses: Losses, *, as_lines: bool) -> ErrorBlock:
     """The block that reports `fault`, and what it does not say; with `lines`, each value on one line."""
     category = _category(fault)
     code = code_of(category) or "internal_error"
@@ -77,24 +77,24 @@ def said_of(fault: Fault, losses: Losses, *, lines: bool) -> Said:
     if fault.retryable != (code in _RETRYABLE):
         losses.add("/fault/retryable", "its category decides that there")
     _detail(fault, category, losses)
-    losses.unsaid(fault, *_UNSAID, path="/fault")
+    losses.add_fields(fault, *_UNSUPPORTED, path="/fault")
     if fault.path:
         losses.add("/fault/path")
-    message = _value(fault.message, "/fault/message", losses, lines=lines)
-    return Said(
+    message = _value(fault.message, "/fault/message", losses, as_lines=as_lines)
+    return ErrorBlock(
         error=f"{category} - {message}" if message else f"{category} -",
-        context=_context(fault, losses, lines=lines),
-        recovery=_recovery(fault, losses, lines=lines),
+        context=_context(fault, losses, as_lines=as_lines),
+        recovery=_recovery(fault, losses, as_lines=as_lines),
     )
 
 
 def _category(fault: Fault) -> str:
     """The category to write: the one it was read with, if it still means the same."""
-    kept: object = fault.detail.get("category")
-    if isinstance(kept, str) and _CATEGORY.fullmatch(f"{kept} - "):
-        means = code_of(kept)
-        if means == fault.code or (means is None and fault.code == "internal_error"):
-            return kept
+    category: object = fault.detail.get("category")
+    if isinstance(category, str) and _CATEGORY.fullmatch(f"{category} - "):
+        code = code_of(category)
+        if code == fault.code or (code is None and fault.code == "internal_error"):
+            return category
     return CATEGORIES[fault.code]
 
 
@@ -107,32 +107,32 @@ def _detail(fault: Fault, category: str, losses: Losses) -> None:
         losses.add("/fault/detail/category", f"`{category}` is our own word; spec 002 has no category for it")
 
 
-def _context(fault: Fault, losses: Losses, *, lines: bool) -> str | None:
-    if fault.failed_at == "" and lines:
+def _context(fault: Fault, losses: Losses, *, as_lines: bool) -> str | None:
+    if fault.failed_at == "" and as_lines:
         losses.add("/fault/failed_at", "a line that says nothing is not written")
-    return None if fault.failed_at is None else _value(fault.failed_at, "/fault/failed_at", losses, lines=lines)
+    return None if fault.failed_at is None else _value(fault.failed_at, "/fault/failed_at", losses, as_lines=as_lines)
 
 
-def _recovery(fault: Fault, losses: Losses, *, lines: bool) -> str | None:
+def _recovery(fault: Fault, losses: Losses, *, as_lines: bool) -> str | None:
     """The hint; without one the suggestions stand in for it, so that whoever reads it can act."""
     if fault.suggestions:
         losses.add("/fault/suggestions", "there is one line for what to do")
     if fault.hint or not fault.suggestions:
-        return _value(fault.hint, "/fault/hint", losses, lines=lines) or None
-    joined = one_line("; ".join(fault.suggestions))
-    if joined:
+        return _value(fault.hint, "/fault/hint", losses, as_lines=as_lines) or None
+    text = one_line("; ".join(fault.suggestions))
+    if text:
         losses.add("/fault/hint", "the suggestions stand there")
-    return joined or None
+    return text or None
 
 
-def _value(value: str, path: str, losses: Losses, *, lines: bool) -> str:
+def _value(value: str, path: str, losses: Losses, *, as_lines: bool) -> str:
     """`value` as it is written; what does not come back like that is a loss."""
-    written = one_line(value) if lines else value
-    if written != value:
+    output = one_line(value) if as_lines else value
+    if output != value:
         losses.add(path, "on one line there")
-    return written
+    return output
 
 
-def _note(notes: Notes, line: int, message: str) -> None:
+def _note(notes: Diagnostics, line: int, message: str) -> None:
     fix = "Write `ERROR: CATEGORY - description` with one of the categories of spec 002."
-    note_at(notes, "category", message, line=line, fix=fix, path="/fault/code", severity=bearable(notes))
+    note_at(notes, "category", message, line=line, fix=fix, path="/fault/code", severity=strict_severity(notes))

@@ -14,12 +14,12 @@ from pydantic import Field
 from retinue.contract import json
 from retinue.contract.model import Count, JsonMapping, Model
 from retinue.contract.result import Artifact, Result
-from retinue.contract.tokens import TokenCounter, counter as counter_called
+from retinue.contract.tokens import TokenCounter, get_counter as counter_called
 
 from .parse import parse_result
 from .text import Fences, one_line
 
-__all__ = ["SUMMARY_WORDS", "Metadata", "Reduction", "ReportMetadata", "metadata", "reduction", "report_metadata"]
+__all__ = ["SUMMARY_WORDS", "ArtifactMetadata", "Reduction", "ReportMetadata", "metadata", "reduction", "report_metadata"]
 
 SUMMARY_WORDS: Final = 50
 """The longest summary of the second form, in words (H31)."""
@@ -33,7 +33,7 @@ _SECTIONS: Final = {
 }
 
 
-class Metadata(Model):
+class ArtifactMetadata(Model):
     """What a caller needs to know of one file (H12)."""
 
     path: str | None = None
@@ -82,13 +82,13 @@ class Reduction:
         return round((1 - self.after / self.before) * 100, 1) if self.before else None
 
 
-def metadata(result: Result) -> tuple[Metadata, ...]:
+def metadata(result: Result) -> tuple[ArtifactMetadata, ...]:
     """Path, title and summary of each file; of the whole where no file was made; nothing when nothing is said."""
-    found = tuple(Metadata(path=one.path, title=one.title, summary=one.summary) for one in result.artifacts)
-    if found:
-        return found
-    whole = Metadata(title=_text(result.data, "title"), summary=_text(result.data, "summary"))
-    return () if whole == Metadata() else (whole,)
+    entries = tuple(ArtifactMetadata(path=one.path, title=one.title, summary=one.summary) for one in result.artifacts)
+    if entries:
+        return entries
+    whole = ArtifactMetadata(title=_text(result.data, "title"), summary=_text(result.data, "summary"))
+    return () if whole == ArtifactMetadata() else (whole,)
 
 
 def reduction(text: str, counter: TokenCounter | None = None) -> Reduction:
@@ -102,9 +102,9 @@ def reduction(text: str, counter: TokenCounter | None = None) -> Reduction:
         OutputInvalid: It is no answer.
     """
     counter = counter or counter_called()
-    found = [one.to_json() for one in metadata(parse_result(text).value)]
-    said = "" if not found else json.dumps(found[0] if len(found) == 1 else found)
-    return Reduction(counter.name, before=counter.count(text), after=counter.count(said))
+    entries = [one.to_json() for one in metadata(parse_result(text).value)]
+    metadata_json = "" if not entries else json.dumps(entries[0] if len(entries) == 1 else entries)
+    return Reduction(counter.name, before=counter.count(text), after=counter.count(metadata_json))
 
 
 def report_metadata(result: Result) -> tuple[ReportMetadata, ...]:
@@ -112,33 +112,33 @@ def report_metadata(result: Result) -> tuple[ReportMetadata, ...]:
 
     Findings and recommendations of a text belong to the whole: they are told once, with the first report.
     """
-    given = tuple(_given(result.data))
-    if given:
-        return given
-    said = _bullets(result.content)
-    reports = result.artifacts or ((None,) if said or metadata(result) else ())
-    return tuple(_report(one, result, said if not at else {}) for at, one in enumerate(reports))
+    own_reports = tuple(_reports_in(result.data))
+    if own_reports:
+        return own_reports
+    bullets = _bullets(result.content)
+    reports = result.artifacts or ((None,) if bullets or metadata(result) else ())
+    return tuple(_report(one, result, bullets if not at else {}) for at, one in enumerate(reports))
 
 
-def _given(data: object) -> Iterator[ReportMetadata]:
+def _reports_in(data: object) -> Iterator[ReportMetadata]:
     """The objects in `data` that have this form: the data itself, or what stands under `metadata`."""
     whole = cast("JsonMapping", data).get("metadata", data) if isinstance(data, dict) else data
     for one in cast("list[object]", whole) if isinstance(whole, list) else [whole]:
         if isinstance(one, dict) and "artifact_path" in one:
-            named = cast("JsonMapping", one)
-            fields = {name: value for name, value in named.items() if name in ReportMetadata.model_fields}
+            mapping = cast("JsonMapping", one)
+            fields = {name: value for name, value in mapping.items() if name in ReportMetadata.model_fields}
             yield ReportMetadata.model_validate(fields)
 
 
-def _report(artifact: Artifact | None, result: Result, said: dict[str, tuple[str, ...]]) -> ReportMetadata:
+def _report(artifact: Artifact | None, result: Result, bullets: dict[str, tuple[str, ...]]) -> ReportMetadata:
     title = artifact.title if artifact else _text(result.data, "title")
     summary = artifact.summary if artifact else _text(result.data, "summary")
     return ReportMetadata(
         artifact_path=artifact.path if artifact else None,
         title=title,
         summary=None if summary is None else _words(summary),
-        key_findings=said.get("key_findings", ()),
-        recommendations=said.get("recommendations", ()),
+        key_findings=bullets.get("key_findings", ()),
+        recommendations=bullets.get("recommendations", ()),
         file_paths=result.files_written,
         size=artifact.size if artifact else None,
     )
@@ -146,19 +146,19 @@ def _report(artifact: Artifact | None, result: Result, said: dict[str, tuple[str
 
 def _bullets(text: str) -> dict[str, tuple[str, ...]]:
     """The bullets under the headings for findings and recommendations; what stands in a code fence is none."""
-    found: dict[str, list[str]] = {}
+    bullets: dict[str, list[str]] = {}
     section: str | None = None
     fences = Fences()
     for line in text.split("\n"):
-        if fences.hold(line):
+        if fences.is_code(line):
             continue
         heading = _HEADING.fullmatch(line) if line.lstrip(" ").startswith(("#", "**")) else None
         bullet = None if heading else _BULLET.match(line)
         if heading:
             section = _SECTIONS.get(" ".join(heading[1].lower().rstrip(":").split()))
-        elif bullet and section and (said := one_line(bullet[1])):
-            found.setdefault(section, []).append(said)
-    return {name: tuple(said) for name, said in found.items()}
+        elif bullet and section and (point := one_line(bullet[1])):
+            bullets.setdefault(section, []).append(point)
+    return {name: tuple(points) for name, points in bullets.items()}
 
 
 def _text(data: object, name: str) -> str | None:

@@ -7,8 +7,8 @@ from retinue.contract.finding import Level
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Task
-from retinue.dialects.port import NOTHING, Known, Parsed
-from retinue.dialects.reading import Notes, object_in, read, refuse, refuse_text
+from retinue.dialects.port import DEFAULT_CONTEXT, ParseContext, Parsed
+from retinue.dialects.reading import Diagnostics, parse_object, validate, refuse, refuse_text
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
 from .answer import is_table, read_answer, read_table
@@ -17,56 +17,56 @@ from .asked import task_of
 from .block import call_of, find_blocks, read_block
 from .prompt import is_prompt
 from .status import status_of
-from .text import decoded, note_at
-from .wire import Call, Report, ReportArtifact
+from .text import decode_text, note_at
+from .wire import TaskCall, JsonReport, ReportArtifact
 
 __all__ = ["NAME", "parse_result", "parse_task"]
 
 NAME: Final[DialectName] = "task_signal"
 
-_MEANT_AS_BLOCK: Final = re.compile(r"\s*+task[ \t]*+:?[ \t]*+[({]", re.IGNORECASE)
+_BLOCK_LIKE: Final = re.compile(r"\s*+task[ \t]*+:?[ \t]*+[({]", re.IGNORECASE)
 
 
 # Requests
 
 
-def parse_task(text: str | bytes, *, known: Known = NOTHING, level: Level = "standard") -> Parsed[Task]:
+def parse_task(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Task]:
     """Read a request: the block, the JSON of a Task tool call, or a prompt alone (H1 to H5, C40).
 
     Raises:
         ParseError: The text cannot be read, or is no JSON where it starts as one.
         InvalidInput: It is no request; `detail["findings"]` lists every reason.
     """
-    notes = Notes(NAME, level)
-    call, form = _call(decoded(text, notes), notes)
+    notes = Diagnostics(NAME, level)
+    call, form = _call(decode_text(text, notes), notes)
     if call is None:
         refuse(notes, InvalidInput)
-    task, correction = task_of(call, known, notes)
-    if notes.wrong:
+    task, correction = task_of(call, context, notes)
+    if notes.has_errors:
         refuse(notes, InvalidInput)
     return Parsed(task, form=form, findings=tuple(notes.findings), correction=correction)
 
 
-def _call(text: str, notes: Notes) -> tuple[Call | None, str]:
+def _call(text: str, notes: Diagnostics) -> tuple[TaskCall | None, str]:
     """What is asked, and in which form."""
     if text.lstrip().startswith("{"):
         return _json_call(text, notes), "json"
     if is_prompt(text):
-        return Call(text), "prompt"
+        return TaskCall(text), "prompt"
     lines = text.split("\n")
     blocks = find_blocks(lines)
     if blocks:
         return _only_block(lines, blocks, notes), "block"
     if notes.level != "strict" and '"prompt"' in text and "{" in text:
         return _json_call(text, notes), "json"
-    if notes.level != "lenient" or _MEANT_AS_BLOCK.match(text):
+    if notes.level != "lenient" or _BLOCK_LIKE.match(text):
         _note_no_request(text, notes)
         return None, "prompt"
-    return Call(text.strip()), "prompt"
+    return TaskCall(text.strip()), "prompt"
 
 
-def _note_no_request(text: str, notes: Notes) -> None:
-    if _MEANT_AS_BLOCK.match(text):
+def _note_no_request(text: str, notes: Diagnostics) -> None:
+    if _BLOCK_LIKE.match(text):
         rule, message = "block", "The text begins like a request block, and is none."
         fix = "Write `Task {` on a line of its own, below it `key: value` lines and `prompt: |`, and `}` at the end."
     else:
@@ -78,14 +78,14 @@ def _note_no_request(text: str, notes: Notes) -> None:
     note_at(notes, rule, message, line=1, fix=fix, severity="error")
 
 
-def _json_call(text: str, notes: Notes) -> Call | None:
-    value = object_in(text, notes)
+def _json_call(text: str, notes: Diagnostics) -> TaskCall | None:
+    value = parse_object(text, notes)
     if "prompt" not in value:
         notes.add("prompt", "There is no `prompt`.", path="/prompt", fix="Add `prompt`.", severity="error")
     return call_of(cast("JsonMapping", value), notes)
 
 
-def _only_block(lines: list[str], blocks: list[int], notes: Notes) -> Call | None:
+def _only_block(lines: list[str], blocks: list[int], notes: Diagnostics) -> TaskCall | None:
     """The one block of a text; what stands around it is passed over, unless strict."""
     call, end = read_block(lines, blocks[0], notes)
     for other in blocks[1:]:
@@ -97,9 +97,9 @@ def _only_block(lines: list[str], blocks: list[int], notes: Notes) -> Call | Non
             fix = "Indent every line of the prompt deeper than `prompt:`; a `}` of its own must not end the block."
             note_at(notes, "block", message, line=at + 1, fix=fix, severity="error")
             break
-    around = sum(len(line.strip()) for line in (*lines[: blocks[0]], *lines[end:]))
-    if around and len(blocks) == 1:
-        message = f"The message was not the block alone: {around} characters stood around it."
+    extra_chars = sum(len(line.strip()) for line in (*lines[: blocks[0]], *lines[end:]))
+    if extra_chars and len(blocks) == 1:
+        message = f"The message was not the block alone: {extra_chars} characters stood around it."
         severity = "error" if notes.level == "strict" else "warning"
         note_at(notes, "repaired", message, line=1, fix="Send the block alone.", severity=severity)
     return call
@@ -108,7 +108,7 @@ def _only_block(lines: list[str], blocks: list[int], notes: Notes) -> Call | Non
 # Answers
 
 
-def parse_result(text: str | bytes, *, known: Known = NOTHING, level: Level = "standard") -> Parsed[Result]:
+def parse_result(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Result]:
     """Read an answer: signal lines, the JSON form, or the table (H6, H14, H15).
 
     Signals count in the head of the answer only: a line in its prose or in a code fence says nothing (C42).
@@ -116,44 +116,44 @@ def parse_result(text: str | bytes, *, known: Known = NOTHING, level: Level = "s
     Raises:
         OutputInvalid: It is no answer; `detail["findings"]` lists every reason.
     """
-    notes = Notes(NAME, level)
+    notes = Diagnostics(NAME, level)
     try:
-        said = decoded(text, notes)
-        result, form = _result(said, known, notes)
+        content = decode_text(text, notes)
+        result, form = _result(content, context, notes)
     except ParseError as error:
         refuse_text(error, notes)
-    if notes.wrong:
+    if notes.has_errors:
         refuse(notes, OutputInvalid)
     return Parsed(result, form=form, findings=tuple(notes.findings))
 
 
-def _result(text: str, known: Known, notes: Notes) -> tuple[Result, str]:
+def _result(text: str, context: ParseContext, notes: Diagnostics) -> tuple[Result, str]:
     if text.lstrip().startswith("{"):
-        return _json_result(text, known, notes), "json"
+        return _json_result(text, context, notes), "json"
     if is_table(text):
-        return from_table(read_table(text), known, notes), "table"
+        return from_table(read_table(text), context, notes), "table"
     head = read_answer(text, bold=notes.level == "lenient")
     if not head.answer.signals and notes.level != "strict" and '"status"' in head.answer.body:
-        return _json_result(text, known, notes), "json"
-    return from_head(head, known, notes), "signals"
+        return _json_result(text, context, notes), "json"
+    return from_head(head, context, notes), "signals"
 
 
-def _json_result(text: str, known: Known, notes: Notes) -> Result:
-    value = cast("JsonMapping", object_in(text, notes))
-    more = {name: cast("object", each) for name, each in value.items() if name not in Report.model_fields}
-    for name in more:
+def _json_result(text: str, context: ParseContext, notes: Diagnostics) -> Result:
+    value = cast("JsonMapping", parse_object(text, notes))
+    extras = {name: cast("object", each) for name, each in value.items() if name not in JsonReport.model_fields}
+    for name in extras:
         fix = "Say it under `metrics`."
         message = f"An answer has no {name[:80]!r}; it is kept and not understood."
         severity = "error" if notes.level == "strict" else "warning"
         notes.add(
             "key", message, path="/" + name[:80].replace("~", "~0").replace("/", "~1"), fix=fix, severity=severity
         )
-    ours = {name: cast("object", each) for name, each in value.items() if name not in more}
-    report = read(ours, Report, notes, refusal=OutputInvalid, mend=_mend)  # pyright: ignore[reportArgumentType] - JSON
-    return from_report(report, more, known, notes)
+    ours = {name: cast("object", each) for name, each in value.items() if name not in extras}
+    report = validate(ours, JsonReport, notes, refusal=OutputInvalid, normalise=_normalise)  # pyright: ignore[reportArgumentType] - JSON
+    return from_report(report, extras, context, notes)
 
 
-def _mend(value: JsonMapping, notes: Notes) -> None:
+def _normalise(value: JsonMapping, notes: Diagnostics) -> None:
     """Bear other words for the status, and further keys of a file."""
     word: object = value.get("status")
     if isinstance(word, str) and (status := status_of(word)) and status != word:
@@ -161,17 +161,17 @@ def _mend(value: JsonMapping, notes: Notes) -> None:
         value["status"] = status
     artifacts: object = value.get("artifacts")
     if isinstance(artifacts, list):
-        value["artifacts"] = [_mended(one, at, notes) for at, one in enumerate(cast("list[object]", artifacts))]
+        value["artifacts"] = [_drop_unknown_keys(one, at, notes) for at, one in enumerate(cast("list[object]", artifacts))]
 
 
-def _mended(artifact: object, at: int, notes: Notes) -> object:
+def _drop_unknown_keys(artifact: object, at: int, notes: Diagnostics) -> object:
     """The file without the keys that the format does not have, each of them noted (C7)."""
     if not isinstance(artifact, dict):
         return artifact
-    named = cast("JsonMapping", artifact)
-    other = [name for name in named if name not in ReportArtifact.model_fields]
+    mapping = cast("JsonMapping", artifact)
+    other = [name for name in mapping if name not in ReportArtifact.model_fields]
     if other:
         names = ", ".join(repr(name[:40]) for name in other[:10])
         fix = "A file has `path`, `type`, `title` and `summary`."
         notes.add("key", f"Of a file is not read: {names}.", path=f"/artifacts/{at}", fix=fix)
-    return {name: value for name, value in named.items() if name not in other}
+    return {name: value for name, value in mapping.items() if name not in other}

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from retinue.dialects.decoding import unquoted
+from retinue.dialects.decoding import unquote_json
 
-from .text import Fences, quoted
-from .wire import Item, Prompt, Section
+from .text import Fences, quote_json
+from .wire import PromptItem, Prompt, PromptSection
 
 __all__ = ["SECTIONS", "is_plain_key", "is_prompt", "items_of", "read_prompt", "write_items", "write_prompt"]
 
@@ -21,7 +21,7 @@ SECTIONS: Final = (
 )  # fmt: skip
 """The sections a prompt may have. `Background` and `Correction` are ours."""
 
-_KNOWN: Final = {name.lower(): name for name in SECTIONS}
+_SECTION_NAMES: Final = {name.lower(): name for name in SECTIONS}
 _REFERENCE: Final = re.compile(r"[ \t]*read and follow[ \t]*:?[ \t]*(.*)", re.IGNORECASE | re.DOTALL)
 _BOLD: Final = re.compile(r"\*\*([^*]{1,100})\*\*[ \t]*(:?)[ \t]*")
 _HASH: Final = re.compile(r"#{1,6}[ \t]+([^#]{1,100}?)[ \t]*#*")
@@ -55,20 +55,20 @@ def read_prompt(text: str, *, line: int = 1) -> Prompt:
     headings: list[tuple[str, bool, int]] = [("", True, line)]
     texts: list[list[str]] = [[]]
     for number, raw in enumerate(text.split("\n"), start=line):
-        said = raw.removesuffix("\r")
-        found = None if fences.hold(said) else _heading(said)
-        if found is not None:
-            headings.append((*found, number))
+        content = raw.removesuffix("\r")
+        heading = None if fences.is_code(content) else _heading(content)
+        if heading is not None:
+            headings.append((*heading, number))
             texts.append([])
-        elif reference is None and len(texts) == 1 and (named := _REFERENCE.fullmatch(said)) and not _said(texts[0]):
-            reference = named[1].strip().strip("`'\"") or None
+        elif reference is None and len(texts) == 1 and (match := _REFERENCE.fullmatch(content)) and not _has_text(texts[0]):
+            reference = match[1].strip().strip("`'\"") or None
         else:
-            texts[-1].append(said)
+            texts[-1].append(content)
     sections = tuple(
-        Section(name, _trimmed(body), exact=exact, line=at)
+        PromptSection(name, _trim_blank_lines(body), exact=exact, line=at)
         for (name, exact, at), body in zip(headings[1:], texts[1:], strict=True)
     )
-    return Prompt(reference, _trimmed(texts[0]), sections)
+    return Prompt(reference, _trim_blank_lines(texts[0]), sections)
 
 
 def write_prompt(prompt: Prompt) -> str:
@@ -82,19 +82,19 @@ def write_prompt(prompt: Prompt) -> str:
     return "\n\n".join(parts)
 
 
-def items_of(section: Section) -> tuple[tuple[Item, ...], str]:
+def items_of(section: PromptSection) -> tuple[tuple[PromptItem, ...], str]:
     """The bullets of a section, and the free text between them.
 
     What is indented deeper than the first bullet goes on with the one above it, over blank lines too.
     """
-    items: list[Item] = []
+    items: list[PromptItem] = []
     free: list[str] = []
-    for lines, number in _grouped(section, free):
+    for lines, number in _group_items(section, free):
         items.append(_item(lines, number))
-    return tuple(items), _trimmed(free)
+    return tuple(items), _trim_blank_lines(free)
 
 
-def write_items(items: tuple[Item, ...]) -> str:
+def write_items(items: tuple[PromptItem, ...]) -> str:
     """The bullets, so that `items_of` gives them back.
 
     Raises:
@@ -110,86 +110,86 @@ def _heading(line: str) -> tuple[str, bool] | None:
     """The name of a heading, as we write it if we know it, and whether it is spelled exactly so."""
     if not line.startswith(("**", "#")):
         return None
-    found = _BOLD.fullmatch(line)
-    if found:
-        name = found[1].strip()
-        has_colon = bool(found[2])
-    elif hashed := _HASH.fullmatch(line):
-        name, has_colon = hashed[1], False
+    bold_match = _BOLD.fullmatch(line)
+    if bold_match:
+        name = bold_match[1].strip()
+        has_colon = bool(bold_match[2])
+    elif hash_match := _HASH.fullmatch(line):
+        name, has_colon = hash_match[1], False
     else:
         return None
-    plain = name.rstrip(":").strip()
-    known = _KNOWN.get(" ".join(plain.lower().split()))
-    return (known or plain, has_colon and (known or plain) == name)
+    title = name.rstrip(":").strip()
+    section = _SECTION_NAMES.get(" ".join(title.lower().split()))
+    return (section or title, has_colon and (section or title) == name)
 
 
-def _grouped(section: Section, free: list[str]) -> Iterator[tuple[list[str], int]]:
+def _group_items(section: PromptSection, free: list[str]) -> Iterator[tuple[list[str], int]]:
     """The lines of each bullet, with the number of its first; other lines go to `free`."""
     depth: int | None = None
-    taken: list[str] = []
+    lines: list[str] = []
     number = 0
     for at, line in enumerate(section.text.split("\n"), start=section.line + 1):
         width = len(line) - len(line.lstrip(" \t"))
-        found = _ITEM.fullmatch(line)
-        if found and (depth is None or width <= depth):
-            if taken:
-                yield taken, number
+        match = _ITEM.fullmatch(line)
+        if match and (depth is None or width <= depth):
+            if lines:
+                yield lines, number
             depth = width if depth is None else depth
-            taken, number = [found[2] or ""], at
-        elif taken and width == len(line):
-            taken.append(line[min(width, depth or 0) :][2:])
-        elif taken and width > (depth or 0):
-            taken.append(line[(depth or 0) + min(2, width - (depth or 0)) :])
+            lines, number = [match[2] or ""], at
+        elif lines and width == len(line):
+            lines.append(line[min(width, depth or 0) :][2:])
+        elif lines and width > (depth or 0):
+            lines.append(line[(depth or 0) + min(2, width - (depth or 0)) :])
         else:
-            if taken:
-                yield taken, number
-            taken, depth = [], None
+            if lines:
+                yield lines, number
+            lines, depth = [], None
             free.append(line)
-    if taken:
-        yield taken, number
+    if lines:
+        yield lines, number
 
 
-def _item(lines: list[str], number: int) -> Item:
-    said = "\n".join(lines).strip()
-    if said.startswith('"'):
-        whole = unquoted(said)
+def _item(lines: list[str], number: int) -> PromptItem:
+    text = "\n".join(lines).strip()
+    if text.startswith('"'):
+        whole = unquote_json(text)
         if whole is not None:
-            return Item(None, whole, line=number)
-        string = _STRING.match(said)
-        key = unquoted(string[0]) if string else None
-        if string and key is not None and said.startswith(":", string.end()):
-            return Item(key, _value(said[string.end() + 1 :]), literal=True, line=number)
-    bare = _without_stars(said)
-    found = _KEY.fullmatch(bare)
-    if found is None:
-        return Item(None, said, line=number)
-    return Item(found[1].strip(), _value(found[2] or ""), line=number)
+            return PromptItem(None, whole, line=number)
+        string = _STRING.match(text)
+        key = unquote_json(string[0]) if string else None
+        if string and key is not None and text.startswith(":", string.end()):
+            return PromptItem(key, _value(text[string.end() + 1 :]), literal=True, line=number)
+    unstarred = _without_stars(text)
+    match = _KEY.fullmatch(unstarred)
+    if match is None:
+        return PromptItem(None, text, line=number)
+    return PromptItem(match[1].strip(), _value(match[2] or ""), line=number)
 
 
-def _without_stars(said: str) -> str:
+def _without_stars(text: str) -> str:
     """`said` without the stars around a bold key: `**Key**: value` and `**Key:** value`."""
-    if not said.startswith("**"):
-        return said
-    key, stars, rest = said[2:].partition("**")
-    return f"{key}{rest}" if stars and (key.endswith(":") or rest.startswith(":")) else said
+    if not text.startswith("**"):
+        return text
+    key, stars, rest = text[2:].partition("**")
+    return f"{key}{rest}" if stars and (key.endswith(":") or rest.startswith(":")) else text
 
 
-def _value(said: str) -> str:
-    said = said.strip()
-    text = unquoted(said)
+def _value(raw: str) -> str:
+    raw = raw.strip()
+    text = unquote_json(raw)
     if text is not None:
         return text
-    lines = said.split("\n")
+    lines = raw.split("\n")
     if len(lines) > 1 and all(line.startswith("- ") for line in lines):
         return ", ".join(line[2:].strip() for line in lines)
-    return said
+    return raw
 
 
-def _said(lines: list[str]) -> bool:
+def _has_text(lines: list[str]) -> bool:
     return any(line.strip() for line in lines)
 
 
-def _trimmed(lines: list[str]) -> str:
+def _trim_blank_lines(lines: list[str]) -> str:
     """The lines without blank ones around them."""
     first, last = 0, len(lines)
     while first < last and not lines[first].strip():
@@ -202,18 +202,18 @@ def _trimmed(lines: list[str]) -> str:
 # Writing
 
 
-def _pair(item: Item) -> str:
+def _pair(item: PromptItem) -> str:
     if item.key is None:
-        plain = _is_plain(item.value) and _KEY.fullmatch(_without_stars(item.value)) is None
-        return _lines(item.value) if plain else quoted(item.value)
-    value = _lines(item.value) if _is_plain(item.value) and not _is_list(item.value) else quoted(item.value)
-    return f"{quoted(item.key) if item.literal else item.key}: {value}"
+        is_plain = _is_plain(item.value) and _KEY.fullmatch(_without_stars(item.value)) is None
+        return _lines(item.value) if is_plain else quote_json(item.value)
+    value = _lines(item.value) if _is_plain(item.value) and not _is_list(item.value) else quote_json(item.value)
+    return f"{quote_json(item.key) if item.literal else item.key}: {value}"
 
 
 def is_plain_key(key: str) -> bool:
     """Whether a bullet may carry `key` without quotes, as the name of a parameter."""
-    found = _KEY.fullmatch(f"{key}:")
-    return found is not None and found[1] == key == key.strip() and not key.startswith("**") and "\r" not in key
+    match = _KEY.fullmatch(f"{key}:")
+    return match is not None and match[1] == key == key.strip() and not key.startswith("**") and "\r" not in key
 
 
 def _is_plain(value: str) -> bool:

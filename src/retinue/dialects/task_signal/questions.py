@@ -32,10 +32,10 @@ _WHYS: Final = {
 }
 
 
-def read_body(body: str, *, asks: bool = True) -> tuple[str, tuple[Question, ...] | None]:
+def read_body(body: str, *, allow_questions: bool = True) -> tuple[str, tuple[Question, ...] | None]:
     """The text of the body, and its questions; None when it asks nothing, or when `asks` says that it cannot."""
     questions: tuple[Question, ...] | None = None
-    if asks and _line(body, 0)[0].rstrip() == _QUESTIONS:
+    if allow_questions and _line(body, 0)[0].rstrip() == _QUESTIONS:
         questions, end = _read_questions(body, _line(body, 0)[1])
         body = body[end:]
     first, end = _line(body, 0)
@@ -50,37 +50,37 @@ def write_body(content: str, questions: Sequence[Question] | None, losses: Losse
         return text
     lines = [_QUESTIONS]
     for at, question in enumerate(questions):
-        lines += _written(question, f"/questions/{at}", losses)
+        lines += _question_lines(question, f"/questions/{at}", losses)
     section = "\n".join(lines)
     return f"{section}\n\n{text}" if text else section
 
 
 def _read_questions(body: str, start: int) -> tuple[tuple[Question, ...], int]:
     """The questions from there on, and where the text behind them begins."""
-    found: list[tuple[str, str, list[str]]] = []
+    parts: list[tuple[str, str, list[str]]] = []
     while start < len(body):
         line, end = _line(body, start)
-        option = _OPTION.fullmatch(line) if found else None
-        named = _QUESTION.fullmatch(line)
-        unnamed = None if named else _UNNAMED.fullmatch(line)
+        option = _OPTION.fullmatch(line) if parts else None
+        named_match = _QUESTION.fullmatch(line)
+        unnamed_match = None if named_match else _UNNAMED.fullmatch(line)
         if option:
-            found[-1][2].append(option[1].strip())
-        elif named:
-            found.append((named[1], named[2].strip(), []))
-        elif unnamed:
-            found.append((f"q{len(found) + 1}", unnamed[1].strip(), []))
+            parts[-1][2].append(option[1].strip())
+        elif named_match:
+            parts.append((named_match[1], named_match[2].strip(), []))
+        elif unnamed_match:
+            parts.append((f"q{len(parts) + 1}", unnamed_match[1].strip(), []))
         else:
             start = end if not line.strip() else start
             break
         start = end
-    return tuple(_question(*one) for one in found), min(start, len(body))
+    return tuple(_question(*one) for one in parts), min(start, len(body))
 
 
 def _question(name: str, text: str, options: Sequence[str]) -> Question:
     return Question(id=name, text=text, kind="choice" if options else "question", options=tuple(options))
 
 
-def _written(question: Question, path: str, losses: Losses) -> list[str]:
+def _question_lines(question: Question, path: str, losses: Losses) -> list[str]:
     """The lines of one question. Read back at once: what does not come back like that is a loss."""
     short = one_line(question.id.replace("[", "(").replace("]", ")"))[:200].rstrip() or "question"
     options = [one_line(option) for option in question.options]
@@ -89,7 +89,7 @@ def _written(question: Question, path: str, losses: Losses) -> list[str]:
     for name, why in _WHYS.items():
         if getattr(read, name) != getattr(question, name):
             losses.add(f"{path}/{name}", why)
-    losses.unsaid(question, "agent", "skill", "parameter", "answer_schema", path=path)
+    losses.add_fields(question, "agent", "skill", "parameter", "answer_schema", path=path)
     return lines
 
 

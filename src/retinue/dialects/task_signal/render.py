@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from retinue.contract import json
 from retinue.contract.json import pointer
 from retinue.contract.task import Correction, Task
-from retinue.dialects.port import NOTHING, Rendered
-from retinue.dialects.writing import Losses, form_of
+from retinue.dialects.port import DEFAULT_CONTEXT, RenderedMessage
+from retinue.dialects.writing import Losses, choose_form
 
-from .bare import bare_path
+from .bare import unquote_path
 from .block import KEY, write_block
 from .budget import TimeBudget, write_budget
 from .prompt import is_plain_key, read_prompt, write_items, write_prompt
-from .text import writable
+from .text import ensure_writable
 from .usual import SUBAGENT, agent_in, behaviour_of, description_of, expected_of
-from .wire import CATEGORIES, THINKING, Call, Item, Prompt, Section, code_of
+from .wire import CATEGORIES, THINKING, TaskCall, PromptItem, Prompt, PromptSection, code_of
 
 if TYPE_CHECKING:
     from retinue.contract.model import JsonMapping
@@ -29,7 +29,7 @@ _CONSTRAINT_KEYS: Final = frozenset({"time budget", "thinking mode"})
 _MODES: Final = {mode: word for word, mode in THINKING.items() if mode != "ultrathink"}
 
 
-def render_task(task: Task, *, form: str | None = None) -> Rendered:
+def render_task(task: Task, *, form: str | None = None) -> RenderedMessage:
     """Write a request: as the `Task { … }` block, as the JSON of a Task tool call, or as the prompt alone (H1 to H5).
 
     A relative output path is written as it is: only the caller knows where the workspace lies (C12).
@@ -37,10 +37,10 @@ def render_task(task: Task, *, form: str | None = None) -> Rendered:
     Raises:
         InvalidInput: There is no such form, or a value is no whole text or no JSON.
     """
-    return _render(task, form_of(form, TASK_FORMS, "task_signal"), None)
+    return _render(task, choose_form(form, TASK_FORMS, "task_signal"), None)
 
 
-def render_retry(task: Task, correction: Correction) -> Rendered:
+def render_retry(task: Task, correction: Correction) -> RenderedMessage:
     """Write the same request again, with a section that says what was wrong and how to do better (A12).
 
     Raises:
@@ -49,113 +49,113 @@ def render_retry(task: Task, correction: Correction) -> Rendered:
     return _render(task, TASK_FORMS[0], correction)
 
 
-def _render(task: Task, form: str, correction: Correction | None) -> Rendered:
+def _render(task: Task, form: str, correction: Correction | None) -> RenderedMessage:
     losses = Losses("task_signal")
-    if task.id != NOTHING.task_id:
+    if task.id != DEFAULT_CONTEXT.task_id:
         losses.add("/id")
-    losses.unsaid(task, "skill", "produced_by", "source_agent", "parent", "depth", "model", "idempotency_key")
-    losses.foreign(task.extras)
-    own = _Own(task, form, losses)
-    prompt = writable(write_prompt(_prompt(task, own, correction, losses)))
+    losses.add_fields(task, "skill", "produced_by", "source_agent", "parent", "depth", "model", "idempotency_key")
+    losses.add_foreign_extras(task.extras)
+    extras = _FormatExtras(task, form, losses)
+    prompt = ensure_writable(write_prompt(_prompt(task, extras, correction, losses)))
     match form:
         case "prompt":
             text = prompt
         case "json":
-            values = {"subagent_type": own.subagent_type, "description": own.description, "prompt": prompt}
-            text = json.dumps({**values, **own.keys})
+            values = {"subagent_type": extras.subagent_type, "description": extras.description, "prompt": prompt}
+            text = json.dumps({**values, **extras.keys})
         case _:
-            text = write_block(Call(prompt, own.subagent_type, own.description, own.keys))
-    return Rendered(text, form=form, losses=tuple(losses.found))
+            text = write_block(TaskCall(prompt, extras.subagent_type, extras.description, extras.keys))
+    return RenderedMessage(text, form=form, losses=tuple(losses.entries))
 
 
-def _prompt(task: Task, own: "_Own", correction: Correction | None, losses: Losses) -> Prompt:
+def _prompt(task: Task, extras: "_FormatExtras", correction: Correction | None, losses: Losses) -> Prompt:
     sections = [
-        Section("Task Context", write_items(_task_context(task, losses))),
-        Section("Background", write_items(_background(task))),
-        Section("Constraints", write_items(_constraints(task, losses))),
-        Section("Expected Output", own.expected),
+        PromptSection("Task Context", write_items(_task_context(task, losses))),
+        PromptSection("Background", write_items(_background(task))),
+        PromptSection("Constraints", write_items(_constraints(task, losses))),
+        PromptSection("Expected Output", extras.expected),
     ]
     if correction is not None:
-        sections.append(Section("Correction", write_items(_correction(correction))))
-    losses.unsaid(task.output, "transport", "style", "answer_schema", path="/output")
-    return Prompt(own.behaviour, sections=tuple(section for section in sections if section.text))
+        sections.append(PromptSection("Correction", write_items(_correction(correction))))
+    losses.add_fields(task.output, "transport", "style", "answer_schema", path="/output")
+    return Prompt(extras.behaviour, sections=tuple(section for section in sections if section.text))
 
 
 # The sections
 
 
-def _task_context(task: Task, losses: Losses) -> tuple[Item, ...]:
-    items = [Item("Primary Goal", task.instruction)] if task.instruction else []
+def _task_context(task: Task, losses: Losses) -> tuple[PromptItem, ...]:
+    items = [PromptItem("Primary Goal", task.instruction)] if task.instruction else []
     if task.output.path is not None:
-        items.append(Item("Output Path", task.output.path))
-        if bare_path(task.output.path) not in {task.output.path, ""}:
+        items.append(PromptItem("Output Path", task.output.path))
+        if unquote_path(task.output.path) not in {task.output.path, ""}:
             losses.add("/output/path", "with nothing around it there")
     if task.target is not None:
-        items.append(Item("Input Resources", task.target))
+        items.append(PromptItem("Input Resources", task.target))
     for name, value in cast("dict[str, object]", task.parameters).items():
         if not isinstance(value, str):
             losses.add(f"/parameters{pointer([name])}", "a parameter is text there")
-        said = value if isinstance(value, str) else json.dumps(value)
-        items.append(Item(name, said, literal=not is_plain_key(name) or _folded(name) in _CONTEXT_KEYS))
+        text = value if isinstance(value, str) else json.dumps(value)
+        items.append(PromptItem(name, text, literal=not is_plain_key(name) or _fold_key(name) in _CONTEXT_KEYS))
     if task.untyped != bool(task.parameters):
         losses.add("/untyped", "parameters are text there")
     return tuple(items)
 
 
-def _background(task: Task) -> tuple[Item, ...]:
+def _background(task: Task) -> tuple[PromptItem, ...]:
     context = task.context
-    said = {"What": context.what, "Why": context.why, "Memory": context.memory}
-    items = [Item(name, text) for name, text in said.items() if text]
-    items += [Item("History", turn) for turn in context.history]
+    texts = {"What": context.what, "Why": context.why, "Memory": context.memory}
+    items = [PromptItem(name, text) for name, text in texts.items() if text]
+    items += [PromptItem("History", turn) for turn in context.history]
     if context.inputs:
-        items.append(Item("Inputs", json.dumps(context.inputs)))
+        items.append(PromptItem("Inputs", json.dumps(context.inputs)))
     return tuple(items)
 
 
-def _constraints(task: Task, losses: Losses) -> tuple[Item, ...]:
+def _constraints(task: Task, losses: Losses) -> tuple[PromptItem, ...]:
     limits = task.limits
-    losses.unsaid(limits, "deadline_ns", "cost_usd", "retries", path="/limits")
-    items: list[Item] = []
+    losses.add_fields(limits, "deadline_ns", "cost_usd", "retries", path="/limits")
+    items: list[PromptItem] = []
     if limits.tokens is not None or limits.timeout_s is not None:
-        items.append(Item("Time Budget", write_budget(TimeBudget(limits.tokens, limits.timeout_s))))
+        items.append(PromptItem("Time Budget", write_budget(TimeBudget(limits.tokens, limits.timeout_s))))
     if task.thinking is not None:
         mode = task.thinking
         if mode == "ultrathink":
             mode = "think_hard"
             losses.add("/thinking", "`think hard` is the most there is")
-        items.append(Item("Thinking Mode", _MODES[mode]))
+        items.append(PromptItem("Thinking Mode", _MODES[mode]))
     return (*items, *map(_constraint, task.context.constraints))
 
 
-def _constraint(text: str) -> Item:
+def _constraint(text: str) -> PromptItem:
     """A constraint as a bullet: with its key where it has one that reads back, else as a whole."""
     key, colon, value = text.partition(": ")
-    if colon and is_plain_key(key) and _folded(key) not in _CONSTRAINT_KEYS and value == value.strip() != "":
-        return Item(key, value)
-    return Item(None, text)
+    if colon and is_plain_key(key) and _fold_key(key) not in _CONSTRAINT_KEYS and value == value.strip() != "":
+        return PromptItem(key, value)
+    return PromptItem(None, text)
 
 
-def _correction(correction: Correction) -> tuple[Item, ...]:
+def _correction(correction: Correction) -> tuple[PromptItem, ...]:
     category = CATEGORIES[correction.code]
-    items = [Item("Error", f"{category} - {correction.message}")]
+    items = [PromptItem("Error", f"{category} - {correction.message}")]
     if code_of(category) != correction.code:
-        items.append(Item("Code", correction.code))
+        items.append(PromptItem("Code", correction.code))
     if correction.hint:
-        items.append(Item("Recovery", correction.hint))
-    most = "" if correction.max_retries is None else f" of {correction.max_retries}"
-    items.append(Item("Retry", f"{correction.retry_count}{most}"))
-    items += [Item("Finding", json.dumps(finding)) for finding in correction.findings]
+        items.append(PromptItem("Recovery", correction.hint))
+    limit = "" if correction.max_retries is None else f" of {correction.max_retries}"
+    items.append(PromptItem("Retry", f"{correction.retry_count}{limit}"))
+    items += [PromptItem("Finding", json.dumps(finding)) for finding in correction.findings]
     if correction.previous is not None:
-        items.append(Item("Data", json.dumps(correction.previous)))
+        items.append(PromptItem("Data", json.dumps(correction.previous)))
     if correction.said is not None:
-        items.append(Item("Refused", correction.said))
+        items.append(PromptItem("Refused", correction.said))
     return tuple(items)
 
 
 # What the format itself left in the extras
 
 
-class _Own:
+class _FormatExtras:
     """The values that an earlier reading kept, where they still fit; the usual ones elsewhere.
 
     Whatever would not come back like that is a loss.
@@ -168,57 +168,57 @@ class _Own:
         self.expected = expected_of(task.output.path)
         self.keys: JsonMapping = {}
         if "task_signal" in task.extras:
-            self._take(cast("object", task.extras["task_signal"]), task, form, losses)
+            self._restore(cast("object", task.extras["task_signal"]), task, form, losses)
         agent = agent_in(self.behaviour)
         if agent is None or agent[0] != task.agent:
             losses.add("/agent", "a name that ends in a version means that major version there")
         if agent is None or agent[1] != task.major:
             losses.add("/major", "a name that ends in a version means that major version there")
 
-    def _take(self, kept: object, task: Task, form: str, losses: Losses) -> None:
-        whole = cast("dict[str, Any]", kept) if isinstance(kept, dict) else {}
-        lost: list[tuple[str, ...]] = []
+    def _restore(self, extras: object, task: Task, form: str, losses: Losses) -> None:
+        whole = cast("dict[str, Any]", extras) if isinstance(extras, dict) else {}
+        lost_paths: list[tuple[str, ...]] = []
         for name, value in whole.items():
             if name == "keys" and form != "prompt":
-                lost += self._take_keys(value, form)
+                lost_paths += self._restore_keys(value, form)
             elif not (isinstance(value, str) and self._fits(name, value, task, form)):
-                lost.append((name,))
+                lost_paths.append((name,))
             else:
                 setattr(self, "expected" if name == "expected_output" else name, value)
-        if len({one[0] for one in lost}) == len(whole) and not self.keys:
+        if len({one[0] for one in lost_paths}) == len(whole) and not self.keys:
             losses.add("/extras/task_signal")
         else:
-            for one in lost:
+            for one in lost_paths:
                 losses.add("/extras/task_signal" + pointer(one))
 
-    def _take_keys(self, value: object, form: str) -> list[tuple[str, ...]]:
-        named = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    def _restore_keys(self, value: object, form: str) -> list[tuple[str, ...]]:
+        mapping = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
         self.keys = {
             name: each
-            for name, each in named.items()
+            for name, each in mapping.items()
             if name not in _CALL_KEYS and (form == "json" or KEY.fullmatch(name))
         }
         if not self.keys:
             return [("keys",)]
-        return [("keys", name) for name in named if name not in self.keys]
+        return [("keys", name) for name in mapping if name not in self.keys]
 
     def _fits(self, name: str, value: str, task: Task, form: str) -> bool:
         """Whether `value` can be written and comes back as an extra."""
         match name:
             case "behaviour":
-                reads = read_prompt(f"Read and follow: {value}").reference == value
-                return reads and value != self.behaviour and agent_in(value) == (task.agent, task.major)
+                reads_back = read_prompt(f"Read and follow: {value}").reference == value
+                return reads_back and value != self.behaviour and agent_in(value) == (task.agent, task.major)
             case "subagent_type":
                 return form != "prompt" and value != SUBAGENT
             case "description":
                 return form != "prompt" and value != self.description
             case "expected_output":
-                section = Section("Expected Output", value)
+                section = PromptSection("Expected Output", value)
                 alone = read_prompt(write_prompt(Prompt("x.md", sections=(section,))))
                 return value not in {"", self.expected} and alone == Prompt("x.md", sections=(section,))
             case _:
                 return False
 
 
-def _folded(key: str) -> str:
+def _fold_key(key: str) -> str:
     return " ".join(key.lower().split())

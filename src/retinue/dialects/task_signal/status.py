@@ -20,5 +20,5 @@ def status_of(word: str) -> Status | None:
     """The status that `word` means, whatever is put around it; None when it is none, or a sign contradicts it."""
     bare = word.strip(_AROUND).lower().replace("_", " ")
     status = STATUS_SYNONYMS.get(" ".join(bare.split()))
-    contrary = "".join(marks for meant, marks in _MARKS.items() if meant != status)
+    contrary = "".join(marks for meaning, marks in _MARKS.items() if meaning != status)
     return None if any(mark in contrary for mark in word) else status

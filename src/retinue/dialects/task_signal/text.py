@@ -8,12 +8,12 @@ from typing import Final
 
 from retinue.contract import json
 from retinue.contract.finding import Finding, Severity
-from retinue.contract.text import see_text
-from retinue.dialects.decoding import from_utf8, unreadable
-from retinue.dialects.reading import Notes
+from retinue.contract.text import ensure_text
+from retinue.dialects.decoding import decode_utf8, parse_error_at
+from retinue.dialects.reading import Diagnostics
 from retinue.errors import InvalidInput
 
-__all__ = ["CONTROL", "Fences", "bearable", "decoded", "note_at", "one_line", "quoted", "writable"]
+__all__ = ["CONTROL", "Fences", "strict_severity", "decode_text", "note_at", "one_line", "quote_json", "ensure_writable"]
 
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)", re.DOTALL)
 CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -22,34 +22,34 @@ CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u20
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-def decoded(text: str | bytes, notes: Notes) -> str:
+def decode_text(text: str | bytes, notes: Diagnostics) -> str:
     """Give `text` as whole Unicode characters, without a byte order mark.
 
     Raises:
         ParseError: It is no UTF-8, empty, too large, or holds half a character.
     """
-    see_text(text, "message", or_bytes=True)
-    said = from_utf8(text) if isinstance(text, bytes) else text
-    if said.startswith("\ufeff"):
+    ensure_text(text, "message", or_bytes=True)
+    content = decode_utf8(text) if isinstance(text, bytes) else text
+    if content.startswith("\ufeff"):
         if notes.level == "strict":
-            raise unreadable(
-                said, 0, "byte_order_mark", "the text starts with a byte order mark", hint="Send plain UTF-8."
+            raise parse_error_at(
+                content, 0, "byte_order_mark", "the text starts with a byte order mark", hint="Send plain UTF-8."
             )
         notes.add("repaired", "The byte order mark was taken off.", fix="Send plain UTF-8 without one.")
-        said = said[1:]
-    if len(said) > json.MAX_BYTES:
-        raise unreadable(
-            said, 0, "too_large", f"the text has {len(said):,} characters", hint="Send less, or name a file."
+        content = content[1:]
+    if len(content) > json.MAX_BYTES:
+        raise parse_error_at(
+            content, 0, "too_large", f"the text has {len(content):,} characters", hint="Send less, or name a file."
         )
-    if not said or said.isspace():
-        raise unreadable(said, 0, "empty", "there is no text", hint="Send a message.")
-    half = None if said.isascii() else _SURROGATE.search(said)
+    if not content or content.isspace():
+        raise parse_error_at(content, 0, "empty", "there is no text", hint="Send a message.")
+    half = None if content.isascii() else _SURROGATE.search(content)
     if half:
-        raise unreadable(said, half.start(), "lone_surrogate", "half a character stands alone", hint="Send it whole.")
-    return said
+        raise parse_error_at(content, half.start(), "lone_surrogate", "half a character stands alone", hint="Send it whole.")
+    return content
 
 
-def writable(text: str) -> str:
+def ensure_writable(text: str) -> str:
     """`text`, seen to be writable.
 
     Raises:
@@ -63,17 +63,17 @@ def writable(text: str) -> str:
     return text
 
 
-def bearable(notes: Notes) -> Severity:
+def strict_severity(notes: Diagnostics) -> Severity:
     """How grave it is to break a rule that only `strict` insists on."""
     return "error" if notes.level == "strict" else "warning"
 
 
 def note_at(
-    notes: Notes, rule: str, message: str, *, line: int, fix: str = "", path: str = "", severity: Severity = "warning"
+    notes: Diagnostics, rule: str, message: str, *, line: int, fix: str = "", path: str = "", severity: Severity = "warning"
 ) -> None:
     """Note something about a line of the text."""
     rule = f"{notes.dialect}/{rule}"
-    notes.take((Finding(rule=rule, message=message, line=line, column=1, fix=fix, path=path, severity=severity),))
+    notes.extend((Finding(rule=rule, message=message, line=line, column=1, fix=fix, path=path, severity=severity),))
 
 
 def one_line(value: str) -> str:
@@ -83,7 +83,7 @@ def one_line(value: str) -> str:
     return " ".join(filter(None, map(str.strip, value.splitlines())))
 
 
-def quoted(value: str) -> str:
+def quote_json(value: str) -> str:
     """`value` as a JSON string.
 
     Raises:
@@ -103,15 +103,15 @@ class Fences:
         self._mark = ""
         self._indented = indented
 
-    def hold(self, line: str) -> bool:
+    def is_code(self, line: str) -> bool:
         """Whether `line`, the next one, is part of a code block; its first and last line are."""
         bare = line.lstrip(" ") if self._indented else line
-        found = _FENCE.fullmatch(line) if bare.startswith(("```", "~~~")) else None
+        match = _FENCE.fullmatch(line) if bare.startswith(("```", "~~~")) else None
         if not self._mark:
-            if found and not (found[1][0] == "`" and "`" in found[2]):
-                self._mark = found[1]
+            if match and not (match[1][0] == "`" and "`" in match[2]):
+                self._mark = match[1]
                 return True
             return False
-        if found and found[1].startswith(self._mark) and not found[2].strip():
+        if match and match[1].startswith(self._mark) and not match[2].strip():
             self._mark = ""
         return True

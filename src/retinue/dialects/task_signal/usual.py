@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from retinue.contract.names import canonical_name, to_kebab
-from retinue.contract.text import cut
+from retinue.contract.text import truncate
 from retinue.contract.version import split_versioned_name
 
 from .text import one_line
@@ -31,8 +31,8 @@ def behaviour_of(agent: str, major: int | None) -> str:
 
 def agent_in(reference: str) -> tuple[str, int | None] | None:
     """The agent and its major version that a behaviour file is named after (C10, C11); None when it is no name."""
-    named = _FILE.search(reference) if any(mark.isspace() for mark in reference) else None
-    path = (named[0] if named else reference).replace("\\", "/").rstrip("/")
+    match = _FILE.search(reference) if any(mark.isspace() for mark in reference) else None
+    path = (match[0] if match else reference).replace("\\", "/").rstrip("/")
     stem = path.rpartition("/")[2]
     stem = stem[:-3] if stem.lower().endswith(".md") else stem
     # `[agent-type]` is a place to be filled: it has a finding of its own.
@@ -42,7 +42,7 @@ def agent_in(reference: str) -> tuple[str, int | None] | None:
 
 def description_of(instruction: str) -> str:
     """A few words for a request that brings no description."""
-    return cut(one_line(instruction), _DESCRIPTION_CHARS) or "Task"
+    return truncate(one_line(instruction), _DESCRIPTION_CHARS) or "Task"
 
 
 def expected_of(path: str | None) -> str:

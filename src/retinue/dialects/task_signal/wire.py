@@ -12,7 +12,7 @@ from pydantic import Field
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Outcome
 from retinue.contract.task import Thinking
-from retinue.dialects.shapes import Shape
+from retinue.dialects.shapes import WireModel
 from retinue.errors import FaultCode
 
 __all__ = [
@@ -26,17 +26,17 @@ __all__ = [
     "TABLE_STATUSES",
     "THINKING",
     "TITLE_CHARS",
-    "Answer",
-    "Call",
-    "Item",
+    "SignalAnswer",
+    "TaskCall",
+    "PromptItem",
     "Prompt",
-    "Report",
+    "JsonReport",
     "ReportArtifact",
-    "Row",
-    "Section",
+    "TableRow",
+    "PromptSection",
     "Signal",
     "Status",
-    "Table",
+    "AnswerTable",
     "code_of",
 ]
 
@@ -122,7 +122,7 @@ def code_of(category: str) -> FaultCode | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class PromptItem:
     """One bullet: `- key: value`, or `- value` without a key.
 
     Attributes:
@@ -137,7 +137,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PromptSection:
     """A bold heading of a prompt and the text below it."""
 
     name: str
@@ -157,11 +157,11 @@ class Prompt:
 
     reference: str | None
     lead: str = ""
-    sections: tuple[Section, ...] = ()
+    sections: tuple[PromptSection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TaskCall:
     """The request block (H1), and a call of the Task tool with the same keys.
 
     Attributes:
@@ -172,7 +172,7 @@ class Call:
     prompt: str
     subagent_type: str | None = None
     description: str | None = None
-    more: JsonMapping = field(default_factory=dict[str, Any])
+    extras: JsonMapping = field(default_factory=dict[str, Any])
     line: int = field(default=1, compare=False)
 
 
@@ -186,7 +186,7 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SignalAnswer:
     """Signals first, then whatever else the agent has to say (H6)."""
 
     signals: tuple[Signal, ...]
@@ -194,7 +194,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One line of the table form."""
 
     topic: str = ""
@@ -205,17 +205,17 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class AnswerTable:
     """The table form (H15), and what stands below it."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     body: str = ""
 
 
 # JSON forms
 
 
-class ReportArtifact(Shape):
+class ReportArtifact(WireModel):
     """One file of the JSON form."""
 
     path: str
@@ -224,7 +224,7 @@ class ReportArtifact(Shape):
     summary: str | None = None
 
 
-class Report(Shape):
+class JsonReport(WireModel):
     """The JSON form (H14).
 
     Attributes:

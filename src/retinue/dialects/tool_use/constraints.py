@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 from pydantic import ValidationError
 
 from retinue.contract.task import Limits
-from retinue.dialects.reading import Notes
+from retinue.dialects.reading import Diagnostics
 
 __all__ = ["read_constraints", "write_constraints"]
 
@@ -32,13 +32,13 @@ _UNITS: Final[dict[str, tuple[_Bound, float]]] = {
 _MINUTE: Final = 60
 
 
-def read_constraints(tokens: list[str], notes: Notes | None = None) -> tuple[tuple[str, ...], Limits]:
+def read_constraints(tokens: list[str], notes: Diagnostics | None = None) -> tuple[tuple[str, ...], Limits]:
     """The words that stay, and the limits that the other tokens set."""
     bounds: dict[_Bound, tuple[float, int]] = {}
     for at, token in enumerate(tokens):
-        found = _bound(token, at, notes)
-        if found is not None and (found[0] not in bounds or found[1] <= bounds[found[0]][0]):
-            bounds[found[0]] = (found[1], at)
+        bound = _bound(token, at, notes)
+        if bound is not None and (bound[0] not in bounds or bound[1] <= bounds[bound[0]][0]):
+            bounds[bound[0]] = (bound[1], at)
     used = {at for _, at in bounds.values()}
     facts: dict[str, Any] = {name: value for name, (value, _) in bounds.items()}
     return tuple(token for at, token in enumerate(tokens) if at not in used), Limits(**facts)
@@ -50,9 +50,9 @@ def write_constraints(constraints: tuple[str, ...], limits: Limits) -> list[str]
     if limits.timeout_s is not None:
         minutes, rest = divmod(limits.timeout_s, _MINUTE)
         whole = not rest and 1 <= minutes < 2**50
-        tokens.append(_written(int(minutes), "minute") if whole else _written(limits.timeout_s, "second"))
+        tokens.append(_format_bound(int(minutes), "minute") if whole else _format_bound(limits.timeout_s, "second"))
     if limits.tokens is not None:
-        tokens.append(_written(limits.tokens, "token"))
+        tokens.append(_format_bound(limits.tokens, "token"))
     if limits.cost_usd is not None:
         tokens.append(f"max_{_digits(limits.cost_usd)}_usd")
     if limits.retries is not None:
@@ -60,7 +60,7 @@ def write_constraints(constraints: tuple[str, ...], limits: Limits) -> list[str]
     return tokens
 
 
-def _written(number: float, unit: str) -> str:
+def _format_bound(number: float, unit: str) -> str:
     return f"max_{_digits(number)}_{unit}{'' if number == 1 else 's'}"
 
 
@@ -68,12 +68,12 @@ def _digits(number: float) -> str:
     return repr(number).removesuffix(".0")
 
 
-def _bound(token: str, at: int, notes: Notes | None) -> tuple[_Bound, float] | None:
+def _bound(token: str, at: int, notes: Diagnostics | None) -> tuple[_Bound, float] | None:
     """What `token` bounds, and at what."""
-    found = _TOKEN.fullmatch(token)
-    if found is None:
+    match = _TOKEN.fullmatch(token)
+    if match is None:
         return None
-    word, digits, unit = found.groups()
+    word, digits, unit = match.groups()
     if unit is None and word != "max":
         _note(notes, token, at, "says no unit; it is read as tokens", "Say the unit, as in `max_5000_tokens`.")
         unit = "tokens"
@@ -102,6 +102,6 @@ def _value(name: _Bound, digits: str, factor: float) -> float | None:
     return value
 
 
-def _note(notes: Notes | None, token: str, at: int, what: str, fix: str) -> None:
+def _note(notes: Diagnostics | None, token: str, at: int, what: str, fix: str) -> None:
     if notes is not None:
         notes.add("constraint", f"{token[:100]!r} {what}.", path=f"/payload/constraints/{at}", fix=fix)

@@ -8,15 +8,15 @@ from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Correction
 from retinue.dialects.mending import drop_nulls, read_numbers
-from retinue.dialects.port import Parsed, Rendered
-from retinue.dialects.reading import Notes, object_in, read, refuse
+from retinue.dialects.port import Parsed, RenderedMessage
+from retinue.dialects.reading import Diagnostics, parse_object, validate, refuse
 from retinue.dialects.writing import Losses
 from retinue.errors import FaultCode, InvalidInput
 
-from .rest import Rest
+from .rest import UnknownKeys
 from .wire import CODES, ERROR_TYPES, CorrectionObject, ErrorType
 
-__all__ = ["MAX_RETRIES", "correction_of", "mend_error", "parse_correction", "render_correction", "write_correction"]
+__all__ = ["MAX_RETRIES", "correction_of", "normalise_error", "parse_correction", "render_correction", "write_correction"]
 
 MAX_RETRIES: Final = 2
 """Of the spec's loop; written where the correction itself sets none."""
@@ -32,21 +32,21 @@ def parse_correction(text: str | bytes, *, level: Level = "standard") -> Parsed[
         ParseError: The text is no single JSON object.
         InvalidInput: It holds no correction.
     """
-    notes = Notes("tool_use", level)
-    rest, finer = Rest(), list[FaultCode]()
+    notes = Diagnostics("tool_use", level)
+    unknown_keys, codes = UnknownKeys(), list[FaultCode]()
 
-    def mend(value: JsonObject, notes: Notes) -> None:
-        finer.extend(mend_error(value, notes))
+    def normalise(value: JsonObject, notes: Diagnostics) -> None:
+        codes.extend(normalise_error(value, notes))
         if notes.level == "lenient":
-            _complete(value, notes)
-        rest.take(value, CorrectionObject, notes)
+            _fill_missing(value, notes)
+        unknown_keys.extract(value, CorrectionObject, notes)
 
-    wire = read(object_in(text, notes), CorrectionObject, notes, refusal=InvalidInput, mend=mend)
-    correction = correction_of(wire, notes, code=finer[0] if finer else CODES[wire.error_type])
+    wire = validate(parse_object(text, notes), CorrectionObject, notes, refusal=InvalidInput, normalise=normalise)
+    correction = correction_of(wire, notes, code=codes[0] if codes else CODES[wire.error_type])
     return Parsed(correction, "correction", tuple(notes.findings))
 
 
-def render_correction(correction: Correction) -> Rendered:
+def render_correction(correction: Correction) -> RenderedMessage:
     """Write a correction object."""
     losses = Losses("tool_use")
     wire = write_correction(correction)
@@ -54,8 +54,8 @@ def render_correction(correction: Correction) -> Rendered:
         losses.add("/code", f"{wire['error_type']!r} stands for several there")
     if correction.max_retries is None:
         losses.add("/max_retries", "the format owes a number")
-    losses.unsaid(correction, "findings", "previous", "said")
-    return Rendered(json.dumps(wire), "correction", tuple(losses.found))
+    losses.add_fields(correction, "findings", "previous", "said")
+    return RenderedMessage(json.dumps(wire), "correction", tuple(losses.entries))
 
 
 def write_correction(correction: Correction) -> JsonMapping:
@@ -69,7 +69,7 @@ def write_correction(correction: Correction) -> JsonMapping:
     }
 
 
-def correction_of(wire: CorrectionObject, notes: Notes, *, code: FaultCode, path: str = "") -> Correction:
+def correction_of(wire: CorrectionObject, notes: Diagnostics, *, code: FaultCode, path: str = "") -> Correction:
     """The noun. Retries count from 1; who counts from 0 is borne unless strict.
 
     Raises:
@@ -79,7 +79,7 @@ def correction_of(wire: CorrectionObject, notes: Notes, *, code: FaultCode, path
         severity = "error" if notes.level == "strict" else "warning"
         fix = "Count the first retry as 1."
         notes.add("retry-count", "`retry_count` is 0.", path=f"{path}/retry_count", fix=fix, severity=severity)
-        if notes.wrong:
+        if notes.has_errors:
             refuse(notes, InvalidInput)
     return Correction(
         code=code,
@@ -90,7 +90,7 @@ def correction_of(wire: CorrectionObject, notes: Notes, *, code: FaultCode, path
     )
 
 
-def mend_error(value: JsonObject, notes: Notes, *, path: str = "") -> tuple[FaultCode, ...]:
+def normalise_error(value: JsonObject, notes: Diagnostics, *, path: str = "") -> tuple[FaultCode, ...]:
     """Mend the keys of an error in `value`.
 
     Returns:
@@ -102,12 +102,12 @@ def mend_error(value: JsonObject, notes: Notes, *, path: str = "") -> tuple[Faul
     word = value.get("error_type")
     if not isinstance(word, str) or word in CODES:
         return ()
-    folded = word.strip().casefold()
-    code = _OTHER_WORDS.get(folded, "internal_error")
-    value["error_type"] = folded if folded in CODES else ERROR_TYPES[code]
+    name = word.strip().casefold()
+    code = _OTHER_WORDS.get(name, "internal_error")
+    value["error_type"] = name if name in CODES else ERROR_TYPES[code]
     message = f"{word[:100]!r} is not an error type of this format; it is read as `{value['error_type']}`."
     notes.add("error-type", message, path=f"{path}/error_type", fix=f"Use one of: {', '.join(CODES)}.")
-    return () if folded in CODES else (code,)
+    return () if name in CODES else (code,)
 
 
 _OTHER_WORDS: Final[dict[str, FaultCode]] = {
@@ -118,7 +118,7 @@ _OTHER_WORDS: Final[dict[str, FaultCode]] = {
 """What the other specs call their errors, in small letters."""
 
 
-def _complete(value: JsonObject, notes: Notes) -> None:
+def _fill_missing(value: JsonObject, notes: Diagnostics) -> None:
     for key, word in (("error_type", "runtime_error"), ("correction_hint", ""), ("retry_count", 1)):
         if key not in value:
             value[key] = word

@@ -9,14 +9,14 @@ from typing import Final, NamedTuple
 from retinue.contract.definition import Deprecation
 from retinue.contract.model import JsonMapping
 
-__all__ = ["Read", "read_deprecation", "write_deprecation"]
+__all__ = ["DeprecationSplit", "read_deprecation", "write_deprecation"]
 
 _ENDING: Final = re.compile(r" ?\(deprecated: true(?:; since ([^;()\n]*))?(?:; use ([^;()\n]*))?(?:; ([^;()\n]*))?\)\Z")
-_SAID: Final = re.compile(r"\bdeprecated\s*[:=]\s*true\b", re.IGNORECASE)
+_DEPRECATED: Final = re.compile(r"\bdeprecated\s*[:=]\s*true\b", re.IGNORECASE)
 _KEYWORD: Final = "deprecated"
 
 
-class Read(NamedTuple):
+class DeprecationSplit(NamedTuple):
     """A description and a schema without what they said of deprecation."""
 
     description: str
@@ -24,15 +24,15 @@ class Read(NamedTuple):
     deprecated: Deprecation | None
 
 
-def read_deprecation(description: str, input_schema: JsonMapping) -> Read:
+def read_deprecation(description: str, input_schema: JsonMapping) -> DeprecationSplit:
     """Part what is said of deprecation from the rest; of a description that says it in other words nothing is cut."""
-    plain = {key: value for key, value in input_schema.items() if key != _KEYWORD or value is not True}
+    schema = {key: value for key, value in input_schema.items() if key != _KEYWORD or value is not True}
     ending = _ENDING.search(description)
     if ending is not None:
         since, use, note = ending.groups()
-        return Read(description[: ending.start()], plain, Deprecation(since=since, use=use, note=note or ""))
-    said = len(plain) < len(input_schema) or _SAID.search(description) is not None
-    return Read(description, plain, Deprecation()) if said else Read(description, input_schema, None)
+        return DeprecationSplit(description[: ending.start()], schema, Deprecation(since=since, use=use, note=note or ""))
+    is_deprecated = len(schema) < len(input_schema) or _DEPRECATED.search(description) is not None
+    return DeprecationSplit(description, schema, Deprecation()) if is_deprecated else DeprecationSplit(description, input_schema, None)
 
 
 def write_deprecation(
@@ -50,5 +50,5 @@ def write_deprecation(
     schema = {**input_schema, _KEYWORD: True}
     space = " " if description else ""
     full = f"{description}{space}({'; '.join(parts)})"
-    whole = read_deprecation(full, schema)[::2] == (description, deprecated)
-    return (full if whole else f"{description}{space}(deprecated: true)"), schema
+    reads_back = read_deprecation(full, schema)[::2] == (description, deprecated)
+    return (full if reads_back else f"{description}{space}(deprecated: true)"), schema

@@ -9,18 +9,18 @@ from retinue.contract import json
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.result import Artifact
 from retinue.dialects.mending import drop_nulls, read_numbers
-from retinue.dialects.reading import Notes
+from retinue.dialects.reading import Diagnostics
 from retinue.errors import FaultCode
 
-from .correction import mend_error
-from .rest import Rest
-from .wire import OUTCOMES, CorrectionObject, Envelope, Metadata, Status
+from .correction import normalise_error
+from .rest import UnknownKeys
+from .wire import OUTCOMES, CorrectionObject, ReturnEnvelope, EnvelopeMetadata, Status
 
-__all__ = ["Mended", "lift_error"]
+__all__ = ["EnvelopeNormaliser", "lift_error"]
 
 
 @dataclass(slots=True)
-class Mended:
+class EnvelopeNormaliser:
     """What is borne of an envelope, and what of it the wire model has no place for.
 
     Attributes:
@@ -28,23 +28,23 @@ class Mended:
         finer: The code that an error type of another spec names.
     """
 
-    rest: Rest = field(default_factory=Rest)
-    free: JsonValue = None
-    finer: tuple[FaultCode, ...] = ()
+    unknown_keys: UnknownKeys = field(default_factory=UnknownKeys)
+    unstructured: JsonValue = None
+    codes: tuple[FaultCode, ...] = ()
 
-    def __call__(self, value: JsonObject, notes: Notes) -> None:
+    def __call__(self, value: JsonObject, notes: Diagnostics) -> None:
         """Mend `value`, and note everything that was mended."""
-        drop_nulls(value, [key for key in Envelope.model_fields if key != "status"], notes)
-        self.rest.kept.update(lift_error(value, notes))
-        self._status(value, notes)
-        self._metadata(value, notes)
-        self.finer = mend_error(value, notes)
+        drop_nulls(value, [key for key in ReturnEnvelope.model_fields if key != "status"], notes)
+        self.unknown_keys.keys.update(lift_error(value, notes))
+        self._normalise_status(value, notes)
+        self._normalise_metadata(value, notes)
+        self.codes = normalise_error(value, notes)
         if "result" in value and not isinstance(value["result"], dict | list):
-            self.free = value.pop("result")
+            self.unstructured = value.pop("result")
             notes.add("structured", "`result` is not structured.", path="/result", fix="Send an object.")
-        self.rest.take(value, Envelope, notes)
+        self.unknown_keys.extract(value, ReturnEnvelope, notes)
 
-    def _status(self, value: JsonObject, notes: Notes) -> None:
+    def _normalise_status(self, value: JsonObject, notes: Diagnostics) -> None:
         """Words of the other specs for the same (C1); another spelling only when lenient."""
         if "status" not in value and "error_type" in value:
             value["status"] = "error"
@@ -53,37 +53,37 @@ class Mended:
         word = value.get("status")
         if not isinstance(word, str) or word in OUTCOMES:
             return
-        folded = word.strip().casefold() if notes.level == "lenient" else word
-        meant = folded if folded in OUTCOMES else _STATUSES.get(folded)
-        if meant is not None:
-            value["status"] = meant
+        name = word.strip().casefold() if notes.level == "lenient" else word
+        status = name if name in OUTCOMES else _STATUSES.get(name)
+        if status is not None:
+            value["status"] = status
             fix = f"Use one of: {', '.join(OUTCOMES)}."
-            notes.add("status", f"{word[:100]!r} is read as `{meant}`.", path="/status", fix=fix)
+            notes.add("status", f"{word[:100]!r} is read as `{status}`.", path="/status", fix=fix)
 
-    def _metadata(self, value: JsonObject, notes: Notes) -> None:
+    def _normalise_metadata(self, value: JsonObject, notes: Diagnostics) -> None:
         if "metadata" not in value:
             value["metadata"] = {}
             notes.add("metadata", "`metadata` is missing.", path="/metadata", fix="Send it, with what was measured.")
         metadata = value["metadata"]
         if not isinstance(metadata, dict):
             return
-        drop_nulls(metadata, Metadata.model_fields, notes, path="/metadata")
+        drop_nulls(metadata, EnvelopeMetadata.model_fields, notes, path="/metadata")
         if notes.level == "lenient":
             read_numbers(metadata, ("execution_time_ms", "tokens_used", "confidence"), notes, path="/metadata")
         if str(metadata.get("confidence")).strip().casefold() in _LABELS:
-            self.rest.kept.setdefault("metadata", {})["confidence"] = metadata.pop("confidence")
+            self.unknown_keys.keys.setdefault("metadata", {})["confidence"] = metadata.pop("confidence")
             path, fix = "/metadata/confidence", "Send a number from 0 to 1, or leave it out."
             notes.add(
                 "confidence", "`confidence` is a label; it was kept, and no number made of it.", path=path, fix=fix
             )
-        took = metadata.get("execution_time_ms")
-        if isinstance(took, float) and took >= 0:
-            metadata["execution_time_ms"] = round(took)
+        duration = metadata.get("execution_time_ms")
+        if isinstance(duration, float) and duration >= 0:
+            metadata["execution_time_ms"] = round(duration)
             path = "/metadata/execution_time_ms"
-            notes.add("milliseconds", f"{took} is not a whole number.", path=path, fix="Round it.")
-        self.rest.take(metadata, Metadata, notes, section="metadata")
-        if "artifacts" in metadata and not _are_ours(metadata["artifacts"]):
-            self.rest.kept.setdefault("metadata", {})["artifacts"] = metadata.pop("artifacts")
+            notes.add("milliseconds", f"{duration} is not a whole number.", path=path, fix="Round it.")
+        self.unknown_keys.extract(metadata, EnvelopeMetadata, notes, section="metadata")
+        if "artifacts" in metadata and not _are_artifacts(metadata["artifacts"]):
+            self.unknown_keys.keys.setdefault("metadata", {})["artifacts"] = metadata.pop("artifacts")
             path, fix = "/metadata/artifacts", "Send a list of objects, each with the `path` of a file."
             notes.add("artifacts", "`artifacts` are not files; they were kept.", path=path, fix=fix)
 
@@ -92,15 +92,15 @@ _LABELS: Final = frozenset({"high", "medium", "low", "very high", "very low"})
 """How sure an agent says that it is where it has no number (C31)."""
 
 
-def lift_error(value: JsonObject, notes: Notes) -> JsonObject:
+def lift_error(value: JsonObject, notes: Diagnostics) -> JsonObject:
     """Put an error that stands under `error` beside the other keys, where an envelope has it.
 
     Returns:
         What was under `error` and is no part of an error.
     """
-    said = value.get("error")
-    error: JsonObject = {"message": said} if isinstance(said, str) and said.strip() else {}
-    error = said if isinstance(said, dict) else error
+    raw = value.get("error")
+    error: JsonObject = {"message": raw} if isinstance(raw, str) and raw.strip() else {}
+    error = raw if isinstance(raw, dict) else error
     fields = [key for key in CorrectionObject.model_fields if key in error]
     if value.get("status") == "success" or not {"message", "error_type"} & error.keys() or value.keys() & set(fields):
         return {}
@@ -112,7 +112,7 @@ def lift_error(value: JsonObject, notes: Notes) -> JsonObject:
     return {"error": rest} if rest else {}
 
 
-def _are_ours(artifacts: JsonValue) -> bool:
+def _are_artifacts(artifacts: JsonValue) -> bool:
     try:
         for each in artifacts if isinstance(artifacts, list) else [artifacts]:
             Artifact.model_validate_json(json.dumps(each))

@@ -11,9 +11,9 @@ from retinue.contract.version import split_versioned_name
 
 __all__ = ["ToolName", "read_tool_name", "write_tool_name"]
 
-_BETWEEN = "__"
+_SEPARATOR = "__"
 _LONGEST = 64
-_MOST = 400
+_LONGEST_READ = 400
 """Letters in which a name is looked for at all."""
 
 
@@ -25,10 +25,10 @@ class ToolName(NamedTuple):
     skill: str | None = None
 
     @property
-    def spelled(self) -> str:
+    def canonical(self) -> str:
         """The name as we spell it; the skill is in it even where it would go without saying."""
         agent = write_tool_name(self.agent, major=self.major)
-        return agent if self.skill is None else f"{agent}{_BETWEEN}{self.skill}"
+        return agent if self.skill is None else f"{agent}{_SEPARATOR}{self.skill}"
 
 
 def write_tool_name(agent: str, *, major: int | None = None, skill: str | None = None) -> str:
@@ -37,19 +37,19 @@ def write_tool_name(agent: str, *, major: int | None = None, skill: str | None =
     The one skill of an agent that is called like it goes without saying.
     """
     versioned = agent if major is None else f"{agent}_v{major}"
-    named = versioned if split_versioned_name(versioned) == (agent, major) else agent
-    return named if skill in (None, agent) else f"{named}{_BETWEEN}{skill}"
+    name = versioned if split_versioned_name(versioned) == (agent, major) else agent
+    return name if skill in (None, agent) else f"{name}{_SEPARATOR}{skill}"
 
 
 def read_tool_name(name: str) -> ToolName | None:
     """Whom `name` means, its spelling folded; None when it is nobody's name."""
-    if len(name) > _MOST:
+    if len(name) > _LONGEST_READ:
         return None
-    agent, _, skill = name.strip().partition(_BETWEEN)
-    said, major = split_versioned_name(canonical_name(agent))
-    folded = canonical_name(skill) if skill else None
-    return ToolName(said, major, folded) if _named(said) and (folded is None or _named(folded)) else None
+    agent, _, skill = name.strip().partition(_SEPARATOR)
+    agent_name, major = split_versioned_name(canonical_name(agent))
+    skill_name = canonical_name(skill) if skill else None
+    return ToolName(agent_name, major, skill_name) if _is_name(agent_name) and (skill_name is None or _is_name(skill_name)) else None
 
 
-def _named(name: str) -> bool:
+def _is_name(name: str) -> bool:
     return name[:1].isalpha() and len(name) <= _LONGEST

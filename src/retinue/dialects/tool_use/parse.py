@@ -11,56 +11,56 @@ from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Context, Correction, OutputWish, Question, Task
 from retinue.dialects.mending import drop_nulls
-from retinue.dialects.port import NOTHING, Known, Parsed
-from retinue.dialects.reading import Notes, answer_in, object_in, read, refuse
+from retinue.dialects.port import DEFAULT_CONTEXT, ParseContext, Parsed
+from retinue.dialects.reading import Diagnostics, parse_answer_object, parse_object, validate, refuse
 from retinue.errors import FaultCode, InvalidInput, OutputInvalid, ParseError
 
 from .constraints import read_constraints
-from .correction import correction_of, mend_error
-from .mending import Mended
+from .correction import correction_of, normalise_error
+from .mending import EnvelopeNormaliser
 from .names import ToolName, read_tool_name
-from .rest import Rest
+from .rest import UnknownKeys
 from .summary import read_summary, sentences_of
-from .wire import CODES, OUTCOMES, STYLES, Call, CorrectionObject, Envelope, HandOff, Metadata, Payload
+from .wire import CODES, OUTCOMES, STYLES, ToolUseCall, CorrectionObject, ReturnEnvelope, HandOff, EnvelopeMetadata, Payload
 
 if TYPE_CHECKING:
     from retinue.contract.model import JsonMapping
 
-__all__ = ["answered", "error_within", "parse_result", "parse_task"]
+__all__ = ["split_questions", "fault_in_result", "parse_result", "parse_task"]
 
 
 # Requests
 
 
-def parse_task(text: str | bytes, *, known: Known = NOTHING, level: Level = "standard") -> Parsed[Task]:
+def parse_task(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Task]:
     """Read a hand-off (A7) or a tool-use call. Keys that the spec does not show ride in `extras`, unless strict.
 
     Raises:
         ParseError: The text is no single JSON object.
         InvalidInput: It holds neither.
     """
-    notes = Notes("tool_use", level)
-    value = object_in(text, notes)
-    handed = not ({"name", "input"} & value.keys()) or bool({"payload", "message_type"} & value.keys())
-    return _hand_off(value, known, notes) if handed else _call(value, known, notes)
+    notes = Diagnostics("tool_use", level)
+    value = parse_object(text, notes)
+    is_handoff = not ({"name", "input"} & value.keys()) or bool({"payload", "message_type"} & value.keys())
+    return _hand_off(value, context, notes) if is_handoff else _call(value, context, notes)
 
 
-def _hand_off(value: JsonObject, known: Known, notes: Notes) -> Parsed[Task]:
-    rest = Rest()
+def _hand_off(value: JsonObject, context: ParseContext, notes: Diagnostics) -> Parsed[Task]:
+    unknown_keys = UnknownKeys()
 
-    def mend(value: JsonObject, notes: Notes) -> None:
+    def normalise(value: JsonObject, notes: Diagnostics) -> None:
         drop_nulls(value, ("source_agent", "correction"), notes)
         payload = value.get("payload")
         if isinstance(payload, dict):
             drop_nulls(payload, ("context_summary", "constraints", "required_output_format"), notes, path="/payload")
-            rest.take(payload, Payload, notes, section="payload")
-        _mend_correction(value, notes)
+            unknown_keys.extract(payload, Payload, notes, section="payload")
+        _normalise_correction(value, notes)
         if notes.level == "lenient":
-            _complete(value, known, notes)
-        rest.take(value, HandOff, notes)
+            _fill_missing(value, context, notes)
+        unknown_keys.extract(value, HandOff, notes)
 
-    wire = read(value, HandOff, notes, refusal=InvalidInput, mend=mend)
-    target = _tool(wire.target_agent, "/target_agent", notes)
+    wire = validate(value, HandOff, notes, refusal=InvalidInput, normalise=normalise)
+    target = _read_tool_name(wire.target_agent, "/target_agent", notes)
     payload = wire.payload
     what, why = read_summary(payload.context_summary)
     if sentences_of(payload.context_summary) > _SENTENCES:
@@ -71,33 +71,33 @@ def _hand_off(value: JsonObject, known: Known, notes: Notes) -> Parsed[Task]:
         id=payload.task_id,
         agent=target.agent,
         major=target.major,
-        skill=target.skill or known.skill,
+        skill=target.skill or context.skill,
         instruction=payload.instruction,
         context=Context(what=what, why=why, constraints=constraints),
         limits=limits,
         output=_wish(payload.required_output_format),
         source_agent=wire.source_agent,
-        extras=rest.extras,
+        extras=unknown_keys.extras,
     )
-    correction = _again(wire.correction, notes)
+    correction = _retry_correction(wire.correction, notes)
     return Parsed(task, "handoff", tuple(notes.findings), correction)
 
 
 _SENTENCES: Final = 3
 
 
-def _complete(value: JsonObject, known: Known, notes: Notes) -> None:
+def _fill_missing(value: JsonObject, context: ParseContext, notes: Diagnostics) -> None:
     """What a hand-off left out and whoever reads it knows."""
     payload = value.get("payload")
-    filled = [(value, "", "target_agent", known.agent), (value, "", "message_type", "task_delegation")]
+    defaults = [(value, "", "target_agent", context.agent), (value, "", "message_type", "task_delegation")]
     if isinstance(payload, dict):
-        filled.append((payload, "/payload", "task_id", known.task_id))
+        defaults.append((payload, "/payload", "task_id", context.task_id))
         if isinstance(payload.get("constraints"), str):
             payload["constraints"] = [payload["constraints"]]
             notes.add("list", "`constraints` was a single text.", path="/payload/constraints", fix="Send a list.")
-    for holder, path, key, word in filled:
-        if key not in holder:
-            holder[key] = word
+    for target, path, key, word in defaults:
+        if key not in target:
+            target[key] = word
             what = f"`{key}` is missing; {word!r} was taken."
             notes.add("missing", what, path=f"{path}/{key}", fix=f"Send `{key}`.")
 
@@ -107,55 +107,55 @@ def _wish(word: str | None) -> OutputWish:
     return OutputWish(style=word) if word in STYLES else OutputWish(transport=word)
 
 
-def _call(value: JsonObject, known: Known, notes: Notes) -> Parsed[Task]:
-    rest = Rest()
+def _call(value: JsonObject, context: ParseContext, notes: Diagnostics) -> Parsed[Task]:
+    unknown_keys = UnknownKeys()
 
-    def mend(value: JsonObject, notes: Notes) -> None:
+    def normalise(value: JsonObject, notes: Diagnostics) -> None:
         drop_nulls(value, ("type", "id", "correction"), notes)
-        _mend_correction(value, notes)
+        _normalise_correction(value, notes)
         if notes.level == "lenient":
-            _mend_input(value, notes)
-        rest.take(value, Call, notes)
+            _normalise_input(value, notes)
+        unknown_keys.extract(value, ToolUseCall, notes)
 
-    wire = read(value, Call, notes, refusal=InvalidInput, mend=mend)
-    called = _tool(wire.name, "/name", notes)
+    wire = validate(value, ToolUseCall, notes, refusal=InvalidInput, normalise=normalise)
+    tool = _read_tool_name(wire.name, "/name", notes)
     task = Task(
-        id=known.task_id if wire.id is None else wire.id,
-        agent=called.agent,
-        major=called.major,
-        skill=called.skill or known.skill,
+        id=context.task_id if wire.id is None else wire.id,
+        agent=tool.agent,
+        major=tool.major,
+        skill=tool.skill or context.skill,
         parameters=wire.input,
         produced_by="model" if wire.type else None,
-        extras=rest.extras,
+        extras=unknown_keys.extras,
     )
-    correction = _again(wire.correction, notes)
+    correction = _retry_correction(wire.correction, notes)
     return Parsed(task, "call", tuple(notes.findings), correction)
 
 
-def _mend_input(value: JsonObject, notes: Notes) -> None:
+def _normalise_input(value: JsonObject, notes: Diagnostics) -> None:
     """What other vendors call it, and a text that holds the object."""
     other = next((key for key in ("arguments", "parameters") if key in value and "input" not in value), None)
     if other is not None:
         value["input"] = value.pop(other)
         notes.add("input", f"The parameters are called `{other}`.", path=f"/{other}", fix="Call them `input`.")
-    said = value.get("input")
+    raw = value.get("input")
     try:
-        held = json.loads(said) if isinstance(said, str) else None
+        parameters = json.loads(raw) if isinstance(raw, str) else None
     except ParseError:
         return
-    if isinstance(held, dict):
-        value["input"] = held
+    if isinstance(parameters, dict):
+        value["input"] = parameters
         notes.add("input", "`input` is an object in a text.", path="/input", fix="Send the object itself.")
 
 
-def _mend_correction(value: JsonObject, notes: Notes) -> None:
+def _normalise_correction(value: JsonObject, notes: Diagnostics) -> None:
     correction = value.get("correction")
     if isinstance(correction, dict):
-        mend_error(correction, notes, path="/correction")
-        Rest().take(correction, CorrectionObject, notes, section="correction")
+        normalise_error(correction, notes, path="/correction")
+        UnknownKeys().extract(correction, CorrectionObject, notes, section="correction")
 
 
-def _again(wire: CorrectionObject | None, notes: Notes) -> Correction | None:
+def _retry_correction(wire: CorrectionObject | None, notes: Diagnostics) -> Correction | None:
     """Why a request is made again. With the request itself it is the answer to it that was refused."""
     if wire is None:
         return None
@@ -163,19 +163,19 @@ def _again(wire: CorrectionObject | None, notes: Notes) -> Correction | None:
     return correction_of(wire, notes, code=code, path="/correction")
 
 
-def _tool(name: str, path: str, notes: Notes) -> ToolName:
+def _read_tool_name(name: str, path: str, notes: Diagnostics) -> ToolName:
     """Whom the name means; another spelling of a name is borne unless strict.
 
     Raises:
         InvalidInput: It is nobody's name.
     """
-    found = read_tool_name(name)
-    if found is None or (notes.level == "strict" and name != found.spelled):
+    tool_name = read_tool_name(name)
+    if tool_name is None or (notes.level == "strict" and name != tool_name.canonical):
         notes.add("name", f"{name[:100]!r} is not a valid name.", path=path, fix=_SNAKE, severity="error")
         refuse(notes, InvalidInput)
-    if name != found.spelled:
-        notes.add("name", f"{name[:100]!r} is read as {found.spelled!r}.", path=path, fix=_SNAKE)
-    return found
+    if name != tool_name.canonical:
+        notes.add("name", f"{name[:100]!r} is read as {tool_name.canonical!r}.", path=path, fix=_SNAKE)
+    return tool_name
 
 
 _SNAKE: Final = "Use snake_case: small letters, digits and single underscores, as in `code_writer`."
@@ -184,7 +184,7 @@ _SNAKE: Final = "Use snake_case: small letters, digits and single underscores, a
 # Answers
 
 
-def parse_result(text: str | bytes, *, known: Known = NOTHING, level: Level = "standard") -> Parsed[Result]:
+def parse_result(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Result]:
     """Read a return envelope (A11), that of a failure too. Its `reasoning_log` is for the journal only (C9).
 
     A partial answer whose `result` holds questions asks them. `tokens_used` does not say how many tokens went in and
@@ -193,92 +193,92 @@ def parse_result(text: str | bytes, *, known: Known = NOTHING, level: Level = "s
     Raises:
         OutputInvalid: The text is no such envelope.
     """
-    notes = Notes("tool_use", level)
-    value = answer_in(text, notes)
-    return _envelope(value, known, notes)
+    notes = Diagnostics("tool_use", level)
+    value = parse_answer_object(text, notes)
+    return _envelope(value, context, notes)
 
 
-def _envelope(value: JsonObject, known: Known, notes: Notes) -> Parsed[Result]:
-    mended = Mended()
-    wire = read(value, Envelope, notes, refusal=OutputInvalid, mend=mended)
-    _see_it_is_whole(wire, notes, free=mended.free is not None)
-    if notes.wrong:
+def _envelope(value: JsonObject, context: ParseContext, notes: Diagnostics) -> Parsed[Result]:
+    normaliser = EnvelopeNormaliser()
+    wire = validate(value, ReturnEnvelope, notes, refusal=OutputInvalid, normalise=normaliser)
+    _check_complete(wire, notes, has_data=normaliser.unstructured is not None)
+    if notes.has_errors:
         refuse(notes, OutputInvalid)
-    data: JsonValue = wire.result if mended.free is None else mended.free
-    data, questions = answered(data, status=wire.status)
+    data: JsonValue = wire.result if normaliser.unstructured is None else normaliser.unstructured
+    data, questions = split_questions(data, status=wire.status)
     if wire.max_retries is not None:
-        mended.rest.kept["max_retries"] = wire.max_retries
-    measured = wire.metadata
+        normaliser.unknown_keys.keys["max_retries"] = wire.max_retries
+    metadata = wire.metadata
     result = Result(
-        task_id=known.task_id,
-        agent=known.agent,
-        skill=known.skill,
+        task_id=context.task_id,
+        agent=context.agent,
+        skill=context.skill,
         lifecycle="input_required" if questions else "ended",
         outcome=None if questions else OUTCOMES[wire.status],
         data=data,
-        artifacts=tuple(measured.artifacts or ()),
-        fault=_fault(wire, mended.finer) or error_within(data, status=wire.status),
-        usage=_usage(measured),
-        duration_ns=None if measured.execution_time_ms is None else measured.execution_time_ms * 1_000_000,
+        artifacts=tuple(metadata.artifacts or ()),
+        fault=_fault(wire, normaliser.codes) or fault_in_result(data, status=wire.status),
+        usage=_usage(metadata),
+        duration_ns=None if metadata.execution_time_ms is None else metadata.execution_time_ms * 1_000_000,
         retries=wire.retry_count or 0,
-        confidence=measured.confidence,
+        confidence=metadata.confidence,
         questions=questions,
         reasoning=wire.reasoning_log,
-        extras=mended.rest.extras,
+        extras=normaliser.unknown_keys.extras,
     )
     return Parsed(result, "envelope", tuple(notes.findings))
 
 
-def _see_it_is_whole(wire: Envelope, notes: Notes, *, free: bool) -> None:
+def _check_complete(wire: ReturnEnvelope, notes: Diagnostics, *, has_data: bool) -> None:
     """What one key asks of the others."""
     strict, lenient = notes.level == "strict", notes.level == "lenient"
     ended_well = wire.status in {"success", "partial"}
-    if ended_well and wire.result is None and not free:
+    if ended_well and wire.result is None and not has_data:
         severity = "warning" if lenient else "error"
         fix = "Send the findings as an object."
         notes.add("result", f"`{wire.status}` without a `result`.", path="/result", fix=fix, severity=severity)
-    said = [key for key in CorrectionObject.model_fields if getattr(wire, key) is not None]
-    owed = [key for key, each in CorrectionObject.model_fields.items() if each.is_required() and key not in said]
-    if not said and not ended_well and error_within(wire.result, status=wire.status) is None:
+    present = [key for key in CorrectionObject.model_fields if getattr(wire, key) is not None]
+    missing = [key for key, each in CorrectionObject.model_fields.items() if each.is_required() and key not in present]
+    if not present and not ended_well and fault_in_result(wire.result, status=wire.status) is None:
         fix = "Add `error_type`, `message`, `correction_hint` and `retry_count`."
         notes.add("error", f"It says `{wire.status}`, and not what failed.", path="/message", fix=fix)
-    for key in owed if said else ():
+    for key in missing if present else ():
         severity = "error" if strict or (key == "message" and not lenient) else "warning"
         fix = "Say what failed, and what to do about it."
         notes.add("error", f"The error has no `{key}`.", path=f"/{key}", fix=fix, severity=severity)
-    if said and wire.status == "success":
+    if present and wire.status == "success":
         message = "It says `success`, and an error."
         fix = "Say `partial` or `error`, or leave the error out."
         notes.add("error", message, path="/status", fix=fix, severity="error" if strict else "warning")
 
 
-def _fault(wire: Envelope, finer: tuple[FaultCode, ...]) -> Fault | None:
+def _fault(wire: ReturnEnvelope, codes: tuple[FaultCode, ...]) -> Fault | None:
     if wire.message is None and wire.error_type is None:
         return None
-    code = finer[0] if finer else CODES[wire.error_type or "runtime_error"]
+    code = codes[0] if codes else CODES[wire.error_type or "runtime_error"]
     return Fault(code=code, message=wire.message or "", hint=wire.correction_hint or "")
 
 
-def error_within(data: object, *, status: str) -> Fault | None:
+def fault_in_result(data: object, *, status: str) -> Fault | None:
     """The error that a failed answer puts into its `result`: the spec does not say where else it should stand (A12)."""
-    named = cast("JsonMapping", data) if isinstance(data, dict) else {}
-    word, message, hint = (named.get(key) for key in ("error_type", "message", "correction_hint"))
+    mapping = cast("JsonMapping", data) if isinstance(data, dict) else {}
+    word, message, hint = (mapping.get(key) for key in ("error_type", "message", "correction_hint"))
     if status not in {"error", "failed"} or word not in CODES or not isinstance(message, str):
         return None
     return Fault(code=CODES[word], message=message, hint=hint if isinstance(hint, str) else "")
 
 
-def _usage(measured: Metadata) -> Usage | None:
-    if measured.tokens_used is None and measured.model_used is None:
+def _usage(metadata: EnvelopeMetadata) -> Usage | None:
+    if metadata.tokens_used is None and metadata.model_used is None:
         return None
-    return Usage(tokens_total=measured.tokens_used, model=measured.model_used)
+    return Usage(tokens_total=metadata.tokens_used, model=metadata.model_used)
 
 
-def answered(result: JsonValue, *, status: str) -> tuple[JsonValue, tuple[Question, ...]]:
+def split_questions(result: JsonValue, *, status: str) -> tuple[JsonValue, tuple[Question, ...]]:
     """The data of a `result`, and what it asks: a partial one may hold `questions`, each with `id` and `text` (C1)."""
-    asked = result.get("questions") if isinstance(result, dict) and status == "partial" else None
+    items = result.get("questions") if isinstance(result, dict) and status == "partial" else None
     try:
-        each = asked if isinstance(asked, list) else []
+        each = items if isinstance(items, list) else []
         questions = tuple(Question.model_validate_json(json.dumps(question)) for question in each)
     except (ValidationError, InvalidInput):
         questions = ()

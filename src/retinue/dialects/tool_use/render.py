@@ -8,16 +8,16 @@ from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Context, Correction, Limits, Task
-from retinue.dialects.port import Rendered
-from retinue.dialects.writing import NO_WORD, Losses, form_of
+from retinue.dialects.port import RenderedMessage
+from retinue.dialects.writing import NO_EQUIVALENT, Losses, choose_form
 
 from .constraints import read_constraints, write_constraints
 from .correction import write_correction
 from .names import ToolName, read_tool_name, write_tool_name
-from .parse import answered, error_within
-from .rest import give_back
+from .parse import split_questions, fault_in_result
+from .rest import restore_extras
 from .summary import read_summary, write_summary
-from .wire import CODES, ERROR_TYPES, OUTCOMES, STATUSES, STYLES, Call, Envelope, HandOff, Metadata, Payload, Status
+from .wire import CODES, ERROR_TYPES, OUTCOMES, STATUSES, STYLES, ToolUseCall, ReturnEnvelope, HandOff, EnvelopeMetadata, Payload, Status
 
 __all__ = ["FORMS", "render_result", "render_retry", "render_task"]
 
@@ -27,7 +27,7 @@ FORMS: Final = ("handoff", "call")
 # Requests
 
 
-def render_task(task: Task, *, form: str | None = None) -> Rendered:
+def render_task(task: Task, *, form: str | None = None) -> RenderedMessage:
     """Write a request: a hand-off, which has only an instruction, or a call, which has only parameters.
 
     Unless a form is wanted, a task with parameters is a call. The history stays with whoever hands on (A9).
@@ -38,7 +38,7 @@ def render_task(task: Task, *, form: str | None = None) -> Rendered:
     return _render(task, form, None)
 
 
-def render_retry(task: Task, correction: Correction) -> Rendered:
+def render_retry(task: Task, correction: Correction) -> RenderedMessage:
     """Write the request again, with the correction object beside its other keys (A12, A13).
 
     Raises:
@@ -47,17 +47,17 @@ def render_retry(task: Task, correction: Correction) -> Rendered:
     return _render(task, None, correction)
 
 
-def _render(task: Task, form: str | None, correction: Correction | None) -> Rendered:
+def _render(task: Task, form: str | None, correction: Correction | None) -> RenderedMessage:
     losses = Losses("tool_use")
-    named = form_of(form or ("call" if task.parameters else None), FORMS, "tool_use")
-    message = _call(task, losses) if named == "call" else _hand_off(task, losses)
+    form_name = choose_form(form or ("call" if task.parameters else None), FORMS, "tool_use")
+    message = _call(task, losses) if form_name == "call" else _hand_off(task, losses)
     if correction is not None:
         message["correction"] = write_correction(correction)
-    losses.unsaid(task, *_UNSAID)
-    return Rendered(json.dumps(message), named, tuple(losses.found))
+    losses.add_fields(task, *_UNSUPPORTED)
+    return RenderedMessage(json.dumps(message), form_name, tuple(losses.entries))
 
 
-_UNSAID: Final = ("target", "untyped", "parent", "depth", "model", "thinking", "idempotency_key")
+_UNSUPPORTED: Final = ("target", "untyped", "parent", "depth", "model", "thinking", "idempotency_key")
 
 
 def _hand_off(task: Task, losses: Losses) -> JsonMapping:
@@ -78,11 +78,11 @@ def _hand_off(task: Task, losses: Losses) -> JsonMapping:
         del message["source_agent"]
     if message["payload"]["required_output_format"] is None:
         del message["payload"]["required_output_format"]
-    losses.unsaid(task, "parameters", why="a hand-off carries an instruction only")
-    losses.unsaid(task, "produced_by")
-    losses.unsaid(context, "history", path="/context", why="the history stays with the one who hands on")
-    losses.unsaid(context, "memory", "inputs", path="/context")
-    give_back(message, task.extras, losses, reserved=HandOff.model_fields, sections={"payload": Payload})
+    losses.add_fields(task, "parameters", why="a hand-off carries an instruction only")
+    losses.add_fields(task, "produced_by")
+    losses.add_fields(context, "history", path="/context", why="the history stays with the one who hands on")
+    losses.add_fields(context, "memory", "inputs", path="/context")
+    restore_extras(message, task.extras, losses, reserved=HandOff.model_fields, sections={"payload": Payload})
     return message
 
 
@@ -93,10 +93,10 @@ def _call(task: Task, losses: Losses) -> JsonMapping:
         "name": _tool_name(task, losses),
         "input": task.parameters,
     }
-    losses.unsaid(task, "instruction", "context", "limits", "output", "source_agent", why="a call has parameters only")
+    losses.add_fields(task, "instruction", "context", "limits", "output", "source_agent", why="a call has parameters only")
     if task.produced_by != "model":
         losses.add("/produced_by", "a call is what a model writes")
-    give_back(message, task.extras, losses, reserved={*Call.model_fields, *HandOff.model_fields})
+    restore_extras(message, task.extras, losses, reserved={*ToolUseCall.model_fields, *HandOff.model_fields})
     return message
 
 
@@ -126,32 +126,32 @@ def _constraints(constraints: tuple[str, ...], limits: Limits, losses: Losses) -
         losses.add("/context/constraints", "one of them reads as a limit")
     for name in Limits.model_fields:
         if getattr(bounds, name) != getattr(limits, name):
-            losses.add(f"/limits/{name}", NO_WORD if name == "deadline_ns" else "a constraint reads as tighter")
+            losses.add(f"/limits/{name}", NO_EQUIVALENT if name == "deadline_ns" else "a constraint reads as tighter")
     return tokens
 
 
 def _format(task: Task, losses: Losses) -> str | None:
     """One field for two things (C22): the transport format goes first."""
     wish = task.output
-    losses.unsaid(wish, "path", "answer_schema", path="/output")
+    losses.add_fields(wish, "path", "answer_schema", path="/output")
     if wish.transport is None:
         if wish.style in STYLES:
             return wish.style
-        losses.unsaid(wish, "style", path="/output", why="the format lists the styles it has")
+        losses.add_fields(wish, "style", path="/output", why="the format lists the styles it has")
         return None
     if wish.transport in STYLES:
         losses.add("/output/transport", "it reads as a style")
         if wish.style != wish.transport:
             losses.add("/output/style", "it reads as a style")
     else:
-        losses.unsaid(wish, "style", path="/output", why="there is one field for it and the transport format")
+        losses.add_fields(wish, "style", path="/output", why="there is one field for it and the transport format")
     return wish.transport
 
 
 # Answers
 
 
-def render_result(result: Result, *, form: str | None = None) -> Rendered:
+def render_result(result: Result, *, form: str | None = None) -> RenderedMessage:
     """Write a return envelope. It carries structured data only; an answer that is nothing but text stands in an object.
 
     The agent's reasoning is never written (C9).
@@ -159,7 +159,7 @@ def render_result(result: Result, *, form: str | None = None) -> Rendered:
     Raises:
         InvalidInput: There is no such form, or something in it is no JSON.
     """
-    named = form_of(form, ("envelope",), "tool_use")
+    form_name = choose_form(form, ("envelope",), "tool_use")
     losses = Losses("tool_use")
     status = _status(result)
     envelope: JsonMapping = {"status": status, "result": _answer(result, status, losses)}
@@ -170,13 +170,13 @@ def render_result(result: Result, *, form: str | None = None) -> Rendered:
     if fails and result.fault is not None:
         envelope.update(_error(result.fault, result.retries, losses))
     else:
-        losses.unsaid(result, "fault", "retries", why="only a failure says so")
-    if result.fault is None and error_within(envelope.get("result"), status=status) is not None:
+        losses.add_fields(result, "fault", "retries", why="only a failure says so")
+    if result.fault is None and fault_in_result(envelope.get("result"), status=status) is not None:
         losses.add("/fault", "its data reads as the error there")
-    _count_unsaid(result, losses)
-    reserved = {"error", *Envelope.model_fields} - ({"max_retries"} if fails and _has_most(result.extras) else set())
-    give_back(envelope, result.extras, losses, reserved=reserved, sections={"metadata": Metadata})
-    return Rendered(json.dumps(envelope), named, tuple(losses.found))
+    _add_unsupported(result, losses)
+    reserved = {"error", *ReturnEnvelope.model_fields} - ({"max_retries"} if fails and _has_max_retries(result.extras) else set())
+    restore_extras(envelope, result.extras, losses, reserved=reserved, sections={"metadata": EnvelopeMetadata})
+    return RenderedMessage(json.dumps(envelope), form_name, tuple(losses.entries))
 
 
 def _status(result: Result) -> Status:
@@ -190,12 +190,12 @@ def _status(result: Result) -> Status:
 
 def _answer(result: Result, status: Status, losses: Losses) -> JsonValue:
     """The `result`, and all that will be read of it otherwise."""
-    body = _structured(result, status)
+    body = _structured_data(result, status)
     if result.lifecycle == "input_required" and result.questions:
         rest: JsonObject = body if isinstance(body, dict) else {} if body is None else {"content": body}
-        asked: list[JsonValue] = [question.to_json() for question in result.questions]
-        body = rest | {"questions": cast("JsonValue", asked)}
-    data, questions = answered(body, status=status)
+        items: list[JsonValue] = [question.to_json() for question in result.questions]
+        body = rest | {"questions": cast("JsonValue", items)}
+    data, questions = split_questions(body, status=status)
     lifecycle, outcome = ("input_required", None) if questions else ("ended", OUTCOMES[status])
     if lifecycle != result.lifecycle:
         losses.add("/lifecycle", f"it reads as {lifecycle!r}")
@@ -213,7 +213,7 @@ def _answer(result: Result, status: Status, losses: Losses) -> JsonValue:
 _STRUCTURED: Final = "the format carries structured data only"
 
 
-def _structured(result: Result, status: Status) -> JsonValue:
+def _structured_data(result: Result, status: Status) -> JsonValue:
     """The data, in an object if it is none; the text only where there is nothing else, and something is owed (C8)."""
     data = result.data
     if isinstance(data, dict | list | tuple):
@@ -228,22 +228,22 @@ def _structured(result: Result, status: Status) -> JsonValue:
 def _metadata(result: Result, losses: Losses) -> JsonMapping:
     """What was measured; what was not is left out."""
     usage = result.usage or Usage()
-    facts: JsonMapping = {
+    fields: JsonMapping = {
         "execution_time_ms": None if result.duration_ns is None else (result.duration_ns + 500_000) // 1_000_000,
         "tokens_used": usage.tokens,
         "confidence": result.confidence,
         "model_used": usage.model,
     }
-    if result.usage is not None and facts["tokens_used"] is None and usage.model is None:
+    if result.usage is not None and fields["tokens_used"] is None and usage.model is None:
         losses.add("/usage")
     else:
         if usage.tokens != usage.tokens_total:
             losses.add("/usage/tokens_total", _SUM)
-        losses.unsaid(usage, "tokens_in", "tokens_out", path="/usage", why=_SUM)
-        losses.unsaid(usage, "tokens_cached", "requests", "cost", "counter", "agent", "parts", path="/usage")
+        losses.add_fields(usage, "tokens_in", "tokens_out", path="/usage", why=_SUM)
+        losses.add_fields(usage, "tokens_cached", "requests", "cost", "counter", "agent", "parts", path="/usage")
     if result.artifacts:
-        facts["artifacts"] = [artifact.to_json() for artifact in result.artifacts]
-    return {key: value for key, value in facts.items() if value is not None}
+        fields["artifacts"] = [artifact.to_json() for artifact in result.artifacts]
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 _SUM: Final = "tokens in and out are one sum there"
@@ -253,20 +253,20 @@ def _error(fault: Fault, retries: int, losses: Losses) -> JsonMapping:
     word = ERROR_TYPES[fault.code]
     if CODES[word] != fault.code:
         losses.add("/fault/code", f"{word!r} stands for several there")
-    losses.unsaid(fault, "suggestions", "path", "retryable", "retry_after_s", "operation", path="/fault")
-    losses.unsaid(fault, "target", "failed_at", "timestamp_ns", "detail", path="/fault")
+    losses.add_fields(fault, "suggestions", "path", "retryable", "retry_after_s", "operation", path="/fault")
+    losses.add_fields(fault, "target", "failed_at", "timestamp_ns", "detail", path="/fault")
     return {"error_type": word, "message": fault.message, "correction_hint": fault.hint, "retry_count": retries}
 
 
-def _has_most(extras: JsonMapping) -> bool:
+def _has_max_retries(extras: JsonMapping) -> bool:
     """Whether an earlier reading kept the number of retries there may be."""
     own: object = extras.get("tool_use")
-    most: object = cast("JsonMapping", own).get("max_retries") if isinstance(own, dict) else None
-    return isinstance(most, int) and not isinstance(most, bool) and most >= 0
+    limit: object = cast("JsonMapping", own).get("max_retries") if isinstance(own, dict) else None
+    return isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0
 
 
-def _count_unsaid(result: Result, losses: Losses) -> None:
-    losses.unnamed(result)
-    losses.unsaid(result, "skill", "versions", "warnings", "traces", "attempts", "completeness")
-    losses.unsaid(result, "files_read", "files_written", "native")
-    losses.unsaid(result, "reasoning", why="it stays in the journal, and is never handed on")
+def _add_unsupported(result: Result, losses: Losses) -> None:
+    losses.add_identity(result)
+    losses.add_fields(result, "skill", "versions", "warnings", "traces", "attempts", "completeness")
+    losses.add_fields(result, "files_read", "files_written", "native")
+    losses.add_fields(result, "reasoning", why="it stays in the journal, and is never handed on")

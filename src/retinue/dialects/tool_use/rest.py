@@ -12,23 +12,23 @@ from pydantic import BaseModel
 from retinue.contract.json import JsonObject, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
-from retinue.dialects.reading import Notes
+from retinue.dialects.reading import Diagnostics
 from retinue.dialects.writing import Losses
 
-__all__ = ["Rest", "give_back"]
+__all__ = ["UnknownKeys", "restore_extras"]
 
-_SAID: Final = 50
+_MAX_FINDINGS: Final = 50
 """Unknown keys of one object that are each spoken of."""
 
 
 @dataclass(slots=True)
-class Rest:
+class UnknownKeys:
     """The keys of one message that the spec does not show."""
 
-    kept: JsonMapping = field(default_factory=dict[str, object])
+    keys: JsonMapping = field(default_factory=dict[str, object])
 
-    def take(
-        self, value: JsonObject, wire: type[BaseModel], notes: Notes, *, section: str = "", path: str | None = None
+    def extract(
+        self, value: JsonObject, wire: type[BaseModel], notes: Diagnostics, *, section: str = "", path: str | None = None
     ) -> None:
         """Move what `wire` has no field for out of `value`, and say so.
 
@@ -43,8 +43,8 @@ class Rest:
         unknown = [key for key in value if key not in wire.model_fields]
         if unknown:
             rest = {key: value.pop(key) for key in unknown}
-            self.kept.update({section: rest} if section else rest)
-        for key in unknown[:_SAID]:
+            self.keys.update({section: rest} if section else rest)
+        for key in unknown[:_MAX_FINDINGS]:
             near = nearest(key, wire.model_fields, limit=1)
             fix = f"Did you mean {near[0]!r}?" if near else "Leave it out, or agree on it."
             notes.add("unknown-key", f"The format has no {key[:100]!r}.", path=here + pointer([key]), fix=fix)
@@ -52,10 +52,10 @@ class Rest:
     @property
     def extras(self) -> JsonMapping:
         """For the noun."""
-        return {"tool_use": self.kept} if self.kept else {}
+        return {"tool_use": self.keys} if self.keys else {}
 
 
-def give_back(
+def restore_extras(
     message: JsonMapping,
     extras: JsonMapping,
     losses: Losses,
@@ -72,24 +72,24 @@ def give_back(
         reserved: The keys that mean something in such a message.
         sections: The objects inside of it, and their shapes.
     """
-    losses.foreign(extras)
+    losses.add_foreign_extras(extras)
     if "tool_use" not in extras:
         return
     own: object = extras["tool_use"]
-    lost: list[str] = []
-    riding = 0
+    lost_paths: list[str] = []
+    count = 0
     for key, value in cast("JsonMapping", own).items() if isinstance(own, dict) else ():
         inner: object = message.get(key)
         if sections and key in sections and isinstance(value, dict) and isinstance(inner, dict):
             rest, inner = cast("JsonMapping", value), cast("JsonMapping", inner)
-            fitting = {name: item for name, item in rest.items() if name not in sections[key].model_fields}
-            inner.update(fitting)
-            riding += bool(fitting)
-            lost += [pointer([key, name]) for name in rest if name not in fitting] if fitting else [pointer([key])]
+            fits = {name: item for name, item in rest.items() if name not in sections[key].model_fields}
+            inner.update(fits)
+            count += bool(fits)
+            lost_paths += [pointer([key, name]) for name in rest if name not in fits] if fits else [pointer([key])]
         elif key in reserved:
-            lost.append(pointer([key]))
+            lost_paths.append(pointer([key]))
         else:
             message[key] = value
-            riding += 1
-    for path in lost if riding else [""]:
+            count += 1
+    for path in lost_paths if count else [""]:
         losses.add(f"/extras/tool_use{path}", "it has a meaning of its own there, or no place")

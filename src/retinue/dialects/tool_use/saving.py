@@ -21,12 +21,12 @@ class Saving:
 
     counter: str
     full: int
-    handed: int
+    handoff: int
 
     @property
     def share(self) -> float:
         """The part of `full` that is saved; below 0 where the hand-off is the longer one."""
-        return 1 - self.handed / self.full
+        return 1 - self.handoff / self.full
 
 
 def measure_saving(task: Task, *, counter: str = tokens.DEFAULT) -> Saving:
@@ -36,7 +36,7 @@ def measure_saving(task: Task, *, counter: str = tokens.DEFAULT) -> Saving:
         UnknownName: There is no such counter.
         InvalidInput: Something in the task is no JSON.
     """
-    count = tokens.counter(counter).count
+    count = tokens.get_counter(counter).count
     return Saving(
-        counter=counter, full=count(task.to_json_text()), handed=count(render_task(task, form="handoff").text)
+        counter=counter, full=count(task.to_json_text()), handoff=count(render_task(task, form="handoff").text)
     )

@@ -20,15 +20,15 @@ def read_summary(text: str) -> tuple[str, str]:
     if text.startswith(_WHAT):
         what, _, why = text.removeprefix(_WHAT).partition(f"\n{_WHY}")
         return what, why
-    ends = [(found.start(), found.end()) for found in _ENDS.finditer(text)]
+    ends = [(match.start(), match.end()) for match in _ENDS.finditer(text)]
     return (text[: ends[-1][0]], text[ends[-1][1] :]) if ends else (text, "")
 
 
 def write_summary(what: str, why: str) -> str:
     """One text that `read_summary` reads as `what` and `why`, unless a label stands inside of `what`."""
-    plain = " ".join(filter(None, (what, why)))
-    if read_summary(plain) == (what, why):
-        return plain
+    unlabelled = " ".join(filter(None, (what, why)))
+    if read_summary(unlabelled) == (what, why):
+        return unlabelled
     return "\n".join(f"{label}{text}" for label, text in ((_WHAT, what), (_WHY, why)) if text)
 
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from retinue.contract.result import Artifact, Outcome
-from retinue.dialects.shapes import Shape, not_null
+from retinue.dialects.shapes import WireModel, not_null
 from retinue.errors import FaultCode
 
 __all__ = [
@@ -18,15 +18,15 @@ __all__ = [
     "OUTCOMES",
     "STATUSES",
     "STYLES",
-    "Call",
+    "ToolUseCall",
     "CorrectionObject",
-    "Envelope",
+    "ReturnEnvelope",
     "ErrorType",
     "HandOff",
-    "Metadata",
+    "EnvelopeMetadata",
     "Payload",
     "Status",
-    "Tool",
+    "ToolDefinition",
 ]
 
 Status: TypeAlias = Literal["success", "error", "partial", "failed"]
@@ -71,7 +71,7 @@ STYLES: Final = frozenset({"summary", "detailed_report", "bullet_points"})
 """The words of `output_format` (A5). Any other word in `required_output_format` names a transport format (C22)."""
 
 
-class _Shape(Shape):
+class _NonNullModel(WireModel):
     """A shape without any null."""
 
     _present = field_validator("*", mode="before")(not_null)
@@ -80,7 +80,7 @@ class _Shape(Shape):
 _Natural = Annotated[int, Field(ge=0)]
 
 
-class CorrectionObject(_Shape):
+class CorrectionObject(_NonNullModel):
     """Why something is asked for again (A12). `max_retries` is in the sample, and not in the list of requirements."""
 
     error_type: ErrorType
@@ -90,7 +90,7 @@ class CorrectionObject(_Shape):
     max_retries: _Natural | None = None
 
 
-class Payload(_Shape):
+class Payload(_NonNullModel):
     """What is handed on (A7)."""
 
     task_id: str
@@ -100,7 +100,7 @@ class Payload(_Shape):
     required_output_format: str | None = None
 
 
-class HandOff(_Shape):
+class HandOff(_NonNullModel):
     """One agent's request to another (A7). `correction` is there when it asks again."""
 
     source_agent: str | None = None
@@ -110,7 +110,7 @@ class HandOff(_Shape):
     correction: CorrectionObject | None = None
 
 
-class Call(_Shape):
+class ToolUseCall(_NonNullModel):
     """A tool-use call: as a model writes it, with `type` and `id`, or bare."""
 
     type: Literal["tool_use"] | None = None
@@ -120,7 +120,7 @@ class Call(_Shape):
     correction: CorrectionObject | None = None
 
 
-class Metadata(_Shape):
+class EnvelopeMetadata(_NonNullModel):
     """What was measured (A11); what was not is left out. Of ours: `artifacts`, the files that were made.
 
     They stand here because the result is the agent's own, and its schema may be closed.
@@ -133,22 +133,22 @@ class Metadata(_Shape):
     artifacts: list[Artifact] | None = None
 
 
-def _structured(value: object) -> object:
+def _require_structured(value: object) -> object:
     """C8: an object, or an array of them; never free text."""
     if not isinstance(value, dict | list):
         raise PydanticCustomError("structured", "Send an object or an array, not free text")
     return cast("object", value)
 
 
-class Envelope(_Shape):
+class ReturnEnvelope(_NonNullModel):
     """What every agent returns (A11), with the keys of the error object beside the others where it failed (A12).
 
     The spec shows the two apart. Put together this way, each key means what it means there.
     """
 
     status: Status
-    result: Annotated[Any, AfterValidator(_structured)] = None
-    metadata: Metadata
+    result: Annotated[Any, AfterValidator(_require_structured)] = None
+    metadata: EnvelopeMetadata
     reasoning_log: str | None = None
     error_type: ErrorType | None = None
     message: str | None = None
@@ -157,7 +157,7 @@ class Envelope(_Shape):
     max_retries: _Natural | None = None
 
 
-class Tool(_Shape):
+class ToolDefinition(_NonNullModel):
     """A definition: exactly three keys (A4)."""
 
     name: str

@@ -4,7 +4,7 @@
 the trials of each agent and model came to. Who is called, and how, is for whoever holds the agents.
 """
 
-from retinue.orchestration.comparing_agents.judging import Verdict, judged
+from retinue.orchestration.comparing_agents.judging import AnswerVerdict, judge_answer
 from retinue.orchestration.comparing_agents.scoring import Score, score
 from retinue.orchestration.comparing_agents.summary import Contender, Spread, Trial, contenders
 from retinue.orchestration.comparing_agents.tasks import CompareTask, TaskSet, read_tasks
@@ -16,9 +16,9 @@ __all__ = [
     "Spread",
     "TaskSet",
     "Trial",
-    "Verdict",
+    "AnswerVerdict",
     "contenders",
-    "judged",
+    "judge_answer",
     "read_tasks",
     "score",
 ]

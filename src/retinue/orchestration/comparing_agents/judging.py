@@ -11,11 +11,11 @@ from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Usage
 from retinue.llm.port import AnswerShape, LanguageModel
-from retinue.llm.purse import Purse
+from retinue.llm.purse import BudgetTracker
 from retinue.orchestration.comparing_agents.tasks import CompareTask
-from retinue.orchestration.thinker import Thinker
+from retinue.orchestration.thinker import StructuredModel
 
-__all__ = ["Verdict", "judged"]
+__all__ = ["AnswerVerdict", "judge_answer"]
 
 _LONGEST: Final = 40_000
 """Characters of an answer that a judge reads."""
@@ -40,7 +40,7 @@ _SHAPE: Final = AnswerShape(
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AnswerVerdict:
     """What a judge thinks of an answer.
 
     Attributes:
@@ -54,17 +54,17 @@ class Verdict:
     usage: Usage | None = None
 
 
-async def judged(model: LanguageModel, task: CompareTask, result: Result, *, purse: Purse | None = None) -> Verdict:
+async def judge_answer(model: LanguageModel, task: CompareTask, result: Result, *, budget_tracker: BudgetTracker | None = None) -> AnswerVerdict:
     """What `model` thinks of `result`."""
     answer = dumps(result.data)[:_LONGEST] if result.data is not None else result.content[:_LONGEST]
-    said = dumps({"task": task.instruction or task.name, "rubric": task.rubric, "answer": answer})
-    thought = await Thinker(model, purse or Purse(name="judge")).ask(
-        _INSTRUCTIONS, said, _SHAPE, judge=_nothing_against
+    prompt = dumps({"task": task.instruction or task.name, "rubric": task.rubric, "answer": answer})
+    reply = await StructuredModel(model, budget_tracker or BudgetTracker(name="judge")).ask(
+        _INSTRUCTIONS, prompt, _SHAPE, check=_accept_all
     )
-    if thought.data is None:
-        return Verdict(None, f"`{model.name}` gave no verdict: {thought.refused}", thought.usage)
-    return Verdict(thought.data["score"] / 10, str(thought.data["why"]), thought.usage)
+    if reply.data is None:
+        return AnswerVerdict(None, f"`{model.name}` gave no verdict: {reply.refusal}", reply.usage)
+    return AnswerVerdict(reply.data["score"] / 10, str(reply.data["why"]), reply.usage)
 
 
-def _nothing_against(data: JsonMapping) -> tuple[str, ...]:  # noqa: ARG001 - the schema says it all
+def _accept_all(data: JsonMapping) -> tuple[str, ...]:  # noqa: ARG001 - the schema says it all
     return ()

@@ -42,8 +42,8 @@ class Score:
     @property
     def quality(self) -> float | None:
         """The mean of what was asked for; None when nothing was."""
-        known = [each for each in (self.schema, self.fields, self.words, self.judge) if each is not None]
-        return sum(known) / len(known) if known else None
+        shares = [each for each in (self.schema, self.fields, self.words, self.judge) if each is not None]
+        return sum(shares) / len(shares) if shares else None
 
     def to_json(self) -> JsonMapping:
         """As data; what was not asked for is left out."""
@@ -81,20 +81,20 @@ def score(task: CompareTask, result: Result, *, judging: bool = False) -> Score:
     return Score(schema=passed, fields=fields, words=words, notes=tuple(notes))
 
 
-def _passes(wanted: JsonMapping, data: object, notes: list[str]) -> float:
-    found = schema.compile(wanted).findings(data, bounded=True)
-    notes += [f"`{each.path or '/'}`: {each.message}" for each in found[:_FINDINGS]]
-    return 0.0 if found else 1.0
+def _passes(answer_schema: JsonMapping, data: object, notes: list[str]) -> float:
+    findings = schema.compile(answer_schema).findings(data, bounded=True)
+    notes += [f"`{each.path or '/'}`: {each.message}" for each in findings[:_FINDINGS]]
+    return 0.0 if findings else 1.0
 
 
 def _wrong(expect: JsonMapping, data: object) -> Iterator[str]:
     """A sentence for each expected value that is not there."""
-    for place, wanted in expect.items():
+    for place, expected in expect.items():
         there, value = _at(data, place)
         if not there:
             yield f"`{place}` is not there."
-        elif not _fits(value, wanted):
-            yield f"`{place}` is {str(value)[:80]!r}, and {str(wanted)[:80]} was expected."
+        elif not _fits(value, expected):
+            yield f"`{place}` is {str(value)[:80]!r}, and {str(expected)[:80]} was expected."
 
 
 def _at(data: object, place: str) -> tuple[bool, object]:
@@ -110,18 +110,18 @@ def _at(data: object, place: str) -> tuple[bool, object]:
     return True, data
 
 
-def _fits(value: object, wanted: object) -> bool:
-    rules = cast("dict[str, Any]", wanted) if isinstance(wanted, dict) else {}
+def _fits(value: object, expected: object) -> bool:
+    rules = cast("dict[str, Any]", expected) if isinstance(expected, dict) else {}
     if rules and set(rules) <= _RULES:
         return all(_rule_fits(name, value, rule) for name, rule in rules.items())
-    return _equals(value, cast("object", wanted))
+    return _equals(value, cast("object", expected))
 
 
-def _equals(value: object, wanted: object) -> bool:
-    if _is_number(value) and _is_number(wanted):
-        one, other = cast("float", value), cast("float", wanted)
+def _equals(value: object, expected: object) -> bool:
+    if _is_number(value) and _is_number(expected):
+        one, other = cast("float", value), cast("float", expected)
         return abs(one - other) <= _CLOSE * max(1.0, abs(one), abs(other))
-    return type(value) is type(wanted) and value == wanted
+    return type(value) is type(expected) and value == expected
 
 
 def _rule_fits(name: str, value: object, rule: object) -> bool:

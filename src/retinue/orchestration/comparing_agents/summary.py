@@ -64,8 +64,8 @@ class Spread:
     @classmethod
     def of(cls, values: Iterable[float | None]) -> "Spread | None":
         """Of the values that were measured; None when none was."""
-        known = [value for value in values if value is not None]
-        return cls(median(known), min(known), max(known), len(known)) if known else None
+        numbers = [value for value in values if value is not None]
+        return cls(median(numbers), min(numbers), max(numbers), len(numbers)) if numbers else None
 
     def to_json(self) -> JsonMapping:
         """As data."""

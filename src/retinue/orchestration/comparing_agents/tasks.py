@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
 
 from retinue.contract import schema
-from retinue.contract.finding import as_detail, findings_of, in_short
+from retinue.contract.finding import as_detail, findings_of, summarise_findings
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping, Model, SnakeName
 from retinue.contract.names import fold
@@ -14,11 +14,11 @@ from retinue.errors import InvalidDefinition, InvalidInput
 __all__ = ["CompareTask", "TaskSet", "read_tasks"]
 
 
-def _folded(name: object) -> object:
+def _fold_name(name: object) -> object:
     return fold(name) if isinstance(name, str) else name
 
 
-_Name: TypeAlias = Annotated[SnakeName, BeforeValidator(_folded)]
+_Name: TypeAlias = Annotated[SnakeName, BeforeValidator(_fold_name)]
 """A name in whichever spelling: `note-keeper` is `note_keeper`, here as everywhere."""
 
 
@@ -67,16 +67,16 @@ def read_tasks(data: JsonMapping) -> TaskSet:
         InvalidInput: It holds none, or a schema among them is none; all that is wrong is listed.
     """
     try:
-        found = TaskSet.model_validate_json(dumps(data))
+        task_set = TaskSet.model_validate_json(dumps(data))
     except ValidationError as error:
         findings = findings_of(error, rule="compare/task")
         raise InvalidInput(
-            f"These are not tasks to compare by: {in_short(findings)}",
+            f"These are not tasks to compare by: {summarise_findings(findings)}",
             hint="Give each `[[task]]` a `name` and an `instruction`, and what its answer is judged by.",
             path=findings[0].path if findings else "",
             detail=as_detail(findings),
         ) from None
-    for place, task in enumerate(found.tasks):
+    for place, task in enumerate(task_set.tasks):
         if task.answer_schema is not None:
             try:
                 schema.compile(task.answer_schema)
@@ -86,4 +86,4 @@ def read_tasks(data: JsonMapping) -> TaskSet:
                     hint=error.hint,
                     path=f"/task/{place}/schema",
                 ) from None
-    return found
+    return task_set

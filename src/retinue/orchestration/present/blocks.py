@@ -13,27 +13,27 @@ from typing import Final, Literal, TypeAlias, cast
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import escape_inline, printable
-from retinue.contract.table import Chart, Column, Table
-from retinue.orchestration.present.figures import ROWS, Figures, figures_in
+from retinue.contract.table import Chart, TableColumn, Table
+from retinue.orchestration.present.figures import MAX_ROWS, AnswerFigures, figures_in
 
 __all__ = [
     "Block",
     "Heading",
-    "Item",
-    "Listing",
-    "Prose",
+    "OpenIssue",
+    "OpenIssues",
+    "MarkdownBlock",
     "Sources",
     "as_code",
     "as_line",
     "as_prose",
     "as_sentences",
-    "blocks_of",
+    "answer_blocks",
     "place_of",
     "sources_in",
-    "tame",
+    "sanitize_markdown",
 ]
 
-_EXAMPLES: Final = 5
+_MAX_EXAMPLES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Prose:
+class MarkdownBlock:
     """Tamed Markdown: paragraphs, lists, code."""
 
     text: str
@@ -64,82 +64,82 @@ class Sources:
     """
 
     places: tuple[str, ...]
-    repeated: bool = False
+    is_repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class OpenIssue:
     """One line of a listing: what it is about, who did it, and a sentence with code in backticks."""
 
     about: str
-    said: str
+    text: str
     agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class OpenIssues:
     """What is not in the answer: `not_answered`, `failures`, or `questions`."""
 
     kind: Literal["not_answered", "failures", "questions"]
-    items: tuple[Item, ...]
+    items: tuple[OpenIssue, ...]
 
 
-Block: TypeAlias = Heading | Prose | Table | Chart | Sources | Listing
+Block: TypeAlias = Heading | MarkdownBlock | Table | Chart | Sources | OpenIssues
 
 
-def blocks_of(data: object) -> tuple[Block, ...]:
+def answer_blocks(data: object) -> tuple[Block, ...]:
     """The blocks of the data of a run's result, in reading order; none when it is not the data of an answer."""
     if not isinstance(data, dict):
         return ()
     members = cast("JsonMapping", data)
-    return (*_sections(_list(members, "answer")), *_missing(members))
+    return (*_section_blocks(_dicts_of(members, "answer")), *_issue_blocks(members))
 
 
-def _sections(sections: list[JsonMapping]) -> Iterator[Block]:
-    shown: set[tuple[str, ...]] = set()
+def _section_blocks(sections: list[JsonMapping]) -> Iterator[Block]:
+    earlier_sources: set[tuple[str, ...]] = set()
     for section in sections:
         if len(sections) > 1:
-            yield Heading(_said(section, "title"), _said(section, "agent"))
-        if text := _said(section, "text").strip():
-            yield Prose(text)
-        yield from _files(section)
+            yield Heading(_text_of(section, "title"), _text_of(section, "agent"))
+        if text := _text_of(section, "text").strip():
+            yield MarkdownBlock(text)
+        yield from _file_tables(section)
         figures = figures_in(section)
-        yield from _paired(figures)
+        yield from _charts_with_tables(figures)
         left_out: object = section.get("left_out")
         if isinstance(left_out, list) and left_out:
-            yield Prose(tame(" ".join(str(one) for one in cast("list[object]", left_out))))
+            yield MarkdownBlock(sanitize_markdown(" ".join(str(one) for one in cast("list[object]", left_out))))
         places: object = section.get("sources")
         sources = tuple(map(str, cast("list[object]", places))) if isinstance(places, list) else ()
         if sources:
-            yield Sources(sources, repeated=sources in shown)
-            shown.add(sources)
+            yield Sources(sources, is_repeated=sources in earlier_sources)
+            earlier_sources.add(sources)
 
 
-def _files(section: JsonMapping) -> Iterator[Table]:
+def _file_tables(section: JsonMapping) -> Iterator[Table]:
     """What the section's agent created (H7, H15)."""
-    files = _list(section, "artifacts")
+    files = _dicts_of(section, "artifacts")
     if files:
-        outcome = _said(section, "outcome")
+        outcome = _text_of(section, "outcome")
         status = "complete" if outcome == "success" else outcome
         columns = (
-            Column(name="title"),
-            Column(name="status"),
-            Column(name="path", kind="source"),
-            Column(name="summary"),
+            TableColumn(name="title"),
+            TableColumn(name="status"),
+            TableColumn(name="path", kind="source"),
+            TableColumn(name="summary"),
         )
         rows = tuple(
             (
-                _said(one, "title") or _said(one, "topic"),
-                _said(one, "status") or status,
-                _said(one, "path"),
-                _said(one, "summary"),
+                _text_of(one, "title") or _text_of(one, "topic"),
+                _text_of(one, "status") or status,
+                _text_of(one, "path"),
+                _text_of(one, "summary"),
             )
-            for one in files[:ROWS]
+            for one in files[:MAX_ROWS]
         )
         yield Table(title="Files", columns=columns, rows=rows, total_rows=len(files))
 
 
-def _paired(figures: Figures) -> Iterator[Chart | Table]:
+def _charts_with_tables(figures: AnswerFigures) -> Iterator[Chart | Table]:
     """Each chart, with the table of the same title below it, which then needs no title of its own."""
     rest = list(figures.tables)
     for chart in figures.charts:
@@ -151,60 +151,60 @@ def _paired(figures: Figures) -> Iterator[Chart | Table]:
     yield from rest
 
 
-def _missing(data: JsonMapping) -> Iterator[Block]:
+def _issue_blocks(data: JsonMapping) -> Iterator[Block]:
     """What is not in the answer. Where nothing is, also who came nearest, and what could be asked instead."""
-    unplanned, failures = _list(data, "not_answered"), _list(data, "failures")
+    unplanned, failures = _dicts_of(data, "not_answered"), _dicts_of(data, "failures")
     is_refusal = not data.get("answer")
-    refusals = [Item(_said(one, "clause"), _reason(one, is_refusal=is_refusal)) for one in unplanned]
-    refusals += [_failed(one) for one in failures if _said(one, "outcome") == "rejected"]
-    failed = [_failed(one) for one in failures if _said(one, "outcome") != "rejected"]
-    questions = [Item("", _said(one, "text")) for one in _list(data, "questions")]
+    refusals = [OpenIssue(_text_of(one, "clause"), _refusal_reason(one, is_refusal=is_refusal)) for one in unplanned]
+    refusals += [_failure_item(one) for one in failures if _text_of(one, "outcome") == "rejected"]
+    failed = [_failure_item(one) for one in failures if _text_of(one, "outcome") != "rejected"]
+    questions = [OpenIssue("", _text_of(one, "text")) for one in _dicts_of(data, "questions")]
     if refusals:
-        yield Listing("not_answered", tuple(refusals))
-    examples = dict.fromkeys(example for one in unplanned for example in _texts(one, "examples")) if is_refusal else ()
+        yield OpenIssues("not_answered", tuple(refusals))
+    examples = dict.fromkeys(example for one in unplanned for example in _texts_of(one, "examples")) if is_refusal else ()
     if examples:
-        lines = "\n".join(f"- {as_prose(example)}" for example in list(examples)[:_EXAMPLES])
-        yield Prose(f"What could be asked here:\n\n{lines}")
+        lines = "\n".join(f"- {as_prose(example)}" for example in list(examples)[:_MAX_EXAMPLES])
+        yield MarkdownBlock(f"What could be asked here:\n\n{lines}")
     if failed:
-        yield Listing("failures", tuple(failed))
+        yield OpenIssues("failures", tuple(failed))
     if questions:
-        yield Listing("questions", tuple(questions))
+        yield OpenIssues("questions", tuple(questions))
 
 
-def _reason(dropped: JsonMapping, *, is_refusal: bool) -> str:
+def _refusal_reason(dropped: JsonMapping, *, is_refusal: bool) -> str:
     """Why it is not answered, and in a refusal who came near, but for those whom the reason names already."""
-    reason = _said(dropped, "reason")
-    names = [f"{_said(one, 'agent')}.{_said(one, 'skill')}" for one in _list(dropped, "nearest") if is_refusal]
-    others = [as_code(name) for name in names[:_EXAMPLES] if name not in reason]
+    reason = _text_of(dropped, "reason")
+    names = [f"{_text_of(one, 'agent')}.{_text_of(one, 'skill')}" for one in _dicts_of(dropped, "nearest") if is_refusal]
+    others = [as_code(name) for name in names[:_MAX_EXAMPLES] if name not in reason]
     label = "The nearest" if len(others) == len(names) else "Also near"
     return as_sentences(reason, f"{label}: {', '.join(others)}" if others else "")
 
 
-def _failed(failure: JsonMapping) -> Item:
-    said = as_sentences(_said(failure, "message"), _said(failure, "hint"), _left_behind(failure))
-    return Item(_said(failure, "title"), said, _said(failure, "agent"))
+def _failure_item(failure: JsonMapping) -> OpenIssue:
+    text = as_sentences(_text_of(failure, "message"), _text_of(failure, "hint"), _written_files(failure))
+    return OpenIssue(_text_of(failure, "title"), text, _text_of(failure, "agent"))
 
 
-def _left_behind(failure: JsonMapping) -> str:
+def _written_files(failure: JsonMapping) -> str:
     """The files that an agent wrote before it failed."""
-    paths = [as_code(_said(one, "path")) for one in _list(failure, "artifacts")]
+    paths = [as_code(_text_of(one, "path")) for one in _dicts_of(failure, "artifacts")]
     return f"It wrote {', '.join(paths)}" if paths else ""
 
 
-def _list(data: JsonMapping, name: str) -> list[JsonMapping]:
-    found: object = data.get(name)
-    listed = cast("list[object]", found) if isinstance(found, list) else []
-    return [cast("JsonMapping", one) for one in listed if isinstance(one, dict)]
+def _dicts_of(data: JsonMapping, name: str) -> list[JsonMapping]:
+    value: object = data.get(name)
+    entries = cast("list[object]", value) if isinstance(value, list) else []
+    return [cast("JsonMapping", one) for one in entries if isinstance(one, dict)]
 
 
-def _texts(one: Mapping[str, object], name: str) -> list[str]:
-    found = one.get(name)
-    return [text for text in cast("list[object]", found) if isinstance(text, str)] if isinstance(found, list) else []
+def _texts_of(one: Mapping[str, object], name: str) -> list[str]:
+    value = one.get(name)
+    return [text for text in cast("list[object]", value) if isinstance(text, str)] if isinstance(value, list) else []
 
 
-def _said(one: Mapping[str, object], name: str) -> str:
-    found = one.get(name)
-    return found if isinstance(found, str) else ""
+def _text_of(one: Mapping[str, object], name: str) -> str:
+    value = one.get(name)
+    return value if isinstance(value, str) else ""
 
 
 _CODE: Final = re.compile(r"(^```.*?^```[^\n]*$|(?<![\\`])`[^`\n]+`(?!`))", re.DOTALL | re.MULTILINE)
@@ -215,19 +215,19 @@ _LINKING: Final = re.compile(r"\\([:@])")
 _TICKS: Final = re.compile(r"`+")
 
 
-def tame(text: str) -> str:
+def sanitize_markdown(text: str) -> str:
     """An agent's own Markdown without what could do more than be read.
 
     HTML, images and links to anything but the web are shown as text, headings stand below ours, invisible characters
     are made visible. Code stays as it is.
     """
     parts = _CODE.split(printable(text))
-    return "".join(part if place % 2 else _plain(part) for place, part in enumerate(parts)).strip()
+    return "".join(part if place % 2 else _escape_markup(part) for place, part in enumerate(parts)).strip()
 
 
 def as_prose(text: str) -> str:
     """A sentence with code in backticks, as messages and reasons are, on one line."""
-    return " ".join(tame(text).split())
+    return " ".join(sanitize_markdown(text).split())
 
 
 def as_line(text: str) -> str:
@@ -253,7 +253,7 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?', '…')) else '.'}"
 
 
-def _plain(text: str) -> str:
+def _escape_markup(text: str) -> str:
     # A backslash of its own in front would take ours for itself: then it is escaped already, or two of them are none.
     escaped = _MARKUP.sub(lambda match: match[0] if len(match[1]) % 2 else f"{match[1]}\\{match[2]}", text)
     return _HEADING.sub("#### ", _UNDERLINE.sub("", escaped))
@@ -262,19 +262,19 @@ def _plain(text: str) -> str:
 _LISTS: Final = ("citations", "sources", "findings", "evidence", "matches")
 _PLACES: Final = ("source", "path", "file", "url", "sha")
 _LINES: Final = ("line", "line_start", "lines")
-_MOST: Final = 50
-_LONGEST: Final = 300
+_MAX_PLACES: Final = 50
+_MAX_PLACE: Final = 300
 
 
 def sources_in(data: object) -> tuple[str, ...]:
     """The places that `data` cites, each once, in order; at most fifty."""
-    return tuple(islice(dict.fromkeys(islice(_all(data), _MOST * 4)), _MOST))
+    return tuple(islice(dict.fromkeys(islice(_all_places(data), _MAX_PLACES * 4)), _MAX_PLACES))
 
 
 def place_of(item: object) -> str:
     """The place that one citation names (`path:line`, an address, a commit); empty when it names none."""
     if isinstance(item, str):
-        return _shown(item)
+        return _clip(item)
     if not isinstance(item, dict):
         return ""
     fields = cast("dict[str, object]", item)
@@ -283,23 +283,23 @@ def place_of(item: object) -> str:
     if not place:
         return ""
     has_line = "://" in str(place) or str(place).rpartition(":")[2].isdigit()
-    return _shown(str(place) if line is None or has_line else f"{place}:{line}")
+    return _clip(str(place) if line is None or has_line else f"{place}:{line}")
 
 
-def _all(data: object) -> Iterator[str]:
+def _all_places(data: object) -> Iterator[str]:
     if not isinstance(data, dict):
         return
     for name in _LISTS:
         items: object = cast("dict[str, object]", data).get(name)
         for item in cast("list[object]", items) if isinstance(items, list) else ():
-            if place := _cited(item):
+            if place := _cited_place(item):
                 yield place
 
 
-def _cited(item: object) -> str:
+def _cited_place(item: object) -> str:
     """The place that one entry of a list names. Bare words in it are kinds of sources ("docs", "code"), not places."""
     return "" if isinstance(item, str) and not any(mark in item for mark in "/.:") else place_of(item)
 
 
-def _shown(text: str) -> str:
-    return " ".join(printable(text).split())[:_LONGEST]
+def _clip(text: str) -> str:
+    return " ".join(printable(text).split())[:_MAX_PLACE]

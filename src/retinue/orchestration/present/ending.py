@@ -4,11 +4,11 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.contract.result import Outcome
 
-__all__ = ["Tone", "ending_of"]
+__all__ = ["Tone", "outcome_label"]
 
 Tone: TypeAlias = Literal["good", "warn", "bad"]
 
-_ENDINGS: Final[dict[Outcome | None, tuple[str, Tone]]] = {
+_LABELS: Final[dict[Outcome | None, tuple[str, Tone]]] = {
     "success": ("answered", "good"),
     "partial": ("answered in part", "warn"),
     "canceled": ("stopped", "warn"),
@@ -19,6 +19,6 @@ _ENDINGS: Final[dict[Outcome | None, tuple[str, Tone]]] = {
 }
 
 
-def ending_of(outcome: Outcome | None) -> tuple[str, Tone]:
+def outcome_label(outcome: Outcome | None) -> tuple[str, Tone]:
     """The words for an outcome, and its tone; without one the run waits for somebody."""
-    return _ENDINGS[outcome]
+    return _LABELS[outcome]

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from retinue.contract.result import Usage
-    from retinue.contract.table import Column
+    from retinue.contract.table import TableColumn
 
-__all__ = ["beside", "drawable", "duration", "exact", "figure", "grouped", "head_of", "is_counted", "short", "spent"]
+__all__ = ["format_value_label", "clamp", "format_duration", "format_exact", "format_figure", "format_grouped", "column_heading", "is_quantity", "format_short", "usage_parts"]
 
 _STEPS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_MOST: Final = 1e300
-_BESIDE: Final = 18
-_MEASURED: Final = 10
-_DIGITS: Final = 6
+_MAX_DRAWABLE: Final = 1e300
+_MAX_VALUE_LABEL: Final = 18
+_MAX_MEASURED_DIGITS: Final = 10
+_SIGNIFICANT_DIGITS: Final = 6
 _WHOLE: Final = 1e5
 _LARGEST_WHOLE: Final = 1e15
 _NAMES_ONLY: Final = re.compile(r"(?:\b|_)(?:year|id|key|code|port|zip|status|line|version|number|no)\Z", re.IGNORECASE)
 """Columns whose numbers name something: nobody writes the year 2,013."""
 
 
-def exact(value: object) -> str:
+def format_exact(value: object) -> str:
     """A cell's value as it is: `1234567`, `0.3`, `yes`; nothing for None."""
     if value is None:
         return ""
@@ -32,58 +32,58 @@ def exact(value: object) -> str:
     return format(value, ".15g") if isinstance(value, float) else str(value)
 
 
-def figure(value: object) -> str:
+def format_figure(value: object) -> str:
     """As `exact`; of a number that was worked out (a mean, a share) only six digits, or all before the point.
 
     A float with more than ten digits is one that was worked out: nothing is measured or priced so finely.
     """
-    said = exact(value)
-    if not isinstance(value, float) or not isfinite(value) or _digits(said) <= _MEASURED:
-        return said
-    return format(value, ".0f" if _WHOLE <= abs(value) < _LARGEST_WHOLE else f".{_DIGITS}g")
+    text = format_exact(value)
+    if not isinstance(value, float) or not isfinite(value) or _count_digits(text) <= _MAX_MEASURED_DIGITS:
+        return text
+    return format(value, ".0f" if _WHOLE <= abs(value) < _LARGEST_WHOLE else f".{_SIGNIFICANT_DIGITS}g")
 
 
-def _digits(said: str) -> int:
+def _count_digits(text: str) -> int:
     """How many digits of a number say something."""
-    return len(said.partition("e")[0].lstrip("-0.").replace(".", ""))
+    return len(text.partition("e")[0].lstrip("-0.").replace(".", ""))
 
 
-def grouped(value: object) -> str:
+def format_grouped(value: object) -> str:
     """For eyes: as `figure`, with commas between the thousands of a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return exact(value)
-    said = figure(value)
-    whole, dot, rest = said.partition(".")
-    return f"{int(whole):,}{dot}{rest}" if whole.lstrip("-").isdigit() and whole != "-0" else said
+        return format_exact(value)
+    text = format_figure(value)
+    whole, dot, rest = text.partition(".")
+    return f"{int(whole):,}{dot}{rest}" if whole.lstrip("-").isdigit() and whole != "-0" else text
 
 
-def head_of(column: "Column") -> str:
+def column_heading(column: "TableColumn") -> str:
     """The name of a column, with its unit unless the name says it already."""
     unit = column.unit or ""
-    said = column.name.replace("(", " ").replace(")", " ").split()
-    return f"{column.name} ({unit})" if unit and unit not in said else column.name
+    words = column.name.replace("(", " ").replace(")", " ").split()
+    return f"{column.name} ({unit})" if unit and unit not in words else column.name
 
 
-def is_counted(column: "Column") -> bool:
+def is_quantity(column: "TableColumn") -> bool:
     """Whether the numbers in a column count or measure something, so that commas help to read them."""
     return column.kind == "number" and _NAMES_ONLY.search(column.name.strip()) is None
 
 
-def drawable(value: float) -> float:
+def clamp(value: float) -> float:
     """A number of any size as one that lengths can be worked out with: beyond 1e300 all look alike."""
     try:
-        return min(max(float(value), -_MOST), _MOST)
+        return min(max(float(value), -_MAX_DRAWABLE), _MAX_DRAWABLE)
     except OverflowError:
-        return _MOST if value > 0 else -_MOST
+        return _MAX_DRAWABLE if value > 0 else -_MAX_DRAWABLE
 
 
-def beside(value: float) -> str:
+def format_value_label(value: float) -> str:
     """A number beside its bar: as `grouped`, or as `short` when that would take the room of the bar."""
-    said = grouped(value)
-    return said if len(said) <= _BESIDE else short(drawable(value))
+    text = format_grouped(value)
+    return text if len(text) <= _MAX_VALUE_LABEL else format_short(clamp(value))
 
 
-def short(value: float) -> str:
+def format_short(value: float) -> str:
     """A number where there is little room, as on an axis: `950`, `1.2k`, `3.4M`, `0.05`."""
     size = abs(value)
     for step, letter in _STEPS:
@@ -92,7 +92,7 @@ def short(value: float) -> str:
     return f"{value:.3g}"
 
 
-def duration(nanoseconds: int) -> str:
+def format_duration(nanoseconds: int) -> str:
     """A time as people say it: `40 ms`, `1.2 s`, `3 min 05 s`, `2 h 07 min`."""
     seconds = nanoseconds / 1e9
     if seconds < 0.0995:
@@ -106,28 +106,28 @@ def duration(nanoseconds: int) -> str:
     return f"{hours} h {minutes:02} min"
 
 
-def spent(usage: "Usage") -> Iterator[str]:
+def usage_parts(usage: "Usage") -> Iterator[str]:
     """What something cost: its tokens, in and out where both are known for all of it, and its money."""
     counts = {"in": usage.tokens_in, "out": usage.tokens_out}
-    known = [f"{count:,} {way}" for way, count in counts.items() if count is not None]
+    token_counts = [f"{count:,} {way}" for way, count in counts.items() if count is not None]
     if usage.tokens_total is not None:
         yield f"{usage.tokens_total:,} tokens"
-    elif known:
-        yield f"{', '.join(known)} tokens"
-    if money := _money(usage):
+    elif token_counts:
+        yield f"{', '.join(token_counts)} tokens"
+    if money := _cost_text(usage):
         yield money
 
 
-def _money(usage: "Usage") -> str:
+def _cost_text(usage: "Usage") -> str:
     """What it cost; where only some of that is known, that it was at least so much, and why no more is said."""
     if usage.cost is not None:
         return f"${usage.cost.usd:.4f}"
-    parts, known = usage.split(), usage.known_usd
+    parts, known_usd = usage.split(), usage.known_usd
     unpriced = {part.model for part in parts if part.is_unpriced}
-    if known is None:
+    if known_usd is None:
         return "no known price" if unpriced - {None} else ""
     models = {part.model for part in parts}
     why = f"{len(unpriced)} of {len(models)} models {'has' if len(unpriced) == 1 else 'have'} no known price"
     if None in unpriced or unpriced & {part.model for part in parts if part.cost is not None}:
         why = "not all of it has a known price"
-    return f"at least ${known:.4f} ({why})"
+    return f"at least ${known_usd:.4f} ({why})"

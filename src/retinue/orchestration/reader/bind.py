@@ -17,18 +17,18 @@ from retinue.contract.plan import Binding
 from retinue.contract.schema import compile as compiled
 from retinue.contract.task import Question
 from retinue.errors import InvalidDefinition
-from retinue.orchestration.reader.parameters import NOWHERE, Parameter, Surroundings, parameters_of, takes_text
-from retinue.orchestration.reader.table_call import QUERY_PARTS, table_parameters, takes_query
-from retinue.orchestration.reader.values import READERS, ClauseWords, KnownNames, Value
+from retinue.orchestration.reader.parameters import EMPTY_ENVIRONMENT, Parameter, ReaderEnvironment, parameters_of, accepts_free_text
+from retinue.orchestration.reader.table_call import QUERY_PARTS, table_parameters, accepts_query
+from retinue.orchestration.reader.values import READERS, ClauseWords, SkillVocabulary, Value
 from retinue.orchestration.reader.words import FUNCTION_STEMS, word_tokens
 
-__all__ = ["Bound", "Surroundings", "bind"]
+__all__ = ["BoundParameters", "ReaderEnvironment", "bind"]
 
-_CLAUSE_CHARS: Final = 10_000
+_MAX_CLAUSE: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundParameters:
     """A skill's parameters, where each came from, and what only a person can say.
 
     Attributes:
@@ -41,7 +41,7 @@ class Bound:
     bindings: tuple[Binding, ...] = ()
     questions: tuple[Question, ...] = ()
     rest: str = ""
-    guessed: str = ""
+    guesses: str = ""
     missing: tuple[str, ...] = ()
 
 
@@ -52,12 +52,12 @@ def bind(
     agent: str | None = None,
     goal: str = "",
     target: str | None = None,
-    given: Mapping[str, object] | None = None,
+    preset: Mapping[str, object] | None = None,
     before: Iterable[Binding] = (),
-    around: Surroundings = NOWHERE,
+    environment: ReaderEnvironment = EMPTY_ENVIRONMENT,
     parameters: Sequence[Parameter] | None = None,
-    asks: Collection[str] = (),
-) -> Bound:
+    ask_for: Collection[str] = (),
+) -> BoundParameters:
     """Fill the parameters of `skill` from `clause` (C45).
 
     Args:
@@ -72,83 +72,83 @@ def bind(
         parameters: Those of the skill, for whoever binds it often.
         asks: Parameters that must be said this time, though the schema has a value for them.
     """
-    text = clause[:_CLAUSE_CHARS]
+    text = clause[:_MAX_CLAUSE]
     parameters = parameters_of(skill.input_schema) if parameters is None else parameters
-    facts = _facts(skill, agent, parameters, around)
-    if takes_query(skill):
-        settled = {**{one.parameter: one.value for one in before}, **(given or {})}
-        query = None if facts is None else table_parameters(skill, text, facts, settled)
+    facts = _facts(skill, agent, parameters, environment)
+    if accepts_query(skill):
+        presets = {**{one.parameter: one.value for one in before}, **(preset or {})}
+        query = None if facts is None else table_parameters(skill, text, facts, presets)
         if query is not None:
-            return _bound_to_query(skill, text, query, dict(given or {}), parameters)
+            return _bind_query(skill, text, query, dict(preset or {}), parameters)
         parameters = [one for one in parameters if one.name not in QUERY_PARTS]
-    bound = {name: Binding(parameter=name, value=value, how="given") for name, value in (given or {}).items()}
+    bound = {name: Binding(parameter=name, value=value, how="given") for name, value in (preset or {}).items()}
     # What is given is read all the same, so that its words are not taken for something else.
     read: dict[str, Binding] = {}
     for parameter in parameters:
-        if (binding := _addressed(parameter, skill, text, goal=goal, target=target)) is not None:
+        if (binding := _bind_text_field(parameter, skill, text, goal=goal, target=target)) is not None:
             read[parameter.name] = binding
     words = ClauseWords(text)
     meanings = " ".join(meaning for one in parameters for meaning in one.meanings.values())
-    own = word_tokens(f"{agent or ''} {skill.name} {skill.description} {meanings}")
+    own_stems = word_tokens(f"{agent or ''} {skill.name} {skill.description} {meanings}")
     names = facts.names if facts else dict[str, Sequence[str]]()
-    place = KnownNames(
-        around,
+    vocabulary = SkillVocabulary(
+        environment,
         names,
-        own_stems=frozenset(own).union(*(one.stems for one in parameters)),
+        own_stems=frozenset(own_stems).union(*(one.stems for one in parameters)),
         name_stems=frozenset(word_tokens(skill.name)),
-        is_text=takes_text(skill) or takes_query(skill),
+        is_text=accepts_free_text(skill) or accepts_query(skill),
     )
     unclear = {
-        parameter.name: _which(parameter, value, words, skill, agent)
-        for parameter, value in _read(parameters, words, place, read)
+        parameter.name: _choice_question(parameter, value, words, skill, agent)
+        for parameter, value in _read_values(parameters, words, vocabulary, read)
         if parameter.name not in bound
     }
     bound = {**read, **bound}
     for binding in before:
         bound.setdefault(binding.parameter, binding)
-    if not unclear and (left := _only_open_text(parameters, words, skill, place)) is not None:
-        bound.setdefault(left.parameter, left)
-    open_still = [one for one in parameters if one.name not in bound and one.name not in unclear]
-    bound |= {one.name: usual for one in open_still if one.name not in asks and (usual := _default(one, skill))}
+    if not unclear and (free_text := _bind_free_text(parameters, words, skill, vocabulary)) is not None:
+        bound.setdefault(free_text.parameter, free_text)
+    unbound = [one for one in parameters if one.name not in bound and one.name not in unclear]
+    bound |= {one.name: default for one in unbound if one.name not in ask_for and (default := _default(one, skill))}
     values = {one.name: bound[one.name].value for one in parameters if one.name in bound}
     values |= {name: binding.value for name, binding in bound.items() if name not in values}
-    missing = [one for one in open_still if (one.required or one.name in asks) and one.name not in bound]
-    questions = (*unclear.values(), *(_question(one, skill, agent) for one in missing))
-    return Bound(
+    missing = [one for one in unbound if (one.required or one.name in ask_for) and one.name not in bound]
+    questions = (*unclear.values(), *(_missing_question(one, skill, agent) for one in missing))
+    return BoundParameters(
         values,
         tuple(bound[name] for name in values),
         questions or _objections(skill, values, agent),
-        words.rest(),
-        guessed=" ".join(text[one.start : one.end] for one in words.taken if one.is_guess),
+        words.remainder(),
+        guesses=" ".join(text[one.start : one.end] for one in words.values if one.is_guess),
         missing=tuple(one.name for one in missing),
     )
 
 
-def _facts(skill: Skill, agent: str | None, parameters: Sequence[Parameter], around: Surroundings) -> Facts | None:
+def _facts(skill: Skill, agent: str | None, parameters: Sequence[Parameter], environment: ReaderEnvironment) -> Facts | None:
     """What the parameters can be, where any of them is told by facts."""
-    if around.facts is None or agent is None:
+    if environment.facts is None or agent is None:
         return None
-    if not takes_query(skill) and not any(one.facts not in {"", "path"} for one in parameters):
+    if not accepts_query(skill) and not any(one.facts not in {"", "path"} for one in parameters):
         return None
-    return around.facts(agent, skill.name)
+    return environment.facts(agent, skill.name)
 
 
-def _bound_to_query(
-    skill: Skill, clause: str, query: JsonMapping, given: JsonMapping, parameters: Sequence[Parameter]
-) -> Bound:
+def _bind_query(
+    skill: Skill, clause: str, query: JsonMapping, preset: JsonMapping, parameters: Sequence[Parameter]
+) -> BoundParameters:
     """The query that the words ask for, beside the words themselves and what was given."""
-    bound = [Binding(parameter=name, value=value, how="given") for name, value in given.items()]
-    read = {name: value for name, value in query.items() if name not in given}
+    bound = [Binding(parameter=name, value=value, how="given") for name, value in preset.items()]
+    read = {name: value for name, value in query.items() if name not in preset}
     bound += [Binding(parameter=name, value=value, how="said", words=clause) for name, value in read.items()]
-    words = next((one for one in parameters if one.name == skill.instruction_field and one.name not in given), None)
-    if words is not None and (text := _addressed(words, skill, clause, goal="", target=None)) is not None:
+    words = next((one for one in parameters if one.name == skill.instruction_field and one.name not in preset), None)
+    if words is not None and (text := _bind_text_field(words, skill, clause, goal="", target=None)) is not None:
         bound.append(text)
     values = {one.parameter: one.value for one in bound}
-    return Bound(values, tuple(bound), _objections(skill, values, None))
+    return BoundParameters(values, tuple(bound), _objections(skill, values, None))
 
 
-def _read(
-    parameters: Sequence[Parameter], words: ClauseWords, place: KnownNames, read: dict[str, Binding]
+def _read_values(
+    parameters: Sequence[Parameter], words: ClauseWords, vocabulary: SkillVocabulary, read: dict[str, Binding]
 ) -> Iterable[tuple[Parameter, Value]]:
     """Fill `read` with what was said; give what may mean several things."""
     unclear: set[str] = set()
@@ -156,19 +156,19 @@ def _read(
         for parameter in parameters:
             if parameter.name in read or parameter.name in unclear:
                 continue
-            if (value := reader(parameter, words, place)) is None:
+            if (value := reader(parameter, words, vocabulary)) is None:
                 continue
             if value.options:
                 unclear.add(parameter.name)
-                words.taken.append(value)
+                words.values.append(value)
                 yield parameter, value
             elif parameter.accepts(value.value):
-                words.taken.append(value)
+                words.values.append(value)
                 source = words.text[value.start : value.end]
                 read[parameter.name] = Binding(parameter=parameter.name, value=value.value, how="said", words=source)
 
 
-def _addressed(parameter: Parameter, skill: Skill, clause: str, *, goal: str, target: str | None) -> Binding | None:
+def _bind_text_field(parameter: Parameter, skill: Skill, clause: str, *, goal: str, target: str | None) -> Binding | None:
     """The clause for the instruction, the target for the target."""
     if parameter.name == skill.instruction_field:
         if clause.strip() and parameter.accepts(clause):
@@ -180,27 +180,27 @@ def _addressed(parameter: Parameter, skill: Skill, clause: str, *, goal: str, ta
     return None
 
 
-def _only_open_text(
-    parameters: Sequence[Parameter], words: ClauseWords, skill: Skill, place: KnownNames
+def _bind_free_text(
+    parameters: Sequence[Parameter], words: ClauseWords, skill: Skill, vocabulary: SkillVocabulary
 ) -> Binding | None:
     """The words that are left, for the one free text of a schema where that must be given."""
-    free = [one for one in parameters if one.is_free_text]
-    if len(free) != 1 or not free[0].required or free[0].name in {skill.instruction_field, skill.target_field}:
+    candidates = [one for one in parameters if one.is_free_text]
+    if len(candidates) != 1 or not candidates[0].required or candidates[0].name in {skill.instruction_field, skill.target_field}:
         return None
     # What the skill says of itself is what it is asked to do, and no value: "paint a wooden fence" leaves nothing over.
-    left = [number for number, span in enumerate(words.places) if words.free(*span)]
-    while left and words.stems[left[0]] in place.own_stems | FUNCTION_STEMS:
-        del left[0]
-    while left and words.stems[left[-1]] in place.own_stems | FUNCTION_STEMS:
-        del left[-1]
-    if not left:
+    unread = [number for number, span in enumerate(words.places) if words.is_free(*span)]
+    while unread and words.stems[unread[0]] in vocabulary.own_stems | FUNCTION_STEMS:
+        del unread[0]
+    while unread and words.stems[unread[-1]] in vocabulary.own_stems | FUNCTION_STEMS:
+        del unread[-1]
+    if not unread:
         return None
-    value = words.value(None, left[0], left[-1] + 1)
+    value = words.value(None, unread[0], unread[-1] + 1)
     text = words.text[value.start : value.end]
-    if not words.free(value.start, value.end) or not free[0].accepts(text):
+    if not words.is_free(value.start, value.end) or not candidates[0].accepts(text):
         return None  # what another parameter took stands in the middle of them
-    words.taken.append(value)
-    return Binding(parameter=free[0].name, value=text, how="said", words=text)
+    words.values.append(value)
+    return Binding(parameter=candidates[0].name, value=text, how="said", words=text)
 
 
 def _default(parameter: Parameter, skill: Skill) -> Binding | None:
@@ -211,7 +211,7 @@ def _default(parameter: Parameter, skill: Skill) -> Binding | None:
     return None
 
 
-def _question(parameter: Parameter, skill: Skill, agent: str | None) -> Question:
+def _missing_question(parameter: Parameter, skill: Skill, agent: str | None) -> Question:
     about = f" ({parameter.description.rstrip('.')})" if parameter.description else ""
     return Question(
         id=parameter.name,
@@ -221,11 +221,11 @@ def _question(parameter: Parameter, skill: Skill, agent: str | None) -> Question
         agent=agent,
         skill=skill.name,
         parameter=parameter.name,
-        answer_schema=parameter.alone,
+        answer_schema=parameter.standalone_schema,
     )
 
 
-def _which(parameter: Parameter, value: Value, words: ClauseWords, skill: Skill, agent: str | None) -> Question:
+def _choice_question(parameter: Parameter, value: Value, words: ClauseWords, skill: Skill, agent: str | None) -> Question:
     """Which of several things the words mean."""
     text = words.text[value.start : value.end]
     inside = parameter.items or parameter
@@ -238,7 +238,7 @@ def _which(parameter: Parameter, value: Value, words: ClauseWords, skill: Skill,
         agent=agent,
         skill=skill.name,
         parameter=parameter.name,
-        answer_schema=parameter.alone,
+        answer_schema=parameter.standalone_schema,
     )
 
 

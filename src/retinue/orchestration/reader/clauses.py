@@ -11,19 +11,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Clause", "joined", "pieces", "refers_back", "sentences", "strip_courtesy"]
+__all__ = ["Clause", "join_pieces", "split_clause", "back_reference", "split_sentences", "strip_courtesy"]
 
-_WHOLE: Final = re.compile(
+_UNSPLIT: Final = re.compile(
     r"```.*?```|`[^`\n]{1,200}`|\"[^\"\n]{1,200}\"|\u201c[^\u201d\n]{1,200}\u201d|(?<!\w)'[^'\n]{1,80}'(?!\w)"
     r"|\([^()\n]{1,200}\)|\[[^\[\]\n]{1,200}\]|\{[^{}\n]{1,200}\}",
     re.DOTALL,
 )
-_SURE: Final = re.compile(
+_BOUNDARY: Final = re.compile(
     r"(?i)(?<=[.!?\u3002\uff1f\uff01])[\"\u201d')]*\s+(?=\S)|(?<=[\u3002\uff1f\uff01])(?=\S)"
     r"|;\s+|\n\s*\n|\n(?=\s*(?:[-*•]|\d{1,2}[.)])\s)|(?<=[:.!?])\n"
     r"|(?:,|\s)\s*(?:and|&)\s+then\s+|,\s*then\s+|,?\s+and\s+(?:after that|afterwards|finally)\b,?\s*"
 )
-_MAYBE: Final = re.compile(
+_POSSIBLE_BOUNDARY: Final = re.compile(
     r"(?i),\s*(?:and\s+|but\s+|plus\s+)?(?:also\s+|then\s+)?|\s+(?:and|but|plus)\s+(?:also\s+)?|\s+as\s+well\s+as\s+"
     r"|\s+then\s+|\s+also\s+"
 )
@@ -39,11 +39,11 @@ _COURTESY: Final = re.compile(
     r"|(?:i|we)(?:'d| would)?\s+(?:also\s+)?(?:like|want|need)\s+(?:you\s+)?to\s+(?:know\s+)?"
     r"|help me\s+(?:to\s+)?|let's\s+|tell me\s+(?=(?:what|who|how|where|when|which|why|whether|if)\b))"
 )
-_ASIDE: Final = re.compile(
+_TRANSITION: Final = re.compile(
     r"(?i)\A(?:on (?:a different|another) note|by the way|btw|unrelated(?:ly)?|(?:and )?independently(?: of that)?"
     r"|apart from that)\b[,:]?\s+"
 )
-_THEN: Final = re.compile(r"(?i)\b(?:then|after that|afterwards|finally)\b")
+_SEQUENCE: Final = re.compile(r"(?i)\b(?:then|after that|afterwards|finally)\b")
 _OF_THEM: Final = re.compile(
     r"(?i)\b(?:each|all|any|both|some|none|most|one|which|for|based on|using) (?:of )?(?:them|these|those|that)\b"
 )
@@ -78,32 +78,32 @@ class Clause:
         return self.text.lower().replace("\u2019", "'").split()
 
 
-def sentences(goal: str) -> tuple[Clause, ...]:
+def split_sentences(goal: str) -> tuple[Clause, ...]:
     """`goal` cut wherever it is surely cut. Bullets and quotes around the whole are left out."""
-    text = _tidy(goal)
-    found: list[Clause] = []
+    text = _normalise(goal)
+    clauses: list[Clause] = []
     follows = False
-    for piece, cut in _parts(text, _SURE):
-        follows = follows or _THEN.search(cut) is not None
+    for piece, separator in _split(text, _BOUNDARY):
+        follows = follows or _SEQUENCE.search(separator) is not None
         bullet = _BULLET.match(piece.text)
-        words = _ASIDE.sub("", piece.text[bullet.end() if bullet else 0 :].strip(" \t\n,;"), count=1)
+        words = _TRANSITION.sub("", piece.text[bullet.end() if bullet else 0 :].strip(" \t\n,;"), count=1)
         if any(character.isalnum() for character in words):
-            begins = _THEN.match(words) is not None
-            found.append(Clause(words, follows=bool(found) and (follows or begins)))
+            begins = _SEQUENCE.match(words) is not None
+            clauses.append(Clause(words, follows=bool(clauses) and (follows or begins)))
             follows = False
-    return tuple(found)
+    return tuple(clauses)
 
 
-def pieces(clause: Clause) -> tuple[Clause, ...]:
+def split_clause(clause: Clause) -> tuple[Clause, ...]:
     """`clause` cut wherever it may be cut: by an "and", a comma, an "as well as"."""
     return tuple(
-        Clause(piece.text, start=piece.start, follows=_THEN.search(cut) is not None if piece.start else clause.follows)
-        for piece, cut in _parts(clause.text, _MAYBE)
+        Clause(piece.text, start=piece.start, follows=_SEQUENCE.search(separator) is not None if piece.start else clause.follows)
+        for piece, separator in _split(clause.text, _POSSIBLE_BOUNDARY)
         if piece.text
     )
 
 
-def joined(whole: Clause, first: Clause, last: Clause) -> Clause:
+def join_pieces(whole: Clause, first: Clause, last: Clause) -> Clause:
     """The part of `whole` from its piece `first` to its piece `last`, with the words between them."""
     return Clause(whole.text[first.start : last.end], start=first.start, follows=first.follows)
 
@@ -116,13 +116,13 @@ def strip_courtesy(text: str) -> str:
     return rest or text
 
 
-def refers_back(text: str) -> str | None:
+def back_reference(text: str) -> str | None:
     """The word with which `text` speaks of something that was said before it; None when there is none."""
     match = _OF_THEM.search(text) or _PRONOUN.search(text)
     return match.group() if match else None
 
 
-def _tidy(goal: str) -> str:
+def _normalise(goal: str) -> str:
     """`goal` with single spaces, at most two line ends in a row, and no quotes around the whole."""
     text = re.sub(r"\s*\n\s*\n\s*", "\n\n", re.sub(r"[^\S\n]+", " ", goal)).strip()
     if len(text) > 1 and text[0] in '"\u201c' and not any(mark in text[1:-1] for mark in '"\u201d'):
@@ -130,22 +130,22 @@ def _tidy(goal: str) -> str:
     return text
 
 
-def _parts(text: str, cut: re.Pattern[str]) -> Iterator[tuple[Clause, str]]:
+def _split(text: str, boundary: re.Pattern[str]) -> Iterator[tuple[Clause, str]]:
     """The stripped pieces of `text` between the cuts, each with the words of the cut before it."""
-    whole = [match.span() for match in _WHOLE.finditer(text)]
+    whole = [match.span() for match in _UNSPLIT.finditer(text)]
     starts = [start for start, _ in whole]
     begin, before = 0, ""
-    for match in cut.finditer(text):
+    for match in boundary.finditer(text):
         place = bisect_right(starts, match.start()) - 1
         if place >= 0 and match.start() < whole[place][1]:
             continue
         if _ABBREVIATION.search(text, max(0, match.start() - 12), match.start()):
             continue
-        yield _stripped(text, begin, match.start()), before
+        yield _stripped_clause(text, begin, match.start()), before
         begin, before = match.end(), match.group()
-    yield _stripped(text, begin, len(text)), before
+    yield _stripped_clause(text, begin, len(text)), before
 
 
-def _stripped(text: str, start: int, end: int) -> Clause:
+def _stripped_clause(text: str, start: int, end: int) -> Clause:
     piece = text[start:end]
     return Clause(piece.strip(), start=start + len(piece) - len(piece.lstrip()))

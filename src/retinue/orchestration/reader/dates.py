@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from dateparser.date import DateDataParser
 
-__all__ = ["TimeSpan", "spans_of_time"]
+__all__ = ["TimeSpan", "time_spans"]
 
 _NUMBER: Final = r"(?:\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)"
 _UNIT: Final = r"(?:day|week|month|quarter|year)s?"
@@ -59,24 +59,24 @@ class TimeSpan:
     start: int
 
 
-def spans_of_time(text: str, *, today: date | None) -> Iterator[TimeSpan]:
+def time_spans(text: str, *, today: date | None) -> Iterator[TimeSpan]:
     """Every time that `text` speaks of, in order. Without `today` only what is not relative to it."""
     for match in _SPAN.finditer(text):
-        first, last = _read(match, today)
+        first, last = _parse_span(match, today)
         if (first or last) and not (first and last and first > last):
             yield TimeSpan(first, last, match.group(), match.start())
 
 
-def _read(match: re.Match[str], today: date | None) -> tuple[date | None, date | None]:
+def _parse_span(match: re.Match[str], today: date | None) -> tuple[date | None, date | None]:
     if match["first"]:
         year = re.search(_YEAR, match["last"])  # "from January to February 2024"
         has_own = year is None or re.search(r"\d{4}|day", match["first"])
-        begun = match["first"] if has_own or year is None else f"{match['first']} {year.group()}"
-        first, last = _days(begun, today), _days(match["last"], today)
+        start_words = match["first"] if has_own or year is None else f"{match['first']} {year.group()}"
+        first, last = _day_range(start_words, today), _day_range(match["last"], today)
         return (first[0], last[1]) if first and last else (None, None)
     if match["back"]:
-        return (None, None) if today is None else _back(match["back"].lower(), today)
-    days = _days(match["day"] or match["at"] or match["bare"], today)
+        return (None, None) if today is None else _lookback(match["back"].lower(), today)
+    days = _day_range(match["day"] or match["at"] or match["bare"], today)
     edge = (match["edge"] or "").lower()
     if days is None or not edge:
         return days or (None, None)
@@ -85,16 +85,16 @@ def _read(match: re.Match[str], today: date | None) -> tuple[date | None, date |
     return None, (days[0] - timedelta(days=1) if edge == "before" else days[1])
 
 
-def _back(words: str, today: date) -> tuple[date | None, date | None]:
+def _lookback(words: str, today: date) -> tuple[date | None, date | None]:
     """The last so many days, weeks, months or years, up to today."""
     number, _, unit = words.rpartition(" ")
     if number in {"", "a", "an", "one", "1"}:
         return today - timedelta(days=_DAYS[unit.rstrip("s")]), today
-    days = _days(f"{words} ago", today)
+    days = _day_range(f"{words} ago", today)
     return (days[0], today) if days else (date.min, today)
 
 
-def _days(words: str, today: date | None) -> tuple[date, date] | None:
+def _day_range(words: str, today: date | None) -> tuple[date, date] | None:
     """The first and the last day that `words` name: of a day, a month, a quarter, a year."""
     words, months = words.lower().replace(" of ", " ").rstrip(".,"), 1
     words = re.sub(rf"({_ORDINAL}) quarter(?= {_YEAR})", lambda match: _QUARTERS[match[1]], words)
@@ -108,16 +108,16 @@ def _days(words: str, today: date | None) -> tuple[date, date] | None:
     if today is None and not re.search(r"\d{4}", words):
         return None
     if today is not None and words.startswith("this "):
-        return _beginning(words[5:].rstrip("s"), today), today
-    read = _parser(today or date(2000, 1, 1)).get_date_data(words)
-    day = None if read.date_obj is None else read.date_obj.date()
-    if day is None or read.period != "month" or "ago" in words or words.startswith("last "):
+        return _period_start(words[5:].rstrip("s"), today), today
+    parsed = _parser(today or date(2000, 1, 1)).get_date_data(words)
+    day = None if parsed.date_obj is None else parsed.date_obj.date()
+    if day is None or parsed.period != "month" or "ago" in words or words.startswith("last "):
         return None if day is None else (day, day)
     month = day.month - 1 + months
     return day.replace(day=1), date(day.year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
 
 
-def _beginning(unit: str, today: date) -> date:
+def _period_start(unit: str, today: date) -> date:
     match unit:
         case "week":
             return today - timedelta(days=today.weekday())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from retinue.errors import InvalidInput, MissingFile, NotInstalled
 from retinue.orchestration.reader.router import Likeness
-from retinue.tools.kept import read_kept, write_kept
+from retinue.tools.kept import read_cache_file, write_cache_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,8 +31,8 @@ _MODEL_FILES: Final = ("model.onnx", "onnx/model.onnx")
 _TOKENIZER_FILES: Final = ("tokenizer.json", "tokenizer_config.json")
 _POOLING_FILE: Final = "1_Pooling/config.json"
 _DIGEST_BYTES: Final = 32
-_MOST_TEXTS: Final = 10_000
-_MOST_BYTES: Final = 128 * 1024 * 1024
+_MAX_TEXTS: Final = 10_000
+_MAX_BYTES: Final = 128 * 1024 * 1024
 
 
 class SentenceEmbedder:
@@ -68,7 +68,7 @@ class SentenceEmbedder:
                 "Ranking skills by meaning (`models.embed`) needs an optional part.",
                 hint="Install `retinue[embed]`, or leave `models.embed` empty.",
             )
-        state = self._state()
+        state = self._model_digest()
         if not texts:
             return lambda _clause: ()
         import numpy as np  # noqa: PLC0415 - optional
@@ -90,56 +90,56 @@ class SentenceEmbedder:
         import numpy as np  # noqa: PLC0415 - optional
 
         digests = [sha256(text.encode(errors="replace")).digest() for text in texts]
-        kept = _read(self._cache, state) if self._cache else {}
-        missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in kept}
+        embeddings = _read_cache(self._cache, state) if self._cache else {}
+        missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in embeddings}
         if missing:
             rows = self._embed(list(missing.values()), "passage")
-            kept |= {digest: row.tobytes() for digest, row in zip(missing, rows, strict=True)}
+            embeddings |= {digest: row.tobytes() for digest, row in zip(missing, rows, strict=True)}
             if self._cache:
-                entries = list(({digest: kept[digest] for digest in digests} | kept).items())[:_MOST_TEXTS]
+                entries = list(({digest: embeddings[digest] for digest in digests} | embeddings).items())[:_MAX_TEXTS]
                 head = b"%s %d\n" % (state, len(entries[0][1]))
-                write_kept(self._cache, [head, *(digest + vector for digest, vector in entries)])
-        return np.frombuffer(b"".join(kept[digest] for digest in digests), np.float32).reshape(len(texts), -1)
+                write_cache_file(self._cache, [head, *(digest + vector for digest, vector in entries)])
+        return np.frombuffer(b"".join(embeddings[digest] for digest in digests), np.float32).reshape(len(texts), -1)
 
-    def _embed(self, texts: Sequence[str], what: Literal["query", "passage"]) -> "NDArray[np.float32]":
+    def _embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> "NDArray[np.float32]":
         """The embedding of each text, of length 1. One at a time: so it is the same whatever stands beside it."""
         import numpy as np  # noqa: PLC0415 - optional
 
-        model = self._loaded
-        embed: Callable[..., Iterable[object]] = model.query_embed if what == "query" else model.passage_embed
+        model = self._text_embedding
+        embed: Callable[..., Iterable[object]] = model.query_embed if kind == "query" else model.passage_embed
         try:
             rows = np.array(list(embed(texts, batch_size=1)), np.float32)
         except Exception as error:
-            raise self._unusable(error) from error
+            raise self._model_error(error) from error
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
     @cached_property
-    def _loaded(self) -> "TextEmbedding":
+    def _text_embedding(self) -> "TextEmbedding":
         try:
             from fastembed import TextEmbedding  # noqa: PLC0415 - optional, and slow to import
             from loguru import logger  # noqa: PLC0415 - as above
 
             logger.disable("fastembed")  # it writes to stderr what the error below says
-            where: dict[str, Any] = {}
+            location: dict[str, Any] = {}
             if self._folder is not None:
                 _register(self.model, self._folder)
-                where = {"specific_model_path": str(self._folder), "cache_dir": str(self._folder)}
+                location = {"specific_model_path": str(self._folder), "cache_dir": str(self._folder)}
             return TextEmbedding(
-                self.model, threads=1, providers=["CPUExecutionProvider"], local_files_only=True, **where
+                self.model, threads=1, providers=["CPUExecutionProvider"], local_files_only=True, **location
             )
         except Exception as error:  # each of the packages below has its own errors
-            raise self._unusable(error) from error
+            raise self._model_error(error) from error
 
-    def _unusable(self, error: Exception) -> InvalidInput:
+    def _model_error(self, error: Exception) -> InvalidInput:
         reason = " ".join(str(error).split())[:300].rstrip(".")
         return InvalidInput(f"The embedding model {self.model!r} cannot be used: {reason}.", hint=_HINT)
 
-    def _state(self) -> bytes:
+    def _model_digest(self) -> bytes:
         """What names the model as it is now."""
         files: list[tuple[str, int, int]] = []
         if self._folder is not None:
-            found = [_model_file(self._folder), *_TOKENIZER_FILES, _POOLING_FILE]
-            for path in (self._folder / name for name in found):
+            names = [_model_file(self._folder), *_TOKENIZER_FILES, _POOLING_FILE]
+            for path in (self._folder / name for name in names):
                 if path.is_file():
                     stat = path.stat()
                     files.append((str(path), stat.st_size, stat.st_mtime_ns))
@@ -174,11 +174,11 @@ def _register(name: str, folder: Path) -> None:
     )
 
 
-def _read(path: Path, state: bytes) -> dict[bytes, bytes]:
+def _read_cache(path: Path, state: bytes) -> dict[bytes, bytes]:
     """The embeddings kept in a file, by the digest of their texts; none when another model made them."""
-    head, _, body = read_kept(path, most_bytes=_MOST_BYTES).partition(b"\n")
-    maker, _, size = head.partition(b" ")
-    if maker != state:
+    head, _, body = read_cache_file(path, max_bytes=_MAX_BYTES).partition(b"\n")
+    cached_state, _, size = head.partition(b" ")
+    if cached_state != state:
         return {}
     step = _DIGEST_BYTES + int(size)
     return {body[at : at + _DIGEST_BYTES]: body[at + _DIGEST_BYTES : at + step] for at in range(0, len(body), step)}

@@ -44,49 +44,49 @@ class SkillIndex:
                 places, weights = self._postings.setdefault(token, (array("i"), array("f")))
                 places.append(place)
                 weights.append(times)
-        usual = sum(lengths) / len(lengths) if lengths else 1.0
-        self._damping = array("f", (_K1 * (1 - _B + _B * length / (usual or 1.0)) for length in lengths))
+        mean_length = sum(lengths) / len(lengths) if lengths else 1.0
+        self._length_norm = array("f", (_K1 * (1 - _B + _B * length / (mean_length or 1.0)) for length in lengths))
         for places, weights in self._postings.values():
             for number, place in enumerate(places):
-                weights[number] /= weights[number] + self._damping[place]
+                weights[number] /= weights[number] + self._length_norm[place]
 
     def __len__(self) -> int:
-        return len(self._damping)
+        return len(self._length_norm)
 
     def scores(self, tokens: Iterable[str]) -> list[float]:
         """What each document scores for a query; among thousands only the best are scored in full."""
-        held = [one for token in tokens if (one := self._postings.get(token)) is not None]
-        held.sort(key=lambda one: len(one[0]))
+        postings = [one for token in tokens if (one := self._postings.get(token)) is not None]
+        postings.sort(key=lambda one: len(one[0]))
         total = [0.0] * len(self)
         spent = 0
-        while held and spent <= _WORK:
-            places, weights = held.pop(0)
-            rarity = self._rarity(len(places))
+        while postings and spent <= _WORK:
+            places, weights = postings.pop(0)
+            idf = self._idf(len(places))
             for place, weight in zip(places, weights, strict=True):
-                total[place] += rarity * weight
+                total[place] += idf * weight
             spent += len(places)
-        for place in nlargest(_SHORTLIST, range(len(total)), key=total.__getitem__) if held else ():
-            total[place] += sum(self._rarity(len(one[0])) * _weight(one, place) for one in held)
+        for place in nlargest(_SHORTLIST, range(len(total)), key=total.__getitem__) if postings else ():
+            total[place] += sum(self._idf(len(one[0])) * _weight(one, place) for one in postings)
         return total
 
-    def share(self, tokens: Collection[str], place: int) -> float:
+    def share(self, tokens: Collection[str], index: int) -> float:
         """What the document at `place` has of `tokens`: 1 would be each of them, as often as you like."""
-        whole = sum(map(self._worth, tokens))
-        found = sum(self._worth(token) * self.weight(token, place) for token in tokens)
-        return found / whole if whole else 0.0
+        total = sum(map(self._token_weight, tokens))
+        score = sum(self._token_weight(token) * self.weight(token, index) for token in tokens)
+        return score / total if total else 0.0
 
-    def once(self, place: int) -> float:
+    def single_share(self, index: int) -> float:
         """The share of a query whose every token the document at `place` has once."""
-        return 1 / (1 + self._damping[place])
+        return 1 / (1 + self._length_norm[index])
 
-    def weight(self, token: str, place: int) -> float:
+    def weight(self, token: str, index: int) -> float:
         """How much the document at `place` has of `token`, 0 to 1."""
-        return _weight(self._postings[token], place) if token in self._postings else 0.0
+        return _weight(self._postings[token], index) if token in self._postings else 0.0
 
-    def _rarity(self, holders: int) -> float:
+    def _idf(self, holders: int) -> float:
         return log(1 + (len(self) - holders + 0.5) / (holders + 0.5))
 
-    def _worth(self, token: str) -> float:
+    def _token_weight(self, token: str) -> float:
         return _COMMON if token in self._common else 1.0
 
 
@@ -101,7 +101,7 @@ def z_scores(values: Sequence[float]) -> list[float]:
     return [(value - mean) / deviation for value in values]
 
 
-def _weight(posting: tuple["array[int]", "array[float]"], place: int) -> float:
+def _weight(posting: tuple["array[int]", "array[float]"], index: int) -> float:
     places, weights = posting
-    position = bisect_left(places, place)
-    return weights[position] if position < len(places) and places[position] == place else 0.0
+    position = bisect_left(places, index)
+    return weights[position] if position < len(places) and places[position] == index else 0.0

@@ -25,30 +25,30 @@ from retinue.contract.sanitize import printable
 from retinue.contract.task import ContextLevel
 from retinue.errors import InvalidInput
 from retinue.orchestration._foreign import one_line
-from retinue.orchestration.check import Check
+from retinue.orchestration.check import PlanChecker
 from retinue.orchestration.order import Caller
-from retinue.orchestration.planning import Move, Planning, with_planning
+from retinue.orchestration.planning import PlanningMove, Planning, with_planning
 from retinue.orchestration.reader.bind import bind
-from retinue.orchestration.reader.parameters import NOWHERE, Surroundings
+from retinue.orchestration.reader.parameters import EMPTY_ENVIRONMENT, ReaderEnvironment
 from retinue.orchestration.reader.planner import Planner, check_goal
 from retinue.orchestration.reader.prompt import INSTRUCTIONS, SPLITTING, count_mentions, goal_prompt
 from retinue.orchestration.reader.table_call import unknown_names
-from retinue.orchestration.thinker import Thinker, Thought
+from retinue.orchestration.thinker import StructuredModel, StructuredAnswer
 
 if TYPE_CHECKING:
     from retinue.llm.port import AnswerShape
 
-__all__ = ["MOST_NODES", "DraftedCall", "DraftedPlan", "LeftOut", "ModelReader", "Split", "unknown_values"]
+__all__ = ["MAX_NODES", "DraftedCall", "DraftedPlan", "LeftOut", "ModelReader", "Split", "unknown_values"]
 
-MOST_NODES: Final = 40
+MAX_NODES: Final = 40
 """A model that plans more has not understood; a larger plan is made in parts, each by its own."""
 
-_NEAREST: Final = 30
-_FIRST: Final = 3
+_MAX_CANDIDATES: Final = 30
+_MAX_FIRST: Final = 3
 """So many by words, then by facts: shows the right skill for all 43 goals and 60 table questions of the benchmarks."""
-_PIECES: Final = 20
-_ALTERNATIVES: Final = 3
-_SHOWN: Final = 20
+_MAX_PIECES: Final = 20
+_MAX_ALTERNATIVES: Final = 3
+_MAX_LISTED: Final = 20
 
 
 def _one_line(text: str) -> str:
@@ -70,7 +70,7 @@ class DraftedCall(Model):
         default_factory=dict
     )
     needs: Annotated[
-        Many[_NodeName], Field(max_length=MOST_NODES, description="The nodes whose results it must see first.")
+        Many[_NodeName], Field(max_length=MAX_NODES, description="The nodes whose results it must see first.")
     ] = ()
     context: Annotated[
         ContextLevel, Field(description="How much of those results it is handed: summary, unless it must read all.")
@@ -89,7 +89,7 @@ class DraftedPlan(Model):
     """Who does what for the goal, in which order."""
 
     move: Annotated[
-        Move,
+        PlanningMove,
         Field(
             description="delegate: agents do it. respond_directly: it needs no agent. clarify: it cannot be "
             "understood without an answer. cannot_handle: no agent here does any part of it."
@@ -103,10 +103,10 @@ class DraftedPlan(Model):
         Field(description="The answer of respond_directly, or the one question of clarify; else empty."),
     ] = ""
     nodes: Annotated[
-        Many[DraftedCall], Field(max_length=MOST_NODES, description="The calls of delegate; else empty.")
+        Many[DraftedCall], Field(max_length=MAX_NODES, description="The calls of delegate; else empty.")
     ] = ()
     left_out: Annotated[
-        Many[LeftOut], Field(max_length=MOST_NODES, description="Parts of the goal that nobody here does.")
+        Many[LeftOut], Field(max_length=MAX_NODES, description="Parts of the goal that nobody here does.")
     ] = ()
 
     def contradictions(self) -> Iterator[str]:
@@ -120,7 +120,7 @@ class DraftedPlan(Model):
 
 
 @cache
-def _shape() -> "AnswerShape":
+def _answer_shape() -> "AnswerShape":
     from retinue.llm.port import AnswerShape  # noqa: PLC0415 - the rules read without it
 
     return AnswerShape(DraftedPlan.model_json_schema(), name="plan", description=str(DraftedPlan.__doc__))
@@ -157,7 +157,7 @@ class ModelReader:
     grants: Grants = ALL
     finish: Callable[[Plan], Plan] = field(default=lambda plan: plan)
     _skills: dict[tuple[str, str], tuple[Definition, Skill]] = field(init=False, repr=False)
-    _check: Check = field(init=False, repr=False)
+    _check: PlanChecker = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Leave out whoever may not be asked."""
@@ -171,14 +171,14 @@ class ModelReader:
             if skills:
                 allowed.setdefault(definition.name, definition.model_copy(update={"skills": skills}))
         self._skills = {(one.name, skill.name): (one, skill) for one in allowed.values() for skill in one.skills}
-        self._check = Check(allowed.values())
+        self._check = PlanChecker(allowed.values())
 
     async def plan(
         self,
         goal: str,
-        thinker: Thinker,
+        model: StructuredModel,
         *,
-        around: Surroundings = NOWHERE,
+        environment: ReaderEnvironment = EMPTY_ENVIRONMENT,
         answers: Sequence[tuple[str, str]] = (),
     ) -> Plan:
         """A plan for `goal`, with how it came about in it (see `planning_of`).
@@ -194,13 +194,13 @@ class ModelReader:
         """
         text = check_goal(goal)
         if not self._skills:
-            return self._by_rules(text, around, thinker, Thought(None, None, "", refused="there is no agent to ask"))
-        draft, plan, reply = await self._draft(text, thinker, around=around, answers=answers)
+            return self._plan_by_rules(text, environment, model, StructuredAnswer(None, None, "", refusal="there is no agent to ask"))
+        draft, plan, reply = await self._draft(text, model, environment=environment, answers=answers)
         if draft is None:
-            return self._by_rules(text, around, thinker, reply)
+            return self._plan_by_rules(text, environment, model, reply)
         planning = Planning(
             by="model",
-            model=thinker.model.name,
+            model=model.model.name,
             move=draft.move,
             reason=draft.reason,
             text=draft.text,
@@ -212,12 +212,12 @@ class ModelReader:
     async def split(
         self,
         node: Delegation,
-        thinker: Thinker,
+        model: StructuredModel,
         *,
         goal: str,
-        above: tuple[Caller, ...],
-        most: int,
-        around: Surroundings,
+        ancestors: tuple[Caller, ...],
+        limit: int,
+        environment: ReaderEnvironment,
     ) -> Split:
         """The request of `node` as several smaller ones, when it holds several (A25).
 
@@ -229,63 +229,63 @@ class ModelReader:
             most: How many delegations the plan may have.
             around: What may be known beside the words.
         """
-        if most < 2:
+        if limit < 2:
             return Split(None, "no delegations are left in the budget for its parts")
         draft, plan, reply = await self._draft(
-            node.instruction, thinker, around=around, above=above, most=most, whole=goal, extra=SPLITTING
+            node.instruction, model, environment=environment, ancestors=ancestors, limit=limit, whole=goal, extra=SPLITTING
         )
-        reason = reply.refused if draft is None else draft.reason
+        reason = reply.refusal if draft is None else draft.reason
         parts = self.finish(plan) if draft is not None and len(plan.nodes) > 1 else None
-        return Split(parts, reason, reply.usage, thinker.model.name)
+        return Split(parts, reason, reply.usage, model.model.name)
 
     async def _draft(
         self,
         goal: str,
-        thinker: Thinker,
+        model: StructuredModel,
         *,
-        around: Surroundings,
+        environment: ReaderEnvironment,
         answers: Sequence[tuple[str, str]] = (),
-        above: tuple[Caller, ...] = (),
-        most: int = MOST_NODES,
+        ancestors: tuple[Caller, ...] = (),
+        limit: int = MAX_NODES,
         whole: str = "",
         extra: str = "",
-    ) -> tuple[DraftedPlan | None, Plan, Thought]:
+    ) -> tuple[DraftedPlan | None, Plan, StructuredAnswer]:
         """A draft that holds, with its plan; None and an empty plan when there is none; and what came of asking."""
         valid: list[tuple[DraftedPlan, Plan]] = []
 
-        def judge(data: JsonMapping) -> list[str]:
+        def check(data: JsonMapping) -> list[str]:
             try:
                 draft = DraftedPlan.model_validate(data)
-                plan = Plan(goal=goal, nodes=[self._node(one, around) for one in draft.nodes])
+                plan = Plan(goal=goal, nodes=[self._delegation(one, environment) for one in draft.nodes])
             except (ValidationError, InvalidInput) as error:
                 return [str(error)]
-            objections = [*draft.contradictions(), *self._objections(plan, above, around)]
+            objections = [*draft.contradictions(), *self._objections(plan, ancestors, environment)]
             if answers and draft.move == "clarify":
                 objections.append("It was asked already: go on without.")
-            if len(plan.nodes) > most:
-                objections.append(f"There are {len(plan.nodes)} nodes, and {most} may be made.")
+            if len(plan.nodes) > limit:
+                objections.append(f"There are {len(plan.nodes)} nodes, and {limit} may be made.")
             if not objections:
                 valid.append((draft, self._with_candidates(plan, draft)))
             return objections
 
-        prompt = goal_prompt(goal, self._nearest(goal, around), around=around, answers=answers, whole=whole)
-        reply = await thinker.ask(f"{INSTRUCTIONS}\n{extra}".strip(), prompt, _shape(), judge=judge)
+        prompt = goal_prompt(goal, self._nearest(goal, environment), environment=environment, answers=answers, full_goal=whole)
+        reply = await model.ask(f"{INSTRUCTIONS}\n{extra}".strip(), prompt, _answer_shape(), check=check)
         draft, plan = valid[-1] if reply.data is not None else (None, Plan())
         return draft, plan, reply
 
-    def _nearest(self, goal: str, around: Surroundings) -> Iterator[tuple[Definition, Skill]]:
+    def _nearest(self, goal: str, environment: ReaderEnvironment) -> Iterator[tuple[Definition, Skill]]:
         """All skills: those nearest to the goal or to one of its sentences, those whose facts it names, the others."""
         sentences = goal.replace("? ", ". ").replace("\n", ". ").split(". ")
         pieces = dict.fromkeys([goal, *(one.strip() for one in sentences if one.strip())])
-        ranked = [self.rules.router.route(piece, limit=_NEAREST).candidates for piece in list(pieces)[:_PIECES]]
+        ranked = [self.rules.router.route(piece, limit=_MAX_CANDIDATES).candidates for piece in list(pieces)[:_MAX_PIECES]]
         near = [(one.agent, one.skill) for one in chain.from_iterable(zip_longest(*ranked)) if one is not None]
-        facts = {key: around.facts(*key) for key in self._skills} if around.facts is not None else {}
+        facts = {key: environment.facts(*key) for key in self._skills} if environment.facts is not None else {}
         mentions = {key: count_mentions(one, goal) for key, one in facts.items() if one is not None}
         by_facts = sorted((key for key, count in mentions.items() if count), key=lambda key: -mentions[key])
-        order = dict.fromkeys([*near[:_FIRST], *by_facts[:_FIRST], *near[_FIRST:], *self._skills])
+        order = dict.fromkeys([*near[:_MAX_FIRST], *by_facts[:_MAX_FIRST], *near[_MAX_FIRST:], *self._skills])
         return (self._skills[key] for key in order if key in self._skills)
 
-    def _node(self, call: DraftedCall, around: Surroundings) -> Delegation:
+    def _delegation(self, call: DraftedCall, environment: ReaderEnvironment) -> Delegation:
         """The delegation of a call; one without any parameters is read from its words, as the rules read a goal."""
         definition = self._check.definition(call.agent)  # also by an alias
         skill = None if definition is None else definition.skill(call.skill)
@@ -302,31 +302,31 @@ class ModelReader:
         if skill is None:
             return node
         words = "" if call.parameters else call.instruction
-        bound = bind(skill, words, agent=node.agent, goal=call.instruction, given=call.parameters, around=around)
+        bound = bind(skill, words, agent=node.agent, goal=call.instruction, preset=call.parameters, environment=environment)
         questions = tuple(question for question in bound.questions if question.parameter is not None)
         return node.model_copy(
             update={"parameters": bound.parameters, "bindings": bound.bindings, "questions": questions}
         )
 
-    def _objections(self, plan: Plan, above: tuple[Caller, ...], around: Surroundings) -> Iterator[str]:
+    def _objections(self, plan: Plan, ancestors: tuple[Caller, ...], environment: ReaderEnvironment) -> Iterator[str]:
         """What keeps `plan` from being walked here, or is not there."""
-        for one in (*self._check.findings(plan), *self._check.circles(plan, above)):
+        for one in (*self._check.findings(plan), *self._check.cycles(plan, ancestors)):
             if one.severity == "error":
                 yield f"At `{one.path}`: {one.message} {one.fix}"
         for node in plan.nodes:
             _, skill = self._skills.get((node.agent, node.skill or ""), (None, None))
             if skill is not None:
-                facts = around.facts(node.agent, skill.name) if around.facts is not None else None
-                for one in unknown_values(skill, node.parameters, facts, around):
+                facts = environment.facts(node.agent, skill.name) if environment.facts is not None else None
+                for one in unknown_values(skill, node.parameters, facts, environment):
                     yield f"In `{node.id}`: {one}"
 
     def _with_candidates(self, plan: Plan, draft: DraftedPlan) -> Plan:
         """`plan` with who else could do each node (A14), and what of the goal is left out, with who came nearest."""
         nodes: list[Delegation] = []
         for node in plan.nodes:
-            routing = self.rules.router.route(node.instruction, limit=_ALTERNATIVES + 2)
+            routing = self.rules.router.route(node.instruction, limit=_MAX_ALTERNATIVES + 2)
             own = next((one for one in routing.candidates if (one.agent, one.skill) == (node.agent, node.skill)), None)
-            others = [one for one in self._offered(routing.stand_ins) if one is not own][:_ALTERNATIVES]
+            others = [one for one in self._allowed(routing.alternatives) if one is not own][:_MAX_ALTERNATIVES]
             nodes.append(node.model_copy(update={"chosen": own, "alternatives": tuple(others)}))
         dropped = [self._dropped(one.clause, one.reason) for one in draft.left_out]
         if draft.move == "cannot_handle":
@@ -334,28 +334,28 @@ class ModelReader:
         return plan.model_copy(update={"nodes": tuple(nodes), "dropped": tuple(dropped)})
 
     def _dropped(self, clause: str, reason: str) -> Dropped:
-        near = self._offered(self.rules.router.route(clause, limit=_ALTERNATIVES).candidates)
+        near = self._allowed(self.rules.router.route(clause, limit=_MAX_ALTERNATIVES).candidates)
         return Dropped(clause=clause, reason=reason, nearest=tuple(near))
 
-    def _offered(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+    def _allowed(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         return [one for one in candidates if (one.agent, one.skill) in self._skills]
 
-    def _by_rules(self, goal: str, around: Surroundings, thinker: Thinker, reply: Thought) -> Plan:
+    def _plan_by_rules(self, goal: str, environment: ReaderEnvironment, model: StructuredModel, reply: StructuredAnswer) -> Plan:
         """The rules' plan, with why it is not the model's."""
-        name = thinker.model.name
+        name = model.model.name
         planning = Planning(
             by="rules",
             model=name,
-            reason=f"The rules made the plan, since `{name}` made none: {reply.refused.rstrip('.')}.",
+            reason=f"The rules made the plan, since `{name}` made none: {reply.refusal.rstrip('.')}.",
             corrections=reply.corrections,
             refused=reply.objections,
             usage=reply.usage,
         )
-        return with_planning(self.finish(self.rules.plan(goal, around=around)), planning)
+        return with_planning(self.finish(self.rules.plan(goal, environment=environment)), planning)
 
 
 def unknown_values(
-    skill: Skill, parameters: Mapping[str, object], facts: Facts | None, around: Surroundings = NOWHERE
+    skill: Skill, parameters: Mapping[str, object], facts: Facts | None, environment: ReaderEnvironment = EMPTY_ENVIRONMENT
 ) -> Iterator[str]:
     """What `parameters` name that is not there: tables, columns, names of the kinds of `x-facts`, paths."""
     if facts is not None and facts.tables:
@@ -366,13 +366,13 @@ def unknown_values(
         for one in cast("list[object]", value if isinstance(value, list) else [value]):
             if not (kind and isinstance(one, str) and one):
                 continue
-            if kind == "path" and around.exists is not None and not around.exists(one):
-                yield f"There is no `{one_line(one)}` here. {_available(one, around.find(one) if around.find else ())}"
+            if kind == "path" and environment.exists is not None and not environment.exists(one):
+                yield f"There is no `{one_line(one)}` here. {_suggestion(one, environment.find(one) if environment.find else ())}"
             elif facts is not None and facts.is_complete and one not in facts.names.get(kind, (one,)):
-                yield f"There is no {kind} `{one_line(one)}`. {_available(one, facts.names[kind])}"
+                yield f"There is no {kind} `{one_line(one)}`. {_suggestion(one, facts.names[kind])}"
 
 
-def _available(name: str, names: Sequence[str]) -> str:
+def _suggestion(name: str, names: Sequence[str]) -> str:
     near = nearest(name, names)
-    choice = ", ".join(one_line(one, limit=80) for one in (near or names)[:_SHOWN])
+    choice = ", ".join(one_line(one, limit=80) for one in (near or names)[:_MAX_LISTED])
     return f"The nearest: {choice}." if near else f"Available: {choice or 'none'}."

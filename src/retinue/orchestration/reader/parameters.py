@@ -24,20 +24,20 @@ from retinue.orchestration.reader.places import exists_in, find_in
 from retinue.orchestration.reader.words import word_tokens
 from retinue.tools.workspace import Workspace
 
-__all__ = ["NOWHERE", "FactsReader", "Parameter", "Surroundings", "parameters_of", "surroundings", "takes_text"]
+__all__ = ["EMPTY_ENVIRONMENT", "FactsReader", "Parameter", "ReaderEnvironment", "parameters_of", "reader_environment", "accepts_free_text"]
 
 _LOGGER: Final = logging.getLogger(__name__)
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W_]+")
-_REFERENCES: Final = 8
+_MAX_REFERENCES: Final = 8
 _PATH_NAMES: Final = frozenset(
     ["path", "paths", "file", "files", "filename", "dir", "directory", "directories", "folder", "folders"]
 )
 _DAY_NAMES: Final = frozenset(["since", "until", "date", "day"])
-_SHAPED: Final = frozenset(["const", "enum", "format", "pattern", FACTS_KEYWORD])
+_RESTRICTING_KEYWORDS: Final = frozenset(["const", "enum", "format", "pattern", FACTS_KEYWORD])
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ReaderEnvironment:
     """What the binder may know beside the clause.
 
     Attributes:
@@ -54,7 +54,7 @@ class Surroundings:
     facts: Callable[[str, str], Facts | None] | None = None
 
 
-NOWHERE: Final = Surroundings()
+EMPTY_ENVIRONMENT: Final = ReaderEnvironment()
 """Nothing is known but the clause itself."""
 
 
@@ -69,7 +69,7 @@ class Parameter:
 
     name: str
     schema: JsonMapping
-    whole: JsonMapping
+    root_schema: JsonMapping
     required: bool
 
     @cached_property
@@ -99,7 +99,7 @@ class Parameter:
         inside = self.schema.get("items")
         if self.type != "array" or not isinstance(inside, dict):
             return None
-        return Parameter(self.name, _plain(cast("JsonMapping", inside), self.whole), self.whole, required=False)
+        return Parameter(self.name, _resolve_schema(cast("JsonMapping", inside), self.root_schema), self.root_schema, required=False)
 
     @cached_property
     def choices(self) -> tuple[str, ...]:
@@ -112,8 +112,8 @@ class Parameter:
         options = self.schema.get("enum")
         if not isinstance(options, list):
             branches = self.schema.get("anyOf") or self.schema.get("oneOf")
-            listed = cast("list[object]", branches) if isinstance(branches, list) else []
-            options = [cast("JsonMapping", branch).get("const") for branch in listed if isinstance(branch, dict)]
+            variants = cast("list[object]", branches) if isinstance(branches, list) else []
+            options = [cast("JsonMapping", branch).get("const") for branch in variants if isinstance(branch, dict)]
         about = self.schema.get("enumDescriptions")
         texts = cast("list[object]", about) if isinstance(about, list) else []
         return {
@@ -129,45 +129,45 @@ class Parameter:
         if isinstance(kind, str):
             return kind
         is_text = "string" in {self.type, self.items.type if self.items else ""} and not self.choices
-        return "path" if is_text and self.says(*_PATH_NAMES) else ""
+        return "path" if is_text and self.name_has(*_PATH_NAMES) else ""
 
     @property
-    def takes_days(self) -> bool:
+    def accepts_dates(self) -> bool:
         """Whether a day is a value for it."""
         if self.type != "string" or self.facts:
             return False
-        return self.schema.get("format") in {"date", "date-time"} or self.says(*_DAY_NAMES) or "day" in self.stems
+        return self.schema.get("format") in {"date", "date-time"} or self.name_has(*_DAY_NAMES) or "day" in self.stems
 
     @property
     def is_free_text(self) -> bool:
         """Whether it takes any text."""
         return self.type == "string" and not (
-            self.choices or self.facts or self.takes_days or _SHAPED & set(self.schema)
+            self.choices or self.facts or self.accepts_dates or _RESTRICTING_KEYWORDS & set(self.schema)
         )
 
-    def says(self, *words: str) -> bool:
+    def name_has(self, *words: str) -> bool:
         """Whether its name has one of `words`."""
         return not set(words).isdisjoint(self.words)
 
     @property
-    def alone(self) -> JsonMapping:
+    def standalone_schema(self) -> JsonMapping:
         """Its schema, with the definitions of the whole where it refers to any."""
-        shared = ("$schema", "$defs", "definitions") if _refers(self.schema) else ("$schema",)
-        return {**{key: self.whole[key] for key in shared if key in self.whole}, **self.schema}
+        shared = ("$schema", "$defs", "definitions") if _has_reference(self.schema) else ("$schema",)
+        return {**{key: self.root_schema[key] for key in shared if key in self.root_schema}, **self.schema}
 
     def accepts(self, value: object) -> bool:
         """Whether `value` passes its schema; nothing passes one that cannot be used."""
-        return self._validator is not None and self._validator.accepts(value)
+        return self._validator is not None and self._validator.is_valid(value)
 
     @cached_property
     def _validator(self) -> Validator | None:
         try:
-            return compiled(self.alone)
+            return compiled(self.standalone_schema)
         except InvalidDefinition:
             return None
 
 
-def takes_text(skill: Skill) -> bool:
+def accepts_free_text(skill: Skill) -> bool:
     """Whether some of the words of a request may be any: a search text, or what one free text must be."""
     parameters = parameters_of(skill.input_schema)
     if not parameters:
@@ -187,46 +187,46 @@ def parameters_of(input_schema: Mapping[str, object]) -> tuple[Parameter, ...]:
     if not isinstance(properties, dict):
         return ()
     return tuple(
-        Parameter(name, _plain(cast("JsonMapping", inside), input_schema), dict(input_schema), name in needed)
+        Parameter(name, _resolve_schema(cast("JsonMapping", inside), input_schema), dict(input_schema), name in needed)
         for name, inside in cast("dict[str, object]", properties).items()
         if isinstance(inside, dict)
     )
 
 
-def _refers(part: object) -> bool:
+def _has_reference(part: object) -> bool:
     """Whether anything in `part` refers to another schema."""
     if isinstance(part, dict):
         members = cast("JsonMapping", part)
-        return not _REFERRING.isdisjoint(members) or any(map(_refers, members.values()))
-    return isinstance(part, list) and any(map(_refers, cast("list[object]", part)))
+        return not _REFERENCE_KEYWORDS.isdisjoint(members) or any(map(_has_reference, members.values()))
+    return isinstance(part, list) and any(map(_has_reference, cast("list[object]", part)))
 
 
-_REFERRING: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
+_REFERENCE_KEYWORDS: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 
 
-def _plain(inside: JsonMapping, whole: Mapping[str, object]) -> JsonMapping:
+def _resolve_schema(schema: JsonMapping, root: Mapping[str, object]) -> JsonMapping:
     """`inside` with its reference followed and an "or null" left out."""
-    found = dict(inside)
-    for _ in range(_REFERENCES):
-        if isinstance(reference := found.get("$ref"), str):
-            found = {**_at(whole, reference), **{key: value for key, value in found.items() if key != "$ref"}}
+    resolved = dict(schema)
+    for _ in range(_MAX_REFERENCES):
+        if isinstance(reference := resolved.get("$ref"), str):
+            resolved = {**_resolve_reference(root, reference), **{key: value for key, value in resolved.items() if key != "$ref"}}
             continue
-        branches = found.get("anyOf")
+        branches = resolved.get("anyOf")
         if isinstance(branches, list):
             rest = [branch for branch in cast("list[JsonMapping]", branches) if branch != {"type": "null"}]
             if len(rest) == 1 and len(rest) < len(cast("list[object]", branches)):
-                found = {**rest[0], **{key: value for key, value in found.items() if key != "anyOf"}}
+                resolved = {**rest[0], **{key: value for key, value in resolved.items() if key != "anyOf"}}
                 continue
         break
-    return found
+    return resolved
 
 
-def _at(whole: Mapping[str, object], reference: str) -> JsonMapping:
+def _resolve_reference(root: Mapping[str, object], reference: str) -> JsonMapping:
     """What a local reference points to; empty when it points elsewhere."""
-    place: object = whole
+    target: object = root
     for part in reference.removeprefix("#/").split("/"):
-        place = cast("JsonMapping", place).get(part) if isinstance(place, dict) else None
-    return cast("JsonMapping", place) if isinstance(place, dict) else {}
+        target = cast("JsonMapping", target).get(part) if isinstance(target, dict) else None
+    return cast("JsonMapping", target) if isinstance(target, dict) else {}
 
 
 class FactsReader:
@@ -240,7 +240,7 @@ class FactsReader:
     def __init__(self, registry: Registry, workspace: Workspace) -> None:
         self._registry = registry
         self._workspace = workspace
-        self._read: dict[object, Facts | None] = {}
+        self._cache: dict[object, Facts | None] = {}
 
     def __call__(self, agent: str, skill: str) -> Facts | None:
         """The facts of a skill; None when it says none, or they cannot be read."""
@@ -250,19 +250,19 @@ class FactsReader:
             source = None if source_of is None else source_of(skill)
             if source is None:
                 return None
-            if source not in self._read:
-                self._read[source] = None
-                self._read[source] = source(self._workspace)
-            return self._read[source]
+            if source not in self._cache:
+                self._cache[source] = None
+                self._cache[source] = source(self._workspace)
+            return self._cache[source]
         except Exception as error:  # noqa: BLE001 - what facts there are is said by anybody's code
             _LOGGER.warning("the facts of %s.%s cannot be read: %s: %s", agent, skill, type(error).__name__, error)
             return None
 
 
-def surroundings(
+def reader_environment(
     registry: Registry, workspace: Workspace | None, today: date | None = None, *, grants: Grants
-) -> Surroundings:
+) -> ReaderEnvironment:
     """What may be known beside the words of a request to agents of `registry`: nothing of files that `grants` hide."""
-    workspace = None if workspace is None else grants.fenced(workspace)
+    workspace = None if workspace is None else grants.restrict_workspace(workspace)
     facts = None if workspace is None else FactsReader(registry, workspace)
-    return Surroundings(today=today, exists=exists_in(workspace), find=find_in(workspace), facts=facts)
+    return ReaderEnvironment(today=today, exists=exists_in(workspace), find=find_in(workspace), facts=facts)

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Final, cast
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Plan
 from retinue.errors import InvalidInput
-from retinue.orchestration.reader.bind import Bound, bind
-from retinue.orchestration.reader.clauses import Clause, joined, pieces, refers_back, sentences, strip_courtesy
-from retinue.orchestration.reader.parameters import NOWHERE, Parameter, Surroundings, parameters_of, takes_text
-from retinue.orchestration.reader.router import FLOOR, FLOOR_WITHOUT_EXAMPLES, Embedder, Router, without_values
-from retinue.orchestration.reader.table_call import is_data_file, takes_query
-from retinue.orchestration.reader.words import FUNCTION_STEMS, NEGATIONS, is_light, telling_words, word_set, word_tokens
+from retinue.orchestration.reader.bind import BoundParameters, bind
+from retinue.orchestration.reader.clauses import Clause, join_pieces, split_clause, back_reference, split_sentences, strip_courtesy
+from retinue.orchestration.reader.parameters import EMPTY_ENVIRONMENT, Parameter, ReaderEnvironment, parameters_of, accepts_free_text
+from retinue.orchestration.reader.router import THRESHOLD, THRESHOLD_WITHOUT_EXAMPLES, Embedder, Router, strip_values
+from retinue.orchestration.reader.table_call import is_data_file, accepts_query
+from retinue.orchestration.reader.words import FUNCTION_STEMS, NEGATIONS, is_generic, content_words, word_set, word_tokens
 
 if TYPE_CHECKING:
     from retinue.contract.facts import Facts
@@ -30,14 +30,14 @@ __all__ = ["GOAL_CHARS", "ClauseCall", "Planner", "check_goal", "read_words"]
 GOAL_CHARS: Final = 10_000
 """The longest goal that is read. What is longer belongs into a file that the goal names."""
 
-_NAMED: Final = 1.0
+_NAME_BONUS: Final = 1.0
 """What it adds to a score, in standard deviations, that a word of the clause is a name among the facts of a skill"""
-_MOST_CLAUSES: Final = 50
-_MOST_PIECES: Final = 12
-_CONSIDERED: Final = 8
-_REFUSED: Final = {"reason": "The goal says not to.", "nearest": (), "wanted": False}
-_CAN: Final = "can be asked "
-_ALTERNATIVES: Final = 3
+_MAX_CLAUSES: Final = 50
+_MAX_PIECES: Final = 12
+_MAX_CANDIDATES: Final = 8
+_REFUSAL: Final = {"reason": "The goal says not to.", "nearest": (), "wanted": False}
+_CAPABILITY: Final = "can be asked "
+_MAX_ALTERNATIVES: Final = 3
 _EXAMPLE_VALUE: Final = re.compile(r"`[^`]+`")
 _REQUEST_WORDS: Final = word_set("what who how where when which why is are was were do does did can give tell get take")
 _PERSONS: Final = word_set("he him his she her")
@@ -92,12 +92,12 @@ class ClauseCall:
     clause: Clause
     instruction: str
     chosen: Candidate | None = None
-    bound: Bound = field(default_factory=Bound)
+    bound: BoundParameters = field(default_factory=BoundParameters)
     others: tuple[Candidate, ...] = ()
     reason: str = ""
-    unknown: tuple[str, ...] = ()
+    unknown_words: tuple[str, ...] = ()
     nearest: tuple[Candidate, ...] = ()
-    waits: bool = False
+    needs_previous: bool = False
 
     @property
     def dropped(self) -> Dropped:
@@ -118,19 +118,19 @@ class Planner:
         self,
         definitions: Iterable[Definition],
         *,
-        floor: float | None = None,
+        threshold: float | None = None,
         likeness: Embedder | None = None,
     ) -> None:
         by_name: dict[str, Definition] = {}
         for definition in definitions:
             by_name.setdefault(definition.name, definition)
-        self.router = Router(by_name.values(), floor=floor, likeness=likeness)
-        self._openers = [_openers(skill) for _, skill in self.router.skills]
-        self._all_openers = _REQUEST_WORDS | (frozenset[str]().union(*self._openers) - FUNCTION_STEMS)
+        self.router = Router(by_name.values(), threshold=threshold, likeness=likeness)
+        self._opening_words = [_opening_words(skill) for _, skill in self.router.skills]
+        self._all_opening_words = _REQUEST_WORDS | (frozenset[str]().union(*self._opening_words) - FUNCTION_STEMS)
         self._parameters: dict[int, tuple[Parameter, ...]] = {}
-        self._reads_tables = any(takes_query(skill) for _, skill in self.router.skills)
+        self._reads_tables = any(accepts_query(skill) for _, skill in self.router.skills)
 
-    def plan(self, goal: str, *, around: Surroundings = NOWHERE) -> Plan:
+    def plan(self, goal: str, *, environment: ReaderEnvironment = EMPTY_ENVIRONMENT) -> Plan:
         """A plan for `goal`: empty, with everything dropped, when nobody here can do any of it.
 
         Empty with nothing dropped when it asks for nothing ("thanks!").
@@ -142,24 +142,24 @@ class Planner:
         if not any(character.isalnum() for character in text):
             return Plan(goal=text, dropped=(Dropped(clause=text, reason="There is no word in it."),))
         requests: list[ClauseCall] = []
-        for sentence in sentences(text):
-            if telling_words(sentence.text) or not sentence.text.isascii():
-                requests += self._cut(sentence, requests, around)
-        refused = [one.dropped.model_copy(update=_REFUSED) for one in requests if _is_refusal(one.clause.text)]
+        for sentence in split_sentences(text):
+            if content_words(sentence.text) or not sentence.text.isascii():
+                requests += self._split_sentence(sentence, requests, environment)
+        refused = [one.dropped.model_copy(update=_REFUSAL) for one in requests if _is_refusal(one.clause.text)]
         requests = [one for one in requests if not _is_refusal(one.clause.text)]
-        nodes = self._nodes([one for one in requests[:_MOST_CLAUSES] if one.chosen])
-        left_out = [one.dropped for one in requests[:_MOST_CLAUSES] if not one.chosen]
-        reason = f"Only the first {_MOST_CLAUSES} requests of a goal are planned."
-        beyond = [one.dropped.model_copy(update={"reason": reason}) for one in requests[_MOST_CLAUSES:]]
+        nodes = self._nodes([one for one in requests[:_MAX_CLAUSES] if one.chosen])
+        left_out = [one.dropped for one in requests[:_MAX_CLAUSES] if not one.chosen]
+        reason = f"Only the first {_MAX_CLAUSES} requests of a goal are planned."
+        beyond = [one.dropped.model_copy(update={"reason": reason}) for one in requests[_MAX_CLAUSES:]]
         return Plan(goal=text, nodes=nodes, dropped=(*left_out, *refused, *beyond))
 
     def read(
         self,
         clause: Clause,
-        around: Surroundings,
+        environment: ReaderEnvironment,
         *,
         before: ClauseCall | None = None,
-        only: Callable[[Definition, Skill], bool] | None = None,
+        allows: Callable[[Definition, Skill], bool] | None = None,
     ) -> ClauseCall:
         """`clause` as a call.
 
@@ -170,183 +170,183 @@ class Planner:
             only: Which skills may be called at all; all, unless said.
         """
         instruction = strip_courtesy(clause.text)
-        routing = self.router.route(instruction, limit=_CONSIDERED, only=only)
+        routing = self.router.route(instruction, limit=_MAX_CANDIDATES, allows=allows)
         candidates = list(routing.candidates)
-        if around.facts is not None:  # what a table is called and holds, its skills do not say
-            of_tables = self.router.route(instruction, limit=_CONSIDERED, only=_takes_query(only)).candidates
+        if environment.facts is not None:  # what a table is called and holds, its skills do not say
+            of_tables = self.router.route(instruction, limit=_MAX_CANDIDATES, allows=_table_skills_only(allows)).candidates
             candidates += [one for one in of_tables if one not in candidates]
-        readings = [self._reading(one, instruction, around, before) for one in candidates]
+        readings = [self._read_as(one, instruction, environment, before) for one in candidates]
         readings.sort(key=lambda one: (one.candidate.share < 1, -one.score))  # an example, word for word, comes first
-        fits = [one for one in readings if one.fits]
-        if fits and not fits[0].fits_better_than(readings[0]):
-            fits = []
+        fitting_readings = [one for one in readings if one.fits]
+        if fitting_readings and not fitting_readings[0].fits_better_than(readings[0]):
+            fitting_readings = []
         last = before.chosen.skill if before is not None and before.chosen else None
-        refers = refers_back(instruction) is not None
+        has_reference = back_reference(instruction) is not None
 
-        def order(one: _Reading) -> tuple[bool, ...]:
-            is_exact = not self._takes_text(one.candidate)
-            is_again = refers and one.candidate.skill == last and is_exact
+        def sort_key(one: _SkillReading) -> tuple[bool, ...]:
+            is_exact = not self._accepts_free_text(one.candidate)
+            is_again = has_reference and one.candidate.skill == last and is_exact
             # Who can be told every word comes before who takes any text, if it knows as much of it.
-            is_surer = is_exact and one.candidate.share >= fits[0].candidate.share
-            is_weak = not one.is_whole and one.candidate.share < FLOOR * fits[0].candidate.share
-            return is_weak, one.asks, not one.is_whole, not is_again, not is_surer
+            is_surer = is_exact and one.candidate.share >= fitting_readings[0].candidate.share
+            is_weak = not one.is_whole and one.candidate.share < THRESHOLD * fitting_readings[0].candidate.share
+            return is_weak, one.needs_answer, not one.is_whole, not is_again, not is_surer
 
-        fits = sorted(fits, key=order)
-        nearest = tuple(self._with_example(one.candidate, around) for one in readings[:3]) if not fits else ()
-        if not fits:
+        fitting_readings = sorted(fitting_readings, key=sort_key)
+        nearest = tuple(self._with_example(one.candidate, environment) for one in readings[:3]) if not fitting_readings else ()
+        if not fitting_readings:
             reason = readings[0].objection if readings else routing.reason
-            unknown = readings[0].unknown if readings else ()
-            return ClauseCall(clause, instruction, reason=_reason(reason, nearest), nearest=nearest, unknown=unknown)
-        chosen, *others = fits
+            unknown = readings[0].unknown_words if readings else ()
+            return ClauseCall(clause, instruction, reason=_refusal_reason(reason, nearest), nearest=nearest, unknown_words=unknown)
+        chosen, *others = fitting_readings
         return ClauseCall(
             clause,
             instruction,
             chosen.candidate,
             chosen.bound,
-            tuple(one.candidate for one in others if not one.asks)[:_ALTERNATIVES],
-            waits=clause.follows or bool(chosen.back),
+            tuple(one.candidate for one in others if not one.needs_answer)[:_MAX_ALTERNATIVES],
+            needs_previous=clause.follows or bool(chosen.reference),
         )
 
-    def _reading(self, candidate: Candidate, text: str, around: Surroundings, before: ClauseCall | None) -> "_Reading":
+    def _read_as(self, candidate: Candidate, text: str, environment: ReaderEnvironment, before: ClauseCall | None) -> "_SkillReading":
         """How `text` would be put to one skill."""
-        place = self.router.place(candidate)
+        index = self.router.index_of(candidate)
         skill = self._skill(candidate)
-        if place not in self._parameters:
-            self._parameters[place] = parameters_of(skill.input_schema)
-        parameters = self._parameters[place]
-        if strange := self._strangeness(candidate, text):
-            return _Reading(candidate, Bound(), candidate.score, objection=strange)
-        back = refers_back(text) if before is not None else None
-        carried = () if before is None or not back else _carried(before, candidate, skill, parameters, around)
-        asks = _names_for(back, parameters) if back and not self._takes_text(candidate) else []
-        if back and back.lower() in _PERSONS and "it" not in text.lower().split():
-            carried = tuple(one for one in carried if one.parameter in asks)
-        read = partial(bind, skill, text, agent=candidate.agent, before=carried, around=around, parameters=parameters)
-        bound = read()
+        if index not in self._parameters:
+            self._parameters[index] = parameters_of(skill.input_schema)
+        parameters = self._parameters[index]
+        if mismatch := self._scope_objection(candidate, text):
+            return _SkillReading(candidate, BoundParameters(), candidate.score, objection=mismatch)
+        reference = back_reference(text) if before is not None else None
+        antecedents = () if before is None or not reference else _antecedent_bindings(before, candidate, skill, parameters, environment)
+        pronoun_targets = _pronoun_targets(reference, parameters) if reference and not self._accepts_free_text(candidate) else []
+        if reference and reference.lower() in _PERSONS and "it" not in text.lower().split():
+            antecedents = tuple(one for one in antecedents if one.parameter in pronoun_targets)
+        bind_text = partial(bind, skill, text, agent=candidate.agent, before=antecedents, environment=environment, parameters=parameters)
+        bound = bind_text()
         # A query to a table is read anew: what it takes over is the same value, in other words.
-        is_known = any(one.value == bound.parameters.get(one.parameter) for one in carried)
-        said = {one.parameter for one in bound.bindings if one.how == "said"}
-        if asks and not (bound.missing or asks[0] in said or (is_known and str(back).lower() not in _PERSONS)):
-            bound, is_known = read(asks=asks[:1]), False
-        values = len(telling_words(text)) - len(telling_words(f"{bound.rest} {bound.guessed}"))
-        result = _Reading(
+        is_known = any(one.value == bound.parameters.get(one.parameter) for one in antecedents)
+        spoken_names = {one.parameter for one in bound.bindings if one.how == "said"}
+        if pronoun_targets and not (bound.missing or pronoun_targets[0] in spoken_names or (is_known and str(reference).lower() not in _PERSONS)):
+            bound, is_known = bind_text(asks=pronoun_targets[:1]), False
+        value_count = len(content_words(text)) - len(content_words(f"{bound.rest} {bound.guesses}"))
+        result = _SkillReading(
             candidate,
             bound,
-            candidate.score + _NAMED * values,
-            is_whole=takes_query(skill) and not bound.rest,
-            back=back if back is not None and not is_known else "",
+            candidate.score + _NAME_BONUS * value_count,
+            is_whole=accepts_query(skill) and not bound.rest,
+            reference=reference if reference is not None and not is_known else "",
         )
-        result = replace(result, unknown=tuple(self.router.unknown_words(bound.rest, place)))
+        result = replace(result, unknown=tuple(self.router.unknown_words(bound.rest, index)))
         objection = self._objection(result, skill, {one.name: one for one in parameters})
         return replace(result, fits=not objection, objection=objection)
 
-    def _objection(self, reading: "_Reading", skill: Skill, parameters: Mapping[str, Parameter]) -> str:
+    def _objection(self, reading: "_SkillReading", skill: Skill, parameters: Mapping[str, Parameter]) -> str:
         """What keeps a skill from being called like this; empty when nothing does."""
         name = f"`{reading.candidate.agent}.{reading.candidate.skill}`"
         missing = reading.bound.missing
-        is_told = bool(reading.back) and all(_is_told(parameters.get(one)) for one in missing)
-        if missing and not is_told and (reading.unknown or reading.back):
+        is_supplied_later = bool(reading.reference) and all(_accepts_result(parameters.get(one)) for one in missing)
+        if missing and not is_supplied_later and (reading.unknown_words or reading.reference):
             return f"The nearest, {name}, needs {', '.join(f'`{one}`' for one in missing)}, and nothing says it."
-        if self._takes_text(reading.candidate):
-            data = "" if takes_query(skill) or not self._reads_tables else _data_in(reading, parameters)
+        if self._accepts_free_text(reading.candidate):
+            data = "" if accepts_query(skill) or not self._reads_tables else _data_file_in(reading, parameters)
             return f"`{data}` is data, which {name} does not read." if data else ""
         if self._names_table(reading, skill):
             return ""
-        if reading.unknown:
-            return f"The nearest, {name}, cannot be told of {_listed(reading.unknown)}."
-        if reading.back and not missing:
-            return f"What “{reading.back}” is, {name} cannot be told before another has answered."
+        if reading.unknown_words:
+            return f"The nearest, {name}, cannot be told of {_quoted_words(reading.unknown_words)}."
+        if reading.reference and not missing:
+            return f"What “{reading.reference}” is, {name} cannot be told before another has answered."
         return ""
 
-    def _strangeness(self, candidate: Candidate, text: str) -> str:
+    def _scope_objection(self, candidate: Candidate, text: str) -> str:
         """What speaks against putting `text` to a skill that changes things, or that may be told any text."""
-        name, place = f"`{candidate.agent}.{candidate.skill}`", self.router.place(candidate)
-        is_strange = self._is_strange_order(text, place)
-        if not self._takes_text(candidate) and not is_strange:
-            skill, is_order = self._skill(candidate), not self._openers[place].isdisjoint(word_tokens(text))
+        name, index = f"`{candidate.agent}.{candidate.skill}`", self.router.index_of(candidate)
+        is_unknown_command = self._is_unknown_command(text, index)
+        if not self._accepts_free_text(candidate) and not is_unknown_command:
+            skill, is_order = self._skill(candidate), not self._opening_words[index].isdisjoint(word_tokens(text))
             is_change = "write" in (skill.effects or ()) and skill.examples and not is_order
             return f"The nearest, {name}, changes things, and nothing says to." if is_change else ""
-        if is_strange:
+        if is_unknown_command:
             return f"Nobody here says that it can `{text.split(maxsplit=1)[0].lower()}` anything."
-        if candidate.share < (floor := self.router.floor(place)):
-            return f"The nearest, {name}, knows {candidate.share:.2f} of it where {floor:.2f} is needed."
-        if not self.router.speaks_of(text, place):
+        if candidate.share < (threshold := self.router.threshold(index)):
+            return f"The nearest, {name}, knows {candidate.share:.2f} of it where {threshold:.2f} is needed."
+        if not self.router.is_on_topic(text, index):
             return f"The nearest, {name}, is about something else."
         return ""
 
     @staticmethod
-    def _names_table(reading: "_Reading", skill: Skill) -> bool:
+    def _names_table(reading: "_SkillReading", skill: Skill) -> bool:
         """Whether a table is named, of which the skill says itself what it cannot be asked."""
-        return takes_query(skill) and any(one.parameter == "files" and "." in one.words for one in reading.values)
+        return accepts_query(skill) and any(one.parameter == "files" and "." in one.words for one in reading.values)
 
-    def _is_strange_order(self, text: str, place: int) -> bool:
+    def _is_unknown_command(self, text: str, index: int) -> bool:
         """Whether `text` orders something in a word with which no example of the skill begins: "order me a pizza"."""
         first, second, *_ = [*text.lower().split(), "", ""]
-        if not first.isalpha() or second not in _DETERMINERS or is_light(first) or not telling_words(first):
+        if not first.isalpha() or second not in _DETERMINERS or is_generic(first) or not content_words(first):
             return False
-        return bool(self.router.skills[place][1].examples) and word_tokens(first)[0] not in self._openers[place]
+        return bool(self.router.skills[index][1].examples) and word_tokens(first)[0] not in self._opening_words[index]
 
-    def _cut(self, sentence: Clause, before: Sequence[ClauseCall], around: Surroundings) -> list[ClauseCall]:
+    def _split_sentence(self, sentence: Clause, before: Sequence[ClauseCall], environment: ReaderEnvironment) -> list[ClauseCall]:
         """The requests in one sentence: cut where both sides are requests that somebody can do."""
-        parts = pieces(sentence)
-        found: list[ClauseCall] = []
+        parts = split_clause(sentence)
+        calls: list[ClauseCall] = []
 
-        def read(clause: Clause) -> ClauseCall:
-            previous = next((one for one in reversed([*before, *found]) if one.chosen), None)
-            return self.read(clause, around, before=previous)
+        def read_piece(clause: Clause) -> ClauseCall:
+            previous = next((one for one in reversed([*before, *calls]) if one.chosen), None)
+            return self.read(clause, environment, before=previous)
 
-        if len(parts) > _MOST_PIECES or not parts:
-            return [read(sentence)]
-        begun = parts[0]
-        request = read(begun)
+        if len(parts) > _MAX_PIECES or not parts:
+            return [read_piece(sentence)]
+        current = parts[0]
+        request = read_piece(current)
         for part in parts[1:]:
-            found.append(request)
-            other = read(part)
-            found.pop()
-            if self._are_two(request, other, joined(sentence, begun, part)):
-                if telling_words(begun.text):
-                    found.append(request)
-                begun, request = part, other
+            calls.append(request)
+            following = read_piece(part)
+            calls.pop()
+            if self._are_separate(request, following, join_pieces(sentence, current, part)):
+                if content_words(current.text):
+                    calls.append(request)
+                current, request = part, following
             else:
-                begun = joined(sentence, begun, part)
-                request = read(begun)
-        found.append(request)
-        if not any(one.chosen for one in found) and not any(NEGATIONS.intersection(part.words[:1]) for part in parts):
-            singly = [read(part) for part in parts]  # nobody does all of it: perhaps somebody does a part
+                current = join_pieces(sentence, current, part)
+                request = read_piece(current)
+        calls.append(request)
+        if not any(one.chosen for one in calls) and not any(NEGATIONS.intersection(part.words[:1]) for part in parts):
+            singly = [read_piece(part) for part in parts]  # nobody does all of it: perhaps somebody does a part
             chosen = [one for one in singly if one.chosen]
-            found = singly if chosen and all(map(self._opens, chosen)) else found
-        return [one for one in found if telling_words(one.clause.text) or len(found) == 1]
+            calls = singly if chosen and all(map(self._starts_request, chosen)) else calls
+        return [one for one in calls if content_words(one.clause.text) or len(calls) == 1]
 
-    def _opens(self, request: ClauseCall) -> bool:
+    def _starts_request(self, request: ClauseCall) -> bool:
         """Whether it begins as requests do, and says what about."""
         words = word_tokens(request.instruction)
-        if len(words) < 2 or words[0] not in self._all_openers:
+        if len(words) < 2 or words[0] not in self._all_opening_words:
             return False
-        told = telling_words(request.instruction.partition(" ")[2])
-        return any(not (is_light(word) or word.isdecimal()) for word in told)
+        object_words = content_words(request.instruction.partition(" ")[2])
+        return any(not (is_generic(word) or word.isdecimal()) for word in object_words)
 
-    def _are_two(self, left: ClauseCall, right: ClauseCall, whole: Clause) -> bool:
+    def _are_separate(self, first: ClauseCall, second: ClauseCall, whole: Clause) -> bool:
         """Whether two neighbouring pieces of a sentence are two requests."""
-        if _is_refusal(left.clause.text) or _is_refusal(right.clause.text):
+        if _is_refusal(first.clause.text) or _is_refusal(second.clause.text):
             return True
-        if NEGATIONS.intersection(right.clause.words[:1]):  # "but not by Ada" says more of the one before
+        if NEGATIONS.intersection(second.clause.words[:1]):  # "but not by Ada" says more of the one before
             return False
-        if self._opens(left) and self._opens(right) and (left.chosen or right.chosen):
+        if self._starts_request(first) and self._starts_request(second) and (first.chosen or second.chosen):
             return True
-        if left.chosen is None or right.chosen is None or left.chosen.agent == right.chosen.agent:
+        if first.chosen is None or second.chosen is None or first.chosen.agent == second.chosen.agent:
             return False
         together = self.router.route(strip_courtesy(whole.text), limit=1).candidates[0].share
-        says_enough = min(len(telling_words(without_values(one.instruction))) for one in (left, right)) > 1
-        return says_enough and max(left.chosen.share, right.chosen.share) >= together
+        says_enough = min(len(content_words(strip_values(one.instruction))) for one in (first, second)) > 1
+        return says_enough and max(first.chosen.share, second.chosen.share) >= together
 
     def _nodes(self, requests: Iterable[ClauseCall]) -> tuple[Delegation, ...]:
         nodes: list[Delegation] = []
         same: dict[str, int] = {}
         for request in requests:
-            needs = (nodes[-1].id,) if request.waits and nodes else ()
-            node = _node(f"n{len(nodes) + 1}", request, needs)
+            needs = (nodes[-1].id,) if request.needs_previous and nodes else ()
+            node = _delegation(f"n{len(nodes) + 1}", request, needs)
             skill = self._skill(request.chosen) if request.chosen else None
-            key = _key(node, skill.instruction_field if skill else None)
+            key = _dedup_key(node, skill.instruction_field if skill else None)
             if key in same:
                 first = nodes[same[key]]
                 if node.instruction.lower() not in first.instruction.lower():
@@ -357,43 +357,43 @@ class Planner:
             nodes.append(node)
         return tuple(nodes)
 
-    def _takes_text(self, candidate: Candidate) -> bool:
+    def _accepts_free_text(self, candidate: Candidate) -> bool:
         """Whether a skill may be told any words: by its schema, or since its agent is told all words as they are."""
-        definition, skill = self.router.skills[self.router.place(candidate)]
-        return takes_text(skill) or _is_told_words(definition, skill)
+        definition, skill = self.router.skills[self.router.index_of(candidate)]
+        return accepts_free_text(skill) or _accepts_raw_words(definition, skill)
 
     def _skill(self, candidate: Candidate) -> Skill:
-        return self.router.skills[self.router.place(candidate)][1]
+        return self.router.skills[self.router.index_of(candidate)][1]
 
-    def _with_example(self, candidate: Candidate, around: Surroundings) -> Candidate:
+    def _with_example(self, candidate: Candidate, environment: ReaderEnvironment) -> Candidate:
         """`candidate` with a request that it can do here."""
-        example = next(self._examples(candidate, around), "")
+        example = next(self._examples(candidate, environment), "")
         if not example:
             return candidate
-        return candidate.model_copy(update={"reason": f"{candidate.reason}; {_CAN}“{example}”"})
+        return candidate.model_copy(update={"reason": f"{candidate.reason}; {_CAPABILITY}“{example}”"})
 
-    def _examples(self, candidate: Candidate, around: Surroundings) -> Iterator[str]:
+    def _examples(self, candidate: Candidate, environment: ReaderEnvironment) -> Iterator[str]:
         """Examples of a skill whose names are there; else one with names that are."""
         skill = self._skill(candidate)
-        facts: Facts | None = around.facts(candidate.agent, candidate.skill) if around.facts else None
-        if takes_query(skill) and facts is not None and facts.tables:
+        facts: Facts | None = environment.facts(candidate.agent, candidate.skill) if environment.facts else None
+        if accepts_query(skill) and facts is not None and facts.tables:
             from retinue.orchestration.reader.tables import example_questions  # noqa: PLC0415 - for a refusal only
 
             table = facts.tables[0]
             yield from (f"{one} in {table.path}" for one in example_questions(table))
         names = [several[0] for several in (facts.names.values() if facts else ()) if several]
-        paths = list(around.find("readme"))[:1] if around.find else []
-        place = self.router.place(candidate)
+        paths = list(environment.find("readme"))[:1] if environment.find else []
+        place = self.router.index_of(candidate)
         for example in skill.examples:
-            for here in _filled(example, names, paths):
-                bound = bind(skill, here, agent=candidate.agent, around=around)
+            for request in _fill_example(example, names, paths):
+                bound = bind(skill, request, agent=candidate.agent, environment=environment)
                 if not (bound.questions or self.router.unknown_words(bound.rest, place)):
-                    yield here
+                    yield request
         if names:
             yield f"{skill.name.replace('_', ' ')} {names[0]}"
 
 
-def _filled(example: str, names: Sequence[str], paths: Sequence[str]) -> Iterator[str]:
+def _fill_example(example: str, names: Sequence[str], paths: Sequence[str]) -> Iterator[str]:
     """`example` with values that are there in place of its own: a path for a path, else each of `names`."""
     values = _EXAMPLE_VALUE.findall(example)
     if not values:
@@ -406,7 +406,7 @@ def _filled(example: str, names: Sequence[str], paths: Sequence[str]) -> Iterato
 def read_words(
     definition: Definition,
     words: str,
-    around: Surroundings,
+    environment: ReaderEnvironment,
     *,
     skill: str | None = None,
     likeness: Embedder | None = None,
@@ -421,30 +421,30 @@ def read_words(
         likeness: Ranks its skills by meaning as well.
     """
 
-    def is_meant(_definition: Definition, one: Skill) -> bool:
+    def is_selected(_definition: Definition, one: Skill) -> bool:
         return skill is None or one.name == skill
 
     # Whoever names the agent has said who is meant; which of its skills, a weak sign is enough for.
-    planner = Planner([definition], floor=FLOOR_WITHOUT_EXAMPLES / 2, likeness=None if skill else likeness)
-    call = planner.read(Clause(words), around, only=is_meant)
+    planner = Planner([definition], threshold=THRESHOLD_WITHOUT_EXAMPLES / 2, likeness=None if skill else likeness)
+    call = planner.read(Clause(words), environment, allows=is_selected)
     if call.chosen is not None:
         return call
-    nearest = planner.router.route(words, limit=1, only=is_meant).candidates
-    meant = definition.skill(nearest[0].skill) if nearest and (skill or len(definition.skills) == 1) else None
+    nearest = planner.router.route(words, limit=1, allows=is_selected).candidates
+    nearest_skill = definition.skill(nearest[0].skill) if nearest and (skill or len(definition.skills) == 1) else None
     # Who is asked for a table by name reads the question against it, and says which of its words name nothing.
-    facts = None if meant is None or around.facts is None else around.facts(definition.name, meant.name)
-    if meant is None or not (_is_told_words(definition, meant) or (facts is not None and facts.tables)):
+    facts = None if nearest_skill is None or environment.facts is None else environment.facts(definition.name, nearest_skill.name)
+    if nearest_skill is None or not (_accepts_raw_words(definition, nearest_skill) or (facts is not None and facts.tables)):
         return call
-    return replace(call, chosen=nearest[0], bound=bind(meant, words, agent=definition.name, around=around), unknown=())
+    return replace(call, chosen=nearest[0], bound=bind(nearest_skill, words, agent=definition.name, environment=environment), unknown=())
 
 
-def _is_told_words(definition: Definition, skill: Skill) -> bool:
+def _accepts_raw_words(definition: Definition, skill: Skill) -> bool:
     """Whether a skill is told words as they are: it is a prompt, speaks a dialect of its own, or asks a model."""
     return bool(definition.instructions or definition.dialect or skill.thinks in ("must", "by_others"))
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _SkillReading:
     """How a clause would be put to one skill.
 
     Attributes:
@@ -456,22 +456,22 @@ class _Reading:
     """
 
     candidate: Candidate
-    bound: Bound
+    bound: BoundParameters
     score: float
     is_whole: bool = False
     fits: bool = False
-    back: str = ""
+    reference: str = ""
     objection: str = ""
-    unknown: tuple[str, ...] = ()
+    unknown_words: tuple[str, ...] = ()
 
     @property
-    def asks(self) -> bool:
+    def needs_answer(self) -> bool:
         """Whether a person has to say something first."""
-        return bool(self.bound.questions) and not self.back
+        return bool(self.bound.questions) and not self.reference
 
-    def fits_better_than(self, best: "_Reading") -> bool:
+    def fits_better_than(self, best: "_SkillReading") -> bool:
         """Whether it may be called in place of the one that came first; not when that only misses a fact."""
-        return not best.unknown or best.asks or best.candidate.share < FLOOR or best.score - self.score < _NAMED
+        return not best.unknown_words or best.needs_answer or best.candidate.share < THRESHOLD or best.score - self.score < _NAME_BONUS
 
     @property
     def values(self) -> list[Binding]:
@@ -479,9 +479,9 @@ class _Reading:
         return [one for one in self.bound.bindings if one.how == "said"]
 
 
-def _takes_query(only: Callable[[Definition, Skill], bool] | None) -> Callable[[Definition, Skill], bool]:
+def _table_skills_only(allows: Callable[[Definition, Skill], bool] | None) -> Callable[[Definition, Skill], bool]:
     """Says whether a skill takes a query to a table, and may be called at all."""
-    return lambda definition, skill: takes_query(skill) and (only is None or only(definition, skill))
+    return lambda definition, skill: accepts_query(skill) and (allows is None or allows(definition, skill))
 
 
 def _is_refusal(text: str) -> bool:
@@ -490,35 +490,35 @@ def _is_refusal(text: str) -> bool:
     return bool(words) and (words[0] in {"don't", "dont", "never"} or words[:2] == ["do", "not"])
 
 
-def _openers(skill: Skill) -> frozenset[str]:
+def _opening_words(skill: Skill) -> frozenset[str]:
     """The words with which requests to a skill begin, by its own examples, name and description."""
     texts = (skill.description, skill.name.replace("_", " "), *map(strip_courtesy, skill.examples))
     return frozenset(tokens[0] for text in texts if (tokens := word_tokens(text)))
 
 
-def _carried(
-    before: ClauseCall, candidate: Candidate, skill: Skill, parameters: Sequence[Parameter], around: Surroundings
+def _antecedent_bindings(
+    before: ClauseCall, candidate: Candidate, skill: Skill, parameters: Sequence[Parameter], environment: ReaderEnvironment
 ) -> tuple[Binding, ...]:
     """What the request before names, for a skill that speaks of "it"; of another skill only files and names."""
-    bound = bind(skill, before.instruction, agent=candidate.agent, around=around, parameters=parameters)
+    bound = bind(skill, before.instruction, agent=candidate.agent, environment=environment, parameters=parameters)
     is_same = before.chosen is not None and before.chosen.skill == candidate.skill
-    kinds = {one.name for one in parameters if one.facts or (is_same and one.takes_days)}
+    kinds = {one.name for one in parameters if one.facts or (is_same and one.accepts_dates)}
     return tuple(one for one in bound.bindings if one.how == "said" and one.parameter in kinds)
 
 
-def _names_for(back: str, parameters: Sequence[Parameter]) -> list[str]:
+def _pronoun_targets(reference: str, parameters: Sequence[Parameter]) -> list[str]:
     """Parameters whose value the "it" or the "she" of a clause may be; a "them" may be anything."""
-    is_person, is_thing = back.lower() in _PERSONS, back.lower() in {"it", "its"}
+    is_person, is_thing = reference.lower() in _PERSONS, reference.lower() in {"it", "its"}
     names = (one for one in parameters if one.facts and NEGATIONS.isdisjoint(one.words))
     return [one.name for one in names if (is_person if one.facts == "author" else is_thing)]
 
 
-def _is_told(parameter: Parameter | None) -> bool:
+def _accepts_result(parameter: Parameter | None) -> bool:
     """Whether what another request brings may be a value for `parameter`."""
     return parameter is not None and ((parameter.items or parameter).is_free_text or bool(parameter.facts))
 
 
-def _data_in(reading: "_Reading", parameters: Mapping[str, Parameter]) -> str:
+def _data_file_in(reading: "_SkillReading", parameters: Mapping[str, Parameter]) -> str:
     """A file of data that was read out of the words for a parameter that takes a path of the text here."""
     for one in reading.values:
         parameter = parameters.get(one.parameter)
@@ -528,7 +528,7 @@ def _data_in(reading: "_Reading", parameters: Mapping[str, Parameter]) -> str:
     return ""
 
 
-def _node(name: str, request: ClauseCall, needs: tuple[str, ...]) -> Delegation:
+def _delegation(name: str, request: ClauseCall, needs: tuple[str, ...]) -> Delegation:
     chosen = request.chosen
     if chosen is None:  # only requests that somebody does become nodes
         raise KeyError(name)
@@ -546,7 +546,7 @@ def _node(name: str, request: ClauseCall, needs: tuple[str, ...]) -> Delegation:
     )
 
 
-def _key(node: Delegation, instruction_field: str | None) -> str:
+def _dedup_key(node: Delegation, instruction_field: str | None) -> str:
     """What makes two requests the same; the order of parameters and the case of an instruction do not."""
     parameters = dict(node.parameters)
     if instruction_field and isinstance(text := parameters.get(instruction_field), str):
@@ -554,10 +554,10 @@ def _key(node: Delegation, instruction_field: str | None) -> str:
     return json.dumps([node.agent, node.skill, node.needs, parameters], sort_keys=True, default=str)
 
 
-def _reason(objection: str, nearest: Sequence[Candidate]) -> str:
-    example = nearest[0].reason.partition(f"; {_CAN}")[2] if nearest else ""
-    return f"{objection} It {_CAN}{example}." if example else objection
+def _refusal_reason(objection: str, nearest: Sequence[Candidate]) -> str:
+    example = nearest[0].reason.partition(f"; {_CAPABILITY}")[2] if nearest else ""
+    return f"{objection} It {_CAPABILITY}{example}." if example else objection
 
 
-def _listed(words: Sequence[str]) -> str:
+def _quoted_words(words: Sequence[str]) -> str:
     return ", ".join(map(repr, dict.fromkeys(words[:3])))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, cast
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.facts import Facts
 from retinue.contract.json import dumps
-from retinue.orchestration._foreign import foreign, one_line
-from retinue.orchestration.reader.parameters import Surroundings
+from retinue.orchestration._foreign import untrusted_block, one_line
+from retinue.orchestration.reader.parameters import ReaderEnvironment
 from retinue.orchestration.reader.table_call import facts_text
 from retinue.orchestration.reader.words import FUNCTION_WORDS, word_tokens
 
@@ -32,11 +32,11 @@ __all__ = [
 SKILLS_CHARS: Final = 16_000
 _OTHERS_CHARS: Final = 4_000
 FACTS_CHARS: Final = 6_000
-_NAMES: Final = 40
-_MOST_NAMES: Final = 2_000
-_LINE: Final = 160
-_GOAL: Final = 1_000
-_MOST_FACTS: Final = 8
+_MAX_LISTED_NAMES: Final = 40
+_MAX_NAMES: Final = 2_000
+_MAX_LINE: Final = 160
+_MAX_GOAL: Final = 1_000
+_MAX_FACTS: Final = 8
 """Skills whose facts are read: reading them costs time."""
 
 INSTRUCTIONS: Final = """\
@@ -71,9 +71,9 @@ def goal_prompt(
     goal: str,
     skills: Iterable[tuple[Definition, Skill]],
     *,
-    around: Surroundings,
+    environment: ReaderEnvironment,
     answers: Sequence[tuple[str, str]] = (),
-    whole: str = "",
+    full_goal: str = "",
 ) -> str:
     """All that a model is told of a goal.
 
@@ -85,14 +85,14 @@ def goal_prompt(
         whole: The goal that `goal` is a part of.
     """
     parts = [f"The goal:\n{goal}"]
-    if whole and whole != goal:
-        parts.insert(0, f"It is part of this, which others work on too:\n{one_line(whole, limit=_GOAL)}")
+    if full_goal and full_goal != goal:
+        parts.insert(0, f"It is part of this, which others work on too:\n{one_line(full_goal, limit=_MAX_GOAL)}")
     parts += [f"You asked: {question}\nThe person answered: {answer}" for question, answer in answers]
     visible, text = _skills_text(skills)
-    parts.append(f"The agents:\n{foreign('the definitions of the agents', text, limit=2 * SKILLS_CHARS)}")
-    if around.today is not None and '"date' in text:
-        parts.append(f"Today is {around.today.isoformat()}.")
-    return "\n\n".join([*parts, *_facts_blocks(goal, visible, around)])
+    parts.append(f"The agents:\n{untrusted_block('the definitions of the agents', text, limit=2 * SKILLS_CHARS)}")
+    if environment.today is not None and '"date' in text:
+        parts.append(f"Today is {environment.today.isoformat()}.")
+    return "\n\n".join([*parts, *_facts_blocks(goal, visible, environment)])
 
 
 def describe_facts(facts: Facts, *, about: str = "") -> str:
@@ -101,8 +101,8 @@ def describe_facts(facts: Facts, *, about: str = "") -> str:
     lines = [facts_text(facts)] if facts.tables else []
     for kind, all_names in facts.names.items():
         names = sorted(all_names, key=lambda name: words.isdisjoint(word_tokens(name))) if words else all_names
-        more = f", and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
-        lines.append(f"{one_line(kind)}: {', '.join(one_line(one, limit=80) for one in names[:_NAMES])}{more}")
+        more = f", and {len(names) - _MAX_LISTED_NAMES:,} more" if len(names) > _MAX_LISTED_NAMES else ""
+        lines.append(f"{one_line(kind)}: {', '.join(one_line(one, limit=80) for one in names[:_MAX_LISTED_NAMES])}{more}")
     return "\n".join(lines)
 
 
@@ -111,7 +111,7 @@ def count_mentions(facts: Facts, goal: str) -> int:
     columns = [column for table in facts.tables for column in table.columns]
     texts = [*(one.path for one in facts.tables), *(one.name for one in columns)]
     texts += [value for one in columns if one.kind == "text" for value in one.values]
-    texts += [name for names in facts.names.values() for name in names[:_MOST_NAMES]]
+    texts += [name for names in facts.names.values() for name in names[:_MAX_NAMES]]
     return len(_significant_words(goal).intersection(word_tokens(" ".join(texts))))
 
 
@@ -127,8 +127,8 @@ def _skills_text(skills: Iterable[tuple[Definition, Skill]]) -> tuple[list[tuple
     shared: dict[str, str] = {}
     size = other_size = 0
     for definition, skill in skills:
-        example = f' EX: "{one_line(skill.examples[0], limit=_LINE)}"' if skill.examples else ""
-        about = one_line(skill.description or definition.description, limit=_LINE)
+        example = f' EX: "{one_line(skill.examples[0], limit=_MAX_LINE)}"' if skill.examples else ""
+        about = one_line(skill.description or definition.description, limit=_MAX_LINE)
         line = f"{definition.name}.{skill.name} — {about}{example}"
         entry, types = _parameters_text(skill)
         new = {name: text for name, text in types.items() if shared.get(name) != text}
@@ -154,38 +154,38 @@ def _parameters_text(skill: Skill) -> tuple[str, dict[str, str]]:
     for name, inside in cast("dict[str, JsonMapping]", schema.get("properties") or {}).items():
         if name == skill.instruction_field and "default" in inside:
             continue  # the words of the goal: not needed by whoever is given parameters
-        needed = " (required)" if name in required else ""
-        lines.append(f"  {one_line(name)}{needed}: {dumps(_brief(inside))}")
+        suffix = " (required)" if name in required else ""
+        lines.append(f"  {one_line(name)}{suffix}: {dumps(_simplify_schema(inside))}")
     types = cast("JsonMapping", schema.get("$defs") or {})
-    return "\n".join(lines), {name: dumps(_brief(inside)) for name, inside in types.items()}
+    return "\n".join(lines), {name: dumps(_simplify_schema(inside)) for name, inside in types.items()}
 
 
-def _brief(schema: object, *, is_schema: bool = True) -> object:
+def _simplify_schema(schema: object, *, is_schema: bool = True) -> object:
     """`schema` without what only a validator reads; without `is_schema`, a mapping of names to schemas."""
     if isinstance(schema, list):
-        return [_brief(one) for one in cast("list[object]", schema)]
+        return [_simplify_schema(one) for one in cast("list[object]", schema)]
     if not isinstance(schema, dict):
         return schema
     return {
         name: value
         if is_schema and name in _VALUES
-        else _brief(value, is_schema=name not in _MAPPINGS or not is_schema)
+        else _simplify_schema(value, is_schema=name not in _MAPPINGS or not is_schema)
         for name, value in cast("JsonMapping", schema).items()
         if not (is_schema and name in _VALIDATOR_ONLY)
     }
 
 
-def _facts_blocks(goal: str, visible: Iterable[tuple[str, Skill]], around: Surroundings) -> list[str]:
+def _facts_blocks(goal: str, visible: Iterable[tuple[str, Skill]], environment: ReaderEnvironment) -> list[str]:
     """What there is for the skills that are shown; what several have in common stands there once."""
     owners: dict[int, list[str]] = {}
     texts: dict[int, str] = {}
-    for agent, skill in islice(visible, _MOST_FACTS if around.facts is not None else 0):
-        facts = around.facts(agent, skill.name) if around.facts is not None else None
+    for agent, skill in islice(visible, _MAX_FACTS if environment.facts is not None else 0):
+        facts = environment.facts(agent, skill.name) if environment.facts is not None else None
         if facts is not None and (facts.tables or facts.names):
             owners.setdefault(id(facts), []).append(f"{agent}.{skill.name}")
             texts[id(facts)] = texts.get(id(facts)) or describe_facts(facts, about=goal)
     limit = FACTS_CHARS // max(len(texts), 1)
     return [
-        f"What there is for {', '.join(owners[key])}:\n{foreign('the files of this workspace', text, limit=limit)}"
+        f"What there is for {', '.join(owners[key])}:\n{untrusted_block('the files of this workspace', text, limit=limit)}"
         for key, text in texts.items()
     ]

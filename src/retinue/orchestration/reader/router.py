@@ -20,33 +20,33 @@ from retinue.orchestration.reader.words import (
     FUNCTION_STEMS,
     FUNCTION_WORDS,
     NEGATIONS,
-    gram_tokens,
-    is_light,
-    slip_of,
-    telling_words,
+    ngram_tokens,
+    is_generic,
+    correct_spelling,
+    content_words,
     word_tokens,
 )
 
 __all__ = [
-    "FLOOR",
-    "FLOOR_WITHOUT_EXAMPLES",
+    "THRESHOLD",
+    "THRESHOLD_WITHOUT_EXAMPLES",
     "Embedder",
     "Likeness",
     "Router",
     "Routing",
-    "example_like",
-    "without_values",
+    "similar_example",
+    "strip_values",
 ]
 
-FLOOR: Final = 0.5
+THRESHOLD: Final = 0.5
 """So much of a clause must be known, as if each of its words stood in the skill's text once."""
-FLOOR_WITHOUT_EXAMPLES: Final = 0.1
+THRESHOLD_WITHOUT_EXAMPLES: Final = 0.1
 """The share that is good enough for a skill with fewer than three examples."""
 _ENOUGH_EXAMPLES: Final = 3
 
-_NOT_ALONE: Final = NEGATIONS | {word.partition("'")[0] for word in NEGATIONS}
-_MOST_CHARS: Final = 2_000
-_NOT_FOR: Final = re.compile(r"\bnot for [^.;]*|\bReturns:?(?= )|\bUse it\b")
+_BARE_NEGATIONS: Final = NEGATIONS | {word.partition("'")[0] for word in NEGATIONS}
+_MAX_CHARS: Final = 2_000
+_BOILERPLATE: Final = re.compile(r"\bnot for [^.;]*|\bReturns:?(?= )|\bUse it\b")
 """What a description says that a skill does not do, and how the sentences begin that each description has."""
 _VALUE: Final = re.compile(
     r"`[^`\n]+`|\{\w+\}|(?<![\w/.-])[\w-]*(?:[/\\._]+\w[\w-]*)+(?:\(\))?|\b[a-z]+(?:[A-Z]\w*)+|(?<![\w.-])v?\d[\d.:/-]*(?!\w)"
@@ -73,12 +73,12 @@ class Routing:
     candidates: tuple[Candidate, ...]
     abstained: bool
     reason: str
-    fitting: int = 0
+    fit_count: int = 0
 
     @property
-    def stand_ins(self) -> tuple[Candidate, ...]:
+    def alternatives(self) -> tuple[Candidate, ...]:
         """Those that are good enough: they may be asked when the best found nothing."""
-        return self.candidates[: self.fitting]
+        return self.candidates[: self.fit_count]
 
 
 class Router:
@@ -97,30 +97,30 @@ class Router:
         self,
         definitions: Iterable[Definition],
         *,
-        floor: float | None = None,
+        threshold: float | None = None,
         likeness: Embedder | None = None,
     ) -> None:
         self.skills: list[tuple[Definition, Skill]] = [
             (definition, skill) for definition in definitions for skill in definition.skills if not skill.unavailable
         ]
-        self._places = {(one.name, skill.name): place for place, (one, skill) in enumerate(self.skills)}
-        self._floor = floor
-        texts = _texts(self.skills)
+        self._indexes = {(one.name, skill.name): place for place, (one, skill) in enumerate(self.skills)}
+        self._threshold = threshold
+        texts = _skill_texts(self.skills)
         self._words = SkillIndex(
             (chain.from_iterable(map(word_tokens, pieces)) for pieces in texts), common=FUNCTION_STEMS
         )
         self._grams = SkillIndex(
-            (chain.from_iterable(map(gram_tokens, pieces)) for pieces in texts),
-            common=frozenset(gram_tokens(FUNCTION_WORDS)),
+            (chain.from_iterable(map(ngram_tokens, pieces)) for pieces in texts),
+            common=frozenset(ngram_tokens(FUNCTION_WORDS)),
         )
-        self._likeness = None if likeness is None else likeness([_brief(skill) for _, skill in self.skills])
+        self._likeness = None if likeness is None else likeness([_embedding_texts(skill) for _, skill in self.skills])
         self._vocabularies: dict[int, frozenset[str]] = {}
         self._topics: dict[int, frozenset[str]] = {}
         self._examples = [
-            {frozenset(word_tokens(without_values(one))) for one in skill.examples} for _, skill in self.skills
+            {frozenset(word_tokens(strip_values(one))) for one in skill.examples} for _, skill in self.skills
         ]
 
-    def route(self, clause: str, *, limit: int = 5, only: Callable[[Definition, Skill], bool] | None = None) -> Routing:
+    def route(self, clause: str, *, limit: int = 5, allows: Callable[[Definition, Skill], bool] | None = None) -> Routing:
         """The best `limit` skills for `clause`, of which only the first 2,000 characters are read.
 
         Args:
@@ -128,10 +128,10 @@ class Router:
             limit: How many candidates are given.
             only: Which skills may be given at all; all, unless said.
         """
-        whole, clause = clause[:_MOST_CHARS], without_values(clause[:_MOST_CHARS])
-        words, grams = (list(dict.fromkeys(tokens)) for tokens in (word_tokens(clause), gram_tokens(clause)))
+        whole, clause = clause[:_MAX_CHARS], strip_values(clause[:_MAX_CHARS])
+        words, grams = (list(dict.fromkeys(tokens)) for tokens in (word_tokens(clause), ngram_tokens(clause)))
         scores = [sum(z) for z in zip(*map(z_scores, self._scores(whole, words, grams)), strict=True)]
-        places = [place for place in range(len(scores)) if only is None or only(*self.skills[place])]
+        places = [place for place in range(len(scores)) if allows is None or allows(*self.skills[place])]
         query = frozenset(words)
         ranked = nlargest(
             max(limit, 1), places, key=lambda place: (query in self._examples[place], scores[place], -place)
@@ -139,132 +139,132 @@ class Router:
         if not ranked:
             return Routing((), abstained=True, reason="There is no agent to ask.")
         shares = {place: self._share(words, grams, place) for place in ranked}
-        fitting = [place for place, share in shares.items() if share >= self.floor(place)]
-        chosen = [*fitting, *(place for place in shares if place not in fitting)][:limit]
+        fits = [place for place, share in shares.items() if share >= self.threshold(place)]
+        chosen = [*fits, *(place for place in shares if place not in fits)][:limit]
         candidates = tuple(self._candidate(clause, place, scores[place], shares[place]) for place in chosen)
         name = f"`{candidates[0].agent}.{candidates[0].skill}`"
-        if fitting:
+        if fits:
             reason = f"{name} fits to {candidates[0].share:.2f}: it {candidates[0].reason}."
         else:
-            needed = self.floor(chosen[0])
+            needed = self.threshold(chosen[0])
             reason = f"The nearest, {name}, fits to {candidates[0].share:.2f} where {needed:.2f} is needed."
-        return Routing(candidates, abstained=not fitting, reason=reason, fitting=len(fitting))
+        return Routing(candidates, abstained=not fits, reason=reason, fit_count=len(fits))
 
     def _scores(self, whole: str, words: Sequence[str], grams: Sequence[str]) -> list[Sequence[float]]:
         scores: list[Sequence[float]] = [self._words.scores(words), self._grams.scores(grams)]
         return scores if self._likeness is None else [*scores, self._likeness(whole)]
 
-    def _share(self, words: Sequence[str], grams: Sequence[str], place: int) -> float:
-        if frozenset(words) in self._examples[place]:
+    def _share(self, words: Sequence[str], grams: Sequence[str], index: int) -> float:
+        if frozenset(words) in self._examples[index]:
             return 1.0
-        return (self._words.share(words, place) + self._grams.share(grams, place)) / 2
+        return (self._words.share(words, index) + self._grams.share(grams, index)) / 2
 
-    def floor(self, place: int) -> float:
+    def threshold(self, index: int) -> float:
         """The least share that is good enough for the skill at `place`; the longer its text, the less."""
-        if self._floor is not None:
-            return self._floor
-        if len(self.skills[place][1].examples) < _ENOUGH_EXAMPLES:
-            return FLOOR_WITHOUT_EXAMPLES
-        return FLOOR * self._words.once(place)
+        if self._threshold is not None:
+            return self._threshold
+        if len(self.skills[index][1].examples) < _ENOUGH_EXAMPLES:
+            return THRESHOLD_WITHOUT_EXAMPLES
+        return THRESHOLD * self._words.single_share(index)
 
-    def place(self, candidate: Candidate) -> int:
+    def index_of(self, candidate: Candidate) -> int:
         """Where the skill of `candidate` stands in `skills`."""
-        return self._places[candidate.agent, candidate.skill]
+        return self._indexes[candidate.agent, candidate.skill]
 
-    def speaks_of(self, text: str, place: int) -> bool:
+    def is_on_topic(self, text: str, index: int) -> bool:
         """Whether `text` has a word of the topic of the skill at `place`, or every word of one of its examples.
 
         The topic is the words of its name and description; it is anything where most of its examples have none of them.
         """
-        if place not in self._topics:
-            skill = self.skills[place][1]
-            words = telling_words(f"{skill.name} {_NOT_FOR.sub(' ', skill.description)}")
-            topic = frozenset(word_tokens(word)[0] for word in words if not is_light(word))
-            held = [not topic.isdisjoint(example) for example in self._examples[place]]
-            self._topics[place] = topic if 2 * sum(held) > len(held) else frozenset()
-        topic, said = self._topics[place], frozenset(word_tokens(text))
-        return not topic or not topic.isdisjoint(said) or any(one and one <= said for one in self._examples[place])
+        if index not in self._topics:
+            skill = self.skills[index][1]
+            words = content_words(f"{skill.name} {_BOILERPLATE.sub(' ', skill.description)}")
+            topic = frozenset(word_tokens(word)[0] for word in words if not is_generic(word))
+            matches = [not topic.isdisjoint(example) for example in self._examples[index]]
+            self._topics[index] = topic if 2 * sum(matches) > len(matches) else frozenset()
+        topic, stems = self._topics[index], frozenset(word_tokens(text))
+        return not topic or not topic.isdisjoint(stems) or any(one and one <= stems for one in self._examples[index])
 
-    def unknown_words(self, text: str, place: int) -> list[str]:
+    def unknown_words(self, text: str, index: int) -> list[str]:
         """The words of `text` that tell something, and that the skill at `place` does not use, nor a word like them.
 
         A "not" is known only in front of the word before which the skill has it itself.
         """
-        if place not in self._vocabularies:
-            definition, skill = self.skills[place]
-            pieces = _own_texts(definition, skill)
-            pieces += map(without_values, skill.examples)
-            self._vocabularies[place] = frozenset(chain.from_iterable(map(word_tokens, pieces))).union(
-                *map(_negated, pieces)
+        if index not in self._vocabularies:
+            definition, skill = self.skills[index]
+            pieces = _vocabulary_texts(definition, skill)
+            pieces += map(strip_values, skill.examples)
+            self._vocabularies[index] = frozenset(chain.from_iterable(map(word_tokens, pieces))).union(
+                *map(_negated_pairs, pieces)
             )
-        known = self._vocabularies[place]
-        words = ((word, word_tokens(word)[0]) for word in telling_words(text) if not is_light(word))
-        words = ((word, token) for word, token in words if word.lower() not in _NOT_ALONE)
-        unknown = [word for word, token in words if token not in known and not _is_like(token, known)]
-        return unknown + [pair for pair in _negated(text) if pair not in known]
+        vocabulary = self._vocabularies[index]
+        words = ((word, word_tokens(word)[0]) for word in content_words(text) if not is_generic(word))
+        words = ((word, token) for word, token in words if word.lower() not in _BARE_NEGATIONS)
+        unknown = [word for word, token in words if token not in vocabulary and not _is_similar(token, vocabulary)]
+        return unknown + [pair for pair in _negated_pairs(text) if pair not in vocabulary]
 
-    def _candidate(self, clause: str, place: int, score: float, share: float) -> Candidate:
-        definition, skill = self.skills[place]
-        shared = [word for word in telling_words(clause) if self._words.weight(word_tokens(word)[0], place)]
+    def _candidate(self, clause: str, index: int, score: float, share: float) -> Candidate:
+        definition, skill = self.skills[index]
+        shared = [word for word in content_words(clause) if self._words.weight(word_tokens(word)[0], index)]
         reason = f"shares {', '.join(dict.fromkeys(shared[:6]))}" if shared else "shares parts of words only"
-        if like := example_like(skill, clause):
+        if like := similar_example(skill, clause):
             reason += f"; is asked like “{like}”"
         return Candidate(
             agent=definition.name, skill=skill.name, score=round(score, 4), share=round(share, 4), reason=reason
         )
 
 
-def _is_like(token: str, known: frozenset[str]) -> bool:
+def _is_similar(token: str, vocabulary: frozenset[str]) -> bool:
     if token.isdigit():
         return False
     asking = [one for one in FUNCTION_STEMS if one[0] == token[0]]  # "wich"
-    return slip_of(token, known) is not None or slip_of(token, asking, shortest=4) is not None
+    return correct_spelling(token, vocabulary) is not None or correct_spelling(token, asking, shortest=4) is not None
 
 
-def _negated(text: str) -> list[str]:
+def _negated_pairs(text: str) -> list[str]:
     """Each "not" of `text` with the word behind it."""
     words = text.lower().replace("\u2019", "'").split()
     pairs = ((one, *word_tokens(other)) for one, other in pairwise([*words, ""]) if one.strip(",;:") in NEGATIONS)
     return [f"not {pair[1]}" for pair in pairs if len(pair) > 1]
 
 
-def without_values(text: str) -> str:
+def strip_values(text: str) -> str:
     """`text` without names of files and code, numbers, dates and quotes: what is asked about, and no topic."""
     return _VALUE.sub(" ", text)
 
 
-def example_like(skill: Skill, clause: str) -> str:
+def similar_example(skill: Skill, clause: str) -> str:
     """The example of `skill` that has most of the telling words of `clause`; empty when none has two."""
-    tokens = {word_tokens(word)[0] for word in telling_words(clause)}
+    tokens = {word_tokens(word)[0] for word in content_words(clause)}
     shared = {one: len(tokens.intersection(word_tokens(one))) for one in skill.examples}
     best = max(shared, key=shared.__getitem__, default="")
     return best if shared.get(best, 0) > 1 else ""
 
 
-def _texts(skills: Iterable[tuple[Definition, Skill]]) -> list[list[str]]:
+def _skill_texts(skills: Iterable[tuple[Definition, Skill]]) -> list[list[str]]:
     """What each skill says of itself, piece by piece; its name counts twice.
 
     What all skills of an agent say alike tells none of them from another, and is left out.
     """
-    found: list[list[str]] = []
+    texts: list[list[str]] = []
     for _, several in groupby(skills, key=lambda one: id(one[0])):
         same_agent = list(several)
         parameters = [list(_parameter_texts(skill.input_schema)) for _, skill in same_agent]
         shared = frozenset(parameters[0]).intersection(*parameters) if len(parameters) > 1 else frozenset[str]()
         for (definition, skill), own in zip(same_agent, parameters, strict=True):
             pieces = [skill.name, skill.name, definition.name, *definition.aliases, *definition.tags]
-            pieces += [definition.description, skill.description, *map(without_values, skill.examples)]
-            found.append([*pieces, *(text for text in own if text not in shared)])
-    return found
+            pieces += [definition.description, skill.description, *map(strip_values, skill.examples)]
+            texts.append([*pieces, *(text for text in own if text not in shared)])
+    return texts
 
 
-def _own_texts(definition: Definition, skill: Skill) -> list[str]:
+def _vocabulary_texts(definition: Definition, skill: Skill) -> list[str]:
     names = [skill.name, definition.name, *definition.aliases, *definition.tags]
-    descriptions = (_NOT_FOR.sub("", one.description) for one in (definition, skill))
+    descriptions = (_BOILERPLATE.sub("", one.description) for one in (definition, skill))
     return [*names, *descriptions, *_parameter_texts(skill.input_schema)]
 
 
-def _brief(skill: Skill) -> list[str]:
+def _embedding_texts(skill: Skill) -> list[str]:
     return [f"{skill.name.replace('_', ' ')}. {skill.description}", *skill.examples]
 
 
@@ -272,7 +272,7 @@ def _parameter_texts(schema: Mapping[str, object]) -> Iterable[str]:
     for parameter in parameters_of(schema):
         if parameter.schema.get("type") == "boolean":  # its words are told only where it is bound
             continue
-        yield f"{parameter.name} {without_values(parameter.description)}"
+        yield f"{parameter.name} {strip_values(parameter.description)}"
         for inside in (parameter, parameter.items):
             if inside is not None:
                 yield from (f"{choice} {meaning}" for choice, meaning in inside.meanings.items())

@@ -9,10 +9,10 @@ from retinue.contract.facts import ColumnFacts, Facts, TableFacts
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
 from retinue.contract.table_query import TableQuery
-from retinue.contract.text import cut
+from retinue.contract.text import truncate
 from retinue.orchestration.reader.tables import read_table_question
 
-__all__ = ["QUERY_PARTS", "facts_text", "is_data_file", "table_parameters", "takes_query", "unknown_names"]
+__all__ = ["QUERY_PARTS", "facts_text", "is_data_file", "table_parameters", "accepts_query", "unknown_names"]
 
 QUERY_PARTS: Final = frozenset(TableQuery.model_fields) - {"limit"}
 """Parameters that only a query fills in; of a limit people speak beside it."""
@@ -24,13 +24,13 @@ _VALUES: Final = 8
 _VALUE: Final = 40
 
 
-def takes_query(skill: Skill) -> bool:
+def accepts_query(skill: Skill) -> bool:
     """Whether the parameters of `skill` hold a `TableQuery` and the files it is about."""
     properties = cast("JsonMapping", skill.input_schema.get("properties") or {})
     return {"files", "measures", "where"} <= set(properties)
 
 
-def table_parameters(skill: Skill, clause: str, facts: Facts, given: Mapping[str, object]) -> JsonMapping | None:
+def table_parameters(skill: Skill, clause: str, facts: Facts, preset: Mapping[str, object]) -> JsonMapping | None:
     """The file and the query that `clause` asks for; None when it cannot be read with just one of the tables.
 
     Args:
@@ -40,20 +40,20 @@ def table_parameters(skill: Skill, clause: str, facts: Facts, given: Mapping[str
         given: Parameters that are settled; a query that is given is not read from words.
     """
     properties = cast("JsonMapping", skill.input_schema.get("properties") or {})
-    if given.get("measures") or given.get("select"):
+    if preset.get("measures") or preset.get("select"):
         return None
-    tables, rest = _named(facts.tables, clause, cast("list[str]", given.get("files") or []))
+    tables, rest = _select_tables(facts.tables, clause, cast("list[str]", preset.get("files") or []))
     if _FILE.search(rest):  # of which nothing is known
         return None
-    meanings = cast("Mapping[str, str]", given.get("meanings") or {})
+    meanings = cast("Mapping[str, str]", preset.get("meanings") or {})
     readings = [(table, read_table_question(rest, table, meanings=meanings)) for table in tables]
     if "key" in properties:  # a skill that compares
         readings = [(table, one) for table, one in readings if one.compares]
     complete = [(table, one.query) for table, one in readings if one.query is not None and one.is_about]
     unclear = [table.path for table, one in readings if one.ambiguity is not None]
     if len(complete) != 1:
-        asks = not complete and len(unclear) == 1 and not {"key", "percentiles"} & properties.keys()
-        return {"files": unclear} if asks else None  # the skill asks what is meant
+        is_unclear = not complete and len(unclear) == 1 and not {"key", "percentiles"} & properties.keys()
+        return {"files": unclear} if is_unclear else None  # the skill asks what is meant
     table, query = complete[0]
     if "percentiles" in properties and all(one.function != "percentile" for one in query.measures):
         return None  # a skill that computes nothing else
@@ -61,18 +61,18 @@ def table_parameters(skill: Skill, clause: str, facts: Facts, given: Mapping[str
     return {"files": [table.path], **parts} if parts.keys() <= properties.keys() else None
 
 
-def _named(tables: Sequence[TableFacts], clause: str, files: list[str]) -> tuple[list[TableFacts], str]:
+def _select_tables(tables: Sequence[TableFacts], clause: str, files: list[str]) -> tuple[list[TableFacts], str]:
     """The tables that are meant by name, else all; and the clause without those names."""
-    found = [table for table in tables if table.path in files]
+    matches = [table for table in tables if table.path in files]
     rest = clause
     for is_whole in (True, False):
         names = {table.path: table.path if is_whole else table.path.rpartition("/")[2] for table in tables}
-        named = [table for table in tables if names[table.path] in rest]
-        for name in sorted((names[table.path] for table in named), key=len, reverse=True):
+        mentions = [table for table in tables if names[table.path] in rest]
+        for name in sorted((names[table.path] for table in mentions), key=len, reverse=True):
             rest = re.sub(rf"(?:\baccording to )?{re.escape(name)}", " ", rest)
-        found += named
-    named = list({table.path: table for table in found}.values())
-    return named or [table for table in tables if not table.is_aside], rest
+        matches += mentions
+    mentions = list({table.path: table for table in matches}.values())
+    return mentions or [table for table in tables if not table.is_aside], rest
 
 
 def is_data_file(path: str) -> bool:
@@ -89,24 +89,24 @@ def unknown_names(parameters: Mapping[str, object], facts: Facts) -> list[str]:
     """What a query names that is not there: files, and columns of the files that it names."""
     by_path = {table.path: table for table in facts.tables}
     files = [str(one) for one in cast("list[object]", parameters.get("files") or [])]
-    found = [
+    problems = [
         f"There is no table `{path}`. Available: {', '.join(list(by_path)[:_VALUES])}."
         for path in files
         if path not in by_path and facts.is_complete
     ]
     tables = [by_path[path] for path in files if path in by_path] or (list(by_path.values()) if not files else [])
     columns = dict.fromkeys(column.name for table in tables for column in table.columns)
-    for name in dict.fromkeys(_columns_in(parameters)):
+    for name in dict.fromkeys(_column_names(parameters)):
         if columns and name not in columns:
             near = nearest(name, columns) or tuple(columns)[:_VALUES]
-            found.append(f"There is no column `{cut(name, _VALUE)}`. The nearest: {', '.join(near)}.")
-    return found
+            problems.append(f"There is no column `{truncate(name, _VALUE)}`. The nearest: {', '.join(near)}.")
+    return problems
 
 
 def _table_lines(table: TableFacts) -> Iterator[str]:
     yield f"{table.path}: {table.row_count} rows"
     for column in table.columns[:_COLUMNS]:
-        yield f"  {cut(' '.join(column.name.split()), 2 * _VALUE)} ({column.kind}){_contents(column)}"
+        yield f"  {truncate(' '.join(column.name.split()), 2 * _VALUE)} ({column.kind}){_contents(column)}"
     if len(table.columns) > _COLUMNS:
         yield f"  and {len(table.columns) - _COLUMNS} more columns"
 
@@ -114,11 +114,11 @@ def _table_lines(table: TableFacts) -> Iterator[str]:
 def _contents(column: ColumnFacts) -> str:
     if column.values and column.kind == "text":
         more = ", …" if len(column.values) > _VALUES else ""
-        return f": {', '.join(cut(' '.join(value.split()), _VALUE) for value in column.values[:_VALUES])}{more}"
+        return f": {', '.join(truncate(' '.join(value.split()), _VALUE) for value in column.values[:_VALUES])}{more}"
     return "" if column.least is None else f": {column.least} to {column.most}"
 
 
-def _columns_in(parameters: Mapping[str, object]) -> Iterator[str]:
+def _column_names(parameters: Mapping[str, object]) -> Iterator[str]:
     for part in ("measures", "group_by", "where", "having"):
         for one in cast("list[JsonMapping]", parameters.get(part) or []):
             if name := one.get("column"):

@@ -17,14 +17,14 @@ from retinue.contract.table_query import (
     TimeUnit,
     Value,
 )
-from retinue.orchestration.reader.table_lexer import ALIKE, DIMENSIONS, UNIT_SIZES, WEEKDAYS, Item, name_words
+from retinue.orchestration.reader.table_lexer import SYNONYM_GROUPS, DIMENSIONS, UNIT_SIZES, WEEKDAYS, Lexeme, name_words
 
-__all__ = ["Ambiguity", "Conditions", "Unclear", "flag_value", "is_flag", "usual_unit"]
+__all__ = ["Ambiguity", "ConditionParser", "AmbiguityError", "flag_value", "is_flag", "default_unit"]
 
-_FROM: Final = frozenset({"from", "origin", "source", "start", "departure", "dep", "sender"})
-_TO: Final = frozenset({"to", "dest", "destination", "target", "end", "arrival", "arr", "receiver", "recipient"})
-_NO_END: Final = frozenset[str]()
-_YES_NO: Final = ({"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"})
+_ORIGIN_WORDS: Final = frozenset({"from", "origin", "source", "start", "departure", "dep", "sender"})
+_DESTINATION_WORDS: Final = frozenset({"to", "dest", "destination", "target", "end", "arrival", "arr", "receiver", "recipient"})
+_NO_WORDS: Final = frozenset[str]()
+_BOOLEAN_WORDS: Final = ({"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"})
 _OPPOSITES: Final[dict[str, Operator]] = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "=": "!=", "!=": "="}
 
 
@@ -36,7 +36,7 @@ class Ambiguity:
     options: tuple[str, ...]
 
 
-class Unclear(Exception):
+class AmbiguityError(Exception):
     """Something must be known first."""
 
     def __init__(self, words: str, options: tuple[str, ...]) -> None:
@@ -45,14 +45,14 @@ class Unclear(Exception):
 
 
 @dataclass(slots=True)
-class Conditions:
+class ConditionParser:
     """The items of a question and what was read of them. A rule that uses an item makes its code a dot."""
 
     table: TableFacts
     meanings: Mapping[str, str]
-    items: list[Item]
+    items: list[Lexeme]
     notes: list[str]
-    whole: Callable[[str], tuple[str, ...]]
+    whole_columns: Callable[[str], tuple[str, ...]]
     codes: str = ""
     measures: list[Measure] = field(default_factory=list[Measure])
     groups: list[Grouping] = field(default_factory=list[Grouping])
@@ -68,47 +68,47 @@ class Conditions:
 
     def join_columns(self) -> None:
         """Join neighbours that may each be several columns, and together are fewer: "bill … length"."""
-        joined: list[Item] = []
+        merged: list[Lexeme] = []
         for item in self.items:
-            last = joined[-1] if joined else None
-            if last is not None and self._is_one(joined, last, item):
+            last = merged[-1] if merged else None
+            if last is not None and self._merge(merged, last, item):
                 continue
             if last is not None and item.lead in ("", "of", "of the", "the", "in") and item.columns:
                 adjective = last.text.casefold()
-                both = tuple(name for name in last.columns if name in item.columns)
-                if last.code == item.code == "C" and both and (len(last.columns) > 1 or len(item.columns) > 1):
-                    last.columns, last.text, last.detail = both, f"{last.text} {item.text}", ""
-                    named = tuple(name for name in both if len(name_words(name)) == len(last.text.split()))
-                    last.columns = named if len(named) == 1 else both  # "departure time", where one is scheduled
+                common = tuple(name for name in last.columns if name in item.columns)
+                if last.code == item.code == "C" and common and (len(last.columns) > 1 or len(item.columns) > 1):
+                    last.columns, last.text, last.detail = common, f"{last.text} {item.text}", ""
+                    matches = tuple(name for name in common if len(name_words(name)) == len(last.text.split()))
+                    last.columns = matches if len(matches) == 1 else common  # "departure time", where one is scheduled
                     continue
                 self.narrow(item, adjective)
                 own = tuple(name for name in item.columns if adjective in name_words(name))
                 if last.code == "f" and len(item.columns) > 1 and len(own) == 1:  # "max temperature" is `temp_max`
                     item.columns, item.detail = own, ""
-                    if len(joined) > 1 and joined[-2].code in "fs":
-                        joined.pop()
-            joined.append(item)
-        self.items = joined
-        for place, item in enumerate(joined):
-            beside = [name for one in joined[max(0, place - 1) : place] for name, _ in one.values]
+                    if len(merged) > 1 and merged[-2].code in "fs":
+                        merged.pop()
+            merged.append(item)
+        self.items = merged
+        for place, item in enumerate(merged):
+            beside = [name for one in merged[max(0, place - 1) : place] for name, _ in one.values]
             if item.detail == "part" and not set(beside) & set(item.columns):  # "Same Day shipments", of a `Ship Mode`
-                joined[place] = replace(item, code="x", columns=())
+                merged[place] = replace(item, code="x", columns=())
 
     @staticmethod
-    def _is_one(joined: list[Item], last: Item, item: Item) -> bool:
+    def _merge(merged: list[Lexeme], last: Lexeme, item: Lexeme) -> bool:
         """Whether an item only says more of the last, and is joined with it: "wind speed", "density in 2021"."""
         if item.lead == "" and item.code == "x" and last.code == "C":
-            return any(item.text.casefold() in group for group in ALIKE)
+            return any(item.text.casefold() in group for group in SYNONYM_GROUPS)
         if item.lead == "" and last.code == "R" and item.code == "C":
-            joined[-1] = item
+            merged[-1] = item
             return True
         column, number = (item, last) if item.code == "C" else (last, item)
         if column.code != "C" or len(column.columns) < 2 or not number.text.isdecimal():
             return False
-        named = tuple(name for name in column.columns if number.text in name_words(name))
-        if len(named) == 1:
-            joined[-1] = replace(column, columns=named, detail="", lead=last.lead)
-        return len(named) == 1
+        names = tuple(name for name in column.columns if number.text in name_words(name))
+        if len(names) == 1:
+            merged[-1] = replace(column, columns=names, detail="", lead=last.lead)
+        return len(names) == 1
 
     def find(self, pattern: str) -> Iterator[re.Match[str]]:
         """The matches of `pattern` among the items that are not used yet."""
@@ -121,16 +121,16 @@ class Conditions:
         """Mark items as used."""
         self.codes = "".join("." if place in places else code for place, code in enumerate(self.codes))
 
-    def use_all(self, match: re.Match[str], *without: str) -> None:
+    def use_all(self, match: re.Match[str], *excluded: str) -> None:
         """Mark all that a pattern matched as used, but for these groups."""
-        spared = {place for name in without for place in range(*match.span(name))}
-        self.use(*(place for place in range(*match.span()) if place not in spared))
+        excluded_places = {place for name in excluded for place in range(*match.span(name))}
+        self.use(*(place for place in range(*match.span()) if place not in excluded_places))
 
-    def item(self, match: re.Match[str], name: str) -> Item | None:
+    def item(self, match: re.Match[str], name: str) -> Lexeme | None:
         """The first item of a group; None when it matched nothing."""
         return self.items[match.start(name)] if match[name] else None
 
-    def column(self, item: Item | None, *kinds: str) -> ColumnFacts | None:
+    def column(self, item: Lexeme | None, *kinds: str) -> ColumnFacts | None:
         """The one column that `item` means, of these kinds.
 
         Raises:
@@ -139,44 +139,44 @@ class Conditions:
         if item is None:
             return None
         meaning = self.table.column(self.meanings.get(item.text.casefold(), ""))
-        fitting = [one for one in map(self.table.column, item.columns) if one and (not kinds or one.kind in kinds)]
-        if len(fitting) > 1 and meaning is None:
-            raise Unclear(item.text, tuple(one.name for one in fitting))
-        return meaning or (fitting[0] if fitting else None)
+        columns = [one for one in map(self.table.column, item.columns) if one and (not kinds or one.kind in kinds)]
+        if len(columns) > 1 and meaning is None:
+            raise AmbiguityError(item.text, tuple(one.name for one in columns))
+        return meaning or (columns[0] if columns else None)
 
-    def is_kind(self, item: Item | None, *kinds: str) -> bool:
+    def may_be_kind(self, item: Lexeme | None, *kinds: str) -> bool:
         """Whether `item` may be a column of one of these kinds."""
         names = () if item is None else item.columns
         return any((column := self.table.column(name)) and column.kind in kinds for name in names)
 
-    def narrow(self, item: Item, adjective: str) -> None:
+    def narrow(self, item: Lexeme, adjective: str) -> None:
         """Of several columns that `item` may mean, keep the one that `adjective` is about: "the widest petals"."""
         dimensions = {dimension for dimension, _ in DIMENSIONS.get(adjective, ())}
-        fitting = tuple(name for name in item.columns if dimensions.intersection(name_words(name)))
-        item.columns = fitting if len(fitting) == 1 else item.columns
+        names = tuple(name for name in item.columns if dimensions.intersection(name_words(name)))
+        item.columns = names if len(names) == 1 else item.columns
 
-    def of_dimension(self, adjective: str) -> tuple[ColumnFacts | None, str]:
+    def dimension_column(self, adjective: str) -> tuple[ColumnFacts | None, str]:
         """The one column of numbers or times that an adjective is about, and which end of it."""
-        fitting: dict[str, str] = {}
+        ends_by_name: dict[str, str] = {}
         for dimension, end in DIMENSIONS.get(adjective, ()):
             for column in self.table.columns:
                 words = name_words(column.name)
                 is_short = any(len(word) > 2 and dimension.startswith(word) for word in words)
                 if column.kind in ("number", "time") and not column.is_derived and is_short:
-                    fitting.setdefault(column.name, end)
-        ends = {name: end for name, end in fitting.items() if end in name_words(name)}
-        fitting = ends if len(ends) == 1 else fitting  # the hottest is the highest of `temp_max`
+                    ends_by_name.setdefault(column.name, end)
+        ends = {name: end for name, end in ends_by_name.items() if end in name_words(name)}
+        ends_by_name = ends if len(ends) == 1 else ends_by_name  # the hottest is the highest of `temp_max`
         meaning = self.meanings.get(adjective, "")
-        if len(fitting) > 1 and meaning not in fitting:
-            raise Unclear(adjective, tuple(fitting))
-        name = meaning or next(iter(fitting), "")
-        return self.table.column(name), fitting.get(name, "max")
+        if len(ends_by_name) > 1 and meaning not in ends_by_name:
+            raise AmbiguityError(adjective, tuple(ends_by_name))
+        name = meaning or next(iter(ends_by_name), "")
+        return self.table.column(name), ends_by_name.get(name, "max")
 
     def add(self, place: int, column: str, op: str, value: Any = "", *, part: Any = "none") -> None:
         """Add a condition whose words stand at `place`."""
         self.conditions.append((place, Condition(column=column, op=cast("Operator", op), value=value, part=part)))
 
-    def add_listed(
+    def add_values(
         self, place: int, column: str, values: Sequence[Value], *, negated: bool, part: str = "none"
     ) -> None:
         """Add a condition on one or several values."""
@@ -188,30 +188,30 @@ class Conditions:
         else:
             self.add(place, column, "!=" if negated else "=", values[0], part=part)
 
-    def group(self, place: int) -> bool:
+    def group_by(self, place: int) -> bool:
         """Put rows together by what stands at `place`."""
         item = self.items[place]
         if item.code == "u":
             times = [one for one in self.table.columns if one.kind == "time"]
             chosen = next((one for one in times if one.is_derived), times[0] if len(times) == 1 else None)
             if chosen is None and len(times) > 1:
-                raise Unclear(item.text, tuple(one.name for one in times))
+                raise AmbiguityError(item.text, tuple(one.name for one in times))
             if chosen is None:
                 return False
             if self.codes[place + 1 : place + 2] == "C" and chosen.name in self.items[place + 1].columns:
                 self.use(place + 1)  # "by month of purchase date"
-            group = Grouping(column=chosen.name, unit=cast("TimeUnit", item.detail))
+            grouping = Grouping(column=chosen.name, unit=cast("TimeUnit", item.detail))
         else:
             column = self.column(item)
             if column is None:
                 return False
-            group = Grouping(column=column.name, unit=usual_unit(column) if column.kind == "time" else "none")
-        if all(one.column != group.column for one in self.groups):
-            self.groups.append(group)
+            grouping = Grouping(column=column.name, unit=default_unit(column) if column.kind == "time" else "none")
+        if all(one.column != grouping.column for one in self.groups):
+            self.groups.append(grouping)
         self.use(place)
         return True
 
-    def containing(self) -> None:
+    def read_contains(self) -> None:
         """Read "whose genre contains Comedy", "names that include PIZZA": part of a text."""
         for match in self.find(r"(?P<c>C)i*(?P<neg>!?)h(?P<v>[vx])"):
             column = self.column(self.item(match, "c"), "text")
@@ -222,14 +222,14 @@ class Conditions:
 
     # --- which rows ---------------------------------------------------------------------------------------------------
 
-    def between(self) -> None:
+    def read_between(self) -> None:
         """Read "price between 5 and 20"."""
         for match in self.find(r"(?P<c>C)?i*~(?P<low>n)a(?P<high>n)(?P<d>C)?"):
-            if (column := self._compared(match)) is not None:
+            if (column := self._compared_column(match)) is not None:
                 for op, name in ((">=", "low"), ("<=", "high")):
                     self.add(match.start(), column.name, op, self._amount(self.items[match.start(name)], column))
 
-    def comparisons(self) -> None:
+    def read_comparisons(self) -> None:
         """Read "more than 5", "5 or more", "a bill longer than 50 mm", "above 25 but below 31"."""
         tail = r"(?P<d>C(?![i!]*[<v]))?"
         for pattern in (
@@ -239,7 +239,7 @@ class Conditions:
             for match in self.find(pattern):
                 sign = self.items[match.start("op")]
                 before = match.start() - 1
-                column = self._compared(match, sign.text.casefold().split()[0])
+                column = self._compared_column(match, sign.text.casefold().split()[0])
                 if column is None and self.conditions and self.codes[before : before + 1] == "a":
                     column = self.table.column(self.conditions[-1][1].column)
                     self.use(before, *range(*match.span()))
@@ -250,20 +250,20 @@ class Conditions:
                     op = _OPPOSITES[op] if match["neg"] else op
                     self.add(match.start("n"), column.name, op, self._amount(self.items[match.start("n")], column))
 
-    def _compared(self, match: re.Match[str], adjective: str = "") -> ColumnFacts | None:
+    def _compared_column(self, match: re.Match[str], adjective: str = "") -> ColumnFacts | None:
         """The column whose values are compared: before or behind the number, or the one that an adjective is about."""
         for name, other in (("c", "d"), ("d", "c")):
             item = self.item(match, name)
-            if item is not None and self.is_kind(item, "number"):
+            if item is not None and self.may_be_kind(item, "number"):
                 self.narrow(item, adjective)
                 self.use_all(match, other)
                 return self.column(item, "number")
-        column = self.of_dimension(adjective)[0] if adjective else None
+        column = self.dimension_column(adjective)[0] if adjective else None
         if column is not None:
             self.use_all(match, "c", "d")
         return column
 
-    def _amount(self, item: Item, column: ColumnFacts) -> Value:
+    def _amount(self, item: Lexeme, column: ColumnFacts) -> Value:
         """The number of `item` in the unit of its column; a unit that does not fit makes it unread."""
         value, unit = item.number, UNIT_SIZES.get(item.unit.casefold())
         if unit is not None and unit[0] not in ("money", "share"):
@@ -271,35 +271,35 @@ class Conditions:
                 (UNIT_SIZES[word] for word in name_words(column.name) if word in UNIT_SIZES and len(word) > 1), None
             )
             if own is None or own[0] != unit[0]:
-                self.items.append(Item(item.unit, "x"))
+                self.items.append(Lexeme(item.unit, "x"))
                 self.codes += "x"
                 return value
             value = value * unit[1] / own[1]
         return int(value) if float(value).is_integer() else value
 
-    def equal_numbers(self) -> None:
+    def read_equal_numbers(self) -> None:
         """Read "month 3 or 4", "with 4 cylinders", "an hour of 7": a number beside a column is compared with it."""
         for match in self.find(r"(?P<no>!?)(?P<c>C)?i*(?P<neg>!?)(?P<n>n)(?P<more>(?:[ao]n)*)(?P<d>C)?"):
-            if (column := self._compared(match)) is not None:
+            if (column := self._compared_column(match)) is not None:
                 places = [
                     place for place in range(match.start("n"), match.end("more")) if self.items[place].code == "n"
                 ]
                 values = tuple(self._amount(self.items[place], column) for place in places)
-                self.add_listed(match.start("n"), column.name, values, negated=bool(match["no"] or match["neg"]))
+                self.add_values(match.start("n"), column.name, values, negated=bool(match["no"] or match["neg"]))
         for match in self.find("n"):  # "the 503 responses": a code before the rows that have it
             number = f"{self.items[match.start()].number:g}"
-            coded = [one.name for one in self.table.columns if one.kind == "number" and number in one.values]
-            if len(coded) == 1 and [one.code for one in self.items[match.end() : match.end() + 1]] == ["R"]:
-                self.add(match.start(), coded[0], "=", int(number))
+            code_columns = [one.name for one in self.table.columns if one.kind == "number" and number in one.values]
+            if len(code_columns) == 1 and [one.code for one in self.items[match.end() : match.end() + 1]] == ["R"]:
+                self.add(match.start(), code_columns[0], "=", int(number))
                 self.use_all(match)
 
-    def dates(self) -> None:
+    def read_dates(self) -> None:
         """Read "in March", "since 2013-07-01", "between May and July", "in 2013", "on weekends"."""
         for match in self.find(r"(?P<c>[Cu])?i*(?P<neg>!?)(?P<lead>[B<~])?(?P<first>D)(?P<more>(?:[aoVB,]?D)*)"):
             places = [place for place in range(match.start("first"), match.end()) if self.items[place].code == "D"]
             several = [self.items[place] for place in places]
             before = self.item(match, "c")
-            column, is_named = self._time_column(several[0], before)
+            column, is_column_named = self._time_column(several[0], before)
             if column is None:
                 continue
             lead = self.item(match, "lead")
@@ -310,16 +310,16 @@ class Conditions:
             )
             negated = bool(match["neg"])
             if through:
-                is_read = self._stretch(places[0], column, *several)
+                is_read = self._add_range(places[0], column, *several)
             elif lead is not None and lead.code in "B<" and len(several) == 1:
                 op = _OPPOSITES[lead.detail] if negated else lead.detail
-                is_read = self._bound(places[0], column, several[0], op)
+                is_read = self._add_bound(places[0], column, several[0], op)
             else:
-                is_read = self._within(places[0], column, several, negated=negated)
+                is_read = self._add_dates(places[0], column, several, negated=negated)
             if is_read:
-                self.use_all(match, *([] if is_named else ["c"]))
+                self.use_all(match, *([] if is_column_named else ["c"]))
 
-    def _time_column(self, item: Item, before: Item | None) -> tuple[ColumnFacts | None, bool]:
+    def _time_column(self, item: Lexeme, before: Lexeme | None) -> tuple[ColumnFacts | None, bool]:
         """The column of times that `item` is about, and whether `before` names it."""
         times = [one for one in self.table.columns if one.kind == "time"]
         if before is not None:
@@ -328,15 +328,15 @@ class Conditions:
                 return own[0], True
         is_unit = before is not None and before.code == "u"
         derived = next((one for one in times if one.is_derived), None)
-        wanted = "year" if item.number else "month" if item.months and item.days is None else ""
-        whole = [one for one in self.table.columns if wanted and one.is_whole and wanted in name_words(one.name)]
+        unit_name = "year" if item.number else "month" if item.months and item.days is None else ""
+        whole = [one for one in self.table.columns if unit_name and one.is_whole and unit_name in name_words(one.name)]
         if item.number and whole and whole[0].name.casefold() == "year":
             return whole[0], is_unit
         if len(times) > 1 and derived is None:
-            raise Unclear(item.text, tuple(one.name for one in times))
+            raise AmbiguityError(item.text, tuple(one.name for one in times))
         return derived or next(iter(times or whole), None), is_unit
 
-    def _bound(self, place: int, column: ColumnFacts, item: Item, op: str) -> bool:
+    def _add_bound(self, place: int, column: ColumnFacts, item: Lexeme, op: str) -> bool:
         if item.days is None or column.kind == "number":
             part = "none" if column.kind == "number" else "month"
             numbers = item.months or (int(item.number),)
@@ -348,7 +348,7 @@ class Conditions:
             self.add(place, column.name, op, item.days[0].isoformat())
         return item.text.casefold() not in WEEKDAYS
 
-    def _stretch(self, place: int, column: ColumnFacts, first: Item, last: Item) -> bool:
+    def _add_range(self, place: int, column: ColumnFacts, first: Lexeme, last: Lexeme) -> bool:
         if first.days is None and last.days is not None and first.months:  # "from January to March 2014"
             first.days = (date(last.days[0].year, first.months[0], 1), last.days[1])
         if first.months and first.days is None:
@@ -356,9 +356,9 @@ class Conditions:
             months = tuple(range(low, high + 1)) if low <= high else (*range(low, 13), *range(1, high + 1))
             self.add(place, column.name, "in", months, part="none" if column.kind == "number" else "month")
             return True
-        return self._bound(place, column, first, ">=") and self._bound(place, column, last, "<=")
+        return self._add_bound(place, column, first, ">=") and self._add_bound(place, column, last, "<=")
 
-    def _within(self, place: int, column: ColumnFacts, several: list[Item], *, negated: bool) -> bool:
+    def _add_dates(self, place: int, column: ColumnFacts, several: list[Lexeme], *, negated: bool) -> bool:
         is_number = column.kind == "number"
         if several[0].text.casefold() in WEEKDAYS:
             days = tuple(sorted({day for item in several for day in WEEKDAYS[item.text.casefold()]}))
@@ -372,20 +372,20 @@ class Conditions:
             self.add(place, column.name, "=", int(several[0].detail), part="day")
         elif is_number or several[0].days is None:
             numbers = tuple(number for one in several for number in one.months or (int(one.number),))
-            self.add_listed(place, column.name, numbers, negated=negated, part="none" if is_number else "month")
+            self.add_values(place, column.name, numbers, negated=negated, part="none" if is_number else "month")
         elif all(one.number for one in several) and (len(several) > 1 or negated):
             years = tuple(int(one.number) for one in several)
             self.add(place, column.name, "not_in" if negated else "in", years, part="year")
         elif len(several) == 1 and not negated:
-            return self._bound(place, column, several[0], ">=") and self._bound(place, column, several[0], "<=")
+            return self._add_bound(place, column, several[0], ">=") and self._add_bound(place, column, several[0], "<=")
         else:
             return False
         return True
 
-    def values(self) -> None:
+    def read_values(self) -> None:
         """Read values that stand in the table, alone or in a list; a column named beside them says of which."""
-        named = r"(?P<no>!?)(?P<c>(?<![bsmdw])C)?(?P<i>i*)(?P<op><?)i*(?P<neg>!?)"
-        pattern = rf"{named}(?P<v>v)(?P<more>(?:[aoV,]+!?v)*)(?P<d>C(?!i*!?[v<n~]))?"
+        prefix = r"(?P<no>!?)(?P<c>(?<![bsmdw])C)?(?P<i>i*)(?P<op><?)i*(?P<neg>!?)"
+        pattern = rf"{prefix}(?P<v>v)(?P<more>(?:[aoV,]+!?v)*)(?P<d>C(?!i*!?[v<n~]))?"
         for match in self.find(pattern):
             item = self.items[match.start("v")]
             beside = {name: self.item(match, name) for name in ("c", "d")}
@@ -406,29 +406,29 @@ class Conditions:
             is_last = last + 1 == match.end("more") or (last == match.start("v") and not match["more"])
             self.use(*range(starts, last + 1), *([match.start("d")] if name == "d" and is_last else []))
             place = match.start("v")
-            if item.detail == "contains" or (len(values) == 1 and self._is_listed(column, value)):
+            if item.detail == "contains" or (len(values) == 1 and self._is_list_item(column, value)):
                 self.add(place, column, "not_contains" if negated else "contains", value)
             else:
-                self.add_listed(place, column, tuple(values), negated=negated)
+                self.add_values(place, column, tuple(values), negated=negated)
             is_apart = any(one.detail in ("mean", "median", "min", "max") for one in self.items if one.code == "f")
             if len(values) > 1 and (re.search("[VK]", "".join(one.code for one in self.items)) or (
                 is_apart and "o" not in match["more"])):  # fmt: skip
                 self.groups.append(Grouping(column=column))  # "the mean of A and B" are two
 
-    def _is_listed(self, column: str, value: str) -> bool:
+    def _is_list_item(self, column: str, value: str) -> bool:
         """Whether a value stands in lists of several, too: `Comedy`, where there is `Comedy, Drama`."""
         facts = self.table.column(column)
         return any(value in one.split(", ") for one in (facts.values if facts else ()) if ", " in one)
 
-    def _column_of_value(self, item: Item, beside: Mapping[str, Item | None]) -> tuple[str, str, str]:
+    def _column_of_value(self, item: Lexeme, beside: Mapping[str, Lexeme | None]) -> tuple[str, str, str]:
         """The column of a value, the value as it is written there, and where the column is named."""
         for name, other in beside.items():
-            both = [pair for pair in item.values if other is not None and pair[0] in other.columns]
-            if len(both) == 1:
-                return *both[0], name
+            common = [pair for pair in item.values if other is not None and pair[0] in other.columns]
+            if len(common) == 1:
+                return *common[0], name
         direction = item.lead.split()[-1:]
         own, others = (
-            (_FROM, _TO) if direction == ["from"] else (_TO, _FROM) if direction == ["to"] else (_NO_END, _NO_END)
+            (_ORIGIN_WORDS, _DESTINATION_WORDS) if direction == ["from"] else (_DESTINATION_WORDS, _ORIGIN_WORDS) if direction == ["to"] else (_NO_WORDS, _NO_WORDS)
         )
         pairs = [pair for pair in item.values if not others.intersection(name_words(pair[0]))]
         if not pairs:  # "to JFK", which is only an origin
@@ -439,10 +439,10 @@ class Conditions:
         columns = {name for name, _ in pairs}
         meaning = self.meanings.get(item.text.casefold())
         if len(columns) > 1 and meaning not in columns:
-            raise Unclear(item.text, tuple(sorted(columns)))
+            raise AmbiguityError(item.text, tuple(sorted(columns)))
         return *next(pair for pair in pairs if meaning in (None, pair[0])), ""
 
-    def missing(self) -> None:
+    def read_missing(self) -> None:
         """Read "a missing tail number", "the delay is not missing", "without a note", "no precipitation"."""
         for match in self.find(r"(?P<neg>!?)M(?P<c>C)|(?P<d>C)i*(?P<not>!?)M"):
             column = self.column(self.item(match, "c") or self.item(match, "d"))
@@ -465,7 +465,7 @@ class Conditions:
 def is_flag(column: ColumnFacts) -> bool:
     """Whether it says yes or no of each row."""
     is_bit = column.is_whole and column.least == 0 and column.most == 1
-    return column.kind == "boolean" or is_bit or {one.casefold() for one in column.values} in _YES_NO
+    return column.kind == "boolean" or is_bit or {one.casefold() for one in column.values} in _BOOLEAN_WORDS
 
 
 def flag_value(column: ColumnFacts, *, truth: bool) -> Value:
@@ -475,7 +475,7 @@ def flag_value(column: ColumnFacts, *, truth: bool) -> Value:
     return truth if column.kind == "boolean" else int(truth)
 
 
-def usual_unit(column: ColumnFacts) -> TimeUnit:
+def default_unit(column: ColumnFacts) -> TimeUnit:
     """The stretch of time that makes a few dozen groups of what the column holds."""
     try:
         days = (date.fromisoformat(str(column.most)[:10]) - date.fromisoformat(str(column.least)[:10])).days

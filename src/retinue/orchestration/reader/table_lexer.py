@@ -10,10 +10,10 @@ from datetime import date, timedelta
 from typing import Final
 
 from retinue.contract.facts import TableFacts
-from retinue.orchestration.reader.words import slip_of, split_words
+from retinue.orchestration.reader.words import correct_spelling, split_words
 
 __all__ = [
-    "ALIKE",
+    "SYNONYM_GROUPS",
     "DIMENSIONS",
     "FILLER",
     "MONTHS",
@@ -22,12 +22,12 @@ __all__ = [
     "SYNONYMS",
     "UNIT_SIZES",
     "WEEKDAYS",
-    "Item",
+    "Lexeme",
     "Lexer",
     "name_words",
 ]
 
-_TABLE: Final = {
+_PHRASES_BY_CODE: Final = {
     "f mean": "average, avg, mean, on average, mean of, average of, on the average, typical",
     "f median": "median, median of",
     "f sum": "total, sum, sum of, total of, in total, altogether, combined",
@@ -76,7 +76,7 @@ _TABLE: Final = {
 """Phrases by what they say: a letter (see `tables`), and what of it."""
 
 PHRASES: Final[dict[tuple[str, ...], tuple[str, str]]] = {
-    tuple(phrase.split()): (key[0], key[2:]) for key, phrases in _TABLE.items() for phrase in phrases.split(", ")
+    tuple(phrase.split()): (key[0], key[2:]) for key, phrases in _PHRASES_BY_CODE.items() for phrase in phrases.split(", ")
 }
 _FILLER: Final = """
 a an the of in on at for being there their its it this these those to from as than please can could you me i us we
@@ -130,7 +130,7 @@ _ADJECTIVES: Final = (
     ("wind force magnitude", "strong stronger strongest", "weak weaker weakest"),
     ("wind", "windy windiest", "calm calmest"),
 )
-ALIKE: Final = tuple(frozenset(nouns.split()) for nouns, *_ in _ADJECTIVES)
+SYNONYM_GROUPS: Final = tuple(frozenset(nouns.split()) for nouns, *_ in _ADJECTIVES)
 """Nouns that may be one another's names, where only one column has one of them."""
 DIMENSIONS: Final[dict[str, list[tuple[str, str]]]] = {}
 """By adjective, which dimensions it may be of where no column is named, and which end of each."""
@@ -160,7 +160,7 @@ _TOKEN: Final = re.compile(
     r"[\"“”][^\"“”]+[\"“”]|`[^`]+`|(?<!\w)'[^']+'(?!\w)|\d{4}-\d{2}-\d{2}|\d+[A-Za-z]+\b"
     r"|[$€£]?-?\d[\d,]*(?:\.\d+)?|[<>!=]=|<>|\w+(?:['\u2019.&/_-]\w+)*|\S"
 )
-_SHORT_IS: Final = re.compile(r"\b(what|who|where|that|there|it)['\u2019]s\b", re.IGNORECASE)
+_CONTRACTED_IS: Final = re.compile(r"\b(what|who|where|that|there|it)['\u2019]s\b", re.IGNORECASE)
 _PATH: Final = re.compile(r"/|\.[a-z]{1,5}$")
 _DECADE: Final = re.compile(r"\b(\d{3})0s\b")
 _HYPHEN: Final = re.compile(r"(?<=\b\d)-(?=[a-z])")
@@ -175,14 +175,14 @@ _LEADS: Final = "in of for during from to year the since after before until betw
 _BEFORE_YEARS: Final = frozenset(_LEADS.split())
 _ENDINGS: Final = ("n", "an", "ian", "ean", "ese", "ish", "y", "s")
 """What makes an adjective or a plural of a value: "Japanese", "rainy"."""
-_LONGEST: Final = 8
+_MAX_WORDS: Final = 8
 """Words of the longest name or value that is looked for."""
-_LEAST: Final = 3
+_MIN_LETTERS: Final = 3
 """Letters of the shortest word that stands for a longer one, or of a name's initials."""
 
 
 @dataclass(slots=True)
-class Item:
+class Lexeme:
     """One word or phrase, and what it may be.
 
     Attributes:
@@ -220,87 +220,87 @@ class Lexer:
         self.notes: list[str] = []
         self._table, self._meanings = table, meanings
         self._by_word: dict[str, tuple[str, ...]] = {}
-        self._whole: dict[str, tuple[str, ...]] = {}
+        self._by_name: dict[str, tuple[str, ...]] = {}
         for column in table.columns:
             if column.is_derived:
                 continue
             words = name_words(column.name)
-            initials = ("".join(word[0] for word in words),) if len(words) >= _LEAST else ()
-            self._whole["".join(words)] = (*self._whole.get("".join(words), ()), column.name)
+            initials = ("".join(word[0] for word in words),) if len(words) >= _MIN_LETTERS else ()
+            self._by_name["".join(words)] = (*self._by_name.get("".join(words), ()), column.name)
             for other in column.other_names:
-                self._whole["".join(name_words(other))] = (column.name,)
+                self._by_name["".join(name_words(other))] = (column.name,)
             for word in dict.fromkeys((*words, *initials)):
                 self._by_word[word] = (*self._by_word.get(word, ()), column.name)
         stem = table.path.rpartition("/")[2].partition(".")[0]
-        self._rows = {*name_words(stem), *table.row_nouns} - {*self._whole}
+        self._rows = {*name_words(stem), *table.row_nouns} - {*self._by_name}
         self._values: dict[tuple[str, ...], tuple[tuple[str, str], ...]] = {}
         for column in table.columns:
             for text in column.values:
                 key = _value_key(_TOKEN.findall(text))
                 self._values[key] = (*self._values.get(key, ()), (column.name, text))
-        singles = (key[0] for key in self._values if len(key) == 1 and len(key[0]) > _LEAST)
-        self._spelled = [
+        singles = (key[0] for key in self._values if len(key) == 1 and len(key[0]) > _MIN_LETTERS)
+        self._spellings = [
             *self._by_word,
             *singles,
-            *(one for one, *more in PHRASES if not more and len(one) > _LEAST + 1),
+            *(one for one, *more in PHRASES if not more and len(one) > _MIN_LETTERS + 1),
         ]
 
-    def whole(self, text: str) -> tuple[str, ...]:
+    def whole_columns(self, text: str) -> tuple[str, ...]:
         """The columns whose whole name `text` is."""
-        return self._whole.get("".join(name_words(text)), ())
+        return self._by_name.get("".join(name_words(text)), ())
 
-    def items(self, question: str) -> list[Item]:
+    def items(self, question: str) -> list[Lexeme]:
         """What the words of `question` may be; words that say nothing are left out."""
-        plain = _HYPHEN.sub(" ", _SHORT_IS.sub(r"\1 is", question))  # "4-cylinder", "what's"
-        plain = _DECADE.sub(r"from \g<1>0 to \g<1>9", plain)
-        tokens = _TOKEN.findall(_EMPHASIS.sub(r"\1", plain))
-        found: list[Item] = []
+        text = _HYPHEN.sub(" ", _CONTRACTED_IS.sub(r"\1 is", question))  # "4-cylinder", "what's"
+        text = _DECADE.sub(r"from \g<1>0 to \g<1>9", text)
+        tokens = _TOKEN.findall(_EMPHASIS.sub(r"\1", text))
+        lexemes: list[Lexeme] = []
         at, lead = 0, ""
         while at < len(tokens):
-            width, item = self._item(tokens, at)
+            width, item = self._read_lexeme(tokens, at)
             if item is None:
                 lead = f"{lead} {tokens[at].casefold()}".strip()
             else:
-                found.append(replace(item, lead=lead))
+                lexemes.append(replace(item, lead=lead))
                 lead = ""
             at += width
-        return found
+        return lexemes
 
-    def _item(self, tokens: list[str], at: int) -> tuple[int, Item | None]:
+    def _read_lexeme(self, tokens: list[str], at: int) -> tuple[int, Lexeme | None]:
         """The longest reading of what begins at `at`; of equally long ones, the surest."""
         token = tokens[at]
         if token[0] in "\"“”`'" and len(token) > 1:
-            return 1, self._quoted(token[1:-1])
-        readings: list[tuple[int, float, Item | None]] = [
-            *((width, 9, item) for width, item in self._times_and_numbers(tokens, at)),
-            *((width, 8 if is_exact else 2, item) for width, is_exact, item in self._value(tokens, at)),
-            *((width, rank, item) for width, rank, item in self._column(tokens, at)),
-            *((width, 6, item) for width, item in self._phrase(tokens, at)),
+            return 1, self._read_quotation(token[1:-1])
+        readings: list[tuple[int, float, Lexeme | None]] = [
+            *((width, 9, item) for width, item in self._read_times_and_numbers(tokens, at)),
+            *((width, 8 if is_exact else 2, item) for width, is_exact, item in self._read_value(tokens, at)),
+            *((width, rank, item) for width, rank, item in self._read_column(tokens, at)),
+            *((width, 6, item) for width, item in self._read_phrase(tokens, at)),
         ]
         is_unit = PHRASES.get((token.casefold(),), "-")[0] == "u" and at > 0
         is_group = is_unit and PHRASES.get((tokens[at - 1].casefold(),), "-")[0] == "b"  # "per month"
         if self._rows.issuperset(name_words(token)) and name_words(token) and not is_group:
-            readings.append((1, 7, Item(token, "R")))
+            readings.append((1, 7, Lexeme(token, "R")))
         if token.casefold() in FILLER:
             readings.append((1, 5, None))
         if readings:
             width, _, item = max(readings, key=lambda one: one[:2])
             return width, item
-        return 1, self._other(token)
+        return 1, self._read_fallback(token)
 
-    def _times_and_numbers(self, tokens: list[str], at: int) -> Iterator[tuple[int, Item]]:
+    def _read_times_and_numbers(self, tokens: list[str], at: int) -> Iterator[tuple[int, Lexeme]]:
         token, word = tokens[at], tokens[at].casefold()
         rest = [one.casefold() for one in tokens[at + 1 : at + 3]] + ["", ""]
         if word in WEEKDAYS:
-            yield 1, Item(token, "D")
-        elif (timed := _time(tokens, at)) is not None:
-            yield timed
+            yield 1, Lexeme(token, "D")
+        elif (dated := _read_date(tokens, at)) is not None:
+            yield dated
         elif (point := _POINT.fullmatch(word)) and (
             word.startswith("p") or any(one.casefold().startswith("percentile") for one in tokens[at:])
         ):
             yield (
                 2 if rest[0].startswith("percentile") else 1,
-                Item(token, "p", "point", number=float(point[1] or point[2])),
+                Lexeme(token, "p", "point", number=float(point[1] or point[2])),
             )
         elif (number := _NUMBER.fullmatch(word)) and not (word[0] == "0" and len(word) > 1 and (word,) in self._values):
             value = float(number[1].replace(",", "")) * _SCALES.get(number[2], 1) * _SCALES.get(rest[0], 1)
@@ -309,60 +309,60 @@ class Lexer:
             before = tokens[at - 1].casefold() if at else ""
             if is_year and before in _BEFORE_YEARS and width == 1:
                 year = int(word)
-                yield 1, Item(token, "D", number=value, days=(date(year, 1, 1), date(year, 12, 31)))
+                yield 1, Lexeme(token, "D", number=value, days=(date(year, 1, 1), date(year, 12, 31)))
             else:
                 unit = token[0] if token[0] in "$€£" else ""
                 after = tokens[at + width].casefold() if at + width < len(tokens) else ""
-                named = next((wide for wide, *_ in self._column(tokens, at + width)), 0) if after else 0
-                is_name = named > 1 or _singular(after) in {*self._whole, *self._rows}  # "30 miles per gallon"
+                name_width = next((wide for wide, *_ in self._read_column(tokens, at + width)), 0) if after else 0
+                is_name = name_width > 1 or _singular(after) in {*self._by_name, *self._rows}  # "30 miles per gallon"
                 if after in UNIT_SIZES and not unit and not is_name:
                     unit, width = after, width + 1
-                yield width, Item(token, "n", number=value, unit=unit)
+                yield width, Lexeme(token, "n", number=value, unit=unit)
         elif (ordinal := _ORDINAL.fullmatch(word)) and (word,) not in self._values:
-            yield 1, Item(token, "n", number=float(ordinal[1]))
+            yield 1, Lexeme(token, "n", number=float(ordinal[1]))
         elif word in ("a", "one") and rest[0] in _SCALES:
-            yield 2, Item(token, "n", number=_SCALES[rest[0]])
+            yield 2, Lexeme(token, "n", number=_SCALES[rest[0]])
         elif word in NUMBERS:
-            yield 1, Item(token, "n", number=NUMBERS[word])
+            yield 1, Lexeme(token, "n", number=NUMBERS[word])
 
-    def _quoted(self, text: str) -> Item:
+    def _read_quotation(self, text: str) -> Lexeme:
         column = self._table.column(text) or next(
             (one for one in self._table.columns if one.name.casefold() == text.casefold()), None
         )
         if column is not None:
-            return Item(text, "C", columns=(column.name,))
+            return Lexeme(text, "C", columns=(column.name,))
         if number := _NUMBER.fullmatch(text):
-            return Item(text, "n", number=float(number[1].replace(",", "")))
+            return Lexeme(text, "n", number=float(number[1].replace(",", "")))
         exact = self._values.get(_value_key(_TOKEN.findall(text)), ())
-        values = exact or self._containing(text)
-        return Item(text, "v" if values else "x", "" if exact else "contains", values=values)
+        values = exact or self._values_containing(text)
+        return Lexeme(text, "v" if values else "x", "" if exact else "contains", values=values)
 
-    def _value(self, tokens: list[str], at: int) -> Iterator[tuple[int, bool, Item]]:
+    def _read_value(self, tokens: list[str], at: int) -> Iterator[tuple[int, bool, Lexeme]]:
         """Values that the tokens spell; several words, or one as it is written in the table, are surely one."""
-        for width in range(min(_LONGEST, len(tokens) - at), 0, -1):
+        for width in range(min(_MAX_WORDS, len(tokens) - at), 0, -1):
             text = " ".join(tokens[at : at + width])
             word = text.casefold()
             keys = [_value_key(tokens[at : at + width])]
             if width == 1:
                 keys += [(stem,) for stem in (*_stems(word), _singular(word), SYNONYMS.get(word, word))]
-            spelled = next((key for key in keys if key in self._values), None)
-            values = self._values[spelled] if spelled else ()
-            if spelled not in (None, keys[0]) and set(name_words(text)) & self._by_word.keys():
+            matching_key = next((key for key in keys if key in self._values), None)
+            values = self._values[matching_key] if matching_key else ()
+            if matching_key not in (None, keys[0]) and set(name_words(text)) & self._by_word.keys():
                 continue  # "deaths" is a kind of row here, and a word of `death_date`: it may be neither
             if values and (not text.replace(".", "").isdecimal() or (text[0] == "0" and len(text) > 1)):
-                is_common = (word,) in PHRASES or (len(word) <= _LEAST and word in FILLER)
+                is_common = (word,) in PHRASES or (len(word) <= _MIN_LETTERS and word in FILLER)
                 is_exact = any(text == value for _, value in values) and (not is_common or text.isupper())
-                yield width, width > 1 or (is_exact and len(text) > 1) or not is_common, Item(text, "v", values=values)
+                yield width, width > 1 or (is_exact and len(text) > 1) or not is_common, Lexeme(text, "v", values=values)
                 return
 
-    def _containing(self, text: str) -> tuple[tuple[str, str], ...]:
+    def _values_containing(self, text: str) -> tuple[tuple[str, str], ...]:
         """Columns of which some value has `text` in it as a word."""
-        if len(text) <= _LEAST:
+        if len(text) <= _MIN_LETTERS:
             return ()
         pattern = re.compile(rf"\b{re.escape(text)}\b", re.IGNORECASE)
         return tuple((one.name, text) for one in self._table.columns if any(map(pattern.search, one.values)))
 
-    def _phrase(self, tokens: list[str], at: int) -> Iterator[tuple[int, Item]]:
+    def _read_phrase(self, tokens: list[str], at: int) -> Iterator[tuple[int, Lexeme]]:
         words = [token.casefold() for token in tokens[at : at + 5]]
         for width in range(len(words), 0, -1):
             if (phrase := PHRASES.get(tuple(words[:width]))) is not None:
@@ -370,94 +370,94 @@ class Lexer:
                 is_bound = phrase[0] == "<" and words[width - 1] == "of"
                 if is_bound and not "".join(tokens[at + width : at + width + 1])[:1].isdigit():
                     continue  # "a maximum of 5" compares; without a number it is a figure
-                yield width, Item(text, phrase[0], phrase[1])
+                yield width, Lexeme(text, phrase[0], phrase[1])
                 break
         first, *rest = words
         following = rest[0] if rest else ""
         if first in DIMENSIONS and following == "than":
-            yield 2, Item(f"{first} than", "<", ">" if DIMENSIONS[first][0][1] == "max" else "<")
+            yield 2, Lexeme(f"{first} than", "<", ">" if DIMENSIONS[first][0][1] == "max" else "<")
         elif first in DIMENSIONS and first.endswith(("st", "recent")) and (first,) not in PHRASES:
-            yield 1, Item(tokens[at], "s", DIMENSIONS[first][0][1])
+            yield 1, Lexeme(tokens[at], "s", DIMENSIONS[first][0][1])
         elif first in ("most", "least") and following in DIMENSIONS:
-            yield 2, Item(following, "s", DIMENSIONS[following][0][1])
-        elif first == "how" and following in DIMENSIONS and (columns := self._measured(following)):
-            yield 2, Item(following, "C", columns=columns)
+            yield 2, Lexeme(following, "s", DIMENSIONS[following][0][1])
+        elif first == "how" and following in DIMENSIONS and (columns := self._columns_of_adjective(following)):
+            yield 2, Lexeme(following, "C", columns=columns)
         elif first.endswith(("n't", "n\u2019t")):
-            yield 1, Item(tokens[at], "!")
+            yield 1, Lexeme(tokens[at], "!")
 
-    def _measured(self, adjective: str) -> tuple[str, ...]:
+    def _columns_of_adjective(self, adjective: str) -> tuple[str, ...]:
         """The columns that an adjective is about."""
         words = {dimension for dimension, _ in DIMENSIONS[adjective]}
         return tuple(one.name for one in self._table.columns if words.intersection(name_words(one.name)))
 
-    def _column(self, tokens: list[str], at: int) -> Iterator[tuple[int, float, Item]]:
+    def _read_column(self, tokens: list[str], at: int) -> Iterator[tuple[int, float, Lexeme]]:
         """A column's whole name, or a word that one or several have."""
-        parts = ["".join(name_words(token)) for token in tokens[at : at + _LONGEST]]
+        parts = ["".join(name_words(token)) for token in tokens[at : at + _MAX_WORDS]]
         for width in range(len(parts), 0, -1):
-            if all(parts[:width]) and (columns := self._whole.get("".join(parts[:width]))):
+            if all(parts[:width]) and (columns := self._by_name.get("".join(parts[:width]))):
                 phrase = PHRASES.get((tokens[at].casefold(),), ("", ""))[0]
                 is_sure = width > 1 or phrase in ("u", "") or tokens[at].casefold() in FILLER
                 # "order total" is a column, and "total price" a figure of another
                 yield (
                     width,
-                    6.5 if is_sure and len(parts[0]) > _LEAST - 1 else 4,
-                    Item(" ".join(tokens[at : at + width]), "C", columns=columns),
+                    6.5 if is_sure and len(parts[0]) > _MIN_LETTERS - 1 else 4,
+                    Lexeme(" ".join(tokens[at : at + width]), "C", columns=columns),
                 )
                 return
         for width in range(min(4, len(parts)), 1, -1):
-            words = parts[:width] if self._whole.keys().isdisjoint(parts[:width]) else [""]
-            short = [known for known in self._whole if all(words) and _abbreviates(known, words)]
+            words = parts[:width] if self._by_name.keys().isdisjoint(parts[:width]) else [""]
+            short = [candidate for candidate in self._by_name if all(words) and _abbreviates(candidate, words)]
             if len(short) == 1:  # "tail number" is `tailnum`, "GDP per capita" `gdpPercap`, "body weight" `bodywt`
-                yield width, 4, Item(" ".join(tokens[at : at + width]), "C", columns=self._whole[short[0]])
+                yield width, 4, Lexeme(" ".join(tokens[at : at + width]), "C", columns=self._by_name[short[0]])
                 break
         name = self._table.column(self._meanings.get(tokens[at].casefold(), ""))
         words = () if _PATH.search(tokens[at]) else name_words(tokens[at])
-        known = next((self._by_word[one] for one in words if one in self._by_word), ())
-        if name or known:
-            yield 1, 4, Item(tokens[at], "C", columns=(name.name,) if name else known)
+        columns_of_word = next((self._by_word[one] for one in words if one in self._by_word), ())
+        if name or columns_of_word:
+            yield 1, 4, Lexeme(tokens[at], "C", columns=(name.name,) if name else columns_of_word)
 
-    def _other(self, token: str) -> Item | None:
+    def _read_fallback(self, token: str) -> Lexeme | None:
         """A word that names nothing as it stands: short, inflected, inside of values, or misspelled by one slip."""
         word = token.casefold()
         if not token[0].isalnum():
-            return Item(token, ",") if word == "," else None
+            return Lexeme(token, ",") if word == "," else None
         stems = {word, *_verb_stems(word)}
-        known = {one: names for one, names in self._by_word.items() if one in stems}
+        exact = {one: names for one, names in self._by_word.items() if one in stems}
         abbreviated = {
             one: names
             for one, names in self._by_word.items()
-            if (len(one) >= _LEAST and word.startswith(one)) or (len(word) > _LEAST and one.startswith(word))
+            if (len(one) >= _MIN_LETTERS and word.startswith(one)) or (len(word) > _MIN_LETTERS and one.startswith(word))
         }
-        short = tuple(dict.fromkeys(name for names in (known or abbreviated).values() for name in names))
+        short = tuple(dict.fromkeys(name for names in (exact or abbreviated).values() for name in names))
         if short and token.isalpha():
             is_long = all(abs(len(one) - len(word)) > 1 for one in abbreviated)  # "weigh" is `weight` all the same
-            is_part = not known and is_long and all(one not in self._whole for one in abbreviated)
-            return Item(token, "C", "part" if is_part else "", columns=short)
-        if token[0].isupper() and (values := self._containing(token)):
-            return Item(token, "v", "contains", values=values)
-        return self._meant(token)
+            is_part = not exact and is_long and all(one not in self._by_name for one in abbreviated)
+            return Lexeme(token, "C", "part" if is_part else "", columns=short)
+        if token[0].isupper() and (values := self._values_containing(token)):
+            return Lexeme(token, "v", "contains", values=values)
+        return self._guess(token)
 
-    def _begun(self, word: str) -> str | None:
+    def _value_prefix(self, word: str) -> str | None:
         """The one value with which `word` begins: "herbivores", where `herbi` stands."""
-        begun = [key[0] for key in self._values if len(key) == 1 and len(key[0]) > _LEAST and word.startswith(key[0])]
-        return begun[0] if len(begun) == 1 else None
+        prefixes = [key[0] for key in self._values if len(key) == 1 and len(key[0]) > _MIN_LETTERS and word.startswith(key[0])]
+        return prefixes[0] if len(prefixes) == 1 else None
 
-    def _meant(self, token: str) -> Item:
+    def _guess(self, token: str) -> Lexeme:
         """A word that may be another's: of the same dimension, or one slip away."""
         word, first = token.casefold(), next(iter(name_words(token)), "")
-        alike = {one for group in ALIKE if word in group for one in group if len(self._by_word.get(one, ())) == 1}
-        meant = slip_of(word, self._spelled, shortest=4) or slip_of(first, self._spelled)
-        if meant and len(word) <= _LEAST + 1 and sorted(meant) != sorted(word):
-            meant = None  # "port" is no "post"
-        meant = min(alike) if len(alike) == 1 else meant or self._begun(word)
-        if meant is None or word in DIMENSIONS or not token.isalpha():
-            return Item(token, "x")
-        self.notes.append(f"“{token}” is read as “{meant}”.")
-        if (meant,) in PHRASES:
-            code, detail = PHRASES[meant,]
-            return Item(token, code, detail)
-        columns = self._by_word.get(meant, ())
-        return Item(token, "C" if columns else "v", columns=columns, values=self._values.get((meant,), ()))
+        synonyms = {one for group in SYNONYM_GROUPS if word in group for one in group if len(self._by_word.get(one, ())) == 1}
+        guess = correct_spelling(word, self._spellings, shortest=4) or correct_spelling(first, self._spellings)
+        if guess and len(word) <= _MIN_LETTERS + 1 and sorted(guess) != sorted(word):
+            guess = None  # "port" is no "post"
+        guess = min(synonyms) if len(synonyms) == 1 else guess or self._value_prefix(word)
+        if guess is None or word in DIMENSIONS or not token.isalpha():
+            return Lexeme(token, "x")
+        self.notes.append(f"“{token}” is read as “{guess}”.")
+        if (guess,) in PHRASES:
+            code, detail = PHRASES[guess,]
+            return Lexeme(token, code, detail)
+        columns = self._by_word.get(guess, ())
+        return Lexeme(token, "C" if columns else "v", columns=columns, values=self._values.get((guess,), ()))
 
 
 def name_words(text: str) -> tuple[str, ...]:
@@ -467,11 +467,11 @@ def name_words(text: str) -> tuple[str, ...]:
 
 def _abbreviates(name: str, words: Sequence[str]) -> bool:
     """Whether `name` is made of the beginnings of `words`, or of their letters in order with the last one's last."""
-    joined = "".join(words)
-    if not (_LEAST < len(name) < len(joined)) or name[:2] != joined[:2] or len(name) <= len(joined) - len(words[-1]):
+    text = "".join(words)
+    if not (_MIN_LETTERS < len(name) < len(text)) or name[:2] != text[:2] or len(name) <= len(text) - len(words[-1]):
         return False
-    letters = iter(joined)
-    return joined.startswith(name) or (name[-1] == joined[-1] and all(letter in letters for letter in name))
+    letters = iter(text)
+    return text.startswith(name) or (name[-1] == text[-1] and all(letter in letters for letter in name))
 
 
 def _value_key(tokens: list[str]) -> tuple[str, ...]:
@@ -481,7 +481,7 @@ def _value_key(tokens: list[str]) -> tuple[str, ...]:
 
 def _singular(word: str) -> str:
     word = word.casefold()
-    if len(word) <= _LEAST or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+    if len(word) <= _MIN_LETTERS or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies"):
         return f"{word[:-3]}y"
@@ -493,7 +493,7 @@ def _stems(word: str) -> Iterator[str]:
     """The values that `word` may be made of: "Japanese", "European", "foggy", "females"."""
     for ending in _ENDINGS:
         stem = word.removesuffix(ending)
-        if stem != word and len(stem) >= _LEAST:
+        if stem != word and len(stem) >= _MIN_LETTERS:
             yield stem
             if ending == "y" and stem[-1] == stem[-2]:
                 yield stem[:-1]
@@ -504,11 +504,11 @@ def _stems(word: str) -> Iterator[str]:
 def _verb_stems(word: str) -> Iterator[str]:
     for ending in ("ing", "ed", "d"):
         stem = word.removesuffix(ending)
-        if stem != word and len(stem) >= _LEAST:
+        if stem != word and len(stem) >= _MIN_LETTERS:
             yield from (stem, f"{stem}e")
 
 
-def _time(tokens: list[str], at: int) -> tuple[int, Item] | None:  # noqa: PLR0911 - one for each form
+def _read_date(tokens: list[str], at: int) -> tuple[int, Lexeme] | None:  # noqa: PLR0911 - one for each form
     """A day, a month or a quarter that begins at `at`."""
     token = tokens[at].casefold()
     later = [(width, one.casefold()) for width, one in enumerate(tokens[at + 1 : at + 5], start=2) if one not in ",of"]
@@ -517,21 +517,21 @@ def _time(tokens: list[str], at: int) -> tuple[int, Item] | None:  # noqa: PLR09
     try:
         if re.fullmatch(r"\d{4}-\d\d-\d\d", token):
             day = date.fromisoformat(token)
-            return 1, Item(token, "D", days=(day, day))
+            return 1, Lexeme(token, "D", days=(day, day))
         for number, month in ((token, second), (second, token)):
             if (day_of := _DAY.fullmatch(number)) and month in MONTHS and re.fullmatch(r"\d{4}", third):
                 day = date(int(third), MONTHS[month], int(day_of[1]))
-                return last, Item(f"{token} {second} {third}", "D", days=(day, day))
+                return last, Lexeme(f"{token} {second} {third}", "D", days=(day, day))
         if token not in MONTHS and not quarter:
             return None
         if token in MONTHS and re.fullmatch(r"\d{1,2}(?:st|nd|rd|th)", second):
-            return width, Item(f"{tokens[at]} {second}", "D", second[:-2], months=(MONTHS[token],))
+            return width, Lexeme(f"{tokens[at]} {second}", "D", second[:-2], months=(MONTHS[token],))
         if token in ("may", "mar", "sep", "dec", "jan") and tokens[at].islower():
             return None  # "may" is a verb, and the others may be columns
         months = (MONTHS[token],) if token in MONTHS else tuple(range(3 * int(token[1]) - 2, 3 * int(token[1]) + 1))
         if not re.fullmatch(r"\d{4}", second):
-            return 1, Item(tokens[at], "D", months=months)
+            return 1, Lexeme(tokens[at], "D", months=months)
         end = date(int(second) + months[-1] // 12, months[-1] % 12 + 1, 1) - timedelta(days=1)
-        return width, Item(f"{tokens[at]} {second}", "D", months=months, days=(date(int(second), months[0], 1), end))
+        return width, Lexeme(f"{tokens[at]} {second}", "D", months=months, days=(date(int(second), months[0], 1), end))
     except ValueError:  # 31 February, the year 0
         return None

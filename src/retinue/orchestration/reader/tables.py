@@ -25,24 +25,24 @@ from retinue.contract.table_query import (
 )
 from retinue.orchestration.reader.table_conditions import (
     Ambiguity,
-    Conditions,
-    Unclear,
+    ConditionParser,
+    AmbiguityError,
     flag_value,
     is_flag,
-    usual_unit,
+    default_unit,
 )
-from retinue.orchestration.reader.table_lexer import DIMENSIONS, Item, Lexer, name_words
+from retinue.orchestration.reader.table_lexer import DIMENSIONS, Lexeme, Lexer, name_words
 
 __all__ = ["Ambiguity", "TableReading", "example_questions", "read_table_question"]
 
-_LONGEST: Final = 2_000
+_MAX_QUESTION: Final = 2_000
 """Characters of the longest question."""
 _DAY: Final = len("2024-01-01")
 _FIGURES: Final = ("mean", "sum", "max", "min")
 _STEM: Final = 4
-_LINKS: Final = frozenset(["the", "a", "an", "of", "in", "on", "at", "for", "from", "to", "by", "with", "their", "all"])
+_LINK_WORDS: Final = frozenset(["the", "a", "an", "of", "in", "on", "at", "for", "from", "to", "by", "with", "their", "all"])
 """Filling words that part nothing."""
-_SILENT: Final = frozenset("iwlK,A")
+_IGNORABLE: Final = frozenset("iwlK,A")
 """Kinds that change no figure when no rule uses them."""
 
 
@@ -76,18 +76,18 @@ def read_table_question(question: str, table: TableFacts, *, meanings: Mapping[s
         table: What there is.
         meanings: Which column, or which figure, an ambiguous word means; by the word.
     """
-    if len(question) > _LONGEST:
-        return TableReading(None, tuple(question[:_LONGEST].split(maxsplit=1)[:1]))
-    named = {word.casefold(): name for word, name in (meanings or {}).items()}
-    lexer = Lexer(table, named)
-    parser = _Parser(table, named, lexer.items(question), lexer.notes, lexer.whole)
+    if len(question) > _MAX_QUESTION:
+        return TableReading(None, tuple(question[:_MAX_QUESTION].split(maxsplit=1)[:1]))
+    column_meanings = {word.casefold(): name for word, name in (meanings or {}).items()}
+    lexer = Lexer(table, column_meanings)
+    parser = _Parser(table, column_meanings, lexer.items(question), lexer.notes, lexer.whole_columns)
     try:
         parser.parse()
-    except Unclear as error:
+    except AmbiguityError as error:
         unknown = tuple(item.text for item in parser.items if item.code == "x")
         return TableReading(None, unknown, None if unknown else error.ambiguity, is_about=True)
     unread = tuple(
-        item.text for item, code in zip(parser.items, parser.codes, strict=True) if code not in _SILENT | {"."}
+        item.text for item, code in zip(parser.items, parser.codes, strict=True) if code not in _IGNORABLE | {"."}
     )
     unread = unread or parser.contradictions()
     is_about = any(item.columns or item.values or item.code == "R" for item in parser.items)
@@ -111,14 +111,14 @@ def example_questions(table: TableFacts) -> tuple[str, ...]:
     return tuple([*examples, "how many rows are there"][:2])
 
 
-def _may_be(column: str, noun: str) -> bool:
+def _may_abbreviate(column: str, noun: str) -> bool:
     """Whether a column may be named after a noun in few letters, as `ctryname` after "countries"."""
     letters = iter(noun)
     return column[:1] == noun[:1] and all(letter in letters for letter in column[:_STEM])
 
 
 @dataclass(slots=True)
-class _Parser(Conditions):
+class _Parser(ConditionParser):
     """Uses up the items of a question, rule by rule."""
 
     def parse(self) -> None:
@@ -131,8 +131,8 @@ class _Parser(Conditions):
             after = self.items[place + 1].code if place + 1 < len(self.items) else ""
             if item.text == "mean" and not after and {"do", "does"} & {one.text for one in self.items}:
                 item.code = "x"  # "what does it mean"
-            if item.code in "fc" and after not in tuple("CRc") and self.whole(item.text):
-                item.code, item.columns = "C", self.whole(item.text)
+            if item.code in "fc" and after not in tuple("CRc") and self.whole_columns(item.text):
+                item.code, item.columns = "C", self.whole_columns(item.text)
         for place, (low, link, high) in enumerate(zip(self.items, self.items[1:], self.items[2:], strict=False)):
             if low.code == high.code == "s" and link.code == "a" and {low.detail, high.detail} == {"min", "max"}:
                 low.code = high.code = "f"  # "lowest and highest"
@@ -142,10 +142,10 @@ class _Parser(Conditions):
         self._name_rows()
         self.codes = "".join(item.code for item in self.items)
         for rule in (
-            self.containing, self._firsts, self._percentiles, self._limits, self._having, self.between,
-            self.comparisons, self.dates, self.values, self.missing, self._shares, self._orders, self._heads,
-            self._groups, self._averages, self._functions, self._common, self._superlatives, self._counts,
-            self.equal_numbers, self._rest,
+            self.read_contains, self._read_first, self._read_percentiles, self._read_limits, self._read_having, self.read_between,
+            self.read_comparisons, self.read_dates, self.read_values, self.read_missing, self._read_shares, self._read_orders, self._read_counted_column,
+            self._read_groups, self._read_averages, self._read_functions, self._read_most_common, self._read_superlatives, self._read_counts,
+            self.read_equal_numbers, self._read_remaining_columns,
         ):  # fmt: skip
             rule()
         if self.conditions and self._lists_rows() and {one.code for one in self.items}.isdisjoint("lR"):
@@ -162,17 +162,17 @@ class _Parser(Conditions):
         if len(unknown) != 1 or "R" in codes or codes.isdisjoint("vC"):
             return
         (place,) = unknown
-        item, before = self.items[place], self.items[place - 1] if place else Item("", "")
+        item, before = self.items[place], self.items[place - 1] if place else Lexeme("", "")
         is_plural = name_words(item.text) != (item.text.casefold(),)
         is_asked = before.code in "cnlwt" if place else is_plural
         is_of = bool({"of", "of the", "the"} & {item.lead}) or before.code == "v"
-        if any(_may_be(one.name.casefold(), item.text.casefold()) for one in self.table.columns):
+        if any(_may_abbreviate(one.name.casefold(), item.text.casefold()) for one in self.table.columns):
             return
         if item.text.isalpha() and (is_asked or (is_plural and (is_of or before.code == "s"))):
             self.notes.append(f"“{item.text}” is taken for the rows of `{self.table.path}`.")
             item.code = "R"
 
-    def _firsts(self) -> None:
+    def _read_first(self) -> None:
         """Read "wettest month first", "best first"."""
         for match in self.find(r",?(?P<s>s)?[CuR]?t$"):
             if self.items[-1].text.casefold() == "first":
@@ -180,7 +180,7 @@ class _Parser(Conditions):
                 self.order = Ordering(descending=end not in ("min", "least"))
                 self.use_all(match)
 
-    def _limits(self) -> None:
+    def _read_limits(self) -> None:
         """Read "top 5", "the 3 largest", "which 2 months"; "top" alone is the largest."""
         for match in self.find(r"t(?P<n>n)|(?P<m>n)(?=[sm]|[CRu].*[sm])"):
             place = match.start("n") if match["n"] else match.start("m")
@@ -193,7 +193,7 @@ class _Parser(Conditions):
                 item.code = "s"
                 self.codes = f"{self.codes[:place]}s{self.codes[place + 1 :]}"
 
-    def _having(self) -> None:
+    def _read_having(self) -> None:
         """Read "cities with more than 3 sales", "carriers with an average delay above 43"."""
         if "c" in self.codes:
             return
@@ -204,7 +204,7 @@ class _Parser(Conditions):
             of_rows = not match["f"]
             subject = match.start("h" if of_rows else "g")
             column = None if of_rows else self.column(self.item(match, "c"), "number")
-            if not self.is_kind(self.items[subject], "text") or (column is None and not of_rows):
+            if not self.may_be_kind(self.items[subject], "text") or (column is None and not of_rows):
                 continue
             op = next(one for one in map(match.start, ("op", "op2", "op3")) if one >= 0)
             number = next(one for one in map(match.start, ("n", "n2", "n3")) if one >= 0)
@@ -217,18 +217,18 @@ class _Parser(Conditions):
             )
             self.having.append(having)
             self.measures += [] if of_rows else [having.measure]
-            self.group(subject)
+            self.group_by(subject)
             self.use_all(match)
 
     # --- which figures ------------------------------------------------------------------------------------------------
 
-    def _percentiles(self) -> None:
+    def _read_percentiles(self) -> None:
         """Read "p95 of the delay", "the 25th and 75th percentile of price", "quartiles of price"."""
         numbers = [one for one in self.table.columns if one.kind == "number"]
         for match in self.find(r"(?P<d>C)?(?P<p>p(?:[,a]*p)*)i*(?P<c>C)?"):
             items = [one for one in self.items[slice(*match.span("p"))] if one.code == "p"]
             points = [one.number for one in items if one.detail == "point"] or list(map(float, items[0].detail.split()))
-            name = next((one for one in ("c", "d") if self.is_kind(self.item(match, one), "number")), "")
+            name = next((one for one in ("c", "d") if self.may_be_kind(self.item(match, one), "number")), "")
             column = (
                 self.column(self.item(match, name), "number") if name else numbers[0] if len(numbers) == 1 else None
             )
@@ -236,7 +236,7 @@ class _Parser(Conditions):
                 self.use_all(match, *(one for one in ("c", "d") if one != name))
                 self.measures += [Measure(function="percentile", column=column.name, percentile=one) for one in points]
 
-    def _shares(self) -> None:
+    def _read_shares(self) -> None:
         """Read "what share of sales were coffee", "share of total distance by carrier"."""
         for match in self.find(r"%(?P<t>f?)(?P<c>C?)"):
             item = self.item(match, "c")
@@ -247,71 +247,71 @@ class _Parser(Conditions):
             self.measures.append(Measure(function="share", column=column.name if column else ""))
             return
 
-    def _orders(self) -> None:
+    def _read_orders(self) -> None:
         for match in self.find(r"Ob?(?P<c>C?)"):
             column, way = self.column(self.item(match, "c")), self.codes.find("A")
             self.use_all(match)
             descending = self.items[way].detail == "desc" if way >= 0 else column is None or column.kind == "number"
             self.order = Ordering(by=column.name if column else "", descending=descending)
 
-    def _groups(self) -> None:
+    def _read_groups(self) -> None:
         for match in self.find(r"(?P<x>x?)b(?=\.)"):
             if [one.code for one in self.items[match.end() : match.end() + 1]] == ["v"]:
                 self.use_all(match)  # "flown by UA"
         for match in self.find(r"b(?P<c>c?d?f?)(?P<g>[CuR])"):
-            if self._rank(match) or match["c"].endswith("f") or not self.group(match.start("g")):
+            if self._read_ranking(match) or match["c"].endswith("f") or not self.group_by(match.start("g")):
                 continue
             self.use_all(match)
             at = match.end()
-            while (more := re.compile(r"[,a]+b?(?P<g>[Cu])(?!i*[<v])").match(self.codes, at)) and self.group(
+            while (more := re.compile(r"[,a]+b?(?P<g>[Cu])(?!i*[<v])").match(self.codes, at)) and self.group_by(
                 more.start("g")
             ):
                 self.use_all(more)
                 at = more.end()
         for match in self.find("u"):
             if self.items[match.start()].text.casefold().endswith("ly"):
-                self.group(match.start())
+                self.group_by(match.start())
         for match in self.find(r"x?T"):
             times = [one for one in self.table.columns if one.kind == "time"]
             column = next((one for one in times if one.is_derived), times[0] if len(times) == 1 else None)
             is_change = self.items[match.start()].text.casefold() in ("change", "develop", "evolve")
             if column is not None:
                 self.use(match.end() - 1, *([match.start()] if is_change else []))
-                self.groups = [Grouping(column=column.name, unit=usual_unit(column))]
+                self.groups = [Grouping(column=column.name, unit=default_unit(column))]
 
-    def _heads(self) -> None:
+    def _read_counted_column(self) -> None:
         """Read "medals per country": what names no number is counted."""
         for match in self.find(r"^(?P<c>C)(?=b[Cu])"):
-            if not self.is_kind(self.item(match, "c"), "number", "boolean"):
+            if not self.may_be_kind(self.item(match, "c"), "number", "boolean"):
                 self.use_all(match)
                 self.measures.append(Measure(function="count"))
 
-    def _rank(self, match: re.Match[str]) -> bool:
+    def _read_ranking(self, match: re.Match[str]) -> bool:
         """Read "top 5 cities by total sales", "the 3 largest orders by price": what comes first, and no group."""
         at = match.start("g")
-        ranked = next((one.start() for one in self.find("[CR]") if one.start() < match.start()), None)
-        if not self.limit or ranked is None or not (match["c"] or self.is_kind(self.items[at], "number")):
+        subject_place = next((one.start() for one in self.find("[CR]") if one.start() < match.start()), None)
+        if not self.limit or subject_place is None or not (match["c"] or self.may_be_kind(self.items[at], "number")):
             return False
         top = next((one for one in self.items if one.code == "s"), None)
         descending = top is None or top.detail not in ("min", "least")
         self.use(match.start(), *(place for place, one in enumerate(self.items) if one is top))
-        subject = self.column(self.items[ranked])
+        subject = self.column(self.items[subject_place])
         figure = self.column(self.items[at], "number")
         if match["c"] or (subject is not None and not subject.is_unique):
             if not match["c"] and figure is not None:  # of several rows each: which figure?
                 meaning = self.meanings.get(self.items[at].text.casefold(), "")
                 if meaning not in _FIGURES:
-                    raise Unclear(self.items[at].text, _FIGURES)
+                    raise AmbiguityError(self.items[at].text, _FIGURES)
                 self.use(at)
                 self.measures.append(Measure(function=cast("Function", meaning), column=figure.name))
             self.order = Ordering(descending=descending)
-            return self.codes[ranked] == "R" or self.group(ranked)
-        self.use(at, ranked)
+            return self.codes[subject_place] == "R" or self.group_by(subject_place)
+        self.use(at, subject_place)
         self.columns = ["*"] if subject is None else [subject.name, *([figure.name] if figure else [])]
         self.order = Ordering(by=figure.name if figure else "", descending=descending)
         return True
 
-    def _averages(self) -> None:
+    def _read_averages(self) -> None:
         """Read "average number of flights per day": the mean over the groups; "which is slowest on average"."""
         for match in self.find(r"fc?R"):
             if self.items[match.start()].detail == "mean" and self.groups:
@@ -319,20 +319,20 @@ class _Parser(Conditions):
                 self.averaged = True
                 self.measures.append(Measure(function="count"))
         for match in self.find(r"sf(?![cCR])"):
-            column, end = self.of_dimension(self.items[match.start()].text.casefold())
+            column, end = self.dimension_column(self.items[match.start()].text.casefold())
             if column is not None:
                 function = self.items[match.start() + 1].detail
                 self.measures.append(Measure(function=cast("Function", function), column=column.name))
                 self.use_all(match)
-                self._lead(match.start(), end)
+                self._order_groups(match.start(), end)
 
-    def _functions(self) -> None:
+    def _read_functions(self) -> None:
         """Read "average delay", "min, max and mean of air time", "departure delay on average"."""
         for pattern in (r"(?P<f>f(?:[,a]+f)*)[cR]?(?P<c>C)(?P<more>(?:[,a]+C)*)", r"(?P<c>C)i*(?P<f>f)(?P<more>)"):
             for match in self.find(pattern):
                 functions = [one.detail for one in self.items[slice(*match.span("f"))] if one.code == "f"]
                 kinds = ("number", "time") if set(functions) <= {"min", "max"} else ("number",)
-                if not self.is_kind(self.item(match, "c"), *kinds):
+                if not self.may_be_kind(self.item(match, "c"), *kinds):
                     continue
                 self.use_all(match, "more")
                 at = match.start("c")
@@ -341,20 +341,20 @@ class _Parser(Conditions):
                     name = column.name if column else ""
                     self.measures += [Measure(function=cast("Function", one), column=name) for one in functions]
                     more = re.compile(r"[,a]+(?P<c>C)").match(self.codes, at + 1)
-                    if more is None or not self.is_kind(self.item(more, "c"), *kinds):
+                    if more is None or not self.may_be_kind(self.item(more, "c"), *kinds):
                         break
                     self.use_all(more)
                     at = more.start("c")
 
-    def _common(self) -> None:
+    def _read_most_common(self) -> None:
         """Read "the most common species", "which day is most frequent"."""
         for match in self.find(r"m(?P<c>[Cu])|(?P<d>[Cu])i*m"):
-            if self.group(match.start("c") if match["c"] else match.start("d")):
+            if self.group_by(match.start("c") if match["c"] else match.start("d")):
                 self.use_all(match)
                 self.measures.append(Measure(function="count"))
                 self.order = Ordering()
 
-    def _superlatives(self) -> None:
+    def _read_superlatives(self) -> None:
         """Read "which city has the most sales", "the heaviest penguin", "the price was highest"."""
         for match in self.find(r"(?P<before>C(?=i*s))?(?P<i>i*)s(?P<used>\.*)(?P<after>c?[CR])?"):
             place = match.start("used") - 1
@@ -363,48 +363,48 @@ class _Parser(Conditions):
             counts, end = item.detail in ("most", "least"), item.detail
             adjective = item.text.casefold() if item.text.casefold() in DIMENSIONS else ""
             if self.measures and match["used"] and self.items[place + 1].code in "Cfc":
-                self._lead(place, end)  # "the highest average price", whose figure is known already
-            elif counts and other is not None and (other.code == "R" or not self.is_kind(other, "number", "time")):
+                self._order_groups(place, end)  # "the highest average price", whose figure is known already
+            elif counts and other is not None and (other.code == "R" or not self.may_be_kind(other, "number", "time")):
                 column = None if other.code == "R" else self.column(other)
                 function = "count" if column is None else "count_distinct"
                 self.use(place, *range(match.start("after"), after + 1))
                 self.measures.append(Measure(function=function, column=column.name if column else ""))
-                self._lead(place, end)
+                self._order_groups(place, end)
             else:
                 column = None
                 for name in ("after", "before"):
                     if column is None and match[name] and match[name] != "R":
                         beside = self.items[match.end(name) - 1]
-                        if self.is_kind(beside, "number", "time"):
+                        if self.may_be_kind(beside, "number", "time"):
                             self.narrow(beside, adjective)
                             column = self.column(beside, "number", "time")
                             self.use(*range(*match.span(name)))
                 if column is None and adjective:
-                    column, end = self.of_dimension(adjective)
+                    column, end = self.dimension_column(adjective)
                 if column is not None:
                     self.use(place)
-                    self._extreme(
+                    self._add_extreme(
                         column, "max" if end in ("most", "max") else "min", place, summed=counts and not adjective
                     )
 
-    def _lead(self, place: int, end: str) -> None:
+    def _order_groups(self, place: int, end: str) -> None:
         """Order groups by the figure just read; who leads is asked for."""
-        subject = self._subject(place)
+        subject = self._subject_place(place)
         if subject is not None:
-            self.group(subject)
+            self.group_by(subject)
         if self.groups:
             self.use(place)
             self.order = Ordering(descending=end in ("most", "max"))
 
-    def _subject(self, place: int) -> int | None:
+    def _subject_place(self, place: int) -> int | None:
         """What is asked for beside a superlative: the column before it, else a column of texts behind it."""
         before = [one.start() for one in self.find("[Cu]") if one.start() < place]
-        behind = (one.start() for one in self.find("C") if self.is_kind(self.items[one.start()], "text"))
+        behind = (one.start() for one in self.find("C") if self.may_be_kind(self.items[one.start()], "text"))
         return before[0] if before else next(behind, None)
 
-    def _extreme(self, column: ColumnFacts, end: str, place: int, *, summed: bool) -> None:
+    def _add_extreme(self, column: ColumnFacts, end: str, place: int, *, summed: bool) -> None:
         """The rows at one end of a column, the groups at one end, or that end itself."""
-        subject = self._subject(place)
+        subject = self._subject_place(place)
         name = self.column(self.items[subject]) if subject is not None and self.items[subject].columns else None
         if subject is not None and self.items[subject].code == "u":
             times = [one for one in self.table.columns if one.kind == "time"]
@@ -415,7 +415,7 @@ class _Parser(Conditions):
             name = next((one for one in self.table.columns if one.kind == "time"), None)
         if summed and subject is not None and not (name and name.is_unique):
             self.measures.append(Measure(function="sum", column=column.name))
-            self.group(subject)
+            self.group_by(subject)
             self.order = Ordering(descending=end == "max")
         elif (
             subject is not None
@@ -431,7 +431,7 @@ class _Parser(Conditions):
         else:
             self.measures.append(Measure(function=cast("Function", end), column=column.name))
 
-    def _counts(self) -> None:
+    def _read_counts(self) -> None:
         """Read "how many flights", "how many different cities and countries", "how many seats"."""
         times = [one for one in self.table.columns if one.kind == "time"]
         for match in self.find(r"cu"):  # "how many days", where each time is a day
@@ -457,28 +457,28 @@ class _Parser(Conditions):
                 self.measures.append(Measure(function="sum", column=column.name))
             self.use_all(match)
         for match in self.find("d(?P<c>C)"):
-            self.group(match.start("c"))
+            self.group_by(match.start("c"))
             self.use_all(match)
         self.use(*(one.start() for one in self.find("R")))
 
-    def _rest(self) -> None:
+    def _read_remaining_columns(self) -> None:
         """Columns that are left: a truth is a condition, a text puts rows together, a number wants its row."""
         unique = {one.name for one in self.table.columns if one.is_unique}
         one_row = any(one.column in unique and one.op == "=" for _, one in self.conditions)
         for match in self.find("(?P<neg>!?)(?P<c>C)"):
             column = self.column(self.item(match, "c"))
-            if column is not None and self._take(match.start("c"), column, one_row=one_row, negated=bool(match["neg"])):
+            if column is not None and self._use_column(match.start("c"), column, one_row=one_row, negated=bool(match["neg"])):
                 self.use_all(match)
         self._split_share()
         self.use(*(one.start() for one in self.find(r"(?<=\.)a(?=[.a]|$)|(?<=\.),(?=\.)")))
         for match in self.find("f"):  # "what is the average": of what?
             numbers = [one.name for one in self.table.columns if one.kind == "number" and not one.is_unique]
             if len(numbers) > 1 and set(self.codes) <= {"f", ".", *"iwl"}:
-                raise Unclear(self.items[match.start()].text, tuple(numbers))
+                raise AmbiguityError(self.items[match.start()].text, tuple(numbers))
         if any(one.part != "none" for _, one in self.conditions):
             self.use(*(one.start() for one in self.find("u")))  # "in March of that year"
 
-    def _take(self, place: int, column: ColumnFacts, *, one_row: bool, negated: bool) -> bool:
+    def _use_column(self, place: int, column: ColumnFacts, *, one_row: bool, negated: bool) -> bool:
         """Give a column that is left its part; False when it has none."""
         lists = "l" in self.codes and not self.measures
         if is_flag(column):
@@ -491,7 +491,7 @@ class _Parser(Conditions):
             self.columns = list(
                 dict.fromkeys([*(self.columns or [one.column for _, one in self.conditions]), column.name])
             )
-        elif lists and any(self.is_kind(one, "number") for one in self.items):
+        elif lists and any(self.may_be_kind(one, "number") for one in self.items):
             self.columns.append(column.name)
         elif column.kind == "number" and not self.measures and not self.order:
             self.measures += [Measure(function=one, column=column.name) for one in ("mean", "sum")]
@@ -507,7 +507,7 @@ class _Parser(Conditions):
         if self.share_at is None:
             return
         verbs = [at for at, one in enumerate(self.items) if one.code == "i"]  # or "survived", which is a column
-        verbs += [at - 1 for at, one in enumerate(self.items) if set(one.lead.split()) - _LINKS]  # or "went to the"
+        verbs += [at - 1 for at, one in enumerate(self.items) if set(one.lead.split()) - _LINK_WORDS]  # or "went to the"
         flags = {one.name for one in self.table.columns if is_flag(one)}
         verbs += [at - 1 for at, one in self.conditions if one.column in flags]
         verb = min((at for at in verbs if at > self.share_at), default=self.share_at)

@@ -12,24 +12,24 @@ from itertools import chain
 from math import log
 from typing import Final, TypeAlias, cast
 
-from retinue.orchestration.reader.dates import spans_of_time
-from retinue.orchestration.reader.parameters import Parameter, Surroundings
+from retinue.orchestration.reader.dates import time_spans
+from retinue.orchestration.reader.parameters import Parameter, ReaderEnvironment
 from retinue.orchestration.reader.words import (
     FUNCTION_STEMS,
     NEGATIONS,
-    is_light,
-    slip_of,
+    is_generic,
+    correct_spelling,
     word_set,
     word_tokens,
 )
 
-__all__ = ["READERS", "ClauseWords", "KnownNames", "Value"]
+__all__ = ["READERS", "ClauseWords", "SkillVocabulary", "Value"]
 
 _OBJECTS: Final = frozenset({"it", "its", "the", "a", "an"})
 """They stand for what is asked about in a phrase: "who uses it"."""
 _CUES: Final = word_set("in from using use search only via through within inside")
-_GAPS: Final = frozenset([",", "and", "or", "the"])
-_YES: Final = word_set("with include including counting show only also")
+_CONNECTIVES: Final = frozenset([",", "and", "or", "the"])
+_INCLUSIONS: Final = word_set("with include including counting show only also")
 _FLAG_WORDS: Final = word_set("include exclude with without is has do no allow should only")
 _LIMITS: Final = word_set("top last first latest newest oldest only most least limit maximum to")
 _LIMIT_NAMES: Final = ("limit", "count", "max", "top", "number", "n", "size", "most")
@@ -38,19 +38,19 @@ _NUMBERS: Final = {
     "ten": 10, "eleven": 11, "twelve": 12,
 }  # fmt: skip
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?|\d+")
-_QUOTED: Final = re.compile(r"`([^`\n]{1,200})`|\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”|(?<!\w)'([^'\n]{1,200})'(?!\w)")
+_QUOTATION: Final = re.compile(r"`([^`\n]{1,200})`|\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”|(?<!\w)'([^'\n]{1,200})'(?!\w)")
 _CHUNK: Final = re.compile(r"(?<![\w/.:@-])[\w.@+~/-]{2,200}(?![\w/]|:\S)")
-_LOOKS_LIKE_A_PATH: Final = re.compile(r"/|(?<=\w)\.[A-Za-z]\w{0,7}\Z|\A(?:Makefile|Dockerfile|LICENSE|README)\Z")
+_PATH_LIKE: Final = re.compile(r"/|(?<=\w)\.[A-Za-z]\w{0,7}\Z|\A(?:Makefile|Dockerfile|LICENSE|README)\Z")
 _IDENTIFIER: Final = re.compile(r"_*[A-Za-z]\w*(?:\.[A-Za-z_]\w*)*")
-_OF_CODE: Final = frozenset({"identifier", "symbol"})
+_CODE_KINDS: Final = frozenset({"identifier", "symbol"})
 """Kinds of names that are taken as they are written too, when they look like code; who is asked knows whether they are.
 """
 _AMOUNT: Final = re.compile(
     rf"(?i)(?<![\w.,/:#@-])([-+]?\d{{1,3}}(?:,\d{{3}})+|[-+]?\d{{1,15}}(?:\.\d{{1,15}})?|(?:{'|'.join(_NUMBERS)})\b)"
     r"(?![\d:/]|[.,]\d)\s?(%|[A-Za-z]+)?"
 )
-_TRUTHS: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-_MOST_MEANT: Final = 9
+_BOOLEANS: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_MAX_MEANINGS: Final = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,57 +79,57 @@ class ClauseWords:
         self.places = [match.span() for match in _WORD.finditer(text)]
         self.words = [text[start:end].lower().replace("\u2019", "'") for start, end in self.places]
         self.stems = [(word_tokens(word) or [""])[0] for word in self.words]
-        self.taken: list[Value] = []
+        self.values: list[Value] = []
 
-    def free(self, start: int, end: int, *, sharing: bool = False) -> bool:
+    def is_free(self, start: int, end: int, *, sharing: bool = False) -> bool:
         """Whether nothing between `start` and `end` is taken; with `sharing`, what is shared counts as free."""
-        return all(end <= one.start or start >= one.end or (sharing and one.shared) for one in self.taken)
+        return all(end <= one.start or start >= one.end or (sharing and one.shared) for one in self.values)
 
-    def before(self, start: int, *, most: int) -> list[str]:
+    def words_before(self, start: int, *, limit: int) -> list[str]:
         """Up to `most` words right before the place `start`, nearest first."""
         return [word for word, place in zip(self.words, self.places, strict=True) if place[1] <= start][
-            : -most - 1 : -1
+            : -limit - 1 : -1
         ]
 
     def is_part(self, number: int) -> bool:
         """Whether a word is a part of an identifier or a path: `read` in `read_words`."""
         start, end = self.places[number]
-        around = f" {self.text} "
-        return any(one.isalnum() or one in "_/\\" for one in (around[start], around[end + 1]))
+        padded = f" {self.text} "
+        return any(one.isalnum() or one in "_/\\" for one in (padded[start], padded[end + 1]))
 
-    def is_denied(self, start: int, *, within: int = 3) -> bool:
+    def is_negated(self, start: int, *, within: int = 3) -> bool:
         """Whether what begins at `start` is to be left out: "not in the tests"."""
-        return self.denial(start, within=within) < start and "only" not in self.before(start, most=within)
+        return self.negation_start(start, within=within) < start and "only" not in self.words_before(start, limit=within)
 
-    def denial(self, start: int, *, within: int = 3) -> int:
+    def negation_start(self, start: int, *, within: int = 3) -> int:
         """Where the "not" stands that denies what begins at `start`; `start` when nothing does."""
         near = [number for number, place in enumerate(self.places) if place[1] <= start][-within:]
-        denying = (
+        negations = (
             one for one in near if self.words[one] in NEGATIONS or self.words[one : one + 2] == ["other", "than"]
         )
-        return next((self.places[one][0] for one in denying), start)
+        return next((self.places[one][0] for one in negations), start)
 
     def find(self, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Where the words with these stems stand in a row and are free: index of the first, index after the last."""
         for first in range(len(self.stems) - len(stems) + 1 if stems else 0):
             last = first + len(stems)
-            if self.stems[first:last] == list(stems) and self.free(self.places[first][0], self.places[last - 1][1]):
+            if self.stems[first:last] == list(stems) and self.is_free(self.places[first][0], self.places[last - 1][1]):
                 yield first, last
 
     def value(self, value: object, first: int, last: int, *, options: tuple[str, ...] = ()) -> Value:
         """`value` as read from the words `first` up to before `last`."""
         return Value(value, self.places[first][0], self.places[last - 1][1], options=options)
 
-    def rest(self) -> str:
+    def remainder(self) -> str:
         """The text without what is taken."""
-        kept = list(self.text)
-        for one in self.taken:
-            kept[one.start : one.end] = " " * (one.end - one.start)
-        return "".join(kept)
+        characters = list(self.text)
+        for one in self.values:
+            characters[one.start : one.end] = " " * (one.end - one.start)
+        return "".join(characters)
 
 
 @dataclass(frozen=True, slots=True)
-class KnownNames:
+class SkillVocabulary:
     """What is known where the words were written, for the parameters of one skill.
 
     Attributes:
@@ -139,41 +139,41 @@ class KnownNames:
         is_text: Whether the skill may be told any words, so that a name is one only as it is written.
     """
 
-    around: Surroundings
+    environment: ReaderEnvironment
     names: Mapping[str, Sequence[str]]
     own_stems: frozenset[str]
     name_stems: frozenset[str]
     is_text: bool
 
 
-_Reader: TypeAlias = Callable[[Parameter, ClauseWords, KnownNames], Value | None]
+_Reader: TypeAlias = Callable[[Parameter, ClauseWords, SkillVocabulary], Value | None]
 
 
-def _read_outright(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_assignment(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
     """A parameter named outright: `limit=5`, "depth: deep_dive", `--since=2024-01-01`."""
     name = r"[\s_-]?".join(map(re.escape, parameter.words))
-    bare = r"[^\s;]+" if parameter.type == "array" else r"[^\s,;]+"
-    pattern = rf"(?<![\w-])-{{0,2}}{name}\s?[=:]\s?(?:\"([^\"\n]*)\"|'([^'\n]*)'|`([^`\n]*)`|({bare}))"
+    unquoted = r"[^\s;]+" if parameter.type == "array" else r"[^\s,;]+"
+    pattern = rf"(?<![\w-])-{{0,2}}{name}\s?[=:]\s?(?:\"([^\"\n]*)\"|'([^'\n]*)'|`([^`\n]*)`|({unquoted}))"
     for match in re.finditer(pattern, words.text, re.IGNORECASE) if name else ():
         text = next(group for group in match.groups() if group is not None)
-        value = _decoded(text.rstrip(".?!") if match[4] else text, parameter)
-        if value is not None and words.free(*match.span()):
+        value = _decode(text.rstrip(".?!") if match[4] else text, parameter)
+        if value is not None and words.is_free(*match.span()):
             return Value(value, *match.span())
     return None
 
 
-def _decoded(text: str, parameter: Parameter) -> object | None:
+def _decode(text: str, parameter: Parameter) -> object | None:
     if parameter.choices:
         return next((choice for choice in parameter.choices if word_tokens(choice) == word_tokens(text)), None)
     match parameter.type:
         case "boolean":
-            return _TRUTHS.get(text.lower())
+            return _BOOLEANS.get(text.lower())
         case "integer" | "number":
             amount = _AMOUNT.match(text)
             return None if amount is None else _number(amount[1], parameter)
         case "array":
             parts = [part.strip() for part in text.split(",") if part.strip()]
-            values = [part if parameter.items is None else _decoded(part, parameter.items) for part in parts]
+            values = [part if parameter.items is None else _decode(part, parameter.items) for part in parts]
             return values if values and None not in values else None
         case "string":
             return text or None
@@ -181,62 +181,62 @@ def _decoded(text: str, parameter: Parameter) -> object | None:
             return None
 
 
-def _read_shaped(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_pattern(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
     """A word that passes the schema's pattern or format: a ticket id, an address."""
     is_shaped = "pattern" in parameter.schema or parameter.schema.get("format", "date") not in {"date", "date-time"}
-    if parameter.type != "string" or parameter.choices or parameter.facts or parameter.takes_days or not is_shaped:
+    if parameter.type != "string" or parameter.choices or parameter.facts or parameter.accepts_dates or not is_shaped:
         return None
     for match in re.finditer(r"[^\s,;()\"'`]{2,200}", words.text):
         text = match.group().rstrip(".?!:")
-        if not text.isalpha() and words.free(*match.span()) and parameter.accepts(text):
+        if not text.isalpha() and words.is_free(*match.span()) and parameter.accepts(text):
             return Value(text, match.start(), match.start() + len(text))
     return None
 
 
-def _read_name(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
+def _read_name(parameter: Parameter, words: ClauseWords, vocabulary: SkillVocabulary) -> Value | None:
     """Names among the facts: whole, by a part, by a word that misspells a part; and paths that exist."""
     if not parameter.facts:
         return None
     several = parameter.items is not None
     inside = parameter.items or parameter
-    leaves_out = not NEGATIONS.isdisjoint(parameter.words)
-    source = _paths if parameter.facts == "path" else _names
-    found = [
+    is_exclusion = not NEGATIONS.isdisjoint(parameter.words)
+    source = _match_paths if parameter.facts == "path" else _match_names
+    values = [
         one
-        for one in source(parameter, words, place)
-        if words.is_denied(one.start) == leaves_out and any(map(inside.accepts, one.options or (one.value,)))
+        for one in source(parameter, words, vocabulary)
+        if words.is_negated(one.start) == is_exclusion and any(map(inside.accepts, one.options or (one.value,)))
     ]
-    if not found:
+    if not values:
         return None
     if not several:
-        own = parameter.stems - FUNCTION_STEMS
-        near = (one for one in found if not own.isdisjoint(map(_stem, words.before(one.start, most=2))))
-        return next(near, min(found, key=lambda one: one.is_guess))
-    if unclear := next((one for one in found if one.options and parameter.facts == "path"), None):
+        own_stems = parameter.stems - FUNCTION_STEMS
+        near = (one for one in values if not own_stems.isdisjoint(map(_stem, words.words_before(one.start, limit=2))))
+        return next(near, min(values, key=lambda one: one.is_guess))
+    if unclear := next((one for one in values if one.options and parameter.facts == "path"), None):
         return unclear
-    values = chain.from_iterable(one.options or (cast("str", one.value),) for one in found)
-    is_guess = all(one.is_guess for one in found)
-    start = words.denial(found[0].start) if leaves_out else found[0].start  # "not by" is said with the name
-    return Value(list(dict.fromkeys(values)), start, found[-1].end, is_guess=is_guess)
+    names = chain.from_iterable(one.options or (cast("str", one.value),) for one in values)
+    is_guess = all(one.is_guess for one in values)
+    start = words.negation_start(values[0].start) if is_exclusion else values[0].start  # "not by" is said with the name
+    return Value(list(dict.fromkeys(names)), start, values[-1].end, is_guess=is_guess)
 
 
 def _stem(word: str) -> str:
     return (word_tokens(word) or [""])[0]
 
 
-def _names(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Iterator[Value]:
-    is_of_code = parameter.facts in _OF_CODE
-    whole, parts = _name_index(tuple(place.names.get(parameter.facts, ())))
+def _match_names(parameter: Parameter, words: ClauseWords, vocabulary: SkillVocabulary) -> Iterator[Value]:
+    is_of_code = parameter.facts in _CODE_KINDS
+    whole, parts = _name_index(tuple(vocabulary.names.get(parameter.facts, ())))
     if is_of_code:
         parts = {}  # a word may be a part of many symbols; one is meant as it is written
     number = 0
     while number < len(words.stems):
-        meant, last = _identifier_from(number, words) if is_of_code else ((), 0)
-        if not meant:
-            meant, last = _named_from(number, words, whole, parts, place)
-        if meant and words.free(words.places[number][0], words.places[last - 1][1]):
+        meanings, last = _match_identifier(number, words) if is_of_code else ((), 0)
+        if not meanings:
+            meanings, last = _match_name_at(number, words, whole, parts, vocabulary)
+        if meanings and words.is_free(words.places[number][0], words.places[last - 1][1]):
             text = words.text[words.places[number][0] : words.places[last - 1][1]]
-            value = words.value(meant[0], number, last, options=meant if len(meant) > 1 else ())
+            value = words.value(meanings[0], number, last, options=meanings if len(meanings) > 1 else ())
             chunk = next((one for one in _CHUNK.finditer(words.text) if one.start() <= value.start < one.end()), None)
             path = "" if chunk is None or "/" not in chunk[0] else chunk[0].rstrip(".")
             if chunk is not None and path:
@@ -249,51 +249,51 @@ def _names(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Itera
             number += 1
 
 
-def _identifier_from(first: int, words: ClauseWords) -> tuple[tuple[str, ...], int]:
+def _match_identifier(first: int, words: ClauseWords) -> tuple[tuple[str, ...], int]:
     """An identifier of code that begins at a word, as it is written, and where it ends; it looks like no other word."""
     start = words.places[first][0]
     match = _IDENTIFIER.match(words.text, start)
     if match is None or re.search(r"[\w./\\-]\Z", words.text[:start].rstrip("_")):
         return (), first + 1
     text, after = match[0], words.text[match.end() :]
-    looks = "_" in text or "." in text or re.search("[a-z][A-Z]", text) or after.startswith(("()", "`"))
-    if not looks or _LOOKS_LIKE_A_PATH.search(text) or after[:1] in ("/", "-", "@"):
+    is_code_like = "_" in text or "." in text or re.search("[a-z][A-Z]", text) or after.startswith(("()", "`"))
+    if not is_code_like or _PATH_LIKE.search(text) or after[:1] in ("/", "-", "@"):
         return (), first + 1
     last = next((number for number, place in enumerate(words.places) if place[0] >= match.end()), len(words.places))
     return (text,), last
 
 
-def _named_from(
+def _match_name_at(
     first: int,
     words: ClauseWords,
     whole: Mapping[tuple[str, ...], tuple[str, ...]],
     parts: Mapping[str, tuple[str, ...]],
-    place: KnownNames,
+    vocabulary: SkillVocabulary,
 ) -> tuple[tuple[str, ...], int]:
     """The names that the words from `first` on mean, and where they end."""
     for last in range(min(len(words.stems), first + 8), first, -1):
         text = words.text[words.places[first][0] : words.places[last - 1][1]]
-        meant = whole.get(tuple(words.stems[first:last]), ())
-        if place.is_text:  # where any words may stand, a name is one only as it is written
-            meant = tuple(name for name in meant if text in {name, name.rpartition(".")[2]})
+        meanings = whole.get(tuple(words.stems[first:last]), ())
+        if vocabulary.is_text:  # where any words may stand, a name is one only as it is written
+            meanings = tuple(name for name in meanings if text in {name, name.rpartition(".")[2]})
         # A word of the skill is no symbol, unless it is written like one: "functions" is not `Function`.
-        is_word = not parts and not (text in meant and not (text.isalpha() and text.islower()))
-        if meant and not (is_word and not place.own_stems.isdisjoint(words.stems[first:last])):
-            return meant, last
+        is_word = not parts and not (text in meanings and not (text.isalpha() and text.islower()))
+        if meanings and not (is_word and not vocabulary.own_stems.isdisjoint(words.stems[first:last])):
+            return meanings, last
     stem = words.stems[first]
-    if place.is_text or stem in place.own_stems or stem in FUNCTION_STEMS or len(stem) < 3:
+    if vocabulary.is_text or stem in vocabulary.own_stems or stem in FUNCTION_STEMS or len(stem) < 3:
         return (), first + 1
-    found = parts.get(stem) or parts.get(slip_of(stem, parts.keys()) or "", ())
+    names = parts.get(stem) or parts.get(correct_spelling(stem, parts.keys()) or "", ())
     last = first + 1
-    while last < len(words.stems) and (both := [one for one in parts.get(words.stems[last], ()) if one in found]):
-        found, last = tuple(both), last + 1
+    while last < len(words.stems) and (common := [one for one in parts.get(words.stems[last], ()) if one in names]):
+        names, last = tuple(common), last + 1
     # Half of the words of a name mean it: "Priya" of Priya Nair, and not one word of a sentence.
-    found = tuple(name for name in found if 2 * (last - first) >= len(_telling_stems(name)))
-    return (found if len(found) <= _MOST_MEANT else (), last)
+    names = tuple(name for name in names if 2 * (last - first) >= len(_content_stems(name)))
+    return (names if len(names) <= _MAX_MEANINGS else (), last)
 
 
 @lru_cache(maxsize=16_384)
-def _telling_stems(name: str) -> frozenset[str]:
+def _content_stems(name: str) -> frozenset[str]:
     return frozenset(word_tokens(name)) - FUNCTION_STEMS
 
 
@@ -314,65 +314,65 @@ def _name_index(names: tuple[str, ...]) -> tuple[dict[tuple[str, ...], tuple[str
     return {key: tuple(one) for key, one in whole.items()}, {key: tuple(one) for key, one in parts.items()}
 
 
-def _paths(_parameter: Parameter, words: ClauseWords, place: KnownNames) -> Iterator[Value]:
+def _match_paths(_parameter: Parameter, words: ClauseWords, vocabulary: SkillVocabulary) -> Iterator[Value]:
     """Paths as they are written and, where nobody wrote one, the files that are called like a word."""
-    around = place.around
+    environment = vocabulary.environment
     is_written = False
     for match in _CHUNK.finditer(words.text):
         text = match.group().rstrip(".")
         start, end = match.start(), match.start() + len(text)
-        if not text or not words.free(start, end):
+        if not text or not words.is_free(start, end):
             continue
-        looks = _LOOKS_LIKE_A_PATH.search(text) is not None
-        if looks if around.exists is None else (looks or _stem(text) not in place.own_stems) and around.exists(text):
+        is_path_like = _PATH_LIKE.search(text) is not None
+        if is_path_like if environment.exists is None else (is_path_like or _stem(text) not in vocabulary.own_stems) and environment.exists(text):
             is_written = True
             yield Value(text, start, end)
-        elif looks and around.find is not None and (meant := tuple(around.find(text))):
+        elif is_path_like and environment.find is not None and (paths := tuple(environment.find(text))):
             is_written = True
-            yield Value(meant[0], start, end, options=meant if len(meant) > 1 else ())
-    if is_written or around.find is None or place.is_text:
+            yield Value(paths[0], start, end, options=paths if len(paths) > 1 else ())
+    if is_written or environment.find is None or vocabulary.is_text:
         return
     for number, stem in enumerate(words.stems):
         if (
             len(stem) < 3
             or stem.isdigit()
-            or stem in place.own_stems | FUNCTION_STEMS
-            or not words.free(*words.places[number])
+            or stem in vocabulary.own_stems | FUNCTION_STEMS
+            or not words.is_free(*words.places[number])
             or words.is_part(number)
         ):
             continue
-        if not is_light(words.words[number]) and (meant := tuple(around.find(words.words[number]))):
-            yield replace(words.value(meant[0], number, number + 1), is_guess=True)
+        if not is_generic(words.words[number]) and (paths := tuple(environment.find(words.words[number]))):
+            yield replace(words.value(paths[0], number, number + 1), is_guess=True)
 
 
-def _read_days(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
+def _read_days(parameter: Parameter, words: ClauseWords, vocabulary: SkillVocabulary) -> Value | None:
     """A day as `YYYY-MM-DD`, or midnight UTC where the schema wants a date with a time."""
-    if not parameter.takes_days:
+    if not parameter.accepts_dates:
         return None
-    for span in spans_of_time(words.text, today=place.around.today):
+    for span in time_spans(words.text, today=vocabulary.environment.today):
         end = span.start + len(span.words)
-        if parameter.says("since", "after", "from", "start", "begin", "first", "newer"):
+        if parameter.name_has("since", "after", "from", "start", "begin", "first", "newer"):
             day = span.first
-        elif parameter.says("until", "before", "to", "end", "last", "older"):
+        elif parameter.name_has("until", "before", "to", "end", "last", "older"):
             day = span.last
         else:
             day = span.first if span.first == span.last else None
-        if day is not None and words.free(span.start, end, sharing=True) and not words.is_denied(span.start, within=1):
+        if day is not None and words.is_free(span.start, end, sharing=True) and not words.is_negated(span.start, within=1):
             with_time = parameter.schema.get("format") == "date-time"
             return Value(f"{day.isoformat()}T00:00:00Z" if with_time else day.isoformat(), span.start, end, shared=True)
     return None
 
 
-def _read_number(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_number(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
     """A number whose unit, or the word before it, is one of the parameter; or the only one, where one must be given."""
     if parameter.type not in {"integer", "number"}:
         return None
-    left = [match for match in _AMOUNT.finditer(words.text) if words.free(*match.span(1))]
-    for match in left:
-        unit, before = _stem(match[2] or ""), words.before(match.start(), most=2)
+    amounts = [match for match in _AMOUNT.finditer(words.text) if words.is_free(*match.span(1))]
+    for match in amounts:
+        unit, previous = _stem(match[2] or ""), words.words_before(match.start(), limit=2)
         by_unit = len(unit) > 2 and unit in parameter.stems and unit not in FUNCTION_STEMS
-        by_name = not set(before).isdisjoint(parameter.words)
-        as_limit = parameter.says(*_LIMIT_NAMES) and before[:1] and before[0] in _LIMITS
+        by_name = not set(previous).isdisjoint(parameter.words)
+        as_limit = parameter.name_has(*_LIMIT_NAMES) and previous[:1] and previous[0] in _LIMITS
         is_time = unit in {"day", "week", "month", "quarter", "year"} and unit not in map(_stem, parameter.words)
         value = _number(match[1], parameter)
         if match[2] == "%" and value is not None and parameter.schema.get("maximum") == 1:
@@ -380,8 +380,8 @@ def _read_number(parameter: Parameter, words: ClauseWords, _place: KnownNames) -
         if value is None or is_time or not (by_unit or by_name or as_limit):
             continue
         return Value(value, match.start(), match.end(2) if by_unit else match.end(1))
-    value = _number(left[0][1], parameter) if len(left) == 1 and parameter.required else None
-    return None if value is None else Value(value, *left[0].span(1))
+    value = _number(amounts[0][1], parameter) if len(amounts) == 1 and parameter.required else None
+    return None if value is None else Value(value, *amounts[0].span(1))
 
 
 def _number(text: str, parameter: Parameter) -> int | float | None:
@@ -392,7 +392,7 @@ def _number(text: str, parameter: Parameter) -> int | float | None:
     return None if parameter.type == "integer" else value
 
 
-def _read_choice(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
+def _read_choice(parameter: Parameter, words: ClauseWords, vocabulary: SkillVocabulary) -> Value | None:
     """The choice of which all words of a phrase stand in the clause; for one that must be made, the nearest.
 
     A phrase is a choice's name, or a part of its meaning between commas. None when two choices are as near.
@@ -402,10 +402,10 @@ def _read_choice(parameter: Parameter, words: ClauseWords, place: KnownNames) ->
     free = {
         words.stems[number]: number
         for number, (start, end) in enumerate(words.places)
-        if words.free(start, end) and not words.is_denied(start)
+        if words.is_free(start, end) and not words.is_negated(start)
     }
     phrases, weights = _choice_phrases(tuple(parameter.meanings.items()))
-    silent = FUNCTION_STEMS | place.name_stems
+    silent = FUNCTION_STEMS | vocabulary.name_stems
     scores: list[tuple[bool, float, int, frozenset[str]]] = []
     for number, choice in enumerate(phrases):
         for phrase in choice:
@@ -419,8 +419,8 @@ def _read_choice(parameter: Parameter, words: ClauseWords, place: KnownNames) ->
     best = max(scores, key=lambda one: one[:2])
     if any(one[:2] == best[:2] and one[2] != best[2] for one in scores):
         return None
-    telling = free[max(best[3] - silent, key=weights.__getitem__)]
-    return words.value(parameter.choices[best[2]], telling, telling + 1)
+    position = free[max(best[3] - silent, key=weights.__getitem__)]
+    return words.value(parameter.choices[best[2]], position, position + 1)
 
 
 @lru_cache(maxsize=256)
@@ -434,7 +434,7 @@ def _choice_phrases(meanings: tuple[tuple[str, str], ...]) -> tuple[list[list[fr
     return phrases, {token: log(1 + len(phrases) / count) for token, count in holders.items()}
 
 
-def _read_choices(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_choices(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
     """Those choices that an "in", "from" or "only" introduces, and what follows them by "and"; or all but those denied.
 
     A bare word is not enough to leave all other choices out: "the error code" does not mean to search code only.
@@ -445,62 +445,62 @@ def _read_choices(parameter: Parameter, words: ClauseWords, _place: KnownNames) 
     places = sorted(
         (*place, choice) for choice in inside.choices for place in words.find(word_tokens(choice.replace("_", " ")))
     )
-    chosen: list[tuple[int, int, str]] = []
-    denied: list[tuple[int, int, str]] = []
+    included_spans: list[tuple[int, int, str]] = []
+    excluded_spans: list[tuple[int, int, str]] = []
     for first, last, choice in places:
         start = words.places[first][0]
-        gap = words.text[words.places[chosen[-1][1] - 1][1] : start].split() if chosen else ["begins"]
-        if words.is_denied(start):
-            denied.append((first, last, choice))
-        elif not _CUES.isdisjoint(words.before(start, most=2)) or _GAPS.issuperset(gap):
-            chosen.append((first, last, choice))
-    if chosen:
-        return words.value(list(dict.fromkeys(choice for *_, choice in chosen)), chosen[0][0], chosen[-1][1])
-    others = [choice for choice in inside.choices if choice not in {one for *_, one in denied}]
-    return words.value(others, denied[0][0], denied[-1][1]) if denied and others else None
+        gap = words.text[words.places[included_spans[-1][1] - 1][1] : start].split() if included_spans else ["begins"]
+        if words.is_negated(start):
+            excluded_spans.append((first, last, choice))
+        elif not _CUES.isdisjoint(words.words_before(start, limit=2)) or _CONNECTIVES.issuperset(gap):
+            included_spans.append((first, last, choice))
+    if included_spans:
+        return words.value(list(dict.fromkeys(choice for *_, choice in included_spans)), included_spans[0][0], included_spans[-1][1])
+    others = [choice for choice in inside.choices if choice not in {one for *_, one in excluded_spans}]
+    return words.value(others, excluded_spans[0][0], excluded_spans[-1][1]) if excluded_spans and others else None
 
 
-def _read_flag(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_flag(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
     """Yes for "with tests", no for "without tests". A bare mention says yes where no is the default."""
     if parameter.type != "boolean":
         return None
-    turned = not NEGATIONS.isdisjoint(parameter.words)
+    is_negative = not NEGATIONS.isdisjoint(parameter.words)
     for phrase in re.split("[,:;.]", parameter.description.partition(":")[2]):  # "never used" of what is unused
-        if place := next(words.find(word_tokens(phrase)), None):
-            return words.value(not turned, *place)
+        if span := next(words.find(word_tokens(phrase)), None):
+            return words.value(not is_negative, *span)
     for first, last in words.find(word_tokens(" ".join(word for word in parameter.words if word not in _FLAG_WORDS))):
-        before = words.before(words.places[first][0], most=3)
-        if cue := next((word for word in before if word in NEGATIONS), None):
-            return words.value(turned, max(0, first - 1 - before.index(cue)), last)
-        cues = _YES & set(before[:2])
-        if cues or (parameter.schema.get("default") is False and not turned and "include" not in parameter.words):
-            return words.value(not turned, first - 1 if before[:1] and before[0] in cues else first, last)
+        previous = words.words_before(words.places[first][0], limit=3)
+        if cue := next((word for word in previous if word in NEGATIONS), None):
+            return words.value(is_negative, max(0, first - 1 - previous.index(cue)), last)
+        cues = _INCLUSIONS & set(previous[:2])
+        if cues or (parameter.schema.get("default") is False and not is_negative and "include" not in parameter.words):
+            return words.value(not is_negative, first - 1 if previous[:1] and previous[0] in cues else first, last)
     return None
 
 
-def _read_quoted(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_quoted(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
     """What is quoted right behind the parameter's own word."""
     own = set(word_tokens(" ".join(parameter.words)))
-    found = _quotes(parameter, words)
-    return next((one for one in found if not own.isdisjoint(map(_stem, words.before(one.start, most=2)))), None)
+    quotes = _quoted_values(parameter, words)
+    return next((one for one in quotes if not own.isdisjoint(map(_stem, words.words_before(one.start, limit=2)))), None)
 
 
-def _read_only_quote(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_only_quote(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
     """The one thing in quotes that is left, for a parameter that must be given."""
-    found = _quotes(parameter, words)
-    return found[0] if parameter.required and len(found) == 1 else None
+    quotes = _quoted_values(parameter, words)
+    return quotes[0] if parameter.required and len(quotes) == 1 else None
 
 
-def _quotes(parameter: Parameter, words: ClauseWords) -> list[Value]:
+def _quoted_values(parameter: Parameter, words: ClauseWords) -> list[Value]:
     if parameter.type != "string" or parameter.choices or parameter.facts:
         return []
-    found = (match for match in _QUOTED.finditer(words.text) if words.free(*match.span()))
-    return [Value(match[match.lastindex or 1], *match.span()) for match in found]
+    quotations = (match for match in _QUOTATION.finditer(words.text) if words.is_free(*match.span()))
+    return [Value(match[match.lastindex or 1], *match.span()) for match in quotations]
 
 
 READERS: Final[Sequence[_Reader]] = (
-    _read_outright,
-    _read_shaped,
+    _read_assignment,
+    _read_pattern,
     _read_days,
     _read_name,
     _read_quoted,

@@ -9,11 +9,11 @@ __all__ = [
     "FUNCTION_STEMS",
     "FUNCTION_WORDS",
     "NEGATIONS",
-    "gram_tokens",
-    "is_light",
-    "slip_of",
+    "ngram_tokens",
+    "is_generic",
+    "correct_spelling",
     "split_words",
-    "telling_words",
+    "content_words",
     "word_set",
     "word_tokens",
 ]
@@ -41,8 +41,8 @@ work works yet
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+")
 _HUMP: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _ENDINGS: Final = (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", ""), ("s", ""))
-_FEW: Final = 10
-_LONGEST_SLIP: Final = 24
+_SHORT_TEXT: Final = 10
+_MAX_MISSPELLING: Final = 24
 
 
 def word_set(words: str) -> frozenset[str]:
@@ -60,37 +60,37 @@ def word_tokens(text: str) -> list[str]:
     return [_stem(word.lower()) for word in split_words(text)]
 
 
-def gram_tokens(text: str) -> list[str]:
+def ngram_tokens(text: str) -> list[str]:
     """Every four characters in a row of `text`, words joined by one space."""
     spaced = f" {' '.join(_WORD.findall(text.lower()))} "
     return [spaced[start : start + 4] for start in range(max(1, len(spaced) - 3))]
 
 
-def telling_words(text: str) -> list[str]:
+def content_words(text: str) -> list[str]:
     """The words of `text` that mean something on their own, as they are written."""
     words = split_words(text)
-    courtesies = frozenset(_COURTESIES.split()) if len(words) < _FEW else frozenset[str]()
+    courtesies = frozenset(_COURTESIES.split()) if len(words) < _SHORT_TEXT else frozenset[str]()
     return [word for word in words if word.lower() not in courtesies and _stem(word.lower()) not in FUNCTION_STEMS]
 
 
-def is_light(word: str) -> bool:
+def is_generic(word: str) -> bool:
     """Whether `word` is so general that nobody must be able to be told of it."""
     return word.lower() in _LIGHT_WORDS
 
 
-def slip_of(word: str, known: Collection[str], *, shortest: int = 5) -> str | None:
+def correct_spelling(word: str, vocabulary: Collection[str], *, shortest: int = 5) -> str | None:
     """The one of `known` that `word` misspells by one letter too few, too many or wrong, or by two swapped.
 
     None when it is spelled right, too short to tell, or could be several of them.
     """
-    if not shortest <= len(word) <= _LONGEST_SLIP or word in known:
+    if not shortest <= len(word) <= _MAX_MISSPELLING or word in vocabulary:
         return None
     from rapidfuzz import process  # noqa: PLC0415 - most words are spelled right
     from rapidfuzz.distance import OSA  # noqa: PLC0415
 
-    found = process.extract(word, known, scorer=OSA.distance, score_cutoff=1, limit=2)
-    meant = [str(one) for one, *_ in found if len(str(one)) > 2]
-    return meant[0] if len(meant) == 1 else None
+    neighbours = process.extract(word, vocabulary, scorer=OSA.distance, score_cutoff=1, limit=2)
+    candidates = [str(one) for one, *_ in neighbours if len(str(one)) > 2]
+    return candidates[0] if len(candidates) == 1 else None
 
 
 @lru_cache(maxsize=16_384)

@@ -8,12 +8,12 @@ from retinue.tools.data.connection import literal
 from retinue.tools.data.database import Data
 from retinue.tools.data.records import (
     DATA_SUFFIXES,
-    Field,
+    DataField,
     FieldType,
     Kind,
-    Rows,
+    QueryRows,
     SkippedLine,
-    Source,
+    DataSource,
     identifier,
     kind_of,
 )
@@ -21,12 +21,12 @@ from retinue.tools.data.records import (
 __all__ = [
     "DATA_SUFFIXES",
     "Data",
-    "Field",
+    "DataField",
     "FieldType",
     "Kind",
-    "Rows",
+    "QueryRows",
     "SkippedLine",
-    "Source",
+    "DataSource",
     "identifier",
     "kind_of",
     "literal",

@@ -6,16 +6,16 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from retinue.contract.table import Cell
-from retinue.tools.data.records import FieldType, Rows
+from retinue.tools.data.records import FieldType, QueryRows
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["answer", "type_of"]
+__all__ = ["fetch_rows", "field_type"]
 
-_Reading: TypeAlias = Callable[[Any], Cell]
+_Converter: TypeAlias = Callable[[Any], Cell]
 
-_AS_THEY_ARE: Final = frozenset({"text", "integer", "number", "boolean"})
+_UNCONVERTED_TYPES: Final = frozenset({"text", "integer", "number", "boolean"})
 _NESTED: Final = ("list", "struct", "map", "array", "union", "variant")
 _TYPES: Final[dict[str, FieldType]] = {
     "VARCHAR": "text",
@@ -45,7 +45,7 @@ _TYPES: Final[dict[str, FieldType]] = {
 }
 
 
-def type_of(sql_type: str) -> FieldType:
+def field_type(sql_type: str) -> FieldType:
     """What can be done with the values of one of DuckDB's types."""
     if sql_type.endswith("]"):
         return "list"
@@ -56,31 +56,31 @@ def type_of(sql_type: str) -> FieldType:
     return "text" if sql_type.startswith("ENUM") else _TYPES.get(sql_type, "other")
 
 
-def answer(relation: "duckdb.DuckDBPyRelation", *, limit: int, sql: str) -> Rows:
+def fetch_rows(relation: "duckdb.DuckDBPyRelation", *, limit: int, sql: str) -> QueryRows:
     """The first `limit` rows of `relation`."""
     types = [(str(one), one.id) for one in relation.types]
-    asked = ", ".join(_asked(place, *one) for place, one in enumerate(types, start=1))
-    found = relation.limit(limit + 1).project(asked).fetchall()
+    select_list = ", ".join(_select_expression(place, *one) for place, one in enumerate(types, start=1))
+    raw_rows = relation.limit(limit + 1).project(select_list).fetchall()
     notes: list[str] = []
-    readings = {
-        place: reading
+    converters = {
+        place: converter
         for place, (name, _) in enumerate(types)
-        if (reading := _reading(name, relation.columns[place], notes)) is not None
+        if (converter := _converter(name, relation.columns[place], notes)) is not None
     }
-    rows = [_read(row, readings) for row in found[:limit]] if readings else found[:limit]
-    return Rows(tuple(relation.columns), rows, len(found) > limit, sql, tuple(dict.fromkeys(notes)))
+    rows = [_convert_row(row, converters) for row in raw_rows[:limit]] if converters else raw_rows[:limit]
+    return QueryRows(tuple(relation.columns), rows, len(raw_rows) > limit, sql, tuple(dict.fromkeys(notes)))
 
 
-def _asked(place: int, sql_type: str, kind: str) -> str:
+def _select_expression(place: int, sql_type: str, kind: str) -> str:
     """How a column is asked for, by its place since names may repeat: what Python or JSON cannot hold comes as text."""
     if kind in _NESTED:
         return f"CAST(to_json(#{place}) AS VARCHAR)"
-    if type_of(sql_type) in _AS_THEY_ARE and sql_type != "UUID":
+    if field_type(sql_type) in _UNCONVERTED_TYPES and sql_type != "UUID":
         return f"#{place}"
     return f"CAST(#{place} AS VARCHAR)"
 
 
-def _reading(sql_type: str, column: str, notes: list[str]) -> _Reading | None:
+def _converter(sql_type: str, column: str, notes: list[str]) -> _Converter | None:
     """What is still to be done to the values of a column; None when nothing is."""
     if sql_type.startswith("TIMESTAMP"):
         return _iso
@@ -98,10 +98,10 @@ def _reading(sql_type: str, column: str, notes: list[str]) -> _Reading | None:
     return finite
 
 
-def _read(row: Sequence[Any], readings: dict[int, _Reading]) -> tuple[Cell, ...]:
+def _convert_row(row: Sequence[Any], converters: dict[int, _Converter]) -> tuple[Cell, ...]:
     cells = list(row)
-    for place, reading in readings.items():
-        cells[place] = reading(cells[place])
+    for place, converter in converters.items():
+        cells[place] = converter(cells[place])
     return tuple(cells)
 
 

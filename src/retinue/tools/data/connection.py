@@ -15,10 +15,10 @@ from retinue.tools.data.records import identifier
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Connection", "literal"]
+__all__ = ["DuckdbConnection", "literal"]
 
-_EVERY_S: Final = 0.02
-_AGAIN_S: Final = 0.005
+_CHECK_INTERVAL_S: Final = 0.02
+_INTERRUPT_INTERVAL_S: Final = 0.005
 
 
 def literal(value: Cell) -> str:
@@ -36,7 +36,7 @@ def literal(value: Cell) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-class Connection:
+class DuckdbConnection:
     """A database in memory that may read one folder and write nothing.
 
     Raises:
@@ -79,11 +79,11 @@ class Connection:
         """All rows of a statement of ours. Call it within `watched`."""
         return self._inner.execute(sql, list(parameters) or None).fetchall()
 
-    def one(self, sql: str, parameters: Sequence[object] = ()) -> tuple[Any, ...]:
+    def fetch_one(self, sql: str, parameters: Sequence[object] = ()) -> tuple[Any, ...]:
         """The single row of a statement of ours."""
         return self.run(sql, parameters)[0]
 
-    def fits(self, sql: str) -> bool:
+    def try_run(self, sql: str) -> bool:
         """Run a statement of ours, which fails when a value does not fit the type it was taken for."""
         try:
             self._inner.execute(sql)
@@ -92,13 +92,13 @@ class Connection:
         return True
 
     @contextmanager
-    def reading(self, sql: str, parameters: Sequence[object]) -> Generator["duckdb.DuckDBPyRelation"]:
+    def select(self, sql: str, parameters: Sequence[object]) -> Generator["duckdb.DuckDBPyRelation"]:
         """What a caller's SELECT would give, in a transaction that cannot write.
 
         Raises:
             InvalidInput: It is not one statement, or not a SELECT, or DuckDB refuses it.
         """
-        statement = self._only_select(sql)
+        statement = self._single_select(sql)
         self._inner.execute("BEGIN TRANSACTION READ ONLY")
         try:
             yield self._inner.sql(statement, params=list(parameters) or None)
@@ -106,7 +106,7 @@ class Connection:
             self._inner.execute("ROLLBACK")
 
     @contextmanager
-    def watched(self, subject: str) -> Generator[None]:
+    def guard(self, subject: str) -> Generator[None]:
         """Stop what runs in here when the caller's check raises, and turn DuckDB's errors into ours.
 
         Raises:
@@ -115,37 +115,37 @@ class Connection:
             AccessDenied: It would have looked outside.
             RetinueError: Whatever the check raised.
         """
-        raised: list[BaseException] = []
+        failures: list[BaseException] = []
         try:
-            with self._watching(raised):
+            with self._interrupt_on_check(failures):
                 yield
         except self._duckdb.Error as error:
-            if raised:
-                raise raised[0] from None
-            raise self._translated(error, subject) from error
+            if failures:
+                raise failures[0] from None
+            raise self._translate(error, subject) from error
         except MemoryError as error:
-            raise self._too_little_memory(subject) from error
-        if raised:
-            raise raised[0]
+            raise self._memory_error(subject) from error
+        if failures:
+            raise failures[0]
 
     @contextmanager
-    def _watching(self, raised: list[BaseException]) -> Generator[None]:
+    def _interrupt_on_check(self, failures: list[BaseException]) -> Generator[None]:
         check = self._check
         if check is None:
             yield
             return
         check()
-        ended = threading.Event()
+        stop = threading.Event()
 
         def watch() -> None:
-            while not ended.wait(_EVERY_S):
+            while not stop.wait(_CHECK_INTERVAL_S):
                 try:
                     check()
                 except BaseException as error:  # noqa: BLE001 - handed to the caller, whatever it is
-                    raised.append(error)
+                    failures.append(error)
                     break
             # An interrupt between two statements is lost, so it is repeated until the work has ended.
-            while not ended.wait(_AGAIN_S):
+            while not stop.wait(_INTERRUPT_INTERVAL_S):
                 self._inner.interrupt()
 
         watcher = threading.Thread(target=watch, name="retinue-data-watch", daemon=True)
@@ -153,10 +153,10 @@ class Connection:
         try:
             yield
         finally:
-            ended.set()
+            stop.set()
             watcher.join()
 
-    def _only_select(self, sql: str) -> "duckdb.Statement":
+    def _single_select(self, sql: str) -> "duckdb.Statement":
         if "\0" in sql:
             raise InvalidInput("The query holds a NUL character.", hint="leave it out")
         statements = self._inner.extract_statements(sql.strip().rstrip(";"))
@@ -171,21 +171,21 @@ class Connection:
             )
         return statements[0]
 
-    def _translated(self, error: "duckdb.Error", subject: str) -> RetinueError:
+    def _translate(self, error: "duckdb.Error", subject: str) -> RetinueError:
         if isinstance(error, self._duckdb.OutOfMemoryException):
-            return self._too_little_memory(subject)
+            return self._memory_error(subject)
         if isinstance(error, self._duckdb.InterruptException):
             return Canceled(f"{subject} was interrupted.")
-        said = _first_line(str(error).replace(self._folder, "…"))
+        message = _first_line(str(error).replace(self._folder, "…"))
         if isinstance(error, self._duckdb.FatalException | self._duckdb.InternalException):
-            return Unavailable(f"{subject} broke the database: {said}", hint="leave that file out, and begin anew")
+            return Unavailable(f"{subject} broke the database: {message}", hint="leave that file out, and begin anew")
         if isinstance(error, self._duckdb.PermissionException):
-            return AccessDenied(f"{subject} reaches outside: {said}", hint="ask only for the tables that were opened")
+            return AccessDenied(f"{subject} reaches outside: {message}", hint="ask only for the tables that were opened")
         return InvalidInput(
-            f"{subject} is refused: {said}", hint=_hint(str(error)), suggestions=_suggestions(str(error))
+            f"{subject} is refused: {message}", hint=_hint(str(error)), suggestions=_suggestions(str(error))
         )
 
-    def _too_little_memory(self, subject: str) -> BudgetExceeded:
+    def _memory_error(self, subject: str) -> BudgetExceeded:
         return BudgetExceeded(
             f"{subject} needs more than the {self._memory_mb} MiB of memory that are granted.",
             hint="ask for fewer columns or rows, or grant more memory",
@@ -212,22 +212,22 @@ def _settings(folder: str) -> list[tuple[str, str]]:
     ]
 
 
-def _first_line(said: str) -> str:
+def _first_line(message: str) -> str:
     """The first line of DuckDB's message, without its kind; it may quote the file, so it is clipped."""
-    line = said.partition("\n")[0]
+    line = message.partition("\n")[0]
     kind, _, rest = line.partition(" Error: ")
     return (rest if rest and len(kind) < 40 else line)[:300]
 
 
-def _suggestions(said: str) -> tuple[str, ...]:
+def _suggestions(message: str) -> tuple[str, ...]:
     """The names that DuckDB itself offers instead of a wrong one."""
     for start in ("Did you mean ", "Candidate bindings: "):
-        _, found, rest = said.partition(start)
-        if found:
+        _, separator, rest = message.partition(start)
+        if separator:
             return tuple(part for part in rest.partition("\n")[0].split('"')[1::2] if part)[:5]
     return ()
 
 
-def _hint(said: str) -> str:
-    names = _suggestions(said)
+def _hint(message: str) -> str:
+    names = _suggestions(message)
     return f"there is {', '.join(repr(name) for name in names)}" if names else "correct what the message names"

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Final, Literal
 
 from retinue.errors import InvalidInput
-from retinue.tools.data.connection import Connection, literal
-from retinue.tools.data.guess import Guess, guess, notes_of, settled
+from retinue.tools.data.connection import DuckdbConnection, literal
+from retinue.tools.data.guess import TypeGuess, guess_type, notes_of, settle_types
 from retinue.tools.data.records import SkippedLine, identifier
 from retinue.tools.data.snapshot import CHUNK
-from retinue.tools.data.text import SKIPPED_SHOWN, Loaded, Text, clipped
+from retinue.tools.data.text import SKIPPED_SHOWN, LoadResult, SnapshotText, clip
 
-__all__ = ["Layout", "layout_of", "load"]
+__all__ = ["CsvLayout", "layout_of", "load"]
 
 # As many characters as a field of Python's reader may have, so that no head can be refused.
 _HEAD: Final = 131_072
@@ -35,7 +35,7 @@ _LONGEST_LINE: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class CsvLayout:
     """How a file is laid out.
 
     Attributes:
@@ -51,13 +51,13 @@ class Layout:
     separator: str
     names: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    begins: int
+    skip_rows: int
     notes: tuple[str, ...]
     skipped: tuple[SkippedLine, ...]
     short_rows: Literal["skipped", "filled"]
 
 
-def load(connection: Connection, text: Text, table: str, *, spare: Path) -> Loaded:
+def load(connection: DuckdbConnection, text: SnapshotText, table: str, *, spare: Path) -> LoadResult:
     """Make the table `table` (quoted) of a separated file; `spare` may be written to.
 
     Raises:
@@ -66,24 +66,24 @@ def load(connection: Connection, text: Text, table: str, *, spare: Path) -> Load
     path = text.file(spare)
     layout = layout_of(_head(path))
     names = layout.names[:_WIDEST]
-    guesses = {name: guess([row[place] for row in layout.rows if row[place]]) for place, name in enumerate(names)}
+    guesses = {name: guess_type([row[place] for row in layout.rows if row[place]]) for place, name in enumerate(names)}
     scan = _scan(path, layout)
     # Nearly always the sample was right, and one pass over the file does.
-    if not connection.fits(_typed_copy(table, guesses, scan)):
-        _forget_rejects(connection)
+    if not connection.try_run(_typed_copy_sql(table, guesses, scan)):
+        _drop_rejects(connection)
         whole = identifier("whole file")
         connection.run(f"CREATE TABLE {whole} AS SELECT {', '.join(map(identifier, names))} FROM {scan}")
-        guesses = settled(connection, whole, guesses)
-        connection.run(_typed_copy(table, guesses, whole))
+        guesses = settle_types(connection, whole, guesses)
+        connection.run(_typed_copy_sql(table, guesses, whole))
         connection.run(f"DROP TABLE {whole}")
     skipped, total = _rejects(connection, layout, path)
     notes = (*text.notes, *layout.notes, *notes_of(guesses))
     if len(layout.names) > _WIDEST:
         notes = (*notes, f"The file has {len(layout.names):,} columns; the first {_WIDEST:,} were read.")
-    return Loaded(text.encoding, notes, skipped, total)
+    return LoadResult(text.encoding, notes, skipped, total)
 
 
-def layout_of(head: str) -> Layout:
+def layout_of(head: str) -> CsvLayout:
     """The layout of a file that begins with `head`.
 
     Raises:
@@ -101,17 +101,17 @@ def layout_of(head: str) -> Layout:
         lines = [replace(line, cells=line.cells + ("",) * (width - len(line.cells))) for line in lines]
     first = next(place for place, line in enumerate(lines) if len(line.cells) == width)
     skipped = tuple(
-        SkippedLine(line.number, "stands before the header", clipped(separator.join(line.cells)))
+        SkippedLine(line.number, "stands before the header", clip(separator.join(line.cells)))
         for line in lines[:first]
     )
     rows = [line.cells for line in lines[first:] if len(line.cells) == width]
     has_header = _has_header(rows)
-    names, notes = _named(rows[0]) if has_header else _numbered(width)
+    names, notes = _column_names(rows[0]) if has_header else _numbered_names(width)
     if head_is_wider:
         notes += ("Most rows are shorter than the header; their last cells are taken for empty.",)
-    begins = lines[first].row + has_header
-    return Layout(
-        separator, names, tuple(rows[has_header:]), begins, notes, skipped, "filled" if head_is_wider else "skipped"
+    skip_rows = lines[first].row + has_header
+    return CsvLayout(
+        separator, names, tuple(rows[has_header:]), skip_rows, notes, skipped, "filled" if head_is_wider else "skipped"
     )
 
 
@@ -135,16 +135,16 @@ class _Line:
 
 def _read(head: str, separator: str) -> list[_Line]:
     reader = csv.reader(head.splitlines(keepends=True), delimiter=separator)
-    found: list[_Line] = []
+    lines: list[_Line] = []
     number, cells = 1, 0
     for place, row in enumerate(reader):
         if any(cell.strip() for cell in row):
-            found.append(_Line(place, number, tuple(row)))
+            lines.append(_Line(place, number, tuple(row)))
         number = reader.line_num + 1
         cells += len(row)
-        if len(found) >= _SAMPLE_ROWS or cells >= _SAMPLE_CELLS:
+        if len(lines) >= _SAMPLE_ROWS or cells >= _SAMPLE_CELLS:
             break
-    return found
+    return lines
 
 
 def _regularity(lines: Sequence[_Line]) -> tuple[float, int]:
@@ -164,7 +164,7 @@ def _has_header(rows: Sequence[tuple[str, ...]]) -> bool:
     Years are let through beside other names, since tables have them as columns.
     """
     first = rows[0]
-    typed = [cell for cell in first if cell and guess([cell]).type != "text"]
+    typed = [cell for cell in first if cell and guess_type([cell]).type != "text"]
     if not typed:
         return True
     return len(typed) < len(first) and len(rows) > 1 and all(_is_year(cell) for cell in typed) and len(set(typed)) > 1
@@ -174,67 +174,67 @@ def _is_year(cell: str) -> bool:
     return len(cell) == 4 and cell.isdecimal() and 1800 <= int(cell) <= 2200
 
 
-def _numbered(width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _numbered_names(width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     names = tuple(f"column_{place}" for place in range(1, width + 1))
     return names, ("The file has no header; its columns are numbered.",)
 
 
-def _named(header: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _column_names(header: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """A name for each column, and notes on those that the file does not give."""
     names: list[str] = []
-    taken: set[str] = set()
+    names_in_use: set[str] = set()
     counts: dict[str, int] = {}  # so that a thousand equal names are not counted from one each time
-    supplied: list[str] = []
+    new_names: list[str] = []
     for place, cell in enumerate(header, start=1):
-        wanted = cell.strip()[:_LONGEST_NAME].replace("\0", "") or f"column_{place}"
-        name, key = wanted, wanted.lower()
-        while name.lower() in taken:
+        base = cell.strip()[:_LONGEST_NAME].replace("\0", "") or f"column_{place}"
+        name, key = base, base.lower()
+        while name.lower() in names_in_use:
             counts[key] = counts.get(key, 1) + 1
-            name = f"{wanted}_{counts[key]}"
-        taken.add(name.lower())
+            name = f"{base}_{counts[key]}"
+        names_in_use.add(name.lower())
         names.append(name)
         if name != cell.strip():
-            supplied.append(name)
-    if supplied:
-        shown = ", ".join(repr(name) for name in supplied[:5])
-        more = " and so on" if len(supplied) > 5 else ""
-        return tuple(names), (f"Columns without a name of their own ({len(supplied):,}) are called {shown}{more}.",)
+            new_names.append(name)
+    if new_names:
+        examples = ", ".join(repr(name) for name in new_names[:5])
+        more = " and so on" if len(new_names) > 5 else ""
+        return tuple(names), (f"Columns without a name of their own ({len(new_names):,}) are called {examples}{more}.",)
     return tuple(names), ()
 
 
-def _scan(path: Path, layout: Layout) -> str:
+def _scan(path: Path, layout: CsvLayout) -> str:
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in layout.names)
-    filled = ", null_padding=true, parallel=false" if layout.short_rows == "filled" else ""
+    padding = ", null_padding=true, parallel=false" if layout.short_rows == "filled" else ""
     return (
-        f"read_csv({literal(str(path))}, auto_detect=false, header=false, skip={layout.begins},"
+        f"read_csv({literal(str(path))}, auto_detect=false, header=false, skip={layout.skip_rows},"
         f" columns={{{columns}}}, delim={literal(layout.separator)}, quote='\"', escape='\"', new_line='\\n',"
-        f" store_rejects=true, max_line_size={_LONGEST_LINE}{filled})"
+        f" store_rejects=true, max_line_size={_LONGEST_LINE}{padding})"
     )
 
 
-def _typed_copy(table: str, guesses: dict[str, Guess], source: str) -> str:
-    columns = ", ".join(f"{one.value(identifier(name))} AS {identifier(name)}" for name, one in guesses.items())
+def _typed_copy_sql(table: str, guesses: dict[str, TypeGuess], source: str) -> str:
+    columns = ", ".join(f"{one.value_sql(identifier(name))} AS {identifier(name)}" for name, one in guesses.items())
     return f"CREATE TABLE {table} AS SELECT {columns} FROM {source}"
 
 
-def _rejects(connection: Connection, layout: Layout, path: Path) -> tuple[tuple[SkippedLine, ...], int]:
+def _rejects(connection: DuckdbConnection, layout: CsvLayout, path: Path) -> tuple[tuple[SkippedLine, ...], int]:
     """The lines that are no rows, once a line, and how many there are."""
     # A quote that is not closed takes lines with it; they are counted too.
-    (total,) = connection.one(
+    (total,) = connection.fetch_one(
         "SELECT coalesce(sum(lines), 0)::BIGINT FROM (SELECT max(1 + length(rtrim(csv_line, chr(10)))"
         " - length(replace(rtrim(csv_line, chr(10)), chr(10), ''))) AS lines FROM reject_errors GROUP BY line)"
     )
-    found = connection.run(
+    rows = connection.run(
         "SELECT min(line_byte_position) - 1, min(error_message), any_value(csv_line) FROM reject_errors"
         f" GROUP BY line ORDER BY 1 LIMIT {SKIPPED_SHOWN}"
     )
-    _forget_rejects(connection)
-    lines = _lines_at(path, [place for place, _, _ in found])
-    rejected = (
-        SkippedLine(line, clipped(reason), clipped(text or ""))
-        for line, (_, reason, text) in zip(lines, found, strict=True)
+    _drop_rejects(connection)
+    lines = _lines_at(path, [place for place, _, _ in rows])
+    rejects = (
+        SkippedLine(line, clip(reason), clip(text or ""))
+        for line, (_, reason, text) in zip(lines, rows, strict=True)
     )
-    return (*layout.skipped, *rejected)[:SKIPPED_SHOWN], total + len(layout.skipped)
+    return (*layout.skipped, *rejects)[:SKIPPED_SHOWN], total + len(layout.skipped)
 
 
 def _lines_at(path: Path, places: Sequence[int]) -> list[int]:
@@ -243,12 +243,12 @@ def _lines_at(path: Path, places: Sequence[int]) -> list[int]:
     line = 1
     with path.open("rb") as file:
         for place in places:
-            while (left := place - file.tell()) > 0 and (chunk := file.read(min(left, CHUNK))):
+            while (remaining := place - file.tell()) > 0 and (chunk := file.read(min(remaining, CHUNK))):
                 line += chunk.count(b"\n")
             numbers.append(line)
     return numbers
 
 
-def _forget_rejects(connection: Connection) -> None:
+def _drop_rejects(connection: DuckdbConnection) -> None:
     connection.run("DROP TABLE IF EXISTS reject_errors")
     connection.run("DROP TABLE IF EXISTS reject_scans")

@@ -12,21 +12,21 @@ from typing import Literal, Self, assert_never
 from retinue.contract.table import Cell
 from retinue.errors import InvalidInput, ParseError
 from retinue.tools.data import csv
-from retinue.tools.data.answers import answer, type_of
-from retinue.tools.data.connection import Connection
+from retinue.tools.data.answers import fetch_rows, field_type
+from retinue.tools.data.connection import DuckdbConnection
 from retinue.tools.data.records import (
     DATA_SUFFIXES,
-    Field,
+    DataField,
     Kind,
-    Rows,
-    Source,
+    QueryRows,
+    DataSource,
     identifier,
     is_packed,
     kind_of,
     table_name,
 )
-from retinue.tools.data.snapshot import Snapshot, take
-from retinue.tools.data.text import Loaded, Text
+from retinue.tools.data.snapshot import Snapshot, take_snapshot
+from retinue.tools.data.text import LoadResult, SnapshotText
 from retinue.tools.workspace import Workspace
 
 __all__ = ["Data"]
@@ -59,11 +59,11 @@ class Data:
     ) -> None:
         self._workspace = workspace
         self._max_bytes = memory_mb << 20
-        self._sources: dict[str, Source] = {}
+        self._sources: dict[str, DataSource] = {}
         self._scratch = tempfile.TemporaryDirectory(prefix="retinue-data-")
         self._folder = Path(self._scratch.name)
         try:
-            self._connection = Connection(str(self._folder), check=check, memory_mb=memory_mb, threads=threads)
+            self._connection = DuckdbConnection(str(self._folder), check=check, memory_mb=memory_mb, threads=threads)
         except BaseException:
             self._scratch.cleanup()
             raise
@@ -81,7 +81,7 @@ class Data:
         self._connection.close()
         self._scratch.cleanup()
 
-    def open(self, path: str) -> Source:
+    def open(self, path: str) -> DataSource:
         """Make a data file of the workspace a table, as it stands now. A file that is opened already is not read again.
 
         Raises:
@@ -100,11 +100,11 @@ class Data:
         place = self._workspace.relative(path)
         if place in self._sources:
             return self._sources[place]
-        table = table_name(path, taken=[one.table for one in self._sources.values()])
+        table = table_name(path, used_names=[one.table for one in self._sources.values()])
         copy, spare = self._folder / "copy", self._folder / "spare"
         try:
-            with self._connection.watched(f"{path!r} as {kind}"):
-                snapshot = take(
+            with self._connection.guard(f"{path!r} as {kind}"):
+                snapshot = take_snapshot(
                     self._workspace,
                     path,
                     copy,
@@ -112,7 +112,7 @@ class Data:
                     max_bytes=self._max_bytes,
                     check=self._connection.check,
                 )
-                source = self._source(path, table, kind, snapshot.size, self._loaded(kind, snapshot, table, spare))
+                source = self._describe(path, table, kind, snapshot.size, self._load_table(kind, snapshot, table, spare))
         except BaseException:
             self._connection.clear(keep=[one.table for one in self._sources.values()])
             raise
@@ -122,7 +122,7 @@ class Data:
         self._sources[place] = source
         return source
 
-    def open_table(self, address: str, name: str) -> Source:
+    def open_table(self, address: str, name: str) -> DataSource:
         """Make a table of a PostgreSQL database a table here, as it stands now.
 
         Args:
@@ -140,11 +140,11 @@ class Data:
         """
         from retinue.tools.data import postgres  # noqa: PLC0415 - each kind is loaded with its first file; so below
 
-        taken = [one.table for one in self._sources.values()]
-        table = table_name(name.rpartition(".")[2], taken=taken)
+        used_names = [one.table for one in self._sources.values()]
+        table = table_name(name.rpartition(".")[2], used_names=used_names)
         copy = self._folder / "copy"
         try:
-            with self._connection.watched(f"The table {name!r}"):
+            with self._connection.guard(f"The table {name!r}"):
                 size = postgres.load_table(
                     self._connection,
                     address,
@@ -153,16 +153,16 @@ class Data:
                     copy=copy,
                     max_bytes=self._max_bytes,
                 )
-                source = self._source(name, table, "table", size, Loaded(""))
+                source = self._describe(name, table, "table", size, LoadResult(""))
         except BaseException:
-            self._connection.clear(keep=taken)
+            self._connection.clear(keep=used_names)
             raise
         finally:
             copy.unlink(missing_ok=True)
         self._sources[f"table {name}"] = source
         return source
 
-    def query(self, sql: str, parameters: Sequence[Cell] = (), *, limit: int = 10_000) -> Rows:
+    def query(self, sql: str, parameters: Sequence[Cell] = (), *, limit: int = 10_000) -> QueryRows:
         """The rows of one SELECT over the tables that were opened.
 
         Args:
@@ -177,16 +177,16 @@ class Data:
         """
         if limit < 0:
             raise InvalidInput(f"A limit of {limit} rows is none.", hint="give 0 or more")
-        with self._connection.watched("The query"), self._connection.reading(sql, parameters) as relation:
-            return answer(relation, limit=limit, sql=sql)
+        with self._connection.guard("The query"), self._connection.select(sql, parameters) as relation:
+            return fetch_rows(relation, limit=limit, sql=sql)
 
-    def _loaded(self, kind: Kind, snapshot: Snapshot, table: str, spare: Path) -> Loaded:
+    def _load_table(self, kind: Kind, snapshot: Snapshot, table: str, spare: Path) -> LoadResult:
         connection, name = self._connection, identifier(table)
         if kind == "parquet":
             from retinue.tools.data import parquet  # noqa: PLC0415
 
             return parquet.load(connection, snapshot, name)
-        text = Text(snapshot, check=connection.check)
+        text = SnapshotText(snapshot, check=connection.check)
         try:
             match kind:
                 case "csv":
@@ -206,18 +206,18 @@ class Data:
             message = f"{snapshot.name!r} cannot be read: {error.message}"
             raise type(error)(message, hint=error.hint, path=snapshot.name, detail=error.detail) from error
 
-    def _source(self, path: str, table: str, kind: Kind | Literal["table"], size: int, loaded: Loaded) -> Source:
-        (rows,) = self._connection.one(f"SELECT count(*) FROM {identifier(table)}")
-        described = self._connection.run(f"DESCRIBE {identifier(table)}")
-        return Source(
+    def _describe(self, path: str, table: str, kind: Kind | Literal["table"], size: int, load_result: LoadResult) -> DataSource:
+        (rows,) = self._connection.fetch_one(f"SELECT count(*) FROM {identifier(table)}")
+        columns = self._connection.run(f"DESCRIBE {identifier(table)}")
+        return DataSource(
             path=path,
             table=table,
             kind=kind,
-            fields=tuple(Field(name, type_of(sql_type), sql_type) for name, sql_type, *_ in described),
+            fields=tuple(DataField(name, field_type(sql_type), sql_type) for name, sql_type, *_ in columns),
             rows=rows,
             bytes=size,
-            encoding=loaded.encoding,
-            skipped=loaded.skipped,
-            skipped_total=loaded.skipped_total,
-            notes=loaded.notes,
+            encoding=load_result.encoding,
+            skipped=load_result.skipped,
+            skipped_total=load_result.skipped_total,
+            notes=load_result.notes,
         )

@@ -73,7 +73,7 @@ class Format:
     optional: tuple[str, ...] = ()
     zone: Zone = "unnamed"
     entry: Literal["line", "block"] = "line"
-    least: float = 0.5
+    min_share: float = 0.5
 
 
 _REQUEST: Final = r"^([A-Z]+) ([^ ?]*)(?:\?([^ ]*))?(?: HTTP/[0-9.]+)?$"
@@ -171,7 +171,7 @@ _STAMPED: Final = Format(
         ),
     },
     entry="block",
-    least=0.05,
+    min_share=0.05,
 )
 
 _LEVELLED: Final = Format(
@@ -186,7 +186,7 @@ _LEVELLED: Final = Format(
     },
     zone="none",
     entry="block",
-    least=0.2,
+    min_share=0.2,
 )
 
 PLAIN: Final = Format(

@@ -14,10 +14,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
-from retinue.tools.data.connection import Connection
+from retinue.tools.data.connection import DuckdbConnection
 from retinue.tools.data.records import FieldType, identifier
 
-__all__ = ["ALL_TYPES", "MARKERS", "Guess", "guess", "notes_of", "settled", "values_of"]
+__all__ = ["ALL_TYPES", "MARKERS", "TypeGuess", "guess_type", "notes_of", "settle_types", "values_of"]
 
 MARKERS: Final = frozenset(
     {"NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "none", "nil", "\\N", "-", "--", "?", ".",
@@ -45,7 +45,7 @@ _EXACT: Final = 1e15
 
 
 @dataclass(frozen=True, slots=True)
-class Guess:
+class TypeGuess:
     """A type for a column.
 
     Attributes:
@@ -63,18 +63,18 @@ class Guess:
     padded: bool = False
     note: str = ""
 
-    def value(self, name: str) -> str:
+    def value_sql(self, name: str) -> str:
         """The SQL of the typed value of the column `name` (quoted); it raises where a text does not fit."""
         if self.type == "text":
             return f"CASE WHEN {name} IS NULL THEN {name} ELSE error('misfit') END" if self.form == "none" else name
-        typed = f"WHEN {self._fits(name)} THEN {self._typed(name)} ELSE error('misfit') END"
-        return f"CASE WHEN {self._absent(name)} THEN NULL {typed}"
+        typed = f"WHEN {self._fits_sql(name)} THEN {self._typed_sql(name)} ELSE error('misfit') END"
+        return f"CASE WHEN {self._absent_sql(name)} THEN NULL {typed}"
 
-    def misfit(self, name: str) -> str:
+    def misfit_sql(self, name: str) -> str:
         """The SQL of whether a text does not fit."""
-        return f"NOT coalesce({self._absent(name)} OR {self._fits(name)}, false)"
+        return f"NOT coalesce({self._absent_sql(name)} OR {self._fits_sql(name)}, false)"
 
-    def wider(self, first: str, last: str) -> "Guess | None":
+    def wider(self, first: str, last: str) -> "TypeGuess | None":
         """What to try next when texts from `first` to `last` do not fit; None when nothing but text is left."""
         if first.strip() in MARKERS and last.strip() in MARKERS:
             return replace(self, markers=tuple(sorted({*self.markers, first, last})))
@@ -84,21 +84,21 @@ class Guess:
             return replace(self, type="timestamp")
         return None
 
-    def _absent(self, name: str) -> str:
-        listed = ", ".join(f"'{marker}'" for marker in self.markers)  # none of them holds a quote
-        return f"({name} IS NULL OR {name} IN ({listed}))" if listed else f"{name} IS NULL"
+    def _absent_sql(self, name: str) -> str:
+        quoted_markers = ", ".join(f"'{marker}'" for marker in self.markers)  # none of them holds a quote
+        return f"({name} IS NULL OR {name} IN ({quoted_markers}))" if quoted_markers else f"{name} IS NULL"
 
-    def _text(self, name: str) -> str:
+    def _text_sql(self, name: str) -> str:
         return f"trim({name})" if self.padded else name
 
-    def _typed(self, name: str) -> str:  # noqa: PLR0911 - a type, a line
-        text = self._text(name)
+    def _typed_sql(self, name: str) -> str:  # noqa: PLR0911 - a type, a line
+        text = self._text_sql(name)
         match self.type:
             case "integer":
                 return f"TRY_CAST({text} AS BIGINT)"
             case "number":
-                plain = f"replace(replace({text}, '.', ''), ',', '.')" if self.form == "comma" else text
-                return f"TRY_CAST({plain} AS DOUBLE)"
+                number = f"replace(replace({text}, '.', ''), ',', '.')" if self.form == "comma" else text
+                return f"TRY_CAST({number} AS DOUBLE)"
             case "boolean":
                 return f"(lower({text}) = 'true')"
             case "date":
@@ -115,8 +115,8 @@ class Guess:
             case _:
                 assert_never(self.type)
 
-    def _fits(self, name: str) -> str:  # noqa: PLR0911 - a type, a line
-        text, typed = self._text(name), self._typed(name)
+    def _fits_sql(self, name: str) -> str:  # noqa: PLR0911 - a type, a line
+        text, typed = self._text_sql(name), self._typed_sql(name)
         match self.type:
             case "integer":
                 return f"{text} = CAST({typed} AS VARCHAR)"
@@ -146,82 +146,82 @@ class Guess:
                 assert_never(self.type)
 
 
-def guess(values: Sequence[str]) -> Guess:
+def guess_type(values: Sequence[str]) -> TypeGuess:
     """What `values`, none of them empty, are."""
     if not values:
-        return Guess("text", form="none")
+        return TypeGuess("text", form="none")
     padded = any(value != value.strip() for value in values)
-    plain = [value.strip() for value in values] if padded else list(values)
-    markers = MARKERS.intersection(plain)
+    stripped = [value.strip() for value in values] if padded else list(values)
+    markers = MARKERS.intersection(stripped)
     if markers:
-        plain = [value for value in plain if value not in markers]
-        if not plain:
-            return Guess("text")
-    found = _type_of(plain)
-    if found.type == "text":
-        return found if found.note else replace(found, note=_almost(plain))
-    return replace(found, markers=tuple(sorted({one for one in values if one.strip() in markers})), padded=padded)
+        stripped = [value for value in stripped if value not in markers]
+        if not stripped:
+            return TypeGuess("text")
+    result = _type_of(stripped)
+    if result.type == "text":
+        return result if result.note else replace(result, note=_near_miss_note(stripped))
+    return replace(result, markers=tuple(sorted({one for one in values if one.strip() in markers})), padded=padded)
 
 
-def _type_of(values: Sequence[str]) -> Guess:  # noqa: C901, PLR0911 - a type, a line
+def _type_of(values: Sequence[str]) -> TypeGuess:  # noqa: C901, PLR0911 - a type, a line
     def all_fit(pattern: re.Pattern[str]) -> bool:
         return all(pattern.fullmatch(value) for value in values)
 
     if all_fit(_INTEGER):
-        return Guess("integer")
+        return TypeGuess("integer")
     if all_fit(_NUMBER):
         exact = all(abs(float(value)) < _EXACT for value in values)
-        return Guess("number") if exact else Guess("text", note="some of its numbers have more digits than fit")
+        return TypeGuess("number") if exact else TypeGuess("text", note="some of its numbers have more digits than fit")
     if all_fit(_COMMA):
         if any(_NO_THOUSANDS.fullmatch(value) for value in values):
-            return Guess("number", form="comma")
-        return Guess("text", note="its commas or points may part thousands or decimals")
+            return TypeGuess("number", form="comma")
+        return TypeGuess("text", note="its commas or points may part thousands or decimals")
     if all(value.lower() in ("true", "false") for value in values):
-        return Guess("boolean")
+        return TypeGuess("boolean")
     if all_fit(_DATE):
-        return Guess("date")
+        return TypeGuess("date")
     if all_fit(_STAMP):
-        return Guess("timestamp")
+        return TypeGuess("timestamp")
     if all_fit(_ZONED):
-        return Guess("timestamp", form="zone")
+        return TypeGuess("timestamp", form="zone")
     if all_fit(_TIME):
-        return Guess("time")
-    return _named_date(values) or _written_date(values)
+        return TypeGuess("time")
+    return _month_name_date(values) or _numeric_date(values)
 
 
-def _named_date(values: Sequence[str]) -> Guess | None:
+def _month_name_date(values: Sequence[str]) -> TypeGuess | None:
     """A date such as `Dec 31, 2024` or `31 December 2024`."""
     for pattern, form in _NAMED_DATES:
-        named = [match for value in values if (match := pattern.fullmatch(value))]
-        if len(named) == len(values) and len({match["sign"] for match in named}) == 1:
-            month = "%b" if all(len(match["month"]) == len("Jan") for match in named) else "%B"
-            return Guess("date", form=form.format(month=month, sign=named[0]["sign"]))
+        matches = [match for value in values if (match := pattern.fullmatch(value))]
+        if len(matches) == len(values) and len({match["sign"] for match in matches}) == 1:
+            month = "%b" if all(len(match["month"]) == len("Jan") for match in matches) else "%B"
+            return TypeGuess("date", form=form.format(month=month, sign=matches[0]["sign"]))
     return None
 
 
-def _written_date(values: Sequence[str]) -> Guess:
+def _numeric_date(values: Sequence[str]) -> TypeGuess:
     """A date such as `2024/12/31`; or `31.12.2024`, if it can be told which is the day."""
     signs = {match[1] if (match := _YEAR_FIRST.fullmatch(value)) else "" for value in values}
     if len(signs) == 1 and (sign := signs.pop()):
-        return Guess("date", form=f"%Y{sign}%m{sign}%d")
+        return TypeGuess("date", form=f"%Y{sign}%m{sign}%d")
     matches = [_WRITTEN_DATE.fullmatch(value) for value in values]
     parts = [(int(match[1]), match[2], int(match[3])) for match in matches if match]
     signs = {sign for _, sign, _ in parts}
     if len(parts) < len(values) or len(signs) != 1:
-        return Guess("text")
+        return TypeGuess("text")
     sign = signs.pop()
     day_first = all(month <= 12 for _, _, month in parts)
     month_first = all(month <= 12 for month, _, _ in parts)
     if day_first and month_first:
-        return Guess("text", note="its dates do not tell the day from the month")
+        return TypeGuess("text", note="its dates do not tell the day from the month")
     if day_first:
-        return Guess("date", form=f"%d{sign}%m{sign}%Y")
+        return TypeGuess("date", form=f"%d{sign}%m{sign}%Y")
     if month_first:
-        return Guess("date", form=f"%m{sign}%d{sign}%Y")
-    return Guess("text", note="its dates are not all written in the same order")
+        return TypeGuess("date", form=f"%m{sign}%d{sign}%Y")
+    return TypeGuess("text", note="its dates are not all written in the same order")
 
 
-def _almost(values: Sequence[str]) -> str:
+def _near_miss_note(values: Sequence[str]) -> str:
     """Why a column that is mostly numbers is none."""
     numbers = [value for value in values if _NUMBER.fullmatch(value)]
     if all(re.fullmatch(r"\+?-?[\d.]+", value, re.ASCII) for value in values) and any(
@@ -238,53 +238,53 @@ _SAMPLE: Final = 1000
 ALL_TYPES: Final[Collection[FieldType]] = ("integer", "number", "boolean", "date", "timestamp", "time")
 
 
-def settled(
-    connection: Connection, table: str, guesses: dict[str, Guess], *, types: Collection[FieldType] = ALL_TYPES
-) -> dict[str, Guess]:
+def settle_types(
+    connection: DuckdbConnection, table: str, guesses: dict[str, TypeGuess], *, types: Collection[FieldType] = ALL_TYPES
+) -> dict[str, TypeGuess]:
     """`guesses` held against every row of `table` (quoted), and widened or given up where a text does not fit."""
-    known = {
-        name: guess(values_of(connection, table, name)) if one.form == "none" else one for name, one in guesses.items()
+    initial = {
+        name: guess_type(values_of(connection, table, name)) if one.form == "none" else one for name, one in guesses.items()
     }
-    tried = {name: one for name, one in known.items() if one.type in types}
-    found = {name: (one if name in tried else _as_text(one)) for name, one in known.items()}
-    if not tried:
-        return found
-    asked = ", ".join(f"count(*) FILTER (WHERE {one.misfit(identifier(name))})" for name, one in tried.items())
-    counts = connection.one(f"SELECT {asked} FROM {table}")
-    for (name, one), misfits in zip(tried.items(), counts, strict=True):
+    candidates = {name: one for name, one in initial.items() if one.type in types}
+    results = {name: (one if name in candidates else _as_text(one)) for name, one in initial.items()}
+    if not candidates:
+        return results
+    misfit_counts = ", ".join(f"count(*) FILTER (WHERE {one.misfit_sql(identifier(name))})" for name, one in candidates.items())
+    counts = connection.fetch_one(f"SELECT {misfit_counts} FROM {table}")
+    for (name, one), misfits in zip(candidates.items(), counts, strict=True):
         if misfits:
-            found[name] = _widened(connection, table, name, one)
-    return found
+            results[name] = _widen(connection, table, name, one)
+    return results
 
 
-def notes_of(guesses: dict[str, Guess]) -> tuple[str, ...]:
+def notes_of(guesses: dict[str, TypeGuess]) -> tuple[str, ...]:
     """What a reader must know of how the columns were taken."""
-    found: list[str] = []
+    notes: list[str] = []
     for name, one in guesses.items():
         if one.note:
-            found.append(f"Column {name!r} is text: {one.note}.")
+            notes.append(f"Column {name!r} is text: {one.note}.")
         markers = dict.fromkeys(map(str.strip, one.markers))
-        found += [f"In column {name!r}, {marker!r} is read as no value." for marker in markers]
+        notes += [f"In column {name!r}, {marker!r} is read as no value." for marker in markers]
         if one.form == "comma":
-            found.append(f"Column {name!r} is written with decimal commas.")
+            notes.append(f"Column {name!r} is written with decimal commas.")
         if one.form == "zone":
-            found.append(f"The times of column {name!r} are given in UTC.")
+            notes.append(f"The times of column {name!r} are given in UTC.")
         if one.form.startswith("%"):
-            found.append(f"The dates of column {name!r} are written as {one.form!r}.")
-    return tuple(found)
+            notes.append(f"The dates of column {name!r} are written as {one.form!r}.")
+    return tuple(notes)
 
 
-def values_of(connection: Connection, table: str, name: str) -> Sequence[str]:
+def values_of(connection: DuckdbConnection, table: str, name: str) -> Sequence[str]:
     """Some of the texts of a column."""
     column = identifier(name)
     return [row[0] for row in connection.run(f"SELECT {column} FROM {table} WHERE {column} <> '' LIMIT {_SAMPLE}")]
 
 
-def _widened(connection: Connection, table: str, name: str, one: Guess) -> Guess:
+def _widen(connection: DuckdbConnection, table: str, name: str, one: TypeGuess) -> TypeGuess:
     column = identifier(name)
     while True:
-        misfits, first, last = connection.one(
-            f"SELECT count(*), min({column}), max({column}) FROM {table} WHERE {one.misfit(column)}"
+        misfits, first, last = connection.fetch_one(
+            f"SELECT count(*), min({column}), max({column}) FROM {table} WHERE {one.misfit_sql(column)}"
         )
         if not misfits:
             return one
@@ -295,5 +295,5 @@ def _widened(connection: Connection, table: str, name: str, one: Guess) -> Guess
         one = wider
 
 
-def _as_text(one: Guess) -> Guess:
-    return Guess("text", note=one.note)
+def _as_text(one: TypeGuess) -> TypeGuess:
+    return TypeGuess("text", note=one.note)

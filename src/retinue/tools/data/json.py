@@ -14,12 +14,12 @@ from collections.abc import Iterable, Sequence
 from typing import Final, cast
 
 from retinue.errors import InvalidInput, ParseError
-from retinue.tools.data.connection import Connection, literal
-from retinue.tools.data.guess import guess, notes_of, settled, values_of
+from retinue.tools.data.connection import DuckdbConnection, literal
+from retinue.tools.data.guess import guess_type, notes_of, settle_types, values_of
 from retinue.tools.data.records import SkippedLine, identifier
-from retinue.tools.data.text import BLANK, SKIPPED_SHOWN, Loaded, Text, clipped, skipped_lines, table_of_lines
+from retinue.tools.data.text import BLANK, SKIPPED_SHOWN, LoadResult, SnapshotText, clip, skipped_lines, table_of_lines
 
-__all__ = ["columns_from", "drop_deep", "is_object", "load", "load_lines"]
+__all__ = ["table_from_objects", "drop_deep", "is_object", "load", "load_lines"]
 
 _TIMES: Final = ("date", "timestamp", "time")
 _WIDEST: Final = 1000
@@ -28,7 +28,7 @@ _ELEMENTS: Final = identifier("elements of the file")
 _NO_ROWS: Final = "give an array of objects, or one object a line"
 
 
-def load_lines(connection: Connection, text: Text, table: str) -> Loaded:
+def load_lines(connection: DuckdbConnection, text: SnapshotText, table: str) -> LoadResult:
     """Make the table `table` (quoted) of a file with an object a line. A line that holds none is reported.
 
     Raises:
@@ -36,12 +36,12 @@ def load_lines(connection: Connection, text: Text, table: str) -> Loaded:
     """
     with table_of_lines(connection, text) as lines:
         connection.run(f"DELETE FROM {lines} WHERE {BLANK}")
-        skipped, total = _drop_others(connection, lines, reason="is not a JSON object")
-        notes = columns_from(connection, lines, table)
-    return Loaded(text.encoding, (*text.notes, *notes), skipped, total)
+        skipped, total = _drop_non_objects(connection, lines, reason="is not a JSON object")
+        notes = table_from_objects(connection, lines, table)
+    return LoadResult(text.encoding, (*text.notes, *notes), skipped, total)
 
 
-def load(connection: Connection, text: Text, table: str) -> Loaded:
+def load(connection: DuckdbConnection, text: SnapshotText, table: str) -> LoadResult:
     """Make the table `table` (quoted) of a JSON document, or of lines that each are one.
 
     Raises:
@@ -49,25 +49,25 @@ def load(connection: Connection, text: Text, table: str) -> Loaded:
         ParseError: It is no JSON.
     """
     whole = "".join(text.pieces())
-    if not connection.one("SELECT json_valid(?)", (whole,))[0]:
+    if not connection.fetch_one("SELECT json_valid(?)", (whole,))[0]:
         first_line = whole.lstrip().partition("\n")[0]
-        if connection.one(f"SELECT {is_object('$1::VARCHAR')}", (first_line,))[0]:
+        if connection.fetch_one(f"SELECT {is_object('$1::VARCHAR')}", (first_line,))[0]:
             return load_lines(connection, text, table)
-        raise _unreadable(whole)
-    path, notes = _place_of_rows(connection, whole)
+        raise _parse_error(whole)
+    path, notes = _rows_pointer(connection, whole)
     connection.run(
         f"CREATE TABLE {_ELEMENTS} AS SELECT row_number() OVER () AS line, text FROM (SELECT unnest("
         "CASE json_type($1, $2) WHEN 'ARRAY' THEN from_json(json_extract($1, $2), '[\"JSON\"]')"
         " ELSE [json_extract($1, $2)] END)::VARCHAR AS text)",
         (whole, path),
     )
-    skipped, total = _drop_others(connection, _ELEMENTS, reason="is not an object; the line is its place in the array")
-    notes += columns_from(connection, _ELEMENTS, table)
+    skipped, total = _drop_non_objects(connection, _ELEMENTS, reason="is not an object; the line is its place in the array")
+    notes += table_from_objects(connection, _ELEMENTS, table)
     connection.run(f"DROP TABLE {_ELEMENTS}")
-    return Loaded(text.encoding, (*text.notes, *notes), skipped, total)
+    return LoadResult(text.encoding, (*text.notes, *notes), skipped, total)
 
 
-def columns_from(connection: Connection, source: str, table: str, *, beside: Sequence[str] = ()) -> tuple[str, ...]:
+def table_from_objects(connection: DuckdbConnection, source: str, table: str, *, extra_columns: Sequence[str] = ()) -> tuple[str, ...]:
     """Make `table` of the objects in the column `text` of `source`, a column a key, and say what was odd about it.
 
     Args:
@@ -79,43 +79,43 @@ def columns_from(connection: Connection, source: str, table: str, *, beside: Seq
     Raises:
         InvalidInput: There is not a single object.
     """
-    (structure,) = connection.one(f"SELECT json_group_structure(text::JSON) FROM {source}")
+    (structure,) = connection.fetch_one(f"SELECT json_group_structure(text::JSON) FROM {source}")
     keys: object = json.loads(structure or "{}")
     if not isinstance(keys, dict) or not keys:
         raise InvalidInput("There is no object with a key in it, so there are no rows.", hint=_NO_ROWS)
     keys = cast("dict[str, object]", keys)
-    named, notes = _named(keys, beside)
-    shapes = {key: "VARCHAR" if _is_odd(keys[key]) else _shape(keys[key]) for key in named}
+    names_by_key, notes = _column_names(keys, extra_columns)
+    shapes = {key: "VARCHAR" if _is_odd(keys[key]) else _shape(keys[key]) for key in names_by_key}
     # Nearly always a BIGINT holds all integers of a column; a HUGEINT holds whatever DuckDB took for one.
-    if not connection.fits(_copy(source, table, shapes, named, beside, integer="BIGINT")):
-        connection.run(_copy(source, table, shapes, named, beside, integer="HUGEINT"))
-    odd = [name for key, name in named.items() if _is_odd(keys[key])]
+    if not connection.try_run(_copy_sql(source, table, shapes, names_by_key, extra_columns, integer="BIGINT")):
+        connection.run(_copy_sql(source, table, shapes, names_by_key, extra_columns, integer="HUGEINT"))
+    odd = [name for key, name in names_by_key.items() if _is_odd(keys[key])]
     notes += tuple(f"Column {name!r} holds objects whose keys SQL cannot tell apart; it is text." for name in odd)
-    mixed = [name for key, name in named.items() if keys[key] == "JSON"]
+    mixed = [name for key, name in names_by_key.items() if keys[key] == "JSON"]
     notes += tuple(f"Column {name!r} holds values of several kinds; it is text." for name in mixed)
-    return (*notes, *_with_times(connection, table, [name for key, name in named.items() if keys[key] == "VARCHAR"]))
+    return (*notes, *_convert_times(connection, table, [name for key, name in names_by_key.items() if keys[key] == "VARCHAR"]))
 
 
-def _place_of_rows(connection: Connection, whole: str) -> tuple[str, tuple[str, ...]]:
+def _rows_pointer(connection: DuckdbConnection, whole: str) -> tuple[str, tuple[str, ...]]:
     """Where in a document the rows are, as a JSON Pointer, and what to say about it."""
-    (kind,) = connection.one("SELECT json_type(?)", (whole,))
+    (kind,) = connection.fetch_one("SELECT json_type(?)", (whole,))
     if kind == "ARRAY":
         return "", ()
     if kind != "OBJECT":
         raise InvalidInput("The JSON document is a single value, so there are no rows.", hint=_NO_ROWS)
-    (keys,) = connection.one("SELECT json_keys(?)", (whole,))
+    (keys,) = connection.fetch_one("SELECT json_keys(?)", (whole,))
     pointers = {key: "/" + key.replace("~", "~0").replace("/", "~1") for key in keys[:_WIDEST]}
     lists = [
         key
         for key, place in pointers.items()
-        if connection.one("SELECT json_type($1, $2 || '/0') = 'OBJECT'", (whole, place))[0]
+        if connection.fetch_one("SELECT json_type($1, $2 || '/0') = 'OBJECT'", (whole, place))[0]
     ]
     if len(lists) == 1:
         return pointers[lists[0]], (f"The rows are those of the list {lists[0]!r} in the document.",)
     return "", ()
 
 
-def _drop_others(connection: Connection, source: str, *, reason: str) -> tuple[tuple[SkippedLine, ...], int]:
+def _drop_non_objects(connection: DuckdbConnection, source: str, *, reason: str) -> tuple[tuple[SkippedLine, ...], int]:
     """Leave only the objects in a table of lines; gives what was not one, or was nested too deeply to be read."""
     skipped, total = skipped_lines(connection, source, where=f"NOT {is_object('text')}", reason=reason)
     if total:
@@ -127,17 +127,17 @@ def _drop_others(connection: Connection, source: str, *, reason: str) -> tuple[t
     return skipped, total
 
 
-def drop_deep(connection: Connection, source: str) -> list[tuple[int, str]]:
+def drop_deep(connection: DuckdbConnection, source: str) -> list[tuple[int, str]]:
     """Take the objects out of a table of lines that DuckDB must not see: it breaks off for good at 128 levels.
 
     Gives their lines and how they begin. What has few brackets is not even looked at.
     """
     brackets = "length(text) - length(translate(text, '[{', ''))"
     suspects = connection.run(f"SELECT line, text FROM {source} WHERE {brackets} >= {_DEEPEST}")
-    found = [(line, clipped(text)) for line, text in suspects if _depth(text) >= _DEEPEST]
-    if found:
-        connection.run(f"DELETE FROM {source} WHERE line IN ({', '.join(str(line) for line, _ in found)})")
-    return found
+    too_deep = [(line, clip(text)) for line, text in suspects if _depth(text) >= _DEEPEST]
+    if too_deep:
+        connection.run(f"DELETE FROM {source} WHERE line IN ({', '.join(str(line) for line, _ in too_deep)})")
+    return too_deep
 
 
 def is_object(text: str) -> str:
@@ -154,21 +154,21 @@ def _depth(text: str) -> int:
     return deepest
 
 
-def _named(keys: Iterable[str], beside: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+def _column_names(keys: Iterable[str], extra_columns: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
     """The column of each key. Keys that differ by case alone cannot be told apart in SQL, so only the first is read."""
-    named: dict[str, str] = {}
+    names_by_key: dict[str, str] = {}
     left_out: list[str] = []
-    seen: set[str] = set()
+    lower_keys: set[str] = set()
     for key in keys:
-        if not key or "\0" in key or key.lower() in seen or len(named) >= _WIDEST:
+        if not key or "\0" in key or key.lower() in lower_keys or len(names_by_key) >= _WIDEST:
             left_out.append(key)
             continue
-        seen.add(key.lower())
-        named[key] = f"{key}_2" if key.lower() in beside else key
+        lower_keys.add(key.lower())
+        names_by_key[key] = f"{key}_2" if key.lower() in extra_columns else key
     if not left_out:
-        return named, ()
-    shown = ", ".join(repr(key[:40]) for key in left_out[:5])
-    return named, (f"{len(left_out):,} keys were not read (unnamed, alike but for case, or too many): {shown}.",)
+        return names_by_key, ()
+    examples = ", ".join(repr(key[:40]) for key in left_out[:5])
+    return names_by_key, (f"{len(left_out):,} keys were not read (unnamed, alike but for case, or too many): {examples}.",)
 
 
 def _shape(structure: object) -> object:
@@ -186,38 +186,38 @@ def _is_odd(structure: object) -> bool:
         return any(_is_odd(inner) for inner in cast("list[object]", structure))
     if isinstance(structure, dict):
         inside = cast("dict[str, object]", structure)
-        return len(_named(inside, ())[0]) < len(inside) or any(_is_odd(inner) for inner in inside.values())
+        return len(_column_names(inside, ())[0]) < len(inside) or any(_is_odd(inner) for inner in inside.values())
     return False
 
 
-def _copy(
-    source: str, table: str, shapes: dict[str, object], named: dict[str, str], beside: Sequence[str], *, integer: str
+def _copy_sql(
+    source: str, table: str, shapes: dict[str, object], names_by_key: dict[str, str], extra_columns: Sequence[str], *, integer: str
 ) -> str:
     """The SQL that makes `table`. Unsigned numbers would not survive a subtraction, so none are left."""
-    columns = [identifier(column) for column in beside]
-    for key, name in named.items():
+    columns = [identifier(column) for column in extra_columns]
+    for key, name in names_by_key.items():
         value = f"found.{identifier(key)}"
         columns.append(f"{f'CAST({value} AS {integer})' if shapes[key] == 'UBIGINT' else value} AS {identifier(name)}")
     shape = literal(json.dumps(shapes, ensure_ascii=False))
-    found = f"SELECT *, from_json(text, {shape}) AS found FROM {source}"
-    return f"CREATE TABLE {table} AS SELECT {', '.join(columns)} FROM ({found})"
+    parsed = f"SELECT *, from_json(text, {shape}) AS found FROM {source}"
+    return f"CREATE TABLE {table} AS SELECT {', '.join(columns)} FROM ({parsed})"
 
 
-def _with_times(connection: Connection, table: str, texts: Sequence[str]) -> tuple[str, ...]:
+def _convert_times(connection: DuckdbConnection, table: str, texts: Sequence[str]) -> tuple[str, ...]:
     """Give the columns of `table` that hold dates and times all through these types."""
-    guesses = {name: guess(values_of(connection, table, name)) for name in texts}
+    guesses = {name: guess_type(values_of(connection, table, name)) for name in texts}
     guesses = {name: one for name, one in guesses.items() if one.type in _TIMES and not one.markers}
     if not guesses:
         return ()
-    found = {name: one for name, one in settled(connection, table, guesses, types=_TIMES).items() if one.type in _TIMES}
-    for name, one in found.items():
+    settled_times = {name: one for name, one in settle_types(connection, table, guesses, types=_TIMES).items() if one.type in _TIMES}
+    for name, one in settled_times.items():
         column = identifier(name)
-        (sql_type,) = connection.one(f"SELECT any_value(typeof({one.value(column)})) FROM {table}")
-        connection.run(f"ALTER TABLE {table} ALTER {column} TYPE {sql_type} USING {one.value(column)}")
-    return notes_of(found)
+        (sql_type,) = connection.fetch_one(f"SELECT any_value(typeof({one.value_sql(column)})) FROM {table}")
+        connection.run(f"ALTER TABLE {table} ALTER {column} TYPE {sql_type} USING {one.value_sql(column)}")
+    return notes_of(settled_times)
 
 
-def _unreadable(whole: str) -> InvalidInput | ParseError:
+def _parse_error(whole: str) -> InvalidInput | ParseError:
     try:
         json.loads(whole)
     except json.JSONDecodeError as error:

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from retinue.tools.data.connection import Connection, literal
+from retinue.tools.data.connection import DuckdbConnection, literal
 from retinue.tools.data.formats import FORMATS, PLAIN, Format
-from retinue.tools.data.json import columns_from, drop_deep, is_object
+from retinue.tools.data.json import table_from_objects, drop_deep, is_object
 from retinue.tools.data.records import identifier
-from retinue.tools.data.text import BLANK, Loaded, Text, table_of_lines
+from retinue.tools.data.text import BLANK, LoadResult, SnapshotText, table_of_lines
 
 __all__ = ["load"]
 
@@ -36,7 +36,7 @@ _LONGEST: Final = 65_536
 _NO_TIMES: Final = "No time stamps were recognised, so `at` is empty."
 
 
-def load(connection: Connection, text: Text, table: str, *, changed: datetime) -> Loaded:
+def load(connection: DuckdbConnection, text: SnapshotText, table: str, *, changed: datetime) -> LoadResult:
     """Make the table `table` (quoted) of a log.
 
     Args:
@@ -47,95 +47,95 @@ def load(connection: Connection, text: Text, table: str, *, changed: datetime) -
     """
     with table_of_lines(connection, text) as lines:
         connection.run(f"DELETE FROM {lines} WHERE {BLANK}")
-        form = _form_of(connection, lines)
+        form = _detect_format(connection, lines)
         if form is None:
             notes = _from_objects(connection, lines, table)
         else:
             notes = _from_lines(connection, lines, table, form, changed)
-    return Loaded(text.encoding, (*text.notes, *notes))
+    return LoadResult(text.encoding, (*text.notes, *notes))
 
 
-def _form_of(connection: Connection, lines: str) -> Format | None:
+def _detect_format(connection: DuckdbConnection, lines: str) -> Format | None:
     """The format that most lines of a sample fit; None when they are JSON objects."""
     fits = [f"regexp_matches(text, {literal(form.pattern)})" for form in FORMATS]
-    (total,) = connection.one(f"SELECT count(*) FROM {lines}")
+    (total,) = connection.fetch_one(f"SELECT count(*) FROM {lines}")
     step = max(1, total // _SAMPLE)
     sample = (
         f"SELECT left(text, 4000) AS text FROM (SELECT text, row_number() OVER () AS place FROM {lines})"
         f" WHERE place <= {_SAMPLE} OR place % {step} = 0"
     )
-    asked = ", ".join(f"count(*) FILTER (WHERE {one})" for one in (is_object("text"), *fits))
-    seen, objects, *counts = connection.one(f"SELECT count(*), {asked} FROM ({sample})")
-    if seen and objects >= _LEAST_JSON * seen:
+    count_list = ", ".join(f"count(*) FILTER (WHERE {one})" for one in (is_object("text"), *fits))
+    sample_size, objects, *counts = connection.fetch_one(f"SELECT count(*), {count_list} FROM ({sample})")
+    if sample_size and objects >= _LEAST_JSON * sample_size:
         return None
-    good = [(count, form) for form, count in zip(FORMATS, counts, strict=True) if count and count >= form.least * seen]
+    good = [(count, form) for form, count in zip(FORMATS, counts, strict=True) if count and count >= form.min_share * sample_size]
     # A format of single lines says more of each than one that takes every other line for a continuation.
     of_lines = [one for one in good if one[1].entry == "line"]
     return max(of_lines or good, key=lambda one: one[0], default=(0, PLAIN))[1]
 
 
-def _from_lines(connection: Connection, lines: str, table: str, form: Format, changed: datetime) -> tuple[str, ...]:
+def _from_lines(connection: DuckdbConnection, lines: str, table: str, form: Format, changed: datetime) -> tuple[str, ...]:
     groups = ", ".join(literal(group) for group in form.groups)
     inner = "".join(f", {sql} AS {name}" for name, sql in form.inner.items())
-    columns = ", ".join(f"{_dated(sql, changed)} AS {identifier(name)}" for name, sql in form.columns.items())
+    columns = ", ".join(f"{_with_year(sql, changed)} AS {identifier(name)}" for name, sql in form.columns.items())
     head = f"CASE WHEN strlen(text) > {_LONGEST} THEN left(text, {_LONGEST}) ELSE text END"
-    known = f"f.{form.groups[0]} <> '' AS fits, {_zone(form)} AS zoned"
+    flags = f"f.{form.groups[0]} <> '' AS fits, {_zone_sql(form)} AS zoned"
     connection.run(
-        f"CREATE TABLE {_PARSED} AS SELECT line, {known}, {columns}, text"
+        f"CREATE TABLE {_PARSED} AS SELECT line, {flags}, {columns}, text"
         f" FROM (SELECT *{inner} FROM"
         f" (SELECT line, text, regexp_extract({head}, {literal(form.pattern)}, [{groups}]) AS f FROM {lines}))"
     )
-    empty = _empty(connection, form)
-    kept = ", ".join(identifier(name) for name in _in_order(form) if name not in empty)
-    (entries, misfits, first, zoned) = connection.one(
+    empty = _empty_columns(connection, form)
+    column_list = ", ".join(identifier(name) for name in _column_order(form) if name not in empty)
+    (entries, misfits, first, zoned) = connection.fetch_one(
         f"SELECT count(*) FILTER (WHERE fits), count(*) FILTER (WHERE NOT fits), min(line) FILTER (WHERE fits), "
         f" count(*) FILTER (WHERE fits AND zoned) FROM {_PARSED}"
     )
     if form.entry == "block":
-        connection.run(_blocks(table, kept))
-        (before,) = connection.one(f"SELECT count(*) FROM {table} WHERE line < $1", (first or 0,))
+        connection.run(_blocks_sql(table, column_list))
+        (before,) = connection.fetch_one(f"SELECT count(*) FROM {table} WHERE line < $1", (first or 0,))
         notes = _misfit_notes(before, misfits - before)
     else:
-        connection.run(f"CREATE TABLE {table} AS SELECT line, {kept}, text FROM {_PARSED}")
+        connection.run(f"CREATE TABLE {table} AS SELECT line, {column_list}, text FROM {_PARSED}")
         notes = _misfit_notes(misfits, 0)
     connection.run(f"DROP TABLE {_PARSED}")
     return (*notes, _time_note(form, changed, zoned=zoned, entries=entries))
 
 
-def _zone(form: Format) -> str:
+def _zone_sql(form: Format) -> str:
     return "f.zone <> ''" if "zone" in form.groups else str(form.zone == "utc").lower()
 
 
-def _dated(sql: str, changed: datetime) -> str:
+def _with_year(sql: str, changed: datetime) -> str:
     """The SQL of a column with the year that the stamps do not name: the last one in which they are not to come."""
     if "{changed}" not in sql:
         return sql
     return sql.format(year=changed.year, year_before=changed.year - 1, changed=changed.isoformat(sep=" "))
 
 
-def _empty(connection: Connection, form: Format) -> set[str]:
+def _empty_columns(connection: DuckdbConnection, form: Format) -> set[str]:
     """The optional columns in which no line has a value."""
     if not form.optional:
         return set()
-    counts = connection.one(
+    counts = connection.fetch_one(
         f"SELECT {', '.join(f'count({identifier(name)})' for name in form.optional)} FROM {_PARSED}"
     )
     return {name for name, count in zip(form.optional, counts, strict=True) if not count}
 
 
-def _in_order(form: Format) -> Sequence[str]:
+def _column_order(form: Format) -> Sequence[str]:
     """The columns, the time first."""
     return ("at", *(name for name in form.columns if name != "at"))
 
 
-def _blocks(table: str, kept: str) -> str:
+def _blocks_sql(table: str, column_list: str) -> str:
     """The SQL that joins lines which fit no format to the entry before them."""
     return (
         f"CREATE TABLE {table} AS WITH placed AS (SELECT *, max(CASE WHEN fits THEN line END) OVER (ORDER BY line ROWS"
         f" UNBOUNDED PRECEDING) AS entry FROM {_PARSED}),"
         " more AS (SELECT entry, count(*) AS continued, string_agg(text, chr(10) ORDER BY line) AS more FROM placed"
         " WHERE NOT fits AND entry IS NOT NULL GROUP BY entry)"
-        f" SELECT line, {kept}, coalesce(more.continued, 0) AS continued, concat_ws(chr(10), text, more.more) AS text"
+        f" SELECT line, {column_list}, coalesce(more.continued, 0) AS continued, concat_ws(chr(10), text, more.more) AS text"
         " FROM placed LEFT JOIN more ON placed.line = more.entry WHERE fits OR placed.entry IS NULL ORDER BY line"
     )
 
@@ -158,29 +158,29 @@ def _time_note(form: Format, changed: datetime, *, zoned: int, entries: int) -> 
     return _NO_TIMES if form.zone == "none" else "The time stamps name no zone; they are given as they stand."
 
 
-def _from_objects(connection: Connection, lines: str, table: str) -> tuple[str, ...]:
+def _from_objects(connection: DuckdbConnection, lines: str, table: str) -> tuple[str, ...]:
     """A log of JSON objects: a column a key, with the names that the other formats have for time, level and message."""
     connection.run(f"CREATE TABLE {_OBJECTS} AS SELECT * FROM {lines} WHERE {is_object('text')}")
     drop_deep(connection, _OBJECTS)
-    notes = columns_from(connection, _OBJECTS, table, beside=("line", "text"))
+    notes = table_from_objects(connection, _OBJECTS, table, extra_columns=("line", "text"))
     connection.run(f"DROP TABLE {_OBJECTS}")
     others = f"FROM {lines} WHERE line NOT IN (SELECT line FROM {table})"
-    (unread,) = connection.one(f"SELECT count(*) {others}")
+    (unread,) = connection.fetch_one(f"SELECT count(*) {others}")
     connection.run(f"INSERT INTO {table} (line, text) SELECT line, text {others}")
     types = {name: sql_type for name, sql_type, *_ in connection.run(f"DESCRIBE {table}")}
     for target, keys in _KEYS.items():
-        found = next((key for key in keys if key in types and _can_be(target, types[key])), None)
-        if found is not None and found != target and target not in types:
-            connection.run(f"ALTER TABLE {table} RENAME {identifier(found)} TO {identifier(target)}")
-            types[target] = types.pop(found)
-    return (*notes, *_misfit_notes(unread, 0), *_moments(connection, table, types.get("at")))
+        source_key = next((key for key in keys if key in types and _fits_target(target, types[key])), None)
+        if source_key is not None and source_key != target and target not in types:
+            connection.run(f"ALTER TABLE {table} RENAME {identifier(source_key)} TO {identifier(target)}")
+            types[target] = types.pop(source_key)
+    return (*notes, *_misfit_notes(unread, 0), *_convert_times(connection, table, types.get("at")))
 
 
-def _can_be(target: str, sql_type: str) -> bool:
+def _fits_target(target: str, sql_type: str) -> bool:
     return sql_type in ("TIMESTAMP", "BIGINT", "DOUBLE") if target == "at" else sql_type == "VARCHAR"
 
 
-def _moments(connection: Connection, table: str, sql_type: str | None) -> tuple[str, ...]:
+def _convert_times(connection: DuckdbConnection, table: str, sql_type: str | None) -> tuple[str, ...]:
     """Make `at` a timestamp if it is there, else add it; gives what to say about it."""
     if sql_type is None:
         connection.run(f"ALTER TABLE {table} ADD COLUMN {_AT} TIMESTAMP")

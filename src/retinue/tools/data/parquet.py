@@ -4,16 +4,16 @@
 # SQL is put together here from our own words, from names that `identifier` quotes and values that `literal` quotes
 
 from retinue.errors import InvalidInput
-from retinue.tools.data.connection import Connection, literal
+from retinue.tools.data.connection import DuckdbConnection, literal
 from retinue.tools.data.snapshot import Snapshot
-from retinue.tools.data.text import Loaded
+from retinue.tools.data.text import LoadResult
 
 __all__ = ["load"]
 
 _MAGIC = b"PAR1"
 
 
-def load(connection: Connection, snapshot: Snapshot, table: str) -> Loaded:
+def load(connection: DuckdbConnection, snapshot: Snapshot, table: str) -> LoadResult:
     """Make the table `table` (quoted) of a Parquet file.
 
     Raises:
@@ -23,4 +23,4 @@ def load(connection: Connection, snapshot: Snapshot, table: str) -> Loaded:
         if file.read(len(_MAGIC)) != _MAGIC:
             raise InvalidInput(f"{snapshot.name!r} is not a Parquet file.", hint="name it after what it holds")
     connection.run(f"CREATE TABLE {table} AS SELECT * FROM read_parquet({literal(str(snapshot.path))})")
-    return Loaded("")
+    return LoadResult("")

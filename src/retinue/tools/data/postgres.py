@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from retinue.errors import AccessDenied, BudgetExceeded, MissingFile, NetworkError, NotInstalled, Unavailable
-from retinue.tools.data.connection import Connection, literal
+from retinue.tools.data.connection import DuckdbConnection, literal
 
 if TYPE_CHECKING:
     import psycopg
@@ -34,7 +34,7 @@ _TYPES: Final = {
 
 
 def load_table(
-    connection: Connection,
+    connection: DuckdbConnection,
     address: str,
     source: str,
     table: str,
@@ -61,7 +61,7 @@ def load_table(
         BudgetExceeded: It holds more than `max_bytes`.
         Unavailable: The database ended the reading.
     """
-    columns, size = _copied(connection, address, source, copy=copy, max_bytes=max_bytes)
+    columns, size = _copy_to_file(connection, address, source, copy=copy, max_bytes=max_bytes)
     typed = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in columns)
     connection.run(
         f"CREATE TABLE {table} AS SELECT * FROM read_csv({literal(str(copy))}, header=false, auto_detect=false,"
@@ -71,8 +71,8 @@ def load_table(
     return size
 
 
-def _copied(
-    connection: Connection, address: str, source: str, *, copy: Path, max_bytes: int
+def _copy_to_file(
+    connection: DuckdbConnection, address: str, source: str, *, copy: Path, max_bytes: int
 ) -> tuple[list[tuple[str, str]], int]:
     """The rows as a file, with the names and types of their columns, and how many bytes there are."""
     try:
@@ -122,8 +122,8 @@ def _copied(
             f"The table {source!r} may not be read.", hint="let the user of the address read it"
         ) from None
     except psycopg.Error as error:
-        said = error.diag.message_primary or type(error).__name__
-        raise Unavailable(f"The database ended the reading of {source!r}: {said[:300]}", hint="try again") from None
+        message = error.diag.message_primary or type(error).__name__
+        raise Unavailable(f"The database ended the reading of {source!r}: {message[:300]}", hint="try again") from None
     finally:
         database.close()
     return columns, size
@@ -131,8 +131,8 @@ def _copied(
 
 def _type_of(database: "psycopg.Connection", column: "psycopg.Column") -> str:
     """What DuckDB calls the type of a column."""
-    known = database.adapters.types.get(column.type_code)
-    kind = "" if known is None or column.type_code == known.array_oid else known.name
+    type_info = database.adapters.types.get(column.type_code)
+    kind = "" if type_info is None or column.type_code == type_info.array_oid else type_info.name
     if kind == "numeric":
         # Without a precision of its own, nine places on either side of what money needs.
         if column.precision is None or column.precision > 38:

@@ -13,12 +13,12 @@ from retinue.errors import InvalidInput
 
 __all__ = [
     "DATA_SUFFIXES",
-    "Field",
+    "DataField",
     "FieldType",
     "Kind",
-    "Rows",
+    "QueryRows",
     "SkippedLine",
-    "Source",
+    "DataSource",
     "identifier",
     "is_packed",
     "kind_of",
@@ -33,7 +33,7 @@ FieldType: TypeAlias = Literal["text", "integer", "number", "boolean", "date", "
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class DataField:
     """One column of a table: its name as the file has it, what it holds, and DuckDB's own word for that."""
 
     name: str
@@ -51,7 +51,7 @@ class SkippedLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class DataSource:
     """A file, or a table of a database, that can be asked by `Data.query`.
 
     Attributes:
@@ -70,7 +70,7 @@ class Source:
     path: str
     table: str
     kind: Kind | Literal["table"]
-    fields: tuple[Field, ...]
+    fields: tuple[DataField, ...]
     rows: int
     bytes: int
     encoding: str
@@ -80,7 +80,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class QueryRows:
     """An answer: values that JSON can say, in the order of the query.
 
     Attributes:
@@ -141,14 +141,14 @@ def identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def table_name(path: str, *, taken: Collection[str]) -> str:
+def table_name(path: str, *, used_names: Collection[str]) -> str:
     """A name for the table of `path`, from the file's name in small letters, that is not in `taken`."""
     stem = path.rpartition("/")[2].lstrip(".").partition(".")[0].lower()
     base = re.sub(r"\W+", "_", stem).strip("_")[:_LONGEST_NAME] or "data"
     if base[0].isdigit():
         base = f"t_{base}"
     name, count = base, 1
-    while name in taken:
+    while name in used_names:
         count += 1
         name = f"{base}_{count}"
     return name

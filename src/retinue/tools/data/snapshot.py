@@ -16,7 +16,7 @@ from typing import BinaryIO, Final, Literal
 from retinue.errors import BudgetExceeded, InvalidInput, Unavailable
 from retinue.tools.workspace import Workspace
 
-__all__ = ["CHUNK", "Snapshot", "take"]
+__all__ = ["CHUNK", "Snapshot", "take_snapshot"]
 
 CHUNK: Final = 1 << 20
 """How many bytes are read at once; between two reads the caller's check is asked."""
@@ -38,7 +38,7 @@ class Snapshot:
     name: str
     size: int
     changed: datetime
-    grew: bool
+    has_grown: bool
 
     def chunks(self, check: Callable[[], None]) -> Iterator[bytes]:
         """Its bytes, piece by piece."""
@@ -48,7 +48,7 @@ class Snapshot:
                 yield chunk
 
 
-def take(
+def take_snapshot(
     workspace: Workspace,
     name: str,
     target: Path,
@@ -72,17 +72,17 @@ def take(
             raise _too_large(name, max_bytes)
         pieces = _pieces(file, before.st_size, check)
         if packing == "gzip":
-            pieces = _unpacked(pieces, name)
+            pieces = _decompress(pieces, name)
         with target.open("wb", buffering=0) as copy:
-            written = 0
+            total = 0
             for piece in pieces:
-                written += len(piece)
-                if written > max_bytes:
+                total += len(piece)
+                if total > max_bytes:
                     raise _too_large(name, max_bytes)
                 copy.write(piece)
-        grew = _check_unchanged(file, before, target if packing == "none" else None, name)
+        has_grown = _check_unchanged(file, before, target if packing == "none" else None, name)
     return Snapshot(
-        target, name, before.st_size, datetime.fromtimestamp(int(before.st_mtime), UTC).replace(tzinfo=None), grew
+        target, name, before.st_size, datetime.fromtimestamp(int(before.st_mtime), UTC).replace(tzinfo=None), has_grown
     )
 
 
@@ -94,19 +94,19 @@ def _pieces(file: BinaryIO, size: int, check: Callable[[], None]) -> Iterator[by
         yield piece
 
 
-def _unpacked(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
+def _decompress(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
     """The content of a gzip file of one or more members, never more than a chunk at once, however far it unfolds."""
     member = zlib.decompressobj(wbits=31)
     try:
         for piece in pieces:
-            left = piece
-            while left:
+            remaining = piece
+            while remaining:
                 if member.eof:
-                    if not left.strip(b"\0"):
+                    if not remaining.strip(b"\0"):
                         break  # padding behind the last member is usual
                     member = zlib.decompressobj(wbits=31)
-                yield member.decompress(left, CHUNK)
-                left = member.unconsumed_tail or member.unused_data
+                yield member.decompress(remaining, CHUNK)
+                remaining = member.unconsumed_tail or member.unused_data
     except zlib.error as error:
         raise InvalidInput(f"{name!r} is not a gzip file, or is damaged: {error}.", hint="pack it anew") from error
     if not member.eof:
@@ -127,10 +127,10 @@ def _check_unchanged(file: BinaryIO, before: os.stat_result, copy: Path | None, 
 
 def _begins_with(file: BinaryIO, copy: Path) -> bool:
     file.seek(0)
-    with copy.open("rb", buffering=0) as copied:
-        while expected := copied.read(CHUNK):
-            found = file.read(len(expected))
-            if found != expected:
+    with copy.open("rb", buffering=0) as copy_file:
+        while expected := copy_file.read(CHUNK):
+            actual = file.read(len(expected))
+            if actual != expected:
                 return False
     return True
 

@@ -17,20 +17,20 @@ from pathlib import Path
 from typing import Final
 
 from retinue.errors import InvalidInput
-from retinue.tools.data.connection import Connection
+from retinue.tools.data.connection import DuckdbConnection
 from retinue.tools.data.records import SkippedLine, identifier
 from retinue.tools.data.snapshot import Snapshot
 from retinue.tools.encoding import encoding_of
 
-__all__ = ["BLANK", "SKIPPED_SHOWN", "Loaded", "Text", "clipped", "skipped_lines", "table_of_lines"]
+__all__ = ["BLANK", "SKIPPED_SHOWN", "LoadResult", "SnapshotText", "clip", "skipped_lines", "table_of_lines"]
 
-_SNIFFED: Final = 8192
+_SNIFF_BYTES: Final = 8192
 _LEAST_TEXT: Final = 0.98
 # The controls that no text holds: all but tab, line ends, bell, backspace, form feed and escape.
 _NO_TEXT: Final = bytes({*range(32)} - {*range(7, 14), 27})
 
 
-class Text:
+class SnapshotText:
     """The text of `snapshot`. `encoding` and `notes` are complete once it has been read to its end.
 
     Raises:
@@ -43,11 +43,11 @@ class Text:
         self._nuls = 0
         self._latin_lines = 0
         self._utf8_lines = 0
-        head = next(self._snapshot.chunks(check), b"")[:_SNIFFED]
-        self._marked = encoding_of(head)
+        head = next(self._snapshot.chunks(check), b"")[:_SNIFF_BYTES]
+        self._bom_encoding = encoding_of(head)
         if not head:
             raise InvalidInput(f"{snapshot.name!r} is empty.", hint="name a file with data in it")
-        if self._marked is None and len(head.translate(None, _NO_TEXT)) < len(head) * _LEAST_TEXT:
+        if self._bom_encoding is None and len(head.translate(None, _NO_TEXT)) < len(head) * _LEAST_TEXT:
             raise InvalidInput(f"{snapshot.name!r} is a binary file.", hint="name a text file, or a Parquet file")
         self._ends_in_carriage_returns = b"\r" in head and b"\n" not in head
 
@@ -55,45 +55,45 @@ class Text:
     def encoding(self) -> str:
         """How it was read: a codec of the standard library, or two where lines differ."""
         if not self._latin_lines:
-            return self._marked or "utf-8"
+            return self._bom_encoding or "utf-8"
         return "utf-8, latin-1" if self._utf8_lines else "latin-1"
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was odd about it."""
-        found: list[str] = []
+        notes: list[str] = []
         if self._latin_lines:
-            found.append(f"Lines that are not UTF-8 and were read as Latin-1: {self._latin_lines:,}.")
+            notes.append(f"Lines that are not UTF-8 and were read as Latin-1: {self._latin_lines:,}.")
         if self._nuls:
-            found.append(f"NUL characters, read as `\N{REPLACEMENT CHARACTER}`: {self._nuls:,}.")
-        if self._snapshot.grew:
-            found.append("The file grew while it was read; it counts as it stood when it was opened.")
-        return tuple(found)
+            notes.append(f"NUL characters, read as `\N{REPLACEMENT CHARACTER}`: {self._nuls:,}.")
+        if self._snapshot.has_grown:
+            notes.append("The file grew while it was read; it counts as it stood when it was opened.")
+        return tuple(notes)
 
     def pieces(self) -> Iterator[str]:
         """The text, each piece a number of whole lines; only the last may lack its line end."""
         parts: list[bytes] = []
         for chunk in self._utf8_chunks():
-            cut = chunk.rfind(b"\n") + 1
-            if not cut:
+            end = chunk.rfind(b"\n") + 1
+            if not end:
                 parts.append(chunk)
                 continue
-            yield self._decoded(b"".join((*parts, chunk[:cut])))
-            parts = [chunk[cut:]]
+            yield self._decode(b"".join((*parts, chunk[:end])))
+            parts = [chunk[end:]]
         if rest := b"".join(parts):
-            yield self._decoded(rest)
+            yield self._decode(rest)
 
     def file(self, other: Path) -> Path:
         """A file that holds the text as UTF-8 with LF: the snapshot itself where it does, else `other`, written now."""
-        if self._is_plain():
+        if self._is_utf8_lf():
             return self._snapshot.path
         with other.open("w", encoding="utf-8", newline="") as copy:
             for piece in self.pieces():
                 copy.write(piece)
         return other
 
-    def _is_plain(self) -> bool:
-        if self._marked is not None:
+    def _is_utf8_lf(self) -> bool:
+        if self._bom_encoding is not None:
             return False
         decoder = codecs.getincrementaldecoder("utf-8")()
         try:
@@ -110,21 +110,21 @@ class Text:
     def _utf8_chunks(self) -> Iterator[bytes]:
         """The bytes as UTF-8 without a mark, as far as they claim to be text of one encoding."""
         chunks = self._snapshot.chunks(self._check)
-        if self._marked not in (None, "utf-8-sig"):
-            decoder = codecs.getincrementaldecoder(self._marked)(errors="replace")
+        if self._bom_encoding not in (None, "utf-8-sig"):
+            decoder = codecs.getincrementaldecoder(self._bom_encoding)(errors="replace")
             chunks = (decoder.decode(chunk).encode("utf-8") for chunk in chunks)
-        elif self._marked:
+        elif self._bom_encoding:
             first = next(chunks)
             yield first.removeprefix(codecs.BOM_UTF8)
         if self._ends_in_carriage_returns:
             chunks = (chunk.replace(b"\r", b"\n") for chunk in chunks)
         yield from chunks
 
-    def _decoded(self, lines: bytes) -> str:
+    def _decode(self, lines: bytes) -> str:
         try:
             text = lines.decode("utf-8")
         except UnicodeDecodeError:
-            text = "".join(self._decoded_line(line) for line in lines.splitlines(keepends=True))
+            text = "".join(self._decode_line(line) for line in lines.splitlines(keepends=True))
         if "\r" in text:
             text = text.replace("\r\n", "\n")
         if "\0" in text:
@@ -132,7 +132,7 @@ class Text:
             text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
         return text
 
-    def _decoded_line(self, line: bytes) -> str:
+    def _decode_line(self, line: bytes) -> str:
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError:
@@ -143,14 +143,14 @@ class Text:
 
 
 SKIPPED_SHOWN: Final = 20
-_CLIPPED: Final = 200
+_CLIP_LENGTH: Final = 200
 
 BLANK: Final = r"(text < '!' AND regexp_full_match(text, '\s*'))"
 """The SQL of whether a line is empty or white space; nearly all lines are told by their first character."""
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadResult:
     """What the reader of one kind of file knows of it beside the table; see `Source`."""
 
     encoding: str
@@ -160,7 +160,7 @@ class Loaded:
 
 
 @contextmanager
-def table_of_lines(connection: Connection, text: Text) -> Generator[str]:
+def table_of_lines(connection: DuckdbConnection, text: SnapshotText) -> Generator[str]:
     """A table, for now, of the `line` (from 1) and `text` (without its end) of each line; gives its SQL name."""
     name = identifier("lines of the file")
     connection.run(f"CREATE TABLE {name} (line BIGINT, text VARCHAR)")
@@ -180,20 +180,20 @@ def table_of_lines(connection: Connection, text: Text) -> Generator[str]:
 
 
 def skipped_lines(
-    connection: Connection, table: str, *, where: str, reason: str
+    connection: DuckdbConnection, table: str, *, where: str, reason: str
 ) -> tuple[tuple[SkippedLine, ...], int]:
     """The first lines of a table of lines that meet a condition in SQL, and how many do."""
-    (total,) = connection.one(f"SELECT count(*) FROM {table} WHERE {where}")
-    found = (
+    (total,) = connection.fetch_one(f"SELECT count(*) FROM {table} WHERE {where}")
+    rows = (
         connection.run(
-            f"SELECT line, left(text, {_CLIPPED + 1}) FROM {table} WHERE {where} ORDER BY line LIMIT {SKIPPED_SHOWN}"
+            f"SELECT line, left(text, {_CLIP_LENGTH + 1}) FROM {table} WHERE {where} ORDER BY line LIMIT {SKIPPED_SHOWN}"
         )
         if total
         else []
     )
-    return tuple(SkippedLine(line, reason, clipped(text)) for line, text in found), total
+    return tuple(SkippedLine(line, reason, clip(text)) for line, text in rows), total
 
 
-def clipped(text: str) -> str:
+def clip(text: str) -> str:
     """`text`, or its first 200 characters."""
-    return text if len(text) <= _CLIPPED else text[: _CLIPPED - 1] + "…"
+    return text if len(text) <= _CLIP_LENGTH else text[: _CLIP_LENGTH - 1] + "…"

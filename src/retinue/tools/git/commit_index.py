@@ -22,22 +22,22 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeVar
 
 from retinue.errors import DeadlineExceeded
-from retinue.tools.git.counts import FileCount, Person, Sizes, joined, seconds
+from retinue.tools.git.counts import FileCount, AuthorCount, CommitStats, merge_people, epoch_seconds
 from retinue.tools.git.records import Commit
 from retinue.tools.git.repository import Git
 from retinue.tools.sqlite import use_wal
 
-__all__ = ["CommitIndex", "Cut", "Selection"]
+__all__ = ["CommitIndex", "TruncationReason", "Selection"]
 
-Cut = Literal["", "time", "cap"]
+TruncationReason = Literal["", "time", "cap"]
 """Why commits may be missing: time was up, or there are too many."""
 
 T = TypeVar("T")
 
 _MOST_COMMITS: Final = 250_000
 """Most commits of HEAD that are kept."""
-_FORM: Final = 2
-_ENDS: Final[dict[Cut, str]] = {"": "whole", "time": "", "cap": "cap"}
+_SCHEMA_VERSION: Final = 2
+_ENDS: Final[dict[TruncationReason, str]] = {"": "whole", "time": "", "cap": "cap"}
 """How what is kept is said to end."""
 _FILES: Final = 32
 _BATCH: Final = 500
@@ -103,7 +103,7 @@ class CommitIndex:
         self._git = git
         self._check = check
         self._path = None if cache_dir is None else _path_of(git.root, cache_dir / "git")
-        self._database = _opened(self._path)
+        self._database = _open_database(self._path)
         self._numbers: dict[str, dict[tuple[str, ...], int]] = {}
 
     def __enter__(self) -> Self:
@@ -112,19 +112,19 @@ class CommitIndex:
     def __exit__(self, *_: object) -> None:
         self._database.close()
 
-    def refresh(self) -> Cut:
+    def refresh(self) -> TruncationReason:
         """Read what is new; when time is up, what was read so far stays, and the next time goes on from there."""
-        head, circumstances = self._git.head().sha, self._git.circumstances()
+        head, fingerprint = self._git.head().sha, self._git.log_fingerprint()
         if head is None:
             return ""
         try:
-            return self._refreshed(head, circumstances)
+            return self._refresh_to(head, fingerprint)
         except sqlite3.Error as error:  # damaged, locked for too long, or a full disk: it was only a cache
             self._database.close()
             _discard(self._path, error)
-            self._database = _opened(None)
+            self._database = _open_database(None)
             self._numbers.clear()
-            return self._refreshed(head, circumstances)
+            return self._refresh_to(head, fingerprint)
 
     def select(self, selection: Selection) -> int:
         """Pick commits; what is asked from now on is about those. Gives how many they are.
@@ -136,7 +136,7 @@ class CommitIndex:
         source, values = "(SELECT place AS at, id FROM commits WHERE place IS NOT NULL)", list[object]()
         if selection.revision != "HEAD":
             source = "(SELECT key AS at, commits.id FROM json_each(?) JOIN commits ON sha = value)"
-            values.append(json.dumps(self._known_shas(selection.revision)))
+            values.append(json.dumps(self._indexed_shas(selection.revision)))
         where, more = self._conditions(selection)
         self._database.create_function("accepted", 1, selection.message or bool)
         files, paths = self._files(selection.paths)
@@ -163,9 +163,9 @@ class CommitIndex:
         """The newest of them, or the oldest, without what each did to files."""
         files, values = self._files([path] if path else [])
         where = f"commits.id IN (SELECT id FROM touches WHERE file IN ({files}))" if files else "1"
-        words = f"{_COMMIT} WHERE {where}{'' if merges else ' AND NOT is_merge'}"
-        words += f" ORDER BY at {'DESC' if oldest else ''} LIMIT ?"
-        return [_commit(row) for row in self._database.execute(words, [*values, limit])]
+        sql = f"{_COMMIT} WHERE {where}{'' if merges else ' AND NOT is_merge'}"
+        sql += f" ORDER BY at {'DESC' if oldest else ''} LIMIT ?"
+        return [_commit(row) for row in self._database.execute(sql, [*values, limit])]
 
     def messages(self) -> Iterator[tuple[str, str, str]]:
         """The id, subject and body of each that is no merge, newest first."""
@@ -174,7 +174,7 @@ class CommitIndex:
             " WHERE NOT is_merge ORDER BY at"
         )
 
-    def people(self, *, recent_since: float, with_lines: bool) -> list[Person]:
+    def people(self, *, recent_since: float, with_lines: bool) -> list[AuthorCount]:
         """Who wrote them, the most first, named as the mailmap has them."""
         last = {
             row[0]: row[1:]
@@ -184,17 +184,17 @@ class CommitIndex:
                 [recent_since],
             )
         }
-        words = (
+        sql = (
             "SELECT person, sum(insertions), sum(deletions) FROM picked JOIN commits USING(id) JOIN effects USING(id)"
             " WHERE is_measured GROUP BY person"
         )
-        lines = {row[0]: row[1:] for row in (self._database.execute(words) if with_lines else ())}
+        lines = {row[0]: row[1:] for row in (self._database.execute(sql) if with_lines else ())}
         rows = self._database.execute(
             "SELECT person, name, email, count(*), min(authored), date FROM picked JOIN commits USING(id)"
             " JOIN people ON people.id = person GROUP BY person ORDER BY count(*) DESC, person"
         )
-        return joined(
-            Person(
+        return merge_people(
+            AuthorCount(
                 name, Counter({email: count}), count, first, last[person][1], last[person][2] or 0,
                 *(number or 0 for number in lines.get(person, (0, 0))),
             )
@@ -219,38 +219,38 @@ class CommitIndex:
         ).fetchall()
         return [FileCount(*row[:4]) for row in rows], rows[0][4] if rows else 0
 
-    def sizes(self, limit: int, *, largest: int = 5) -> Sizes:
+    def sizes(self, limit: int, *, largest: int = 5) -> CommitStats:
         """Measure the newest of them; what was measured before is not measured again.
 
         Raises:
             DeadlineExceeded: Time is up, or another process writes for too long; what was measured stays.
         """
-        words = "FROM picked JOIN commits USING(id) WHERE is_comparable"
-        rows = self._database.execute(f"SELECT id, sha, is_measured {words} ORDER BY at LIMIT ?", [limit]).fetchall()
+        source = "FROM picked JOIN commits USING(id) WHERE is_comparable"
+        rows = self._database.execute(f"SELECT id, sha, is_measured {source} ORDER BY at LIMIT ?", [limit]).fetchall()
         unmeasured = iter([row for row in rows if not row[2]])
         while some := tuple(islice(unmeasured, _MEASURED_AT_ONCE)):
             self._check()
             self._measure({sha: number for number, sha, _ in some})
-        each = (
+        per_commit = (
             "SELECT value AS id, ifnull(sum(insertions), 0) AS i, ifnull(sum(deletions), 0) AS d,"
             " count(effects.id) AS f"
             " FROM json_each(?) LEFT JOIN effects ON effects.id = value GROUP BY value"
         )
         ids = json.dumps([row[0] for row in rows])
         files, insertions, deletions = self._database.execute(
-            f"SELECT ifnull(sum(f), 0), ifnull(sum(i), 0), ifnull(sum(d), 0) FROM ({each})", [ids]
+            f"SELECT ifnull(sum(f), 0), ifnull(sum(i), 0), ifnull(sum(d), 0) FROM ({per_commit})", [ids]
         ).fetchone()
-        found = self._database.execute(
-            f"{_COMMIT.replace('SELECT', 'SELECT i + d, f,')} JOIN ({each}) USING(id) ORDER BY i + d DESC, at LIMIT ?",
+        largest_rows = self._database.execute(
+            f"{_COMMIT.replace('SELECT', 'SELECT i + d, f,')} JOIN ({per_commit}) USING(id) ORDER BY i + d DESC, at LIMIT ?",
             [ids, largest],
         )
-        return Sizes(
+        return CommitStats(
             len(rows), files, insertions, deletions,
-            tuple((_commit(row[2:]), row[0], row[1]) for row in found),
-            is_whole=len(rows) == self._number(f"SELECT count(*) {words}"),
+            tuple((_commit(row[2:]), row[0], row[1]) for row in largest_rows),
+            is_whole=len(rows) == self._number(f"SELECT count(*) {source}"),
         )  # fmt: skip
 
-    def knows(self, path: str) -> bool:
+    def has_path(self, path: str) -> bool:
         """Whether any commit here ever touched this file, or a file in this folder."""
         files, values = self._files([path])
         return not files or bool(self._number(f"SELECT count(*) FROM touches WHERE file IN ({files})", values))
@@ -270,21 +270,21 @@ class CommitIndex:
 
     def authors(self, limit: int) -> list[str]:
         """The names of those who committed what HEAD reaches, the most commits first."""
-        words = (
+        sql = (
             "SELECT name FROM commits JOIN people ON people.id = person WHERE place IS NOT NULL"
             " GROUP BY name ORDER BY count(*) DESC, name LIMIT ?"
         )
-        return self.remembered(
-            ("authors", limit), lambda: [row[0] for row in self._database.execute(words, [limit]).fetchall()]
+        return self.get_or_compute(
+            ("authors", limit), lambda: [row[0] for row in self._database.execute(sql, [limit]).fetchall()]
         )
 
     def has_author(self, text: str) -> bool:
         """Whether somebody whose name or address holds this text has committed what HEAD reaches."""
-        people = json.dumps(self._fitting([text]))
+        people = json.dumps(self._matching_people([text]))
         where = "place IS NOT NULL AND person IN (SELECT value FROM json_each(?))"
         return bool(self._number(f"SELECT count(*) FROM commits WHERE {where}", [people]))
 
-    def remembered(self, key: object, compute: Callable[[], T]) -> T:
+    def get_or_compute(self, key: object, compute: Callable[[], T]) -> T:
         """What `compute` gives as JSON; it is kept until HEAD moves on.
 
         Args:
@@ -302,24 +302,24 @@ class CommitIndex:
 
     # --- reading ------------------------------------------------------------------------------------------------
 
-    def _refreshed(self, head: str, circumstances: str) -> Cut:
-        known = self._meta(circumstances)
-        if known.get("head") != head or not known.get("end"):
-            with self._writing():
-                known = self._meta(circumstances)  # another process may have read it all meanwhile
-                if known.get("head") != head or not known.get("end"):
-                    cut = self._read(head, known)
-                    known = {"circumstances": circumstances, "head": head, "end": _ENDS[cut]}
-                    self._database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", known.items())
-        return next(cut for cut, end in _ENDS.items() if end == known["end"])
+    def _refresh_to(self, head: str, fingerprint: str) -> TruncationReason:
+        meta = self._meta(fingerprint)
+        if meta.get("head") != head or not meta.get("end"):
+            with self._transaction():
+                meta = self._meta(fingerprint)  # another process may have read it all meanwhile
+                if meta.get("head") != head or not meta.get("end"):
+                    reason = self._read(head, meta)
+                    meta = {"circumstances": fingerprint, "head": head, "end": _ENDS[reason]}
+                    self._database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", meta.items())
+        return next(reason for reason, end in _ENDS.items() if end == meta["end"])
 
-    def _meta(self, circumstances: str) -> dict[str, str]:
+    def _meta(self, fingerprint: str) -> dict[str, str]:
         """What is kept of the index itself; nothing when git would now say something else of the commits."""
-        known = dict(self._database.execute("SELECT key, value FROM meta").fetchall())
-        return known if known.get("circumstances") == circumstances else {}
+        meta = dict(self._database.execute("SELECT key, value FROM meta").fetchall())
+        return meta if meta.get("circumstances") == fingerprint else {}
 
     @contextmanager
-    def _writing(self) -> Generator[None]:
+    def _transaction(self) -> Generator[None]:
         """Within this no other process writes; when something is raised, nothing that was written is kept."""
         self._database.execute("BEGIN IMMEDIATE")
         try:
@@ -331,15 +331,15 @@ class CommitIndex:
             self._numbers.clear()
             raise
 
-    def _read(self, head: str, known: dict[str, str]) -> Cut:
+    def _read(self, head: str, meta: dict[str, str]) -> TruncationReason:
         """Walk what is missing of HEAD's history."""
         self._database.execute("DELETE FROM results")
-        old = known.get("head", "")
-        if old and known.get("end") and old != head and self._git.is_ancestor(old, head):
+        old = meta.get("head", "")
+        if old and meta.get("end") and old != head and self._git.is_ancestor(old, head):
             new = list(self._git.log(f"{old}..{head}", names=True))
             lowest = self._number("SELECT ifnull(min(place), 0) FROM commits WHERE place IS NOT NULL")
             self._add(new, first=lowest - len(new))
-            return "cap" if known["end"] == "cap" else ""
+            return "cap" if meta["end"] == "cap" else ""
         if old != head:
             for table in ("commits", "bodies", "touches"):
                 self._database.execute(f"DELETE FROM {table}")
@@ -354,19 +354,19 @@ class CommitIndex:
         except DeadlineExceeded:
             return "time"
 
-    def _known_shas(self, revision: str) -> list[str]:
+    def _indexed_shas(self, revision: str) -> list[str]:
         """The ids of a range; commits that HEAD does not reach are read first."""
         shas = self._git.shas(revision)
-        if self._unknown(shas):
-            commits = list(islice(self._git.log(revision, names=True, beside="HEAD"), _MOST_COMMITS))
-            with _in_turn(), self._writing():
-                unknown = self._unknown(shas)
+        if self._unindexed(shas):
+            commits = list(islice(self._git.log(revision, names=True, excluding="HEAD"), _MOST_COMMITS))
+            with _report_lock(), self._transaction():
+                unknown = self._unindexed(shas)
                 self._add([one for one in commits if one.sha in unknown], first=None)
         return shas
 
-    def _unknown(self, shas: list[str]) -> set[str]:
-        known = "SELECT sha FROM json_each(?) JOIN commits ON sha = value"
-        return {*shas}.difference(row[0] for row in self._database.execute(known, [json.dumps(shas)]))
+    def _unindexed(self, shas: list[str]) -> set[str]:
+        sql = "SELECT sha FROM json_each(?) JOIN commits ON sha = value"
+        return {*shas}.difference(row[0] for row in self._database.execute(sql, [json.dumps(shas)]))
 
     def _add(self, commits: Iterable[Commit], *, first: int | None) -> None:
         number = self._number("SELECT ifnull(max(id), 0) FROM commits")
@@ -376,15 +376,15 @@ class CommitIndex:
             rows.append(
                 (
                     number, commit.sha, None if first is None else first + count, " ".join(commit.parents),
-                    self._numbered("people", commit.author, commit.email), commit.date, seconds(commit.date) or None,
-                    commit.committer, commit.committer_date, seconds(commit.committer_date) or None, commit.subject,
+                    self._row_id("people", commit.author, commit.email), commit.date, epoch_seconds(commit.date) or None,
+                    commit.committer, commit.committer_date, epoch_seconds(commit.committer_date) or None, commit.subject,
                     commit.is_merge, commit.changes is not None,
                 )
             )  # fmt: skip
             bodies += [(number, commit.body)] if commit.body else []
             for one in commit.changes or ():
-                old = self._numbered("files", one.old_path) if one.kind == "renamed" and one.old_path else None
-                touches.append((self._numbered("files", one.path), number, old))
+                old = self._row_id("files", one.old_path) if one.kind == "renamed" and one.old_path else None
+                touches.append((self._row_id("files", one.path), number, old))
         execute = self._database.executemany
         # A commit of another branch that HEAD now reaches gets a new row; what the old one touched belongs to nobody.
         slots = ", ".join("?" * 13)
@@ -392,15 +392,15 @@ class CommitIndex:
         execute("INSERT INTO bodies VALUES (?, ?)", bodies)
         execute("INSERT OR REPLACE INTO touches(file, id, old) VALUES (?, ?, ?)", touches)
 
-    def _numbered(self, table: Literal["people", "files"], *names: str) -> int:
+    def _row_id(self, table: Literal["people", "files"], *names: str) -> int:
         """The number of a person or file, a new one when there is none."""
-        known = self._numbers.setdefault(table, {})
-        if names not in known:
+        numbers = self._numbers.setdefault(table, {})
+        if names not in numbers:
             columns = ("name", "email") if table == "people" else ("path",)
             slots, where = ", ".join("?" * len(names)), " AND ".join(f"{column} = ?" for column in columns)
             self._database.execute(f"INSERT OR IGNORE INTO {table}({', '.join(columns)}) VALUES ({slots})", names)
-            known[names] = self._number(f"SELECT id FROM {table} WHERE {where}", names)
-        return known[names]
+            numbers[names] = self._number(f"SELECT id FROM {table} WHERE {where}", names)
+        return numbers[names]
 
     def _measure(self, shas: dict[str, int]) -> None:
         rows = [
@@ -412,7 +412,7 @@ class CommitIndex:
             "UPDATE touches SET insertions = ?, deletions = ?"
             " WHERE id = ? AND file = (SELECT id FROM files WHERE path = ?)"
         )
-        with _in_turn(), self._writing():
+        with _report_lock(), self._transaction():
             self._database.executemany(lines, rows)
             self._database.executemany("UPDATE commits SET is_measured = 1 WHERE id = ?", zip(shas.values()))
 
@@ -431,7 +431,7 @@ class CommitIndex:
                 add(f"committed {sign} ?", aware.timestamp())
         for people, word in ((selection.authors, "IN"), (selection.not_by, "NOT IN")):
             if people:
-                add(f"person {word} (SELECT value FROM json_each(?))", json.dumps(self._fitting(people)))
+                add(f"person {word} (SELECT value FROM json_each(?))", json.dumps(self._matching_people(people)))
         add("1" if selection.merges else "NOT is_merge")
         for word in selection.words:
             add("instr(casefold(subject), ?)", word.casefold())
@@ -440,13 +440,13 @@ class CommitIndex:
         if self._files(selection.paths)[0]:
             add("commits.id IN (SELECT id FROM touches WHERE file IN (SELECT file FROM wanted))")
         if selection.text:
-            add("sha IN (SELECT value FROM json_each(?))", json.dumps(self._changing(selection)))
+            add("sha IN (SELECT value FROM json_each(?))", json.dumps(self._shas_changing(selection)))
         return " AND ".join(parts), values
 
-    def _fitting(self, people: Iterable[str]) -> list[int]:
-        wanted = [one.casefold() for one in people]
+    def _matching_people(self, people: Iterable[str]) -> list[int]:
+        needles = [one.casefold() for one in people]
         rows = self._database.execute("SELECT id, name, email FROM people")
-        return [number for number, name, email in rows if any(one in f"{name} <{email}>".casefold() for one in wanted)]
+        return [number for number, name, email in rows if any(one in f"{name} <{email}>".casefold() for one in needles)]
 
     def _files(self, paths: Iterable[str]) -> tuple[str, list[str]]:
         """The query for the numbers of the files that are one of `paths`, or lie in one; empty when all do."""
@@ -455,25 +455,25 @@ class CommitIndex:
             if path == ".":
                 return "", []
             values += (path, f"{path}/", f"{path}0")  # what begins with `path/` lies before `path0`
-        each = " OR ".join(["path = ? OR (path >= ? AND path < ?)"] * (len(values) // 3))
-        return (f"SELECT id FROM files WHERE {each}" if values else ""), values
+        condition = " OR ".join(["path = ? OR (path >= ? AND path < ?)"] * (len(values) // 3))
+        return (f"SELECT id FROM files WHERE {condition}" if values else ""), values
 
-    def _changing(self, selection: Selection) -> list[str]:
+    def _shas_changing(self, selection: Selection) -> list[str]:
         """The commits after which a text stands in a file more or less often."""
         ends = "" if selection.revision == "HEAD" else self._git.shas(selection.revision)
 
         def shas() -> list[str]:
-            found = self._git.log(selection.revision, changing=selection.text, paths=selection.paths, timeout_s=_TEXT_S)
-            return [commit.sha for commit in found]
+            commits = self._git.log(selection.revision, changing=selection.text, paths=selection.paths, timeout_s=_TEXT_S)
+            return [commit.sha for commit in commits]
 
-        return self.remembered((ends, selection.text, selection.paths), shas)
+        return self.get_or_compute((ends, selection.text, selection.paths), shas)
 
-    def _number(self, words: str, values: Iterable[object] = ()) -> int:
-        return self._database.execute(words, tuple(values)).fetchone()[0]
+    def _number(self, sql: str, values: Iterable[object] = ()) -> int:
+        return self._database.execute(sql, tuple(values)).fetchone()[0]
 
 
 @contextmanager
-def _in_turn() -> Generator[None]:
+def _report_lock() -> Generator[None]:
     """Says who is in the way when the index stays locked."""
     try:
         yield
@@ -506,37 +506,37 @@ def _path_of(root: str, folder: Path) -> Path | None:
     return path
 
 
-def _opened(path: Path | None) -> sqlite3.Connection:
+def _open_database(path: Path | None) -> sqlite3.Connection:
     """A connection to the index in `path`, made anew when it has another form or is damaged."""
     database = sqlite3.connect(path or ":memory:", timeout=_WAIT_S, isolation_level=None)
     try:
         use_wal(database)
         database.execute("PRAGMA synchronous = OFF")
         database.execute("PRAGMA temp_store = MEMORY")
-        if _form_of(database) != _FORM:
+        if _schema_version(database) != _SCHEMA_VERSION:
             _make_tables(database)
     except sqlite3.Error as error:
         database.close()
         if path is None:
             raise
         _discard(path, error)
-        return _opened(None)
+        return _open_database(None)
     database.create_function("casefold", 1, str.casefold, deterministic=True)
     return database
 
 
 def _make_tables(database: sqlite3.Connection) -> None:
     database.execute("BEGIN IMMEDIATE")
-    if _form_of(database) != _FORM:  # no other process has made them meanwhile
+    if _schema_version(database) != _SCHEMA_VERSION:  # no other process has made them meanwhile
         for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
             database.execute(f"DROP TABLE {name}")
-        for words in _TABLES.split(";"):
-            database.execute(words)
-        database.execute(f"PRAGMA user_version = {_FORM}")
+        for statement in _TABLES.split(";"):
+            database.execute(statement)
+        database.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
     database.execute("COMMIT")
 
 
-def _form_of(database: sqlite3.Connection) -> int:
+def _schema_version(database: sqlite3.Connection) -> int:
     return database.execute("PRAGMA user_version").fetchone()[0]
 
 

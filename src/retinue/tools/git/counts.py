@@ -8,7 +8,7 @@ from typing import Final
 
 from retinue.tools.git.records import Commit
 
-__all__ = ["FileCount", "Person", "Sizes", "joined", "periods", "seconds"]
+__all__ = ["FileCount", "AuthorCount", "CommitStats", "merge_people", "periods", "epoch_seconds"]
 
 _PERIODS: Final = {"year": "%Y", "month": "%Y-%m", "week": "%Y-W%W", "day": "%Y-%m-%d"}
 _MONTHLY_DAYS: Final = 36 * 31
@@ -17,7 +17,7 @@ _MOST_PERIODS: Final = 240
 
 
 @dataclass(slots=True)
-class Person:
+class AuthorCount:
     """What one author committed. Two addresses of the same full name are one person.
 
     Attributes:
@@ -40,12 +40,12 @@ class Person:
         """The address used most."""
         return self.emails.most_common(1)[0][0]
 
-    def add(self, other: "Person") -> None:
+    def add(self, other: "AuthorCount") -> None:
         """Count what another one committed as this one's."""
         self.emails += other.emails
         self.commits += other.commits
-        self.first = min(self.first, other.first, key=seconds)
-        self.last = max(self.last, other.last, key=seconds)
+        self.first = min(self.first, other.first, key=epoch_seconds)
+        self.last = max(self.last, other.last, key=epoch_seconds)
         self.recent += other.recent
         self.insertions += other.insertions
         self.deletions += other.deletions
@@ -62,7 +62,7 @@ class FileCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class CommitStats:
     """What the newest commits did to files: no merges, and none at the edge of a shallow clone.
 
     Attributes:
@@ -79,22 +79,22 @@ class Sizes:
     is_whole: bool = False
 
 
-def joined(people: Iterable[Person]) -> list[Person]:
+def merge_people(people: Iterable[AuthorCount]) -> list[AuthorCount]:
     """The people, those of one address or of one full name as one, the most commits first."""
-    by_key: dict[str, Person] = {}
-    found: list[Person] = []
+    by_key: dict[str, AuthorCount] = {}
+    merged: list[AuthorCount] = []
     for one in people:
         full, email = " ".join(one.name.casefold().split()), one.email.casefold() or one.name
         # One word ("root", "alex") is no proof that two addresses are one person.
         keys = [f"<{email}>", *([full] if " " in full else [])]
-        known = next((by_key[key] for key in keys if key in by_key), None)
-        if known is None:
-            found.append(one)
+        match = next((by_key[key] for key in keys if key in by_key), None)
+        if match is None:
+            merged.append(one)
         else:
-            known.add(one)
+            match.add(one)
         for key in keys:
-            by_key.setdefault(key, known or one)
-    return sorted(found, key=lambda one: (-one.commits, one.name, one.email))
+            by_key.setdefault(key, match or one)
+    return sorted(merged, key=lambda one: (-one.commits, one.name, one.email))
 
 
 def periods(days: Mapping[str, int], by: str = "") -> tuple[str, dict[str, int]]:
@@ -119,7 +119,7 @@ def periods(days: Mapping[str, int], by: str = "") -> tuple[str, dict[str, int]]
     return "year", {}
 
 
-def seconds(date: str) -> float:
+def epoch_seconds(date: str) -> float:
     """Seconds since 1970 of an ISO date of git's; a date no calendar has counts as the beginning."""
     try:
         return datetime.fromisoformat(date).timestamp()

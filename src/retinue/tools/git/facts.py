@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from retinue.errors import AccessDenied
-from retinue.tools.git.ownership import owner
-from retinue.tools.git.runner import Runner
-from retinue.tools.paths import below
+from retinue.tools.git.ownership import find_owner
+from retinue.tools.git.runner import GitRunner
+from retinue.tools.paths import parts_below
 
-__all__ = ["Facts", "look"]
+__all__ = ["RepositoryFacts", "read_facts"]
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class RepositoryFacts:
     """What does not change while a `Git` lives.
 
     Attributes:
@@ -36,7 +36,7 @@ class Facts:
     common: Path
 
 
-def look(runner: Runner) -> Facts:
+def read_facts(runner: GitRunner) -> RepositoryFacts:
     """The facts of the repository that the runner's folder is in.
 
     Raises:
@@ -44,31 +44,31 @@ def look(runner: Runner) -> Facts:
         RetinueError: as `Runner.run`.
     """
     words = ("--is-bare-repository", "--is-inside-git-dir", "--is-inside-work-tree", "--is-shallow-repository")
-    said = os.fsdecode(runner.run("rev-parse", *words, "--absolute-git-dir", "--git-common-dir").stdout)
-    bare, in_git_folder, in_work_tree, shallow, git_folder, common = said.split("\n")[:6]
+    output = os.fsdecode(runner.run("rev-parse", *words, "--absolute-git-dir", "--git-common-dir").stdout)
+    bare, in_git_folder, in_work_tree, shallow, git_folder, common = output.split("\n")[:6]
     git_folder, common = (Path(os.path.realpath(Path(runner.root, each))) for each in (git_folder, common))
-    folder = owner(runner, git_folder, common)
+    folder = find_owner(runner, git_folder, common)
     edge: frozenset[str] = frozenset()
     if shallow == "true":
         edge = frozenset((common / "shallow").read_text("ascii", "replace").split())
-    facts = Facts(bare == "true", shallow == "true", in_work_tree == "true", "", edge, common)
+    facts = RepositoryFacts(bare == "true", shallow == "true", in_work_tree == "true", "", edge, common)
     if facts.has_files:
         return replace(facts, prefix=_prefix(runner, folder))
     if not facts.is_bare and in_git_folder != "true":
-        raise _misled(runner.root, "elsewhere")
+        raise _misplaced_error(runner.root, "elsewhere")
     return facts
 
 
-def _prefix(runner: Runner, folder: Path) -> str:
+def _prefix(runner: GitRunner, folder: Path) -> str:
     top = runner.run("rev-parse", "--show-toplevel").stdout.decode("utf-8", "replace").removesuffix("\n")
-    inside = below(runner.root, top)
+    inside = parts_below(runner.root, top)
     # `core.worktree` may point anywhere; the only folder we take is the one that holds this repository's `.git`.
     if inside is None or Path(top) != folder:
-        raise _misled(runner.root, f"in {top!r}")
+        raise _misplaced_error(runner.root, f"in {top!r}")
     return "".join(f"{part}/" for part in inside)
 
 
-def _misled(root: str, where: str) -> AccessDenied:
+def _misplaced_error(root: str, where: str) -> AccessDenied:
     return AccessDenied(
         f"the repository at {root!r} says that its files are {where}",
         hint="look at `core.worktree` in its configuration",

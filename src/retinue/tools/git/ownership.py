@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Final
 
 from retinue.errors import AccessDenied
-from retinue.tools.git.runner import TRUSTED_SCOPES, Runner, trusting
-from retinue.tools.paths import clipped
+from retinue.tools.git.runner import TRUSTED_SCOPES, GitRunner, trust_command
+from retinue.tools.paths import clip
 
-__all__ = ["owner"]
+__all__ = ["find_owner"]
 
-_SHOWN: Final = ("HEAD", "index", "logs", "objects", "packed-refs", "refs", "reftable", "shallow")
+_HISTORY_ENTRIES: Final = ("HEAD", "index", "logs", "objects", "packed-refs", "refs", "reftable", "shallow")
 """What in a git folder decides which history is shown. The rest may well be a link: hooks, a shared configuration."""
 
 _LONGEST: Final = 8192
@@ -25,7 +25,7 @@ _POINTER: Final = "gitdir: "
 _ALTERNATE: Final = "alternate: "
 
 
-def owner(runner: Runner, git_folder: Path, common: Path) -> Path:
+def find_owner(runner: GitRunner, git_folder: Path, common: Path) -> Path:
     """The folder whose repository this is: it holds the `.git`, or is the git folder itself.
 
     Args:
@@ -38,56 +38,56 @@ def owner(runner: Runner, git_folder: Path, common: Path) -> Path:
         RetinueError: as `Runner.run`.
     """
     here = Path(runner.root)
-    folder = next((each for each in (here, *here.parents) if git_folder in (each, _led_to(each / ".git"))), None)
+    folder = next((each for each in (here, *here.parents) if git_folder in (each, _gitdir_target(each / ".git"))), None)
     if folder is None:
         raise AccessDenied(
-            f"no `.git` above {runner.root!r} leads to {_shown(git_folder)}, which git found there",
+            f"no `.git` above {runner.root!r} leads to {_quote_path(git_folder)}, which git found there",
             hint="name the top folder of the repository",
         )
-    why = _why_not_own(runner, folder, git_folder, common)
+    why = _foreign_reason(runner, folder, git_folder, common)
     if why and folder not in _trusted_folders(runner):
-        moved = "" if git_folder.is_relative_to(folder) else "; if you moved it: git worktree repair"
-        raise AccessDenied(why, hint=f"if you trust the folder: {trusting(str(folder))}{moved}")
+        repair_hint = "" if git_folder.is_relative_to(folder) else "; if you moved it: git worktree repair"
+        raise AccessDenied(why, hint=f"if you trust the folder: {trust_command(str(folder))}{repair_hint}")
     return folder
 
 
-def _why_not_own(runner: Runner, folder: Path, git_folder: Path, common: Path) -> str:
+def _foreign_reason(runner: GitRunner, folder: Path, git_folder: Path, common: Path) -> str:
     """What shows the history of another folder's repository; empty when nothing does."""
     if not git_folder.is_relative_to(folder):
-        if not _names(runner, folder, git_folder, common):
-            return f"the `.git` of {_shown(folder)} leads to {_shown(git_folder)}, which does not name that folder"
+        if not _links_back(runner, folder, git_folder, common):
+            return f"the `.git` of {_quote_path(folder)} leads to {_quote_path(git_folder)}, which does not name that folder"
     elif not common.is_relative_to(folder):
-        return f"the repository of {_shown(folder)} takes its history from {_shown(common)}"
+        return f"the repository of {_quote_path(folder)} takes its history from {_quote_path(common)}"
     alternates = _alternates(runner, common)
     for place in alternates:
         if not _lies_in(place, folder, common):
-            return f"the repository of {_shown(folder)} takes objects from {_shown(place)}"
-    for link in _links([*(each / name for each in {git_folder, common} for name in _SHOWN), *alternates]):
+            return f"the repository of {_quote_path(folder)} takes objects from {_quote_path(place)}"
+    for link in _links([*(each / name for each in {git_folder, common} for name in _HISTORY_ENTRIES), *alternates]):
         # A folder inside could hold links out again. Git itself makes none of either kind.
-        if link.is_dir() or not _lies_in(_real(link), folder, git_folder, common):
-            return f"the repository of {_shown(folder)} holds the link {_shown(link)} to {_shown(_real(link))}"
+        if link.is_dir() or not _lies_in(_real_path(link), folder, git_folder, common):
+            return f"the repository of {_quote_path(folder)} holds the link {_quote_path(link)} to {_quote_path(_real_path(link))}"
     return ""
 
 
-def _names(runner: Runner, folder: Path, git_folder: Path, common: Path) -> bool:
+def _links_back(runner: GitRunner, folder: Path, git_folder: Path, common: Path) -> bool:
     """Whether a git folder elsewhere names `folder`: as its linked work tree, or as its files, as submodules do."""
     if common != git_folder:
-        back = git_folder / _line(git_folder / "gitdir")
-        return git_folder.parent == common / "worktrees" and back.name == ".git" and _real(back.parent) == folder
+        back = git_folder / _read_line(git_folder / "gitdir")
+        return git_folder.parent == common / "worktrees" and back.name == ".git" and _real_path(back.parent) == folder
     words = ("config", "--show-scope", "-z", "--get", "core.worktree")
     scope, _, files = os.fsdecode(runner.run(*words, accept=(1,)).stdout).rstrip("\0").partition("\0")
-    return bool(files) and scope not in TRUSTED_SCOPES and _real(git_folder / files) == folder
+    return bool(files) and scope not in TRUSTED_SCOPES and _real_path(git_folder / files) == folder
 
 
-def _led_to(path: Path) -> Path | None:
+def _gitdir_target(path: Path) -> Path | None:
     """The git folder that a `.git` is, or leads to as a link or a file."""
     if not path.is_file():
-        return _real(path)
-    said = _line(path)
-    return _real(path.parent / said.removeprefix(_POINTER)) if said.startswith(_POINTER) else None
+        return _real_path(path)
+    line = _read_line(path)
+    return _real_path(path.parent / line.removeprefix(_POINTER)) if line.startswith(_POINTER) else None
 
 
-def _line(path: Path) -> str:
+def _read_line(path: Path) -> str:
     """What stands in a small file, without its end of line; empty when it cannot be read."""
     if not path.is_file():  # opening a pipe would wait
         return ""
@@ -98,14 +98,14 @@ def _line(path: Path) -> str:
         return ""
 
 
-def _alternates(runner: Runner, common: Path) -> list[Path]:
+def _alternates(runner: GitRunner, common: Path) -> list[Path]:
     """Every folder that objects are taken from besides, also those that are named in one of them."""
     if not os.path.lexists(common / "objects" / "info" / "alternates"):
         return []
     lines = os.fsdecode(runner.run("count-objects", "-v").stdout).splitlines()
-    named = [line.removeprefix(_ALTERNATE) for line in lines if line.startswith(_ALTERNATE)]
+    paths = [line.removeprefix(_ALTERNATE) for line in lines if line.startswith(_ALTERNATE)]
     # A path with odd characters is quoted, so it lies nowhere.
-    return [_real(Path(path)) if path.startswith("/") else Path(path) for path in named]
+    return [_real_path(Path(path)) if path.startswith("/") else Path(path) for path in paths]
 
 
 def _links(places: Iterable[Path]) -> Iterator[Path]:
@@ -123,24 +123,24 @@ def _links(places: Iterable[Path]) -> Iterator[Path]:
             continue  # a file, or not there, or closed to git as well
 
 
-def _trusted_folders(runner: Runner) -> set[Path]:
+def _trusted_folders(runner: GitRunner) -> set[Path]:
     """The folders that the user's settings name as safe. `*` names none: it says that owners do not matter."""
     words = ("config", "--show-scope", "-z", "--type=path", "--get-all", "safe.directory")
-    said = os.fsdecode(runner.run(*words, accept=(1,)).stdout).split("\0")
-    trusted: set[Path] = set()
-    for scope, folder in zip(said[::2], said[1::2], strict=False):
+    fields = os.fsdecode(runner.run(*words, accept=(1,)).stdout).split("\0")
+    folders: set[Path] = set()
+    for scope, folder in zip(fields[::2], fields[1::2], strict=False):
         if scope in TRUSTED_SCOPES and folder != "*":
-            trusted = trusted | {_real(Path(folder))} if folder else set()  # an empty one takes back those before it
-    return trusted
+            folders = folders | {_real_path(Path(folder))} if folder else set()  # an empty one takes back those before it
+    return folders
 
 
 def _lies_in(path: Path, *folders: Path) -> bool:
     return any(path.is_relative_to(folder) for folder in folders)
 
 
-def _real(path: Path) -> Path:
+def _real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))  # `resolve` raises on links that go round
 
 
-def _shown(path: Path) -> str:
-    return repr(clipped(str(path)))
+def _quote_path(path: Path) -> str:
+    return repr(clip(str(path)))

@@ -13,16 +13,16 @@ from retinue.errors import InternalError
 from retinue.tools.git.records import (
     BlameLine,
     Branch,
-    Change,
+    WorktreeChange,
     ChangeKind,
     Commit,
     FileChange,
-    Head,
+    HeadRef,
     Status,
     Tag,
     TreeEntry,
 )
-from retinue.tools.paths import quoted
+from retinue.tools.paths import quote_name
 
 __all__ = [
     "BRANCH_FORMAT",
@@ -75,10 +75,10 @@ def commits(pieces: Iterator[bytes], *, prefix: str, shallow: frozenset[str], st
             raise InternalError(f"git log gave {header[:80]!r} in place of a commit", hint="please report it")
         sha, parents, author, email, date, committer, committer_date, subject, body = (
             header.decode(),
-            *(_text(_taken(pieces)) for _ in range(_LOG_FIELDS - 1)),
+            *(_text(_next_piece(pieces)) for _ in range(_LOG_FIELDS - 1)),
         )
-        found, header = _until_next_commit(pieces)
-        known = stat and len(parents.split()) <= 1 and sha not in shallow
+        change_pieces, header = _until_next_commit(pieces)
+        has_changes = stat and len(parents.split()) <= 1 and sha not in shallow
         yield Commit(
             sha=sha,
             parents=tuple(parents.split()),
@@ -89,7 +89,7 @@ def commits(pieces: Iterator[bytes], *, prefix: str, shallow: frozenset[str], st
             committer_date=committer_date,
             subject=subject,
             body=body.strip("\n"),
-            changes=tuple(changes(iter(found), prefix=prefix)) if known else None,
+            changes=tuple(changes(iter(change_pieces), prefix=prefix)) if has_changes else None,
         )
 
 
@@ -106,25 +106,25 @@ def tree(output: bytes) -> list[TreeEntry]:
 
 def changes(pieces: Iterator[bytes], *, prefix: str) -> list[FileChange]:
     """File changes from `git diff -z --raw --numstat` (or that part of a log): states first, then counts."""
-    found: dict[bytes, tuple[ChangeKind, bytes | None]] = {}
+    states: dict[bytes, tuple[ChangeKind, bytes | None]] = {}
     counts: dict[bytes, tuple[int | None, int | None]] = {}
     for piece in pieces:
         if piece.startswith(b":"):
             letter = piece.rpartition(b" ")[2][:1].decode()
-            path = _taken(pieces)
-            old, path = (path, _taken(pieces)) if letter in "RC" else (None, path)
-            found[path] = (_KINDS.get(letter, "unknown"), old)
+            path = _next_piece(pieces)
+            old, path = (path, _next_piece(pieces)) if letter in "RC" else (None, path)
+            states[path] = (_KINDS.get(letter, "unknown"), old)
         else:
             added, deleted, path = piece.split(b"\t", 2)
             if not path:  # a rename: its two names follow
-                _taken(pieces)
-                path = _taken(pieces)
+                _next_piece(pieces)
+                path = _next_piece(pieces)
             counts[path] = (_count(added), _count(deleted))
     return [
         FileChange(
             kind, _path(path, prefix), path, _path(old, prefix) if old else None, *counts.get(path, (None, None))
         )
-        for path, (kind, old) in found.items()
+        for path, (kind, old) in states.items()
     ]
 
 
@@ -132,10 +132,10 @@ def status(data: bytes, *, prefix: str) -> Status:
     """A work tree's state from `git status --porcelain=v2 --branch -z`."""
     pieces = iter(data.split(b"\0"))
     facts: dict[str, str] = {}
-    staged: list[Change] = []
-    unstaged: list[Change] = []
-    unmerged: list[Change] = []
-    untracked: list[Change] = []
+    staged: list[WorktreeChange] = []
+    unstaged: list[WorktreeChange] = []
+    unmerged: list[WorktreeChange] = []
+    untracked: list[WorktreeChange] = []
     for piece in pieces:
         mark = piece[:2]
         if mark == b"# ":
@@ -147,7 +147,7 @@ def status(data: bytes, *, prefix: str) -> Status:
             unmerged.append(_change("U", piece.split(b" ", 10)[10], prefix))
         elif mark in (b"1 ", b"2 "):
             fields = piece.split(b" ", 8 if mark == b"1 " else 9)
-            old = _taken(pieces) if mark == b"2 " else None
+            old = _next_piece(pieces) if mark == b"2 " else None
             for letter, into in zip(fields[1].decode(), (staged, unstaged), strict=True):
                 if letter != ".":
                     into.append(_change(letter, fields[-1], prefix, old if letter in "RC" else None))
@@ -166,13 +166,13 @@ def status(data: bytes, *, prefix: str) -> Status:
 
 def blame(data: bytes) -> list[BlameLine]:
     """Lines and their commits from `git blame --porcelain`, which describes each commit only once."""
-    known: dict[str, dict[str, str]] = {}
-    found: list[BlameLine] = []
+    facts_by_sha: dict[str, dict[str, str]] = {}
+    lines: list[BlameLine] = []
     sha, line = "", 0
     for row in data.split(b"\n"):
         if row.startswith(b"\t"):
-            facts = known[sha]
-            found.append(
+            facts = facts_by_sha[sha]
+            lines.append(
                 BlameLine(
                     line=line,
                     text=_text(row[1:]).rstrip("\r"),
@@ -187,22 +187,22 @@ def blame(data: bytes) -> list[BlameLine]:
         elif not sha and row:
             fields = row.split(b" ")
             sha, line = fields[0].decode(), int(fields[2])
-            known.setdefault(sha, {})
+            facts_by_sha.setdefault(sha, {})
         elif row:
             name, _, value = _text(row).partition(" ")
-            known[sha][name] = value
-    return found
+            facts_by_sha[sha][name] = value
+    return lines
 
 
 def branches(data: bytes) -> list[Branch]:
     """Branches from `git for-each-ref --format=BRANCH_FORMAT`, symbolic ones (a remote's HEAD) left out."""
-    found: list[Branch] = []
+    result: list[Branch] = []
     for name, sha, upstream, date, subject, symbolic in _rows(data, 6):
         if not symbolic:
             is_remote = name.startswith("refs/remotes/")
             short = name.removeprefix("refs/remotes/" if is_remote else "refs/heads/")
-            found.append(Branch(short, sha, is_remote, _short_upstream(upstream), date, subject))
-    return found
+            result.append(Branch(short, sha, is_remote, _short_upstream(upstream), date, subject))
+    return result
 
 
 def tags(data: bytes) -> list[Tag]:
@@ -215,23 +215,23 @@ def tags(data: bytes) -> list[Tag]:
 
 def _until_next_commit(pieces: Iterator[bytes]) -> tuple[list[bytes], bytes | None]:
     """The pieces that describe changes, and the first field of the commit after them."""
-    found: list[bytes] = []
+    change_pieces: list[bytes] = []
     for piece in pieces:
         piece = piece.removeprefix(b"\n")  # noqa: PLW2901 - git puts a line break between message and changes
         if piece.startswith(b":"):
-            found += (piece, _taken(pieces))
+            change_pieces += (piece, _next_piece(pieces))
             if piece.rpartition(b" ")[2][:1] in (b"R", b"C"):
-                found.append(_taken(pieces))
+                change_pieces.append(_next_piece(pieces))
         elif b"\t" in piece:
-            found.append(piece)
+            change_pieces.append(piece)
             if not piece.split(b"\t", 2)[2]:
-                found += (_taken(pieces), _taken(pieces))
+                change_pieces += (_next_piece(pieces), _next_piece(pieces))
         elif piece:
-            return found, piece
-    return found, None
+            return change_pieces, piece
+    return change_pieces, None
 
 
-def _taken(pieces: Iterator[bytes]) -> bytes:
+def _next_piece(pieces: Iterator[bytes]) -> bytes:
     piece = next(pieces, None)
     if piece is None:
         raise InternalError("git's output stopped in the middle of a record", hint="please report it")
@@ -245,9 +245,9 @@ def _rows(data: bytes, width: int) -> Iterator[tuple[str, ...]]:
         yield (first.removeprefix("\n"), *rest)
 
 
-def _head(facts: dict[str, str]) -> Head:
+def _head(facts: dict[str, str]) -> HeadRef:
     branch, sha = facts.get("branch.head"), facts.get("branch.oid")
-    return Head(None if branch == "(detached)" else branch, None if sha == "(initial)" else sha)
+    return HeadRef(None if branch == "(detached)" else branch, None if sha == "(initial)" else sha)
 
 
 def _ahead_behind(text: str | None) -> tuple[int | None, int | None]:
@@ -257,8 +257,8 @@ def _ahead_behind(text: str | None) -> tuple[int | None, int | None]:
     return int(ahead), -int(behind)
 
 
-def _change(letter: str, path: bytes, prefix: str, old: bytes | None = None) -> Change:
-    return Change(_KINDS.get(letter, "unknown"), _path(path, prefix), path, _path(old, prefix) if old else None)
+def _change(letter: str, path: bytes, prefix: str, old: bytes | None = None) -> WorktreeChange:
+    return WorktreeChange(_KINDS.get(letter, "unknown"), _path(path, prefix), path, _path(old, prefix) if old else None)
 
 
 def _count(text: bytes) -> int | None:
@@ -267,8 +267,8 @@ def _count(text: bytes) -> int | None:
 
 def _path(raw: bytes, prefix: str) -> str:
     if not prefix:
-        return quoted(raw)
-    return quoted(os.path.relpath(b"/" + raw, b"/" + os.fsencode(prefix)))
+        return quote_name(raw)
+    return quote_name(os.path.relpath(b"/" + raw, b"/" + os.fsencode(prefix)))
 
 
 def _short_upstream(name: str) -> str | None:

@@ -11,11 +11,11 @@ from typing import Literal, TypeAlias
 __all__ = [
     "BlameLine",
     "Branch",
-    "Change",
+    "WorktreeChange",
     "ChangeKind",
     "Commit",
     "FileChange",
-    "Head",
+    "HeadRef",
     "Status",
     "Tag",
     "TreeEntry",
@@ -27,7 +27,7 @@ ChangeKind: TypeAlias = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class HeadRef:
     """Where HEAD points: `branch` is None when it is detached, `sha` is None before the first commit."""
 
     branch: str | None
@@ -92,7 +92,7 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class WorktreeChange:
     """One path that differs from HEAD or the index, without counting lines."""
 
     kind: ChangeKind
@@ -105,14 +105,14 @@ class Change:
 class Status:
     """The state of a work tree. `ahead` and `behind` are None when there is no upstream to compare with."""
 
-    head: Head
+    head: HeadRef
     upstream: str | None
     ahead: int | None
     behind: int | None
-    staged: tuple[Change, ...]
-    unstaged: tuple[Change, ...]
-    unmerged: tuple[Change, ...]
-    untracked: tuple[Change, ...]
+    staged: tuple[WorktreeChange, ...]
+    unstaged: tuple[WorktreeChange, ...]
+    unmerged: tuple[WorktreeChange, ...]
+    untracked: tuple[WorktreeChange, ...]
 
     @property
     def is_clean(self) -> bool:

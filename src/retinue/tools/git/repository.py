@@ -14,9 +14,9 @@ from pathlib import Path
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, UnknownName
 from retinue.tools import paths as path_rules
 from retinue.tools.git import parse
-from retinue.tools.git.facts import Facts, look
-from retinue.tools.git.records import BlameLine, Branch, Commit, FileChange, Head, Status, Tag, TreeEntry
-from retinue.tools.git.runner import Runner, failure
+from retinue.tools.git.facts import RepositoryFacts, read_facts
+from retinue.tools.git.records import BlameLine, Branch, Commit, FileChange, HeadRef, Status, Tag, TreeEntry
+from retinue.tools.git.runner import GitRunner, git_error
 
 __all__ = ["Git"]
 
@@ -44,11 +44,11 @@ class Git:
         timeout_s: float = 30.0,
         max_bytes: int = 256 * 1024 * 1024,
     ) -> None:
-        self._root = os.path.realpath(path_rules.checked(root))
+        self._root = os.path.realpath(path_rules.check_path(root))
         if not Path(self._root).is_dir():
             raise MissingFile(f"{self._root!r} is not a folder", hint="name the folder of a repository")
-        self._runner = Runner(self._root, timeout_s=timeout_s, max_bytes=max_bytes)
-        self._facts: Facts | None = None
+        self._runner = GitRunner(self._root, timeout_s=timeout_s, max_bytes=max_bytes)
+        self._cached_facts: RepositoryFacts | None = None
 
     @property
     def commands(self) -> tuple[tuple[str, ...], ...]:
@@ -63,34 +63,34 @@ class Git:
     @property
     def prefix(self) -> str:
         """Where the root lies in the repository: empty at its top, else a path that ends with `/`."""
-        return self._known.prefix
+        return self._facts.prefix
 
     def is_bare(self) -> bool:
         """Whether the repository has no work tree."""
-        return self._known.is_bare
+        return self._facts.is_bare
 
     def is_shallow(self) -> bool:
         """Whether history was cut off when it was cloned."""
-        return self._known.is_shallow
+        return self._facts.is_shallow
 
-    def head(self) -> Head:
+    def head(self) -> HeadRef:
         """Where HEAD points."""
-        self._check()
+        self._ensure_repository()
         branch = self._line("symbolic-ref", "--quiet", "--short", "HEAD")
-        return Head(branch or None, self._line("rev-parse", "--verify", "--quiet", "HEAD^{commit}") or None)
+        return HeadRef(branch or None, self._line("rev-parse", "--verify", "--quiet", "HEAD^{commit}") or None)
 
     def default_base(self) -> str | None:
         """The branch that others are compared with: what the remote calls its HEAD, else main, master and their like.
 
         None when there is no such branch.
         """
-        self._check()
-        pointed = self._line("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD")
+        self._ensure_repository()
+        remote_head = self._line("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD")
         names = {branch.name for branch in self.branches()}
-        if pointed and pointed in names:
-            return pointed
-        wanted = (*_DEFAULT_NAMES, *(f"origin/{name}" for name in _DEFAULT_NAMES))
-        return next((name for name in wanted if name in names), None)
+        if remote_head and remote_head in names:
+            return remote_head
+        candidates = (*_DEFAULT_NAMES, *(f"origin/{name}" for name in _DEFAULT_NAMES))
+        return next((name for name in candidates if name in names), None)
 
     def resolve(self, revision: str) -> str:
         """The full id of the commit that `revision` names.
@@ -99,12 +99,12 @@ class Git:
             InvalidInput: It cannot be a revision: empty, with white space or control characters, or an option.
             UnknownName: It names no commit; `suggestions` holds branches and tags that sound like it.
         """
-        self._check()
+        self._ensure_repository()
         _check_revision(revision)
-        found = self._line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-        if not found:
-            raise self._unknown(revision)
-        return found
+        sha = self._line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        if not sha:
+            raise self._unknown_revision(revision)
+        return sha
 
     def merge_base(self, first: str, second: str) -> str | None:
         """The best common ancestor of two commits; None when they share none (or a shallow clone hides it)."""
@@ -114,7 +114,7 @@ class Git:
         """How many commits a revision or range (`main..HEAD`) reaches."""
         if self._is_unborn(revision):
             return 0
-        with self._naming(revision):
+        with self._suggest_revisions(revision):
             return int(self._line("rev-list", "--count", "--end-of-options", revision, "--"))
 
     def log(
@@ -128,7 +128,7 @@ class Git:
         stat: bool = False,
         names: bool = False,
         skip: int = 0,
-        beside: str = "",
+        excluding: str = "",
         timeout_s: float | None = None,
     ) -> Iterator[Commit]:
         """Commits of a revision or range, newest first; one process, one commit in memory at a time.
@@ -150,7 +150,7 @@ class Git:
             UnknownName: `revision` names nothing.
         """
         if len(changing) > 1000 or _ODD_TEXT.search(changing):
-            raise InvalidInput(f"`changing` cannot be {path_rules.clipped(changing)!r}", hint="give a short plain text")
+            raise InvalidInput(f"`changing` cannot be {path_rules.clip(changing)!r}", hint="give a short plain text")
         words = ["log", "-z", f"--format={parse.LOG_FORMAT}", "--encoding=UTF-8", "--no-show-signature", "--no-color"]
         words += _STAT if stat else _NAMES if names else ["--no-patch"]
         words += [f"--skip={skip}"] if skip else []
@@ -161,7 +161,7 @@ class Git:
         if since is not None:
             words.append(f"--since=@{_seconds(since)}")
         words += [f"-S{changing}", "--no-ext-diff", "--no-textconv"] if changing else []
-        revisions = [revision, *([f"^{self.resolve(beside)}"] if beside else [])]
+        revisions = [revision, *([f"^{self.resolve(excluding)}"] if excluding else [])]
         if self._is_unborn(revision):
             return iter(())
         tail = ["--end-of-options", *revisions, "--", *(self.inside(path) for path in paths)]
@@ -177,26 +177,26 @@ class Git:
         """The ids of the commits that a revision or range reaches, newest first."""
         if self._is_unborn(revision):
             return []
-        with self._naming(revision):
+        with self._suggest_revisions(revision):
             return self._line("rev-list", "--end-of-options", revision, "--").split()
 
     def is_ancestor(self, old: str, new: str) -> bool:
         """Whether `new` reaches the commit `old`; not so when one of them is gone."""
         return self._runner.run("merge-base", "--is-ancestor", old, new, accept=(1, 128)).code == 0
 
-    def circumstances(self) -> str:
+    def log_fingerprint(self) -> str:
         """What decides what `log` says beside the commits: replaced ones, who is who, and settings."""
-        replaced = self._line("for-each-ref", "--format=%(refname) %(objectname)", "refs/replace")
+        replacements = self._line("for-each-ref", "--format=%(refname) %(objectname)", "refs/replace")
         settings = self._line("config", "--get-regexp", r"^(core|diff|i18n|log|mailmap)\.")
-        common, top = self._known.common, Path(self._root, *[".."] * self.prefix.count("/"))
+        common, top = self._facts.common, Path(self._root, *[".."] * self.prefix.count("/"))
         files = (common / "shallow", common / "info" / "grafts", top / ".mailmap")
-        return repr((self.prefix, replaced, settings, *map(_changed, files)))
+        return repr((self.prefix, replacements, settings, *map(_file_state, files)))
 
     def diff_files(self, base: str, head: str | None = None) -> list[FileChange]:
         """What differs between two commits, or between one and the work tree (`head` None), with renames found."""
         first = self.resolve(base)
         if head is None:
-            self._need_work_tree("compare with a commit")
+            self._ensure_work_tree("compare with a commit")
         ends = [first] if head is None else [first, self.resolve(head)]
         words = ("diff", "-z", *_STAT, "--ignore-submodules=dirty", "--end-of-options", *ends, "--")
         output = self._runner.run(*words, touches_files=head is None)
@@ -208,7 +208,7 @@ class Git:
         Raises:
             InvalidInput: The repository is bare.
         """
-        self._need_work_tree("have a status of")
+        self._ensure_work_tree("have a status of")
         words = ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=dirty")
         output = self._runner.run(*words, "--renames", touches_files=True)
         return parse.status(output.stdout, prefix=self.prefix)
@@ -261,7 +261,7 @@ class Git:
 
     def branches(self) -> list[Branch]:
         """All local and remote-tracking branches, the most recently changed first."""
-        self._check()
+        self._ensure_repository()
         words = (
             "for-each-ref",
             "--sort=-committerdate",
@@ -273,21 +273,21 @@ class Git:
 
     def tags(self) -> list[Tag]:
         """All tags, the newest first."""
-        self._check()
+        self._ensure_repository()
         words = ("for-each-ref", "--sort=-creatordate", f"--format={parse.TAG_FORMAT}", "refs/tags")
         return parse.tags(self._runner.run(*words).stdout)
 
-    def listed_files(self) -> list[bytes]:
+    def list_files(self) -> list[bytes]:
         """Tracked and untracked files under the root that are not ignored, as raw names, links and submodules too."""
-        self._need_work_tree("list")
+        self._ensure_work_tree("list")
         words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
         return [name for name in self._runner.run(*words).stdout.split(b"\0") if name]
 
     def inside(self, path: str) -> str:
         """`path` from the root, as text only: it may name a file that is no longer there."""
-        text = path_rules.checked(path)
+        text = path_rules.check_path(path)
         whole = text if text.startswith("/") else f"{self._root}/{text}"
-        below = path_rules.below(os.path.normpath(whole), self._root)
+        below = path_rules.parts_below(os.path.normpath(whole), self._root)
         if below is None:
             raise AccessDenied(f"{text!r} lies outside of {self._root!r}", hint="name a path in the repository")
         return "/".join(below) or "."
@@ -295,14 +295,14 @@ class Git:
     # --- what all verbs stand on --------------------------------------------------------------------------------
 
     @property
-    def _known(self) -> Facts:
-        if self._facts is None:
-            self._facts = look(self._runner)
-        return self._facts
+    def _facts(self) -> RepositoryFacts:
+        if self._cached_facts is None:
+            self._cached_facts = read_facts(self._runner)
+        return self._cached_facts
 
-    def _check(self) -> None:
+    def _ensure_repository(self) -> None:
         """Make sure that this is a repository we may use, before any verb takes an exit code for an answer."""
-        _ = self._known
+        _ = self._facts
 
     def _line(self, *words: str) -> str:
         """The one line a command prints; empty when it answers "no" with exit code 1."""
@@ -311,39 +311,39 @@ class Git:
     def _commits(
         self, revision: str, words: list[str], *, stat: bool, timeout_s: float | None = None
     ) -> Iterator[Commit]:
-        with self._naming(revision):
+        with self._suggest_revisions(revision):
             pieces = parse.tokens(self._runner.stream(*words, timeout_s=timeout_s))
-            yield from parse.commits(pieces, prefix=self.prefix, shallow=self._known.edge, stat=stat)
+            yield from parse.commits(pieces, prefix=self.prefix, shallow=self._facts.edge, stat=stat)
 
     def _is_unborn(self, revision: str) -> bool:
         """Check `revision`, and say whether it is a HEAD that has no commit yet."""
-        self._check()
+        self._ensure_repository()
         _check_revision(revision)
         return revision == "HEAD" and not self._line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 
-    def _need_work_tree(self, verb: str) -> None:
-        if not self._known.has_files:
+    def _ensure_work_tree(self, verb: str) -> None:
+        if not self._facts.has_files:
             raise InvalidInput(
                 f"{self._root!r} is bare or a git folder: it has no files of its own to {verb}",
                 hint="use a clone with files",
             )
 
     @contextmanager
-    def _naming(self, revision: str) -> Generator[None]:
+    def _suggest_revisions(self, revision: str) -> Generator[None]:
         """Turn git's "no such revision" into one that suggests what there is."""
         try:
             yield
         except UnknownName as error:
-            raise self._unknown(revision) from error
+            raise self._unknown_revision(revision) from error
 
-    def _unknown(self, revision: str) -> UnknownName:
+    def _unknown_revision(self, revision: str) -> UnknownName:
         from difflib import get_close_matches  # noqa: PLC0415 - only this error needs it
 
         names = [branch.name for branch in self.branches()] + [tag.name for tag in self.tags()]
-        wanted = revision.replace("...", "..").split("..")
-        near = [name for part in wanted if part not in names for name in get_close_matches(part, names, n=3)]
+        parts = revision.replace("...", "..").split("..")
+        near = [name for part in parts if part not in names for name in get_close_matches(part, names, n=3)]
         return UnknownName(
-            f"{path_rules.clipped(revision)!r} names no commit in this repository",
+            f"{path_rules.clip(revision)!r} names no commit in this repository",
             hint=f"use one of: {', '.join((near or names)[:5])}" if names else "the repository has no commits yet",
             suggestions=tuple(near or names[:5]),
         )
@@ -358,7 +358,7 @@ class Git:
             raise MissingFile(
                 f"{path!r} is not a file at {revision!r}", hint="check the path, or take another revision"
             )
-        raise failure(stderr, code=128, root=self._root)
+        raise git_error(stderr, code=128, root=self._root)
 
 
 _NAMES = ["--raw", "--no-ext-diff", "--no-textconv", "--find-renames", "--no-relative", "--no-abbrev"]
@@ -368,18 +368,18 @@ _STAT = ["--numstat", *_NAMES]
 def _check_revision(revision: str) -> None:
     if not revision or revision.startswith("-") or len(revision) > 1000 or _ODD_TEXT.search(revision):
         raise InvalidInput(
-            f"{path_rules.clipped(revision)!r} cannot be a revision",
+            f"{path_rules.clip(revision)!r} cannot be a revision",
             hint="give a branch, tag, commit id, or a range such as `main..HEAD`",
         )
 
 
-def _changed(path: Path) -> tuple[int, int] | None:
+def _file_state(path: Path) -> tuple[int, int] | None:
     """The size of a file and when it was changed; None when it is not there."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
 def _seconds(moment: datetime) -> int:

@@ -12,12 +12,12 @@ from typing import Final
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled, RetinueError, Unavailable, UnknownName
 from retinue.tools import process
 
-__all__ = ["TRUSTED_SCOPES", "Runner", "failure", "trusting"]
+__all__ = ["TRUSTED_SCOPES", "GitRunner", "git_error", "trust_command"]
 
 TRUSTED_SCOPES: Final = frozenset({"system", "global"})
 """Whose settings are the user's word, as git calls them; what a repository says of itself is not."""
 
-_SWITCHED_OFF: Final = (
+_DISABLED_SETTINGS: Final = (
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.sshCommand=false",
@@ -49,7 +49,7 @@ _SWITCHED_OFF: Final = (
     "status.relativePaths=true",
     "status.showStash=false",
 )
-_PREFIX: Final = ("--no-pager", "--literal-pathspecs", *(word for pair in _SWITCHED_OFF for word in ("-c", pair)))
+_PREFIX: Final = ("--no-pager", "--literal-pathspecs", *(word for pair in _DISABLED_SETTINGS for word in ("-c", pair)))
 _ENVIRONMENT: Final = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
@@ -63,7 +63,7 @@ _ENVIRONMENT: Final = {
 }
 
 
-class Runner:
+class GitRunner:
     """Runs git commands in one folder and remembers them.
 
     Args:
@@ -78,9 +78,9 @@ class Runner:
         self._timeout_s = timeout_s
         self._max_bytes = max_bytes
         self._binary: str | None = None
-        self._no_filters: dict[str, str] | None = None
+        self._filter_settings: dict[str, str] | None = None
 
-    def run(self, *words: str, accept: Iterable[int] = (), touches_files: bool = False) -> process.Output:
+    def run(self, *words: str, accept: Iterable[int] = (), touches_files: bool = False) -> process.ProcessOutput:
         """Run `git` with `words` and give all its output.
 
         Args:
@@ -107,21 +107,21 @@ class Runner:
             max_bytes=self._max_bytes,
         )
         if output.code != 0 and output.code not in accept:
-            raise failure(output.stderr, code=output.code, root=self.root)
+            raise git_error(output.stderr, code=output.code, root=self.root)
         return output
 
     def stream(self, *words: str, timeout_s: float | None = None) -> Generator[bytes, None, None]:
         """Run `git` with `words` and yield its output as it comes, for at most `timeout_s`. Raises as `run`."""
         self.commands.append(("git", *words))
-        finished = yield from process.stream(
+        status = yield from process.stream(
             self._argv(words),
             cwd=self.root,
             env=self._environment(touches_files=False),
             timeout_s=self._timeout_s if timeout_s is None else min(timeout_s, self._timeout_s),
             max_bytes=self._max_bytes,
         )
-        if finished.code != 0:
-            raise failure(finished.stderr, code=finished.code, root=self.root)
+        if status.code != 0:
+            raise git_error(status.stderr, code=status.code, root=self.root)
 
     def _argv(self, words: tuple[str, ...]) -> list[str]:
         if self._binary is None:
@@ -131,45 +131,45 @@ class Runner:
         return [self._binary, *_PREFIX, *words]
 
     def _environment(self, *, touches_files: bool) -> dict[str, str]:
-        extra: Mapping[str, str] = self._without_filters() if touches_files else {}
+        extra: Mapping[str, str] = self._disable_filters() if touches_files else {}
         return process.clean_environment({**_ENVIRONMENT, **extra})
 
-    def _without_filters(self) -> dict[str, str]:
+    def _disable_filters(self) -> dict[str, str]:
         """Settings that empty every filter the repository itself defines; the user's own (such as LFS) stay."""
-        if self._no_filters is None:
+        if self._filter_settings is None:
             words = ("config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\.")
-            listed = self.run(*words, accept=(1,)).stdout.decode("utf-8", "surrogateescape").split("\0")
+            fields = self.run(*words, accept=(1,)).stdout.decode("utf-8", "surrogateescape").split("\0")
             own = sorted(
-                {name for scope, name in zip(listed[::2], listed[1::2], strict=False) if scope not in TRUSTED_SCOPES}
+                {name for scope, name in zip(fields[::2], fields[1::2], strict=False) if scope not in TRUSTED_SCOPES}
             )
             # Through the environment, not `-c`: the name of a filter may hold `=`.
             settings = [(name, "false" if name.endswith(".required") else "") for name in own]
-            self._no_filters = {"GIT_CONFIG_COUNT": str(len(settings))}
+            self._filter_settings = {"GIT_CONFIG_COUNT": str(len(settings))}
             for number, (name, value) in enumerate(settings):
-                self._no_filters[f"GIT_CONFIG_KEY_{number}"] = name
-                self._no_filters[f"GIT_CONFIG_VALUE_{number}"] = value
-        return self._no_filters
+                self._filter_settings[f"GIT_CONFIG_KEY_{number}"] = name
+                self._filter_settings[f"GIT_CONFIG_VALUE_{number}"] = value
+        return self._filter_settings
 
 
-def failure(stderr: str, *, code: int, root: str) -> RetinueError:
+def git_error(stderr: str, *, code: int, root: str) -> RetinueError:
     """What git's complaint means, as an error of ours."""
-    said = stderr.strip()
-    line = next((line for line in said.splitlines() if line.startswith("fatal:")), said.partition("\n")[0])
+    message = stderr.strip()
+    line = next((line for line in message.splitlines() if line.startswith("fatal:")), message.partition("\n")[0])
     line = line.removeprefix("fatal: ")[:300] or f"exit code {code}"
-    if "dubious ownership" in said:
+    if "dubious ownership" in message:
         return AccessDenied(
             f"the repository at {root!r} belongs to another user",
-            hint=f"if you trust its owner: {trusting(root)}",
+            hint=f"if you trust its owner: {trust_command(root)}",
         )
-    if "not a git repository" in said:
+    if "not a git repository" in message:
         return MissingFile(f"{root!r} is in no git repository", hint="start in a repository, or run `git init`")
-    if any(words in said for words in _NO_SUCH_REVISION):
+    if any(words in message for words in _NO_SUCH_REVISION):
         return UnknownName(f"git knows no such revision: {line}", hint="use a branch, tag or commit that exists")
-    if any(words in said for words in _MISSING_OBJECT):
+    if any(words in message for words in _MISSING_OBJECT):
         return Unavailable(
             f"an object of this partial clone is not here: {line}", hint="fetch it yourself: nothing is fetched here"
         )
-    if "ermission denied" in said:
+    if "ermission denied" in message:
         return AccessDenied(f"the system refuses git: {line}", hint="check the owner and the mode bits")
     return InvalidInput(f"git failed: {line}", hint="run the command by hand to see more", detail={"exit_code": code})
 
@@ -186,7 +186,7 @@ _NO_SUCH_REVISION: Final = (
 _MISSING_OBJECT: Final = ("promisor", "could not fetch", "not allowed", "lazy fetch")
 
 
-def trusting(folder: str) -> str:
+def trust_command(folder: str) -> str:
     """The command by which a user says that the repository in `folder` is safe."""
     from shlex import quote  # noqa: PLC0415 - only hints need it
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from retinue.tools.git.records import Tag
 
-__all__ = ["comes_before", "neighbours", "tag_named"]
+__all__ = ["is_older", "adjacent_tags", "find_tag"]
 
 
-def tag_named(name: str, tags: Sequence[Tag]) -> Tag | None:
+def find_tag(name: str, tags: Sequence[Tag]) -> Tag | None:
     """The tag that a version is called, with or without a `v`, or a last `.0` that nobody says."""
     by_name = {tag.name: tag for tag in tags}
     bare = name.removeprefix("v")
@@ -25,7 +25,7 @@ def _version(tag: Tag) -> tuple[str, tuple[int, ...]]:
     return kind, tuple(int(part[:9]) for part in tag.name[len(kind) :].split(".") if part)
 
 
-def comes_before(first: Tag, second: Tag, tags: Sequence[Tag]) -> bool:
+def is_older(first: Tag, second: Tag, tags: Sequence[Tag]) -> bool:
     """Whether the first of two tags is the older release."""
     (kind, numbers), (other_kind, other_numbers) = _version(first), _version(second)
     if kind == other_kind and numbers != other_numbers:
@@ -33,7 +33,7 @@ def comes_before(first: Tag, second: Tag, tags: Sequence[Tag]) -> bool:
     return tags.index(first) > tags.index(second)
 
 
-def neighbours(tag: Tag, tags: Sequence[Tag]) -> tuple[Tag | None, Tag | None]:
+def adjacent_tags(tag: Tag, tags: Sequence[Tag]) -> tuple[Tag | None, Tag | None]:
     """The release before a tag, and the one after it: among versions of its kind, else among all tags."""
     kind, numbers = _version(tag)
     alike = [one for one in tags if numbers and _version(one)[0] == kind and _version(one)[1]] or list(tags)

@@ -4,6 +4,6 @@ What is searched is always our own list of the workspace's files, and what is sh
 workspace; the two engines only say which lines match. It ranks nothing: `search` does.
 """
 
-from retinue.tools.grep.find import Found, Match, grep
+from retinue.tools.grep.find import GrepResult, Match, grep
 
-__all__ = ["Found", "Match", "grep"]
+__all__ = ["GrepResult", "Match", "grep"]

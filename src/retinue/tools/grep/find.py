@@ -10,11 +10,11 @@ from typing import Literal, TypeAlias
 from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
 from retinue.tools.encoding import is_binary
 from retinue.tools.grep import plain, ripgrep
-from retinue.tools.grep.question import Hit, Question, lines_of
-from retinue.tools.tree import Skipped, list_files, matcher
+from retinue.tools.grep.question import LineHit, GrepQuery, lines_of
+from retinue.tools.tree import SkippedFile, list_files, matcher
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Engine", "Found", "Match", "grep"]
+__all__ = ["Engine", "GrepResult", "Match", "grep"]
 
 Engine: TypeAlias = Literal["ripgrep", "python"]
 
@@ -44,7 +44,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class GrepResult:
     """What was found, in the order of the files and lines.
 
     Attributes:
@@ -57,8 +57,8 @@ class Found:
 
     matches: tuple[Match, ...]
     files: int
-    skipped: tuple[Skipped, ...]
-    cut: Literal["", "matches", "time"]
+    skipped: tuple[SkippedFile, ...]
+    truncated_by: Literal["", "matches", "time"]
     engine: Engine
 
 
@@ -73,7 +73,7 @@ def grep(
     max_matches: int = 1000,
     timeout_s: float = 20.0,
     engine: Engine | None = None,
-) -> Found:
+) -> GrepResult:
     """The lines that match `pattern`, by file and line.
 
     A regular expression is one of Python's and is tried on each line alone. What is no UTF-8 in a line is shown as `�`
@@ -94,50 +94,50 @@ def grep(
         InvalidInput: The pattern is empty, too long, has a line break or is no regular expression.
         NotInstalled: ripgrep was asked for and is not installed.
     """
-    question = _checked(pattern, syntax, ignore_case=ignore_case, max_matches=max_matches)
-    files, skipped = _chosen(workspace, matcher(paths))
-    search = _Search(workspace, question, files, context, timeout_s)
+    query = _parse_query(pattern, syntax, ignore_case=ignore_case, max_matches=max_matches)
+    files, skipped = _select_files(workspace, matcher(paths))
+    search = _Search(workspace, query, files, context, timeout_s)
     if engine != "python":
         try:
-            return search.by("ripgrep", skipped)
-        except ripgrep.NotUnderstood:
+            return search.run("ripgrep", skipped)
+        except ripgrep.UnsupportedPattern:
             pass  # look-arounds and back references are Python's alone
         except RetinueError:
             if engine is not None:
                 raise
-    return search.by("python", skipped)
+    return search.run("python", skipped)
 
 
 @dataclass(frozen=True, slots=True)
 class _Search:
     workspace: Workspace
-    question: Question
+    query: GrepQuery
     files: list[str]
     context: int
     timeout_s: float
 
-    def by(self, engine: Engine, skipped: list[Skipped]) -> Found:
+    def run(self, engine: Engine, skipped: list[SkippedFile]) -> GrepResult:
         """The matches as `engine` finds them, until there are more than enough or time is up."""
         matches: list[Match] = []
         skipped = list(skipped)
-        late: list[DeadlineExceeded] = []
-        wanted = self.question.max_matches
+        timeouts: list[DeadlineExceeded] = []
+        limit = self.query.max_matches
         find = ripgrep.find if engine == "ripgrep" else plain.find
-        with closing(find(self.workspace, self.question, self.files, timeout_s=self.timeout_s)) as hits:
-            for path, group in groupby(_in_time(hits, late), key=lambda hit: hit.path):
-                described = _described(self.workspace, path, list(group), self.context)
-                if isinstance(described, Skipped):
-                    skipped.append(described)
+        with closing(find(self.workspace, self.query, self.files, timeout_s=self.timeout_s)) as hits:
+            for path, group in groupby(_until_deadline(hits, timeouts), key=lambda hit: hit.path):
+                result = _to_matches(self.workspace, path, list(group), self.context)
+                if isinstance(result, SkippedFile):
+                    skipped.append(result)
                 else:
-                    matches += described
-                if len(matches) > wanted:
+                    matches += result
+                if len(matches) > limit:
                     break
         skipped.sort(key=lambda item: item.path)
-        cut = "matches" if len(matches) > wanted else "time" if late else ""
-        return Found(tuple(matches[:wanted]), len(self.files), tuple(skipped), cut, engine)
+        truncated_by = "matches" if len(matches) > limit else "time" if timeouts else ""
+        return GrepResult(tuple(matches[:limit]), len(self.files), tuple(skipped), truncated_by, engine)
 
 
-def _in_time(hits: Iterator[Hit], late: list[DeadlineExceeded]) -> Iterator[Hit]:
+def _until_deadline(hits: Iterator[LineHit], late: list[DeadlineExceeded]) -> Iterator[LineHit]:
     """The hits until time is up; then `late` says so, and what came before still stands."""
     try:
         yield from hits
@@ -145,23 +145,23 @@ def _in_time(hits: Iterator[Hit], late: list[DeadlineExceeded]) -> Iterator[Hit]
         late.append(error)
 
 
-def _chosen(workspace: Workspace, is_wanted: Callable[[str], bool]) -> tuple[list[str], list[Skipped]]:
+def _select_files(workspace: Workspace, is_match: Callable[[str], bool]) -> tuple[list[str], list[SkippedFile]]:
     """The files to search, and those that are not and why."""
     listing = list_files(workspace)
-    skipped = [item for item in listing.skipped if is_wanted(item.path)]
-    skipped += [Skipped(path, "it may not be read") for path in listing.hidden if is_wanted(path)]
+    skipped = [item for item in listing.skipped if is_match(item.path)]
+    skipped += [SkippedFile(path, "it may not be read") for path in listing.hidden_paths if is_match(path)]
     files: list[str] = []
     for entry in listing.files:
-        if entry.is_link or not is_wanted(entry.path):
+        if entry.is_link or not is_match(entry.path):
             continue
         if entry.size > workspace.max_bytes:
-            skipped.append(Skipped(entry.path, f"it holds {entry.size} bytes, more than {workspace.max_bytes}"))
+            skipped.append(SkippedFile(entry.path, f"it holds {entry.size} bytes, more than {workspace.max_bytes}"))
         else:
             files.append(entry.path)
     return files, skipped
 
 
-def _checked(pattern: str, syntax: str, *, ignore_case: bool, max_matches: int) -> Question:
+def _parse_query(pattern: str, syntax: str, *, ignore_case: bool, max_matches: int) -> GrepQuery:
     if not pattern or len(pattern) > 1000 or re.search(r"[\n\r\0\ud800-\udfff]", pattern):
         raise InvalidInput(
             f"{pattern[:100]!r} is not a pattern for grep",
@@ -177,22 +177,22 @@ def _checked(pattern: str, syntax: str, *, ignore_case: bool, max_matches: int) 
                 hint="escape characters that are meant as they stand, or search for a literal",
                 path="/pattern",
             ) from error
-    return Question(pattern, syntax == "literal", ignore_case, max_matches)
+    return GrepQuery(pattern, syntax == "literal", ignore_case, max_matches)
 
 
-def _described(workspace: Workspace, path: str, hits: list[Hit], context: int) -> list[Match] | Skipped:
+def _to_matches(workspace: Workspace, path: str, hits: list[LineHit], context: int) -> list[Match] | SkippedFile:
     """The matches of one file, its lines read through the workspace."""
     try:
         data = workspace.read_bytes(path)
     except RetinueError as error:
-        return Skipped(path, error.message)
+        return SkippedFile(path, error.message)
     if is_binary(data):
-        return Skipped(path, "it is binary")
+        return SkippedFile(path, "it is binary")
     lines = lines_of(data)
     return [_match(hit, lines, context) for hit in hits if hit.line <= len(lines)]
 
 
-def _match(hit: Hit, lines: list[str], context: int) -> Match:
+def _match(hit: LineHit, lines: list[str], context: int) -> Match:
     text = lines[hit.line - 1]
     column = hit.column
     if hit.is_bytes:
@@ -204,13 +204,13 @@ def _match(hit: Hit, lines: list[str], context: int) -> Match:
         path=hit.path,
         line=hit.line,
         column=column,
-        text=_around(text, column - 1),
-        before=tuple(_around(line, 0) for line in before),
-        after=tuple(_around(line, 0) for line in after),
+        text=_excerpt(text, column - 1),
+        before=tuple(_excerpt(line, 0) for line in before),
+        after=tuple(_excerpt(line, 0) for line in after),
     )
 
 
-def _around(text: str, at: int) -> str:
+def _excerpt(text: str, at: int) -> str:
     if len(text) > _LONGEST_LINE:
         start = max(0, min(at - _BEFORE_MATCH, len(text) - _LONGEST_LINE))
         text = text[start : start + _LONGEST_LINE]

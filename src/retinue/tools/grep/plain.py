@@ -14,7 +14,7 @@ from time import monotonic
 
 from retinue.errors import DeadlineExceeded, InternalError, RetinueError
 from retinue.tools import process
-from retinue.tools.grep.question import Hit, Question, lines_of
+from retinue.tools.grep.question import LineHit, GrepQuery, lines_of
 from retinue.tools.workspace import Workspace
 
 __all__ = ["find", "hits_in"]
@@ -24,48 +24,48 @@ _MAX_BYTES = 256 * 1024 * 1024
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from retinue.tools.grep.worker import main; main()"
 
 
-def find(workspace: Workspace, question: Question, files: list[str], *, timeout_s: float) -> Generator[Hit, None, None]:
+def find(workspace: Workspace, query: GrepQuery, files: list[str], *, timeout_s: float) -> Generator[LineHit, None, None]:
     """The matching lines of `files`, in their order.
 
     Raises:
         DeadlineExceeded: Time ran out; what was found before has been given.
     """
-    if not question.is_literal and _REPEATS.search(question.pattern):
-        yield from _found_apart(workspace, question, files, timeout_s)
+    if not query.is_literal and _REPEATS.search(query.pattern):
+        yield from _find_in_process(workspace, query, files, timeout_s)
         return
     deadline = monotonic() + timeout_s
-    for found in hits_in(workspace, question, files):
-        yield from found
+    for hits in hits_in(workspace, query, files):
+        yield from hits
         if monotonic() > deadline:
             raise DeadlineExceeded(f"searching took longer than {timeout_s:g} seconds", detail={"bound": "grep"})
 
 
-def hits_in(workspace: Workspace, question: Question, files: list[str]) -> Iterator[list[Hit]]:
+def hits_in(workspace: Workspace, query: GrepQuery, files: list[str]) -> Iterator[list[LineHit]]:
     """The matching lines of each file that has any; a file that cannot be read has none."""
-    expression = question.compiled()
+    expression = query.to_pattern()
     for path in files:
         try:
             data = workspace.read_bytes(path)
         except RetinueError:
             continue
-        found: list[Hit] = []
+        hits: list[LineHit] = []
         for number, line in enumerate(lines_of(data), 1):
             if match := expression.search(line):
-                found.append(Hit(path, number, match.start() + 1, is_bytes=False))
-                if len(found) > question.max_matches:
+                hits.append(LineHit(path, number, match.start() + 1, is_bytes=False))
+                if len(hits) > query.max_matches:
                     break
-        yield found
+        yield hits
 
 
-def _found_apart(
-    workspace: Workspace, question: Question, files: list[str], timeout_s: float
-) -> Generator[Hit, None, None]:
-    asked = {
+def _find_in_process(
+    workspace: Workspace, query: GrepQuery, files: list[str], timeout_s: float
+) -> Generator[LineHit, None, None]:
+    request = {
         "root": str(workspace.root),
         "max_bytes": workspace.max_bytes,
-        "pattern": question.pattern,
-        "ignore_case": question.ignore_case,
-        "max_matches": question.max_matches,
+        "pattern": query.pattern,
+        "ignore_case": query.ignore_case,
+        "max_matches": query.max_matches,
         "files": files,
     }
     answer = process.stream(
@@ -74,21 +74,21 @@ def _found_apart(
         env=process.clean_environment({}),
         timeout_s=timeout_s,
         max_bytes=_MAX_BYTES,
-        stdin=json.dumps(asked).encode(),
+        stdin=json.dumps(request).encode(),
     )
-    finished = yield from _hits(answer, files)
-    if finished.code != 0:
-        raise InternalError(f"the search process failed: {finished.stderr[-300:]}", hint="please report it")
+    status = yield from _hits(answer, files)
+    if status.code != 0:
+        raise InternalError(f"the search process failed: {status.stderr[-300:]}", hint="please report it")
 
 
-def _hits(answer: Generator[bytes, None, process.Finished], files: list[str]) -> Generator[Hit, None, process.Finished]:
+def _hits(answer: Generator[bytes, None, process.ProcessExit], files: list[str]) -> Generator[LineHit, None, process.ProcessExit]:
     rest = b""
     while True:
         try:
             *rows, rest = (rest + next(answer)).split(b"\n")
         except StopIteration as end:
-            finished: process.Finished = end.value
-            return finished
+            status: process.ProcessExit = end.value
+            return status
         for row in rows:
             file, line, column = map(int, row.split())
-            yield Hit(files[file], line, column, is_bytes=False)
+            yield LineHit(files[file], line, column, is_bytes=False)

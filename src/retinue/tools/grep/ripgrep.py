@@ -9,10 +9,10 @@ from time import monotonic
 
 from retinue.errors import InvalidInput, NotInstalled
 from retinue.tools import process
-from retinue.tools.grep.question import Hit, Question
+from retinue.tools.grep.question import LineHit, GrepQuery
 from retinue.tools.workspace import Workspace
 
-__all__ = ["NotUnderstood", "find"]
+__all__ = ["UnsupportedPattern", "find"]
 
 _OPTIONS = (
     "--no-config", "--no-messages", "--color=never", "--no-heading", "--with-filename", "--null", "--line-number",
@@ -22,11 +22,11 @@ _BATCH = 1000
 _MAX_BYTES = 64 * 1024 * 1024
 
 
-class NotUnderstood(Exception):
+class UnsupportedPattern(Exception):
     """The pattern is none of Rust's, though it may be one of Python's. Never seen outside of `grep`."""
 
 
-def find(workspace: Workspace, question: Question, files: list[str], *, timeout_s: float) -> Generator[Hit, None, None]:
+def find(workspace: Workspace, query: GrepQuery, files: list[str], *, timeout_s: float) -> Generator[LineHit, None, None]:
     """The matching lines of `files`, in their order; the files are asked in batches, as the answer is wanted.
 
     Raises:
@@ -39,16 +39,16 @@ def find(workspace: Workspace, question: Question, files: list[str], *, timeout_
     program = process.find_program("rg")
     if program is None:
         raise NotInstalled("the program 'rg' is not installed", hint="install ripgrep, or leave the choice to grep")
-    words = [program, *_OPTIONS, f"--max-count={question.max_matches + 1}"]
-    words += ["--ignore-case" if question.ignore_case else "--case-sensitive"]
-    words += ["--fixed-strings"] if question.is_literal else []
-    words += ["--regexp", question.pattern, "--"]
+    words = [program, *_OPTIONS, f"--max-count={query.max_matches + 1}"]
+    words += ["--ignore-case" if query.ignore_case else "--case-sensitive"]
+    words += ["--fixed-strings"] if query.is_literal else []
+    words += ["--regexp", query.pattern, "--"]
     deadline = monotonic() + timeout_s
     for start in range(0, len(files), _BATCH):
         # `./` keeps a name such as `-` from meaning standard input.
         batch = [f"./{path}" for path in files[start : start + _BATCH]]
         output = _run(workspace, [*words, *batch], deadline - monotonic())
-        yield from sorted(_places(output), key=lambda hit: (hit.path, hit.line))
+        yield from sorted(_parse_hits(output), key=lambda hit: (hit.path, hit.line))
 
 
 def _run(workspace: Workspace, argv: list[str], timeout_s: float) -> bytes:
@@ -61,14 +61,14 @@ def _run(workspace: Workspace, argv: list[str], timeout_s: float) -> bytes:
     )
     if output.code == 2 and output.stderr:
         if "regex" in output.stderr:
-            raise NotUnderstood
+            raise UnsupportedPattern
         raise InvalidInput(f"ripgrep failed: {output.stderr.strip()[:300]}", hint="try the other engine")
     return output.stdout
 
 
-def _places(output: bytes) -> Iterator[Hit]:
+def _parse_hits(output: bytes) -> Iterator[LineHit]:
     for row in output.split(b"\n"):
         path, separator, rest = row.partition(b"\0")
         if separator:
             line, column, _ = rest.split(b":", 2)
-            yield Hit(path.decode().removeprefix("./"), int(line), int(column), is_bytes=True)
+            yield LineHit(path.decode().removeprefix("./"), int(line), int(column), is_bytes=True)

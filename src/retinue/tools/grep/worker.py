@@ -8,7 +8,7 @@ import json
 import sys
 
 from retinue.tools.grep.plain import hits_in
-from retinue.tools.grep.question import Question
+from retinue.tools.grep.question import GrepQuery
 from retinue.tools.workspace import Workspace
 
 __all__ = ["main"]
@@ -16,10 +16,10 @@ __all__ = ["main"]
 
 def main() -> None:
     """Answer the one question on standard input."""
-    asked = json.load(sys.stdin)
-    workspace = Workspace(asked["root"], max_bytes=asked["max_bytes"])
-    question = Question(asked["pattern"], False, asked["ignore_case"], asked["max_matches"])
-    numbers = {path: number for number, path in enumerate(asked["files"])}
-    for found in hits_in(workspace, question, asked["files"]):
-        sys.stdout.writelines(f"{numbers[hit.path]} {hit.line} {hit.column}\n" for hit in found)
+    request = json.load(sys.stdin)
+    workspace = Workspace(request["root"], max_bytes=request["max_bytes"])
+    query = GrepQuery(request["pattern"], False, request["ignore_case"], request["max_matches"])
+    numbers = {path: number for number, path in enumerate(request["files"])}
+    for hits in hits_in(workspace, query, request["files"]):
+        sys.stdout.writelines(f"{numbers[hit.path]} {hit.line} {hit.column}\n" for hit in hits)
         sys.stdout.flush()

@@ -8,13 +8,13 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from retinue.tools.hands.command import argument_vector, command_line
-from retinue.tools.hands.editing import Edit
-from retinue.tools.hands.history import History
-from retinue.tools.hands.looking import Glob, Grep
-from retinue.tools.hands.reading import Read
-from retinue.tools.hands.seen import Seen
-from retinue.tools.hands.shell import Shell
-from retinue.tools.hands.writing import Write
+from retinue.tools.hands.editing import EditTool
+from retinue.tools.hands.history import GitTool
+from retinue.tools.hands.looking import GlobTool, GrepTool
+from retinue.tools.hands.reading import ReadTool
+from retinue.tools.hands.seen import FileSnapshots
+from retinue.tools.hands.shell import ShellTool
+from retinue.tools.hands.writing import WriteTool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from retinue.tools.port import Tool
 
 __all__ = [
-    "Edit",
-    "Glob",
-    "Grep",
-    "History",
-    "Read",
-    "Seen",
-    "Shell",
-    "Write",
+    "EditTool",
+    "GlobTool",
+    "GrepTool",
+    "GitTool",
+    "ReadTool",
+    "FileSnapshots",
+    "ShellTool",
+    "WriteTool",
     "argument_vector",
     "command_line",
-    "hands",
+    "builtin_tools",
 ]
 
 
-def hands(
+def builtin_tools(
     *, programs: Collection[str] = (), environment: Mapping[str, str] | None = None, home: "Path | None" = None
 ) -> "tuple[Tool, ...]":
     """All of them, made anew for one conversation: they remember what it has read, to notice what changed since.
@@ -46,13 +46,13 @@ def hands(
         environment: Variables that its programs get besides the few that all do.
         home: What its programs take for the user's home folder; by default an empty one of their own.
     """
-    seen = Seen()
+    snapshots = FileSnapshots()
     return (
-        Read(seen),
-        Glob(),
-        Grep(),
-        History(),
-        Write(seen),
-        Edit(seen),
-        Shell(programs=programs, environment=environment, home=home),
+        ReadTool(snapshots),
+        GlobTool(),
+        GrepTool(),
+        GitTool(),
+        WriteTool(snapshots),
+        EditTool(snapshots),
+        ShellTool(programs=programs, environment=environment, home=home),
     )

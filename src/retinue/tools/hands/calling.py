@@ -8,10 +8,10 @@ from typing import Final, ParamSpec, TypeVar
 from retinue.contract.definition import Effect, ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import AccessDenied, DeadlineExceeded
-from retinue.tools.port import Grip
+from retinue.tools.port import ToolContext
 from retinue.tools.workspace import Workspace
 
-__all__ = ["fence", "fitting", "in_time", "seconds_left", "told"]
+__all__ = ["require_workspace", "truncate", "run_in_thread", "seconds_left", "tool_spec"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -19,7 +19,7 @@ T = TypeVar("T")
 _SECOND: Final = 1_000_000_000
 
 
-def told(
+def tool_spec(
     name: str,
     description: str,
     properties: JsonMapping,
@@ -38,42 +38,42 @@ def told(
     return ToolSpec(name=name, description=description, input_schema=schema, effects=effects, timeout_s=timeout_s)
 
 
-def fence(grip: Grip, spec: ToolSpec) -> Workspace:
+def require_workspace(context: ToolContext, spec: ToolSpec) -> Workspace:
     """The workspace of a call.
 
     Raises:
         AccessDenied: The run has none.
     """
-    if grip.workspace is None:
+    if context.workspace is None:
         raise AccessDenied(
             f"`{spec.name}` needs a workspace, and this run has none", hint="start the run in a folder, or do without"
         )
-    return grip.workspace
+    return context.workspace
 
 
-def seconds_left(spec: ToolSpec, grip: Grip, *, asked_s: float | None = None) -> float:
+def seconds_left(spec: ToolSpec, context: ToolContext, *, requested_s: float | None = None) -> float:
     """How long a call may take: the least of the tool's limit, what was asked for, and the time until the deadline.
 
     Raises:
         DeadlineExceeded: There is no time at all.
     """
-    left = spec.timeout_s if asked_s is None else min(asked_s, spec.timeout_s)
-    if grip.deadline_ns is not None:
-        left = min(left, (grip.deadline_ns - time_ns()) / _SECOND)
-    if left <= 0:
+    remaining = spec.timeout_s if requested_s is None else min(requested_s, spec.timeout_s)
+    if context.deadline_ns is not None:
+        remaining = min(remaining, (context.deadline_ns - time_ns()) / _SECOND)
+    if remaining <= 0:
         raise DeadlineExceeded(
             f"no time is left for `{spec.name}`", hint="answer with what is known", detail={"bound": "deadline"}
         )
-    return left
+    return remaining
 
 
-async def in_time(spec: ToolSpec, grip: Grip, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+async def run_in_thread(spec: ToolSpec, context: ToolContext, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Do blocking `work` in a thread, and wait for it no longer than the call may take.
 
     Raises:
         DeadlineExceeded: It took longer. The thread cannot be stopped; whatever it writes, it writes whole.
     """
-    seconds = seconds_left(spec, grip)
+    seconds = seconds_left(spec, context)
     try:
         async with asyncio.timeout(seconds):
             return await asyncio.to_thread(work, *args, **kwargs)
@@ -85,10 +85,10 @@ async def in_time(spec: ToolSpec, grip: Grip, work: Callable[P, T], /, *args: P.
         ) from None
 
 
-def fitting(text: str, limit: int, *, rest: str) -> tuple[str, bool]:
+def truncate(text: str, limit: int, *, notice: str) -> tuple[str, bool]:
     """As many whole lines of `text` as fit into `limit` characters, with `rest` said below when some are missing."""
     if len(text) <= limit:
         return text, False
-    room = max(limit - len(rest) - 1, 0)
-    cut = text.rfind("\n", 0, room + 1)
-    return f"{text[: cut if cut > 0 else room]}\n{rest}", True
+    room = max(limit - len(notice) - 1, 0)
+    end = text.rfind("\n", 0, room + 1)
+    return f"{text[: end if end > 0 else room]}\n{notice}", True

@@ -75,13 +75,13 @@ def command_line(words: Sequence[str]) -> str:
 
 
 def _split(line: str) -> list[str]:
-    found = dict.fromkeys(_shell_syntax(line[: _LONGEST + 1]))
-    if found:
+    signs = dict.fromkeys(_shell_syntax(line[: _LONGEST + 1]))
+    if signs:
         raise InvalidInput(
-            f"there is no shell here, and the command needs one for {', '.join(repr(sign) for sign, _ in found)}",
-            hint="; ".join(f"{sign!r} {does}" for sign, does in found)[:2000],
+            f"there is no shell here, and the command needs one for {', '.join(repr(sign) for sign, _ in signs)}",
+            hint="; ".join(f"{sign!r} {does}" for sign, does in signs)[:2000],
             path="/command",
-            detail={"syntax": [sign for sign, _ in found]},
+            detail={"syntax": [sign for sign, _ in signs]},
         )
     try:
         return shlex.split(line)
@@ -95,16 +95,16 @@ def _split(line: str) -> list[str]:
 
 def _shell_syntax(line: str) -> Iterator[tuple[str, str]]:
     """Each thing in `line` that only a shell understands, and what to do instead."""
-    bare = _QUOTED.sub(_masked, line.strip())
-    for character in bare:
+    unquoted = _QUOTED.sub(_mask_quoted, line.strip())
+    for character in unquoted:
         if character in _OPERATORS:
             yield character, _OPERATORS[character]
     for pattern, sign, does in _AT_START:
-        if pattern.search(bare):
+        if pattern.search(unquoted):
             yield sign, does
 
 
-def _masked(quoted: re.Match[str]) -> str:
+def _mask_quoted(quoted: re.Match[str]) -> str:
     """What a shell takes as it stands, made harmless; in double quotes it still looks for `$` and backquotes."""
     text = quoted[0]
     if not text.startswith('"'):

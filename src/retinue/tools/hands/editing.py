@@ -5,17 +5,17 @@ from typing import Final
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import InvalidInput
-from retinue.tools.encoding import Decoded, decode, encode, is_binary
-from retinue.tools.hands.calling import fence, fitting, in_time, told
+from retinue.tools.encoding import DecodedText, decode, encode, is_binary
+from retinue.tools.hands.calling import require_workspace, truncate, run_in_thread, tool_spec
 from retinue.tools.hands.diff import unified
-from retinue.tools.hands.replace import Replacement, replaced
-from retinue.tools.hands.seen import Seen
-from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.hands.replace import Replacement, apply_replacements
+from retinue.tools.hands.seen import FileSnapshots
+from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Edit"]
+__all__ = ["EditTool"]
 
-_SPEC: Final = told(
+_SPEC: Final = tool_spec(
     "edit",
     "Changes parts of a text file of the workspace. Use it once you know exactly what the file says. Each `old` must "
     "stand in the file exactly once, white space and all, or nothing is changed; edits are done one after the other. "
@@ -53,22 +53,22 @@ _SPEC: Final = told(
 )
 
 
-class Edit:
+class EditTool:
     """Edits files.
 
     Args:
         seen: What the conversation has read, and where it is noted what was written.
     """
 
-    def __init__(self, seen: Seen) -> None:
-        self._seen = seen
+    def __init__(self, snapshots: FileSnapshots) -> None:
+        self._snapshots = snapshots
 
     @property
     def spec(self) -> ToolSpec:
         """What it says of itself."""
         return _SPEC
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Edit.
 
         Raises:
@@ -79,32 +79,32 @@ class Edit:
             Unavailable: Somebody else keeps its folder locked.
             DeadlineExceeded: It took too long.
         """
-        return await in_time(_SPEC, grip, self._edit, fence(grip, _SPEC), arguments, grip.output_limit)
+        return await run_in_thread(_SPEC, context, self._edit, require_workspace(context, _SPEC), arguments, context.output_limit)
 
     def _edit(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
         path = str(arguments["path"])
         relative = workspace.relative(path)
         replacements = [
-            Replacement(str(one["old"]), str(one["new"]), everywhere=bool(one.get("replace_all", False)))
-            for one in arguments["edits"]
+            Replacement(str(item["old"]), str(item["new"]), everywhere=bool(item.get("replace_all", False)))
+            for item in arguments["edits"]
         ]
-        done: list[tuple[str, str, bytes]] = []
+        outcomes: list[tuple[str, str, bytes]] = []
 
         def change(before: bytes | None) -> bytes:
             data = before or b""  # there is one: it may not be new
-            self._seen.check(relative, data)
-            read = _text(relative, data)
-            now = replaced(read.text, replacements)
-            after = _encoded(now, data, read)
+            self._snapshots.check(relative, data)
+            decoded = _text(relative, data)
+            now = apply_replacements(decoded.text, replacements)
+            after = _encoded(now, data, decoded)
             if len(after) > workspace.max_bytes:
                 raise InvalidInput(f"{relative!r} would grow over {workspace.max_bytes:,} bytes", hint="split the file")
-            done.append((read.text, now, after))
+            outcomes.append((decoded.text, now, after))
             return after
 
         workspace.revise(path, change)
-        before, now, after = done[0]
-        self._seen.note(relative, after)
-        diff, is_cut = fitting(unified(relative, before, now), limit, rest="(The diff goes on.)")
+        before, now, after = outcomes[0]
+        self._snapshots.record(relative, after)
+        diff, is_cut = truncate(unified(relative, before, now), limit, notice="(The diff goes on.)")
         return ToolOutput(
             diff.removesuffix("\n"),
             origin=f"file {relative}",
@@ -115,13 +115,13 @@ class Edit:
         )
 
 
-def _text(path: str, data: bytes) -> Decoded:
+def _text(path: str, data: bytes) -> DecodedText:
     if is_binary(data):
         raise InvalidInput(f"{path!r} is a binary file", hint="only text can be edited", path="/path")
     return decode(data)
 
 
-def _encoded(text: str, before: bytes, read: Decoded) -> bytes:
+def _encoded(text: str, before: bytes, read: DecodedText) -> bytes:
     try:
         return encode(text, before)
     except UnicodeEncodeError as error:

@@ -12,12 +12,12 @@ from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import AccessDenied, InvalidInput, LimitReached
 from retinue.tools.git import Git
-from retinue.tools.git.runner import Runner
-from retinue.tools.hands.calling import fence, fitting, in_time, seconds_left, told
-from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.git.runner import GitRunner
+from retinue.tools.hands.calling import require_workspace, truncate, run_in_thread, seconds_left, tool_spec
+from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
-__all__ = ["History"]
+__all__ = ["GitTool"]
 
 _MOST_BYTES: Final = 16 * 1024 * 1024
 _MOST_NAMED: Final = 2_000
@@ -25,7 +25,7 @@ _PATCH: Final = ("--no-ext-diff", "--no-textconv", "--no-color", "--find-renames
 _NAMES: Final = ("--name-only", "--relative", "--no-renames", "-z", "--no-ext-diff", "--ignore-submodules=dirty")
 _LOG: Final = "--format=%h %ad %an: %s"
 
-_SPEC: Final = told(
+_SPEC: Final = tool_spec(
     "git",
     "Reads the history and state of the project's repository. Use it to see what changed, when and by whom. Returns "
     "what git prints; nothing is ever changed.",
@@ -53,7 +53,7 @@ _SPEC: Final = told(
 )
 
 
-class History:
+class GitTool:
     """Reads a repository."""
 
     @property
@@ -61,7 +61,7 @@ class History:
         """What it says of itself."""
         return _SPEC
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Ask git.
 
         Raises:
@@ -73,9 +73,9 @@ class History:
             LimitReached: It says far too much.
             DeadlineExceeded: It took too long.
         """
-        workspace, seconds = fence(grip, _SPEC), seconds_left(_SPEC, grip)
-        text = await in_time(_SPEC, grip, _ask, workspace, arguments, seconds)
-        text, is_cut = fitting(text.removesuffix("\n") or "(Nothing.)", grip.output_limit, rest="(And more.)")
+        workspace, seconds = require_workspace(context, _SPEC), seconds_left(_SPEC, context)
+        text = await run_in_thread(_SPEC, context, _ask, workspace, arguments, seconds)
+        text, is_cut = truncate(text.removesuffix("\n") or "(Nothing.)", context.output_limit, notice="(And more.)")
         return ToolOutput(text, origin="git", truncated=is_cut)
 
 
@@ -84,7 +84,7 @@ def _ask(workspace: Workspace, arguments: JsonMapping, timeout_s: float) -> str:
     _check_readable(workspace, path)
     root = str(workspace.root)
     git = Git(root, timeout_s=timeout_s, max_bytes=_MOST_BYTES)
-    runner = Runner(root, timeout_s=timeout_s, max_bytes=_MOST_BYTES)
+    runner = GitRunner(root, timeout_s=timeout_s, max_bytes=_MOST_BYTES)
     git.head()  # says what is wrong with the repository, if anything is
     return _OPERATIONS[str(arguments["operation"])](git, runner, workspace, arguments, path)
 
@@ -96,34 +96,34 @@ def _check_readable(workspace: Workspace, path: str) -> None:
         raise AccessDenied(f"{path!r} may not be read", hint="name a `path` that may be read", path="/path")
 
 
-def _status(git: Git, runner: Runner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:  # noqa: ARG001 - one form for all
+def _status(git: Git, runner: GitRunner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:  # noqa: ARG001 - one form for all
     words = ("status", "--short", "--branch", "--untracked-files=all", "--ignore-submodules=dirty", "--", path)
     git.status()  # refuses a bare repository in words
     return _text(runner, *words, touches_files=True)
 
 
-def _log(git: Git, runner: Runner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:  # noqa: ARG001 - as above
+def _log(git: Git, runner: GitRunner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:  # noqa: ARG001 - as above
     limit, ends = f"--max-count={int(arguments.get('limit', 30))}", _ends(git, arguments)
     return _text(runner, "log", _LOG, "--date=short", limit, "--no-patch", "--end-of-options", ends, "--", path)
 
 
-def _show(git: Git, runner: Runner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:
+def _show(git: Git, runner: GitRunner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:
     commit = git.resolve(_revision(arguments))
     names = ("show", "--format=", *_NAMES, "--end-of-options", commit, "--", path)
-    seen = _seen(workspace, path, _text(runner, *names))
-    return _text(runner, "show", "--stat", "--patch", "--relative", *_PATCH, "--end-of-options", commit, "--", *seen)
+    paths = _visible_paths(workspace, path, _text(runner, *names))
+    return _text(runner, "show", "--stat", "--patch", "--relative", *_PATCH, "--end-of-options", commit, "--", *paths)
 
 
-def _diff(git: Git, runner: Runner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:
+def _diff(git: Git, runner: GitRunner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:
     revision = _revision(arguments)
     ends = [_ends(git, arguments)] if ".." in revision else [git.resolve(revision)]
     touches = ".." not in revision
     names = _text(runner, "diff", *_NAMES, "--end-of-options", *ends, "--", path, touches_files=touches)
-    words = ("diff", "--relative", *_PATCH, "--end-of-options", *ends, "--", *_seen(workspace, path, names))
+    words = ("diff", "--relative", *_PATCH, "--end-of-options", *ends, "--", *_visible_paths(workspace, path, names))
     return _text(runner, *words, touches_files=touches)
 
 
-def _seen(workspace: Workspace, path: str, names: str) -> Sequence[str]:
+def _visible_paths(workspace: Workspace, path: str, names: str) -> Sequence[str]:
     """What a patch is limited to: `path`, or where the workspace hides some of the changed files, the others by name.
 
     Raises:
@@ -131,17 +131,17 @@ def _seen(workspace: Workspace, path: str, names: str) -> Sequence[str]:
         LimitReached: The others are too many to be named.
     """
     changed = [name for name in names.split("\0") if name]
-    seen = [name for name in changed if not workspace.why_hidden(tuple(name.split("/")))]
-    if len(seen) == len(changed):
+    visible = [name for name in changed if not workspace.why_hidden(tuple(name.split("/")))]
+    if len(visible) == len(changed):
         return [path]
-    if not seen:
+    if not visible:
         raise AccessDenied("what was changed there may not be read", hint="ask about other files", path="/path")
-    if len(seen) > _MOST_NAMED:
-        raise LimitReached(f"{len(seen):,} files were changed there", hint="name a `path`", path="/path")
-    return seen
+    if len(visible) > _MOST_NAMED:
+        raise LimitReached(f"{len(visible):,} files were changed there", hint="name a `path`", path="/path")
+    return visible
 
 
-def _blame(git: Git, runner: Runner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:  # noqa: ARG001 - as above
+def _blame(git: Git, runner: GitRunner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:  # noqa: ARG001 - as above
     if "path" not in arguments:
         raise InvalidInput("`blame` needs a file", hint="name one with `path`", path="/path")
     first = int(arguments.get("first_line", 1))
@@ -167,11 +167,11 @@ def _ends(git: Git, arguments: JsonMapping) -> str:
     return f"{git.resolve(first or 'HEAD')}{between}{git.resolve(last or 'HEAD')}"
 
 
-def _text(runner: Runner, *words: str, touches_files: bool = False) -> str:
+def _text(runner: GitRunner, *words: str, touches_files: bool = False) -> str:
     return runner.run(*words, touches_files=touches_files).stdout.decode("utf-8", "replace")
 
 
-_OPERATIONS: Final[Mapping[str, Callable[[Git, Runner, Workspace, JsonMapping, str], str]]] = {
+_OPERATIONS: Final[Mapping[str, Callable[[Git, GitRunner, Workspace, JsonMapping, str], str]]] = {
     "blame": _blame,
     "diff": _diff,
     "log": _log,

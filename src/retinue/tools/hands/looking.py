@@ -5,11 +5,11 @@ from typing import Final, Literal, assert_never, cast
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.tools import grep as searching, tree
-from retinue.tools.hands.calling import fence, fitting, in_time, seconds_left, told
-from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.hands.calling import require_workspace, truncate, run_in_thread, seconds_left, tool_spec
+from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Glob", "Grep"]
+__all__ = ["GlobTool", "GrepTool"]
 
 _MOST_PATHS: Final = 1000
 _PATTERN: Final = (
@@ -17,7 +17,7 @@ _PATTERN: Final = (
     "folders (`src/**/*.py`)."
 )
 
-_GLOB: Final = told(
+_GLOB: Final = tool_spec(
     "glob",
     "Lists the files of the workspace that a pattern names. Use it to find files by name or place; to find them by "
     "what they say, use `grep`. Returns paths, one a line, sorted.",
@@ -26,7 +26,7 @@ _GLOB: Final = told(
     effects=("read",),
     timeout_s=30.0,
 )
-_GREP: Final = told(
+_GREP: Final = tool_spec(
     "grep",
     "Finds the lines of the workspace's files that match. Use it to find where something is said, defined or used. "
     "Returns `path:line: text`, or with `give` only the files, or counts.",
@@ -59,7 +59,7 @@ _GREP: Final = told(
 )
 
 
-class Glob:
+class GlobTool:
     """Lists files by pattern."""
 
     @property
@@ -67,7 +67,7 @@ class Glob:
         """What it says of itself."""
         return _GLOB
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """List.
 
         Raises:
@@ -75,18 +75,18 @@ class Glob:
             AccessDenied: There is no workspace.
             DeadlineExceeded: It took too long.
         """
-        workspace = fence(grip, _GLOB)
-        found = await in_time(_GLOB, grip, tree.glob, workspace, str(arguments["pattern"]), limit=_MOST_PATHS + 1)
+        workspace = require_workspace(context, _GLOB)
+        paths = await run_in_thread(_GLOB, context, tree.glob, workspace, str(arguments["pattern"]), limit=_MOST_PATHS + 1)
         more = f"(There are more than {_MOST_PATHS:,}; ask for fewer.)"
-        text = "\n".join(found[:_MOST_PATHS]) or "(No file has such a name.)"
-        is_long = len(found) > _MOST_PATHS
-        text, is_cut = fitting(f"{text}\n{more}" if is_long else text, grip.output_limit, rest="(And more.)")
+        text = "\n".join(paths[:_MOST_PATHS]) or "(No file has such a name.)"
+        is_long = len(paths) > _MOST_PATHS
+        text, is_cut = truncate(f"{text}\n{more}" if is_long else text, context.output_limit, notice="(And more.)")
         return ToolOutput(
-            text, origin="names of files", data={"paths": found[:_MOST_PATHS]}, truncated=is_cut or is_long
+            text, origin="names of files", data={"paths": paths[:_MOST_PATHS]}, truncated=is_cut or is_long
         )
 
 
-class Grep:
+class GrepTool:
     """Finds lines."""
 
     @property
@@ -94,7 +94,7 @@ class Grep:
         """What it says of itself."""
         return _GREP
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Search.
 
         Raises:
@@ -102,20 +102,20 @@ class Grep:
             AccessDenied: There is no workspace.
             DeadlineExceeded: It took too long.
         """
-        workspace, seconds = fence(grip, _GREP), seconds_left(_GREP, grip)
-        found = await in_time(_GREP, grip, _search, workspace, arguments, 0.9 * seconds)
-        text = _told(found, cast('Literal["lines", "files", "counts"]', arguments.get("give", "lines")))
-        text, is_cut = fitting(text, grip.output_limit, rest="(And more.)")
+        workspace, seconds = require_workspace(context, _GREP), seconds_left(_GREP, context)
+        result = await run_in_thread(_GREP, context, _search, workspace, arguments, 0.9 * seconds)
+        text = _render(result, cast('Literal["lines", "files", "counts"]', arguments.get("give", "lines")))
+        text, is_cut = truncate(text, context.output_limit, notice="(And more.)")
         return ToolOutput(
             text,
             origin="lines of files",
-            data={"matches": len(found.matches), "files_searched": found.files, "cut": found.cut},
-            truncated=is_cut or bool(found.cut),
-            files_read=tuple(dict.fromkeys(match.path for match in found.matches)),
+            data={"matches": len(result.matches), "files_searched": result.files, "cut": result.truncated_by},
+            truncated=is_cut or bool(result.truncated_by),
+            files_read=tuple(dict.fromkeys(match.path for match in result.matches)),
         )
 
 
-def _search(workspace: Workspace, arguments: JsonMapping, timeout_s: float) -> searching.Found:
+def _search(workspace: Workspace, arguments: JsonMapping, timeout_s: float) -> searching.GrepResult:
     files = arguments.get("files")
     return searching.grep(
         workspace,
@@ -129,16 +129,16 @@ def _search(workspace: Workspace, arguments: JsonMapping, timeout_s: float) -> s
     )
 
 
-def _told(found: searching.Found, give: Literal["lines", "files", "counts"]) -> str:
+def _render(result: searching.GrepResult, give: Literal["lines", "files", "counts"]) -> str:
     rows: list[str]
     match give:
         case "lines":
-            rows = [row for match in found.matches for row in _rows(match)]
+            rows = [row for match in result.matches for row in _rows(match)]
         case "files":
-            rows = list(dict.fromkeys(match.path for match in found.matches))
+            rows = list(dict.fromkeys(match.path for match in result.matches))
         case "counts":
             counts: dict[str, int] = {}
-            for match in found.matches:
+            for match in result.matches:
                 counts[match.path] = counts.get(match.path, 0) + 1
             rows = [f"{path}: {count}" for path, count in counts.items()]
         case _:
@@ -147,12 +147,12 @@ def _told(found: searching.Found, give: Literal["lines", "files", "counts"]) -> 
         "": [],
         "matches": ["(There are more; raise `limit`, or look for something rarer.)"],
         "time": ["(Time was up before all files were searched.)"],
-    }[found.cut]
-    if not found.matches:
-        notes = [f"(Nothing matches in {found.files:,} files.)", *notes]
-    if found.skipped:
-        first = found.skipped[0]
-        notes.append(f"({len(found.skipped):,} files were not searched, such as {first.path!r}: {first.reason}.)")
+    }[result.truncated_by]
+    if not result.matches:
+        notes = [f"(Nothing matches in {result.files:,} files.)", *notes]
+    if result.skipped:
+        first = result.skipped[0]
+        notes.append(f"({len(result.skipped):,} files were not searched, such as {first.path!r}: {first.reason}.)")
     return "\n".join([*rows, *notes])
 
 
@@ -160,5 +160,5 @@ def _rows(match: searching.Match) -> list[str]:
     start = match.line - len(match.before)
     before = [f"{match.path}-{number}- {text}" for number, text in enumerate(match.before, start)]
     after = [f"{match.path}-{number}- {text}" for number, text in enumerate(match.after, match.line + 1)]
-    parted = ["--"] if before or after else []
-    return [*before, f"{match.path}:{match.line}: {match.text}", *after, *parted]
+    separator = ["--"] if before or after else []
+    return [*before, f"{match.path}:{match.line}: {match.text}", *after, *separator]

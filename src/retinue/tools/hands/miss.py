@@ -12,7 +12,7 @@ from typing import Final
 __all__ = ["explain"]
 
 _NUMBERED: Final = re.compile(r"^ {0,12}\d+(?:\t|→)", re.MULTILINE)
-_ALIKE: Final = 0.6
+_MIN_RATIO: Final = 0.6
 _COMPARED: Final = 3000
 _LONGEST: Final = 200
 _SHOWN: Final = 8
@@ -38,60 +38,60 @@ _SLIPS: Final[Sequence[tuple[str, Callable[[str], str]]]] = (
 """From the smallest to the largest."""
 
 
-def explain(text: str, wanted: str) -> tuple[str, str]:
+def explain(text: str, piece: str) -> tuple[str, str]:
     """What is wrong with `wanted`, which does not stand in `text`, and what to do: a sentence each."""
-    plain = _NUMBERED.sub("", wanted)
-    if plain != wanted and plain in text:
+    unnumbered = _NUMBERED.sub("", piece)
+    if unnumbered != piece and unnumbered in text:
         return "The old text begins its lines with line numbers, which are not in the file.", "Leave them out."
-    lines, asked = text.split("\n"), wanted.split("\n")
-    while len(asked) > 1 and not asked[-1].strip():
-        asked.pop()
-    while len(asked) > 1 and not asked[0].strip():
-        asked.pop(0)
+    lines, piece_lines = text.split("\n"), piece.split("\n")
+    while len(piece_lines) > 1 and not piece_lines[-1].strip():
+        piece_lines.pop()
+    while len(piece_lines) > 1 and not piece_lines[0].strip():
+        piece_lines.pop(0)
     for slip, fold in _SLIPS:
-        if (at := _window(lines, asked, fold)) is not None:
-            return f"The old text does not stand there; {_span(at, len(asked))} differs only {slip}.", _copy(
-                lines, at, len(asked)
+        if (at := _window(lines, piece_lines, fold)) is not None:
+            return f"The old text does not stand there; {_span(at, len(piece_lines))} differs only {slip}.", _copy(
+                lines, at, len(piece_lines)
             )
-    near = _nearest(lines, asked)
+    near = _nearest(lines, piece_lines)
     if near is None:
         return "The old text does not stand in the file, and nothing like it does.", "Read the file and copy from it."
-    return f"The old text does not stand there; nearest is {_span(near, len(asked))}.", (
-        f"{_first_difference(lines, asked, near)}{_copy(lines, near, len(asked))}"
+    return f"The old text does not stand there; nearest is {_span(near, len(piece_lines))}.", (
+        f"{_first_difference(lines, piece_lines, near)}{_copy(lines, near, len(piece_lines))}"
     )
 
 
-def _window(lines: Sequence[str], asked: Sequence[str], fold: Callable[[str], str]) -> int | None:
+def _window(lines: Sequence[str], piece_lines: Sequence[str], fold: Callable[[str], str]) -> int | None:
     """Where the folded lines stand whole, or, a single one, within a line."""
-    folded, sought = [fold(line) for line in lines], [fold(line) for line in asked]
-    if not any(sought):
+    folded_lines, folded_piece = [fold(line) for line in lines], [fold(line) for line in piece_lines]
+    if not any(folded_piece):
         return None
-    if len(sought) == 1:
-        return next((at for at, line in enumerate(folded) if sought[0] in line), None)
+    if len(folded_piece) == 1:
+        return next((at for at, line in enumerate(folded_lines) if folded_piece[0] in line), None)
     at = -1
-    for _ in range(folded.count(sought[0])):
-        at = folded.index(sought[0], at + 1)
-        if folded[at : at + len(sought)] == sought:
+    for _ in range(folded_lines.count(folded_piece[0])):
+        at = folded_lines.index(folded_piece[0], at + 1)
+        if folded_lines[at : at + len(folded_piece)] == folded_piece:
             return at
     return None
 
 
-def _nearest(lines: Sequence[str], asked: Sequence[str]) -> int | None:
+def _nearest(lines: Sequence[str], piece_lines: Sequence[str]) -> int | None:
     """Where the most of the asked lines stand in their order; else where one stands that is like the longest."""
     places: dict[str, list[int]] = {}
     for at, line in enumerate(lines):
         places.setdefault(line.strip(), []).append(at)
     votes: dict[int, int] = {}
-    for offset, line in enumerate(asked[:_COMPARED]):
+    for offset, line in enumerate(piece_lines[:_COMPARED]):
         key = line.strip()
         for at in places.get(key, ())[:_COMPARED] if len(key) > 1 else ():
             votes[at - offset] = votes.get(at - offset, 0) + len(key)
     if votes:
         return max(0, max(votes, key=lambda start: votes[start]))
-    offset = max(range(len(asked)), key=lambda one: len(asked[one].strip()))
-    best, place = _ALIKE, None
+    offset = max(range(len(piece_lines)), key=lambda one: len(piece_lines[one].strip()))
+    best, place = _MIN_RATIO, None
     matcher = SequenceMatcher(None, autojunk=False)
-    matcher.set_seq2(asked[offset].strip()[:_LONGEST])
+    matcher.set_seq2(piece_lines[offset].strip()[:_LONGEST])
     for at, line in enumerate(lines[:_COMPARED]):
         matcher.set_seq1(line.strip()[:_LONGEST])
         if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and (ratio := matcher.ratio()) > best:
@@ -99,24 +99,24 @@ def _nearest(lines: Sequence[str], asked: Sequence[str]) -> int | None:
     return place
 
 
-def _first_difference(lines: Sequence[str], asked: Sequence[str], at: int) -> str:
-    for number, line in enumerate(asked):
+def _first_difference(lines: Sequence[str], piece_lines: Sequence[str], at: int) -> str:
+    for number, line in enumerate(piece_lines):
         there = lines[at + number] if at + number < len(lines) else None
         if there != line:
-            said = "the file has ended" if there is None else f"the file says {_shown(there)}"
-            return f"In line {at + number + 1} {said} where you say {_shown(line)}. "
+            actual = "the file has ended" if there is None else f"the file says {_quote(there)}"
+            return f"In line {at + number + 1} {actual} where you say {_quote(line)}. "
     return ""
 
 
 def _copy(lines: Sequence[str], at: int, count: int) -> str:
-    shown = "\n".join(lines[at : at + min(count, _SHOWN)])
+    excerpt = "\n".join(lines[at : at + min(count, _SHOWN)])
     more = f" and {count - _SHOWN} lines more" if count > _SHOWN else ""
-    return f"Copy it as it stands: {_shown(shown, longest=_SHOWN * _LONGEST)}{more}."
+    return f"Copy it as it stands: {_quote(excerpt, longest=_SHOWN * _LONGEST)}{more}."
 
 
 def _span(at: int, count: int) -> str:
     return f"line {at + 1}" if count == 1 else f"what begins in line {at + 1}"
 
 
-def _shown(text: str, *, longest: int = _LONGEST) -> str:
+def _quote(text: str, *, longest: int = _LONGEST) -> str:
     return repr(text if len(text) <= longest else f"{text[:longest]}…")

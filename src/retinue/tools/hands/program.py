@@ -16,7 +16,7 @@ from typing import Final
 
 from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, LimitReached, NotInstalled
 
-__all__ = ["Ran", "run_program"]
+__all__ = ["ProgramResult", "run_program"]
 
 _CHUNK: Final = 65_536
 _MOST_BYTES: Final = 256 * 1024 * 1024
@@ -25,7 +25,7 @@ _GRACE_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ProgramResult:
     """How it went.
 
     Attributes:
@@ -41,30 +41,30 @@ class Ran:
     duration_ns: int
 
 
-class _Ends:
+class _OutputEnds:
     """The beginning and the end of what is said, each at most half of `limit` bytes."""
 
     def __init__(self, limit: int) -> None:
         self._half = max(limit // 2, 1)
         self._head = bytearray()
         self._tail: deque[bytes] = deque()
-        self._held = 0
-        self.said = 0
+        self._tail_size = 0
+        self.size = 0
 
     def add(self, chunk: bytes) -> None:
-        self.said += len(chunk)
+        self.size += len(chunk)
         room = self._half - len(self._head)
         if room > 0:
             self._head += chunk[:room]
             chunk = chunk[room:]
         if chunk:
             self._tail.append(chunk)
-            self._held += len(chunk)
-        while self._tail and self._held - len(self._tail[0]) >= self._half:
-            self._held -= len(self._tail.popleft())
+            self._tail_size += len(chunk)
+        while self._tail and self._tail_size - len(self._tail[0]) >= self._half:
+            self._tail_size -= len(self._tail.popleft())
 
     def left_out(self) -> int:
-        return max(self.said - 2 * self._half, 0)
+        return max(self.size - 2 * self._half, 0)
 
     def text(self) -> str:
         tail = b"".join(self._tail)
@@ -78,7 +78,7 @@ class _Ends:
 
 async def run_program(
     words: Sequence[str], *, program: str, folder: str, environment: Mapping[str, str], timeout_s: float, limit: int
-) -> Ran:
+) -> ProgramResult:
     """Run `program` with `words` as its argument vector, to its end.
 
     Args:
@@ -96,14 +96,14 @@ async def run_program(
         DeadlineExceeded: Time was up; `detail["output"]` is what it had said.
         LimitReached: It talked without end; `detail["output"]` likewise.
     """
-    began = perf_counter_ns()
-    transport, listener = await _started(
-        words, program=program, folder=folder, environment=environment, ends=_Ends(limit)
+    started_at = perf_counter_ns()
+    transport, listener = await _start(
+        words, program=program, folder=folder, environment=environment, ends=_OutputEnds(limit)
     )
     group = transport.get_pid()
     try:
         async with asyncio.timeout(timeout_s):
-            await listener.over.wait()
+            await listener.finished.wait()
             # What it left running ends with it, and a moment is enough to hear its last words.
             _end_group(group)
             await asyncio.wait({listener.silent}, timeout=_GRACE_S)
@@ -117,49 +117,49 @@ async def run_program(
         _end_group(group)
         transport.close()
         await listener.exited.wait()
-    if listener.ends.said > _MOST_BYTES:
+    if listener.ends.size > _MOST_BYTES:
         raise LimitReached(
             f"{words[0]!r} said more than {_MOST_BYTES:,} bytes and was ended",
             hint="make it say less",
             detail={"output": listener.ends.text()},
         )
     ends = listener.ends
-    return Ran(transport.get_returncode() or 0, ends.text(), ends.left_out(), perf_counter_ns() - began)
+    return ProgramResult(transport.get_returncode() or 0, ends.text(), ends.left_out(), perf_counter_ns() - started_at)
 
 
-class _Listener(asyncio.SubprocessProtocol):
+class _OutputProtocol(asyncio.SubprocessProtocol):
     """Hears a program until it ends or has said far too much.
 
     Not `asyncio.subprocess.Process`: that one waits until everybody who holds the output has closed it, and so for
     whatever the program left behind.
     """
 
-    def __init__(self, ends: _Ends) -> None:
+    def __init__(self, ends: _OutputEnds) -> None:
         self.ends = ends
-        self.over = asyncio.Event()
+        self.finished = asyncio.Event()
         self.exited = asyncio.Event()
         self.silent: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:  # noqa: ARG002 - the port's form
         self.ends.add(data)
-        if self.ends.said > _MOST_BYTES:
-            self.over.set()
+        if self.ends.size > _MOST_BYTES:
+            self.finished.set()
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - the port's form
         if not self.silent.done():
             self.silent.set_result(None)
 
     def process_exited(self) -> None:
-        self.over.set()
+        self.finished.set()
         self.exited.set()
 
 
-async def _started(
-    words: Sequence[str], *, program: str, folder: str, environment: Mapping[str, str], ends: _Ends
-) -> tuple[asyncio.SubprocessTransport, _Listener]:
+async def _start(
+    words: Sequence[str], *, program: str, folder: str, environment: Mapping[str, str], ends: _OutputEnds
+) -> tuple[asyncio.SubprocessTransport, _OutputProtocol]:
     try:
         return await asyncio.get_running_loop().subprocess_exec(
-            lambda: _Listener(ends),
+            lambda: _OutputProtocol(ends),
             *words,
             executable=program,
             cwd=folder,

@@ -7,17 +7,17 @@ from retinue.contract.model import JsonMapping
 from retinue.errors import InvalidInput, RetinueError
 from retinue.tools import files, paths
 from retinue.tools.encoding import is_binary
-from retinue.tools.hands.calling import fence, in_time, told
-from retinue.tools.hands.seen import Seen
-from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.hands.calling import require_workspace, run_in_thread, tool_spec
+from retinue.tools.hands.seen import FileSnapshots
+from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Read"]
+__all__ = ["ReadTool"]
 
 _LONGEST_LINE: Final = 2000
 _MOST_LINES: Final = 2000
 
-_SPEC: Final = told(
+_SPEC: Final = tool_spec(
     "read",
     "Reads a text file of the workspace. Use it before you change a file, and when a search has named one. Returns its "
     "lines, each with its number and a tab before it; a long file is cut, and the end says how to go on.",
@@ -32,22 +32,22 @@ _SPEC: Final = told(
 )
 
 
-class Read:
+class ReadTool:
     """Reads files.
 
     Args:
         seen: Where it is noted what was read.
     """
 
-    def __init__(self, seen: Seen) -> None:
-        self._seen = seen
+    def __init__(self, snapshots: FileSnapshots) -> None:
+        self._snapshots = snapshots
 
     @property
     def spec(self) -> ToolSpec:
         """What it says of itself."""
         return _SPEC
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Read.
 
         Raises:
@@ -56,13 +56,13 @@ class Read:
             MissingFile: It is not there.
             DeadlineExceeded: It took too long.
         """
-        return await in_time(_SPEC, grip, self._read, fence(grip, _SPEC), arguments, grip.output_limit)
+        return await run_in_thread(_SPEC, context, self._read, require_workspace(context, _SPEC), arguments, context.output_limit)
 
     def _read(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
         path, first = str(arguments["path"]), int(arguments.get("first_line", 1))
         # Noted before it is read: what changes in between is then refused once too often, never overwritten.
         self._note(workspace, path)
-        found = files.read(
+        content = files.read(
             workspace,
             path,
             first_line=first,
@@ -70,24 +70,24 @@ class Read:
             max_lines=_MOST_LINES,
             max_bytes=max(4 * limit, 1),
         )
-        rows = _numbered(found, limit)
+        rows = _numbered_rows(content, limit)
         last = first + len(rows) - 1
-        is_cut = found.truncated or last < found.last_line
-        notes = [_ending(found, last)] if is_cut or not rows else []
-        if not found.certain:
+        is_cut = content.truncated or last < content.last_line
+        notes = [_end_notice(content, last)] if is_cut or not rows else []
+        if not content.certain:
             notes.append("(This is not UTF-8; it was read as Latin-1.)")
         return ToolOutput(
             text="\n".join([*rows, *notes]),
-            origin=f"file {found.path}",
+            origin=f"file {content.path}",
             data={
-                "path": found.path,
+                "path": content.path,
                 "first_line": first,
                 "last_line": last,
-                "encoding": found.encoding,
-                **({} if found.total_lines is None else {"total_lines": found.total_lines}),
+                "encoding": content.encoding,
+                **({} if content.total_lines is None else {"total_lines": content.total_lines}),
             },
             truncated=is_cut,
-            files_read=(found.path,),
+            files_read=(content.path,),
         )
 
     def _note(self, workspace: Workspace, path: str) -> None:
@@ -97,11 +97,11 @@ class Read:
         except InvalidInput:
             return  # too large to be read whole, and so to be edited
         if is_binary(data):
-            raise _no_text(relative)
-        self._seen.note(relative, data)
+            raise _not_text_error(relative)
+        self._snapshots.record(relative, data)
 
 
-def _no_text(path: str) -> RetinueError:
+def _not_text_error(path: str) -> RetinueError:
     kind = paths.media_type(path, is_text=False)
     if kind.startswith("image/"):
         return InvalidInput(
@@ -114,26 +114,26 @@ def _no_text(path: str) -> RetinueError:
     )
 
 
-def _numbered(found: files.FileText, limit: int) -> list[str]:
+def _numbered_rows(content: files.FileText, limit: int) -> list[str]:
     """The lines with their numbers, as many as fit."""
     rows: list[str] = []
-    left = limit
-    if found.last_line < found.first_line:
+    room = limit
+    if content.last_line < content.first_line:
         return rows
-    for number, line in enumerate(found.text.split("\n"), found.first_line):
-        shown = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}… ({len(line):,} characters)"
-        row = f"{number:>6}\t{shown}"
-        left -= len(row) + 1
-        if left < 0 and rows:
+    for number, line in enumerate(content.text.split("\n"), content.first_line):
+        text = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}… ({len(line):,} characters)"
+        row = f"{number:>6}\t{text}"
+        room -= len(row) + 1
+        if room < 0 and rows:
             break
         rows.append(row)
     return rows
 
 
-def _ending(found: files.FileText, last: int) -> str:
-    total = "" if found.total_lines is None else f" of {found.total_lines:,}"
-    if found.size == 0:
+def _end_notice(content: files.FileText, last: int) -> str:
+    total = "" if content.total_lines is None else f" of {content.total_lines:,}"
+    if content.size == 0:
         return "(The file is empty.)"
-    if last < found.first_line:
-        return f"(There is no line {found.first_line:,}; the file ends before it.)"
+    if last < content.first_line:
+        return f"(There is no line {content.first_line:,}; the file ends before it.)"
     return f"(Line {last:,}{total}. To go on, read with `first_line` {last + 1}.)"

@@ -14,7 +14,7 @@ from retinue.contract.finding import Finding
 from retinue.errors import InvalidInput
 from retinue.tools.hands.miss import explain
 
-__all__ = ["Replacement", "replaced"]
+__all__ = ["Replacement", "apply_replacements"]
 
 _SHOWN: Final = 10
 _COUNTED: Final = 1000
@@ -29,7 +29,7 @@ class Replacement:
     everywhere: bool = False
 
 
-def replaced(text: str, replacements: Sequence[Replacement]) -> str:
+def apply_replacements(text: str, replacements: Sequence[Replacement]) -> str:
     """`text` after all `replacements`, one after the other.
 
     A line break at the very end of `text` is kept.
@@ -44,17 +44,17 @@ def replaced(text: str, replacements: Sequence[Replacement]) -> str:
         one = replacement if ends is None else _with_plain_ends(replacement)
         problem = _problem(now, one, f"/edits/{number}")
         if problem is None:
-            now = _done(now, one)
+            now = _apply(now, one)
         else:
             findings.append(problem)
     if findings:
-        raise _refused(findings, len(replacements))
+        raise _refusal(findings, len(replacements))
     if text.endswith("\n") and now and not now.endswith("\n"):
         now += "\n"
     return now.replace("\n", "\r\n") if ends == "\r\n" else now
 
 
-def _done(text: str, one: Replacement) -> str:
+def _apply(text: str, one: Replacement) -> str:
     return text.replace(one.old, one.new, -1 if one.everywhere else 1)
 
 
@@ -88,22 +88,22 @@ def _places(text: str, piece: str) -> Iterator[int]:
 def _lines_of(text: str, places: Sequence[int]) -> str:
     breaks = [at for at, character in enumerate(text) if character == "\n"]
     lines = list(dict.fromkeys(bisect_right(breaks, at - 1) + 1 for at in places))
-    named = ", ".join(str(line) for line in lines[:_SHOWN])
+    numbers = ", ".join(str(line) for line in lines[:_SHOWN])
     more = f" and {len(lines) - _SHOWN:,} more" if len(lines) > _SHOWN else ""
-    return f"{'line' if len(lines) == 1 else 'lines'} {named}{more}"
+    return f"{'line' if len(lines) == 1 else 'lines'} {numbers}{more}"
 
 
 def _finding(message: str, fix: str, path: str) -> Finding:
     return Finding(rule="edit/match", message=message, path=path, fix=fix)
 
 
-def _refused(findings: Sequence[Finding], count: int) -> InvalidInput:
+def _refusal(findings: Sequence[Finding], count: int) -> InvalidInput:
     which = "" if count == 1 else f"{len(findings)} of {count} edits cannot be done, so none was: "
     first = findings[0]
-    told = " ".join(f"{one.path}: {one.message} {one.fix}" for one in findings[1:_SHOWN])
+    details = " ".join(f"{one.path}: {one.message} {one.fix}" for one in findings[1:_SHOWN])
     return InvalidInput(
         f"{which}{first.message}",
-        hint=f"{first.fix} {told}".strip(),
+        hint=f"{first.fix} {details}".strip(),
         path=first.path,
         detail={"findings": [finding.to_json() for finding in findings]},
     )

@@ -6,28 +6,28 @@ from typing import Final
 
 from retinue.errors import InvalidInput
 
-__all__ = ["Seen"]
+__all__ = ["FileSnapshots"]
 
 _HINT: Final = "read the file again, then repeat the change with what it says now"
 
 
-class Seen:
+class FileSnapshots:
     """The content, as a hash, that each file had when it was last read or written here. Threads may share it."""
 
     def __init__(self) -> None:
-        self._known: dict[str, bytes] = {}
+        self._digests: dict[str, bytes] = {}
         self._lock = Lock()
 
-    def note(self, path: str, data: bytes) -> None:
+    def record(self, path: str, data: bytes) -> None:
         """Remember that `path` (relative, resolved) holds `data`."""
         digest = sha256(data).digest()
         with self._lock:
-            self._known[path] = digest
+            self._digests[path] = digest
 
-    def knows(self, path: str) -> bool:
+    def contains(self, path: str) -> bool:
         """Whether the file was read or written here."""
         with self._lock:
-            return path in self._known
+            return path in self._digests
 
     def check(self, path: str, data: bytes) -> None:
         """Make sure that a file that was seen still says what it said.
@@ -36,6 +36,6 @@ class Seen:
             InvalidInput: It has changed since.
         """
         with self._lock:
-            known = self._known.get(path)
-        if known is not None and known != sha256(data).digest():
+            digest = self._digests.get(path)
+        if digest is not None and digest != sha256(data).digest():
             raise InvalidInput(f"{path!r} has changed since it was read", hint=_HINT, path="/path")

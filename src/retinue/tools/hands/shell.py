@@ -11,23 +11,23 @@ from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
 from retinue.errors import AccessDenied, InvalidInput, NotInstalled
-from retinue.tools.hands.calling import fence, seconds_left, told
+from retinue.tools.hands.calling import require_workspace, seconds_left, tool_spec
 from retinue.tools.hands.command import argument_vector
-from retinue.tools.hands.program import Ran, run_program
-from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.hands.program import ProgramResult, run_program
+from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.process import clean_environment, find_program
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Shell"]
+__all__ = ["ShellTool"]
 
-_USUAL_S: Final = 120.0
+_DEFAULT_S: Final = 120.0
 _LONGEST_S: Final = 600.0
 _NOTES: Final = 100
 """Characters for what is said of the output: the exit code, and what is left out."""
 
 _ANY: Final = "*"
 
-_SPEC: Final = told(
+_SPEC: Final = tool_spec(
     "shell",
     "Runs one program in the workspace, such as the project's tests. Use it for what no other tool does. There is no "
     "shell: no pipes, redirections, variables or patterns, one program a call. Returns the exit code, and what the "
@@ -50,7 +50,7 @@ _SPEC: Final = told(
             "type": "number",
             "exclusiveMinimum": 0,
             "maximum": _LONGEST_S,
-            "default": _USUAL_S,
+            "default": _DEFAULT_S,
             "description": "After how many seconds to end it.",
         },
     },
@@ -60,7 +60,7 @@ _SPEC: Final = told(
 )
 
 
-class Shell:
+class ShellTool:
     """Runs programs.
 
     Args:
@@ -82,7 +82,7 @@ class Shell:
         """What it says of itself."""
         return _SPEC
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Run a program. Its exit code is an answer, whatever it is.
 
         Raises:
@@ -92,25 +92,25 @@ class Shell:
             DeadlineExceeded: It took too long; what it had said is in `detail`.
             LimitReached: It talked without end.
         """
-        workspace = fence(grip, _SPEC)
+        workspace = require_workspace(context, _SPEC)
         words = argument_vector(arguments["command"])
         program = self._program(words[0], workspace)
         folder = _folder(workspace, str(arguments.get("folder", ".")))
-        seconds = seconds_left(_SPEC, grip, asked_s=float(arguments.get("timeout_s", _USUAL_S)))
-        apart = mkdtemp(prefix="retinue-home-")
+        seconds = seconds_left(_SPEC, context, requested_s=float(arguments.get("timeout_s", _DEFAULT_S)))
+        scratch = mkdtemp(prefix="retinue-home-")
         try:
-            ran = await run_program(
+            result = await run_program(
                 words,
                 program=program,
                 folder=str(folder),
-                environment=self._clean(apart),
+                environment=self._program_environment(scratch),
                 timeout_s=seconds,
-                limit=max(grip.output_limit - _NOTES, 2),
+                limit=max(context.output_limit - _NOTES, 2),
             )
         finally:
             # In a thread: what a program leaves there may be large.
-            await asyncio.to_thread(rmtree, apart, ignore_errors=True)
-        return _answer(ran, words[0], grip.output_limit)
+            await asyncio.to_thread(rmtree, scratch, ignore_errors=True)
+        return _answer(result, words[0], context.output_limit)
 
     def _program(self, name: str, workspace: Workspace) -> str:
         """The file that `name` stands for, if it is allowed."""
@@ -124,21 +124,21 @@ class Shell:
             )
         if "/" in name:
             return name if name.startswith("/") else str(workspace.root / name)
-        found = find_program(name)
-        if found is None:
+        path = find_program(name)
+        if path is None:
             raise NotInstalled(
                 f"the program {name!r} is not installed", hint="install it, or use another", path="/command"
             )
-        return found
+        return path
 
-    def _clean(self, apart: str) -> dict[str, str]:
+    def _program_environment(self, scratch: str) -> dict[str, str]:
         """An environment without anything of the user's but `PATH`: no keys, no tokens, no sockets."""
-        home = apart if self._home is None else str(self._home)
+        home = scratch if self._home is None else str(self._home)
         inherited = clean_environment({})
         return {
             "PATH": inherited["PATH"],
             "HOME": home,
-            "TMPDIR": apart,
+            "TMPDIR": scratch,
             "LANG": "C.UTF-8",
             "LC_ALL": "C.UTF-8",
             "TERM": "dumb",
@@ -149,24 +149,24 @@ class Shell:
         }
 
 
-def _folder(workspace: Workspace, asked: str) -> Path:
-    folder = workspace.resolve(asked)
+def _folder(workspace: Workspace, path: str) -> Path:
+    folder = workspace.resolve(path)
     if not folder.is_dir():
-        raise InvalidInput(f"{asked!r} is not a folder", hint="name a folder of the workspace", path="/folder")
+        raise InvalidInput(f"{path!r} is not a folder", hint="name a folder of the workspace", path="/folder")
     return folder
 
 
-def _answer(ran: Ran, name: str, limit: int) -> ToolOutput:
+def _answer(result: ProgramResult, name: str, limit: int) -> ToolOutput:
     # Escapes would move a terminal's cursor and hide what stands there; a model is shown the same as a person.
-    said = printable(ran.output)
-    is_cut = ran.left_out > 0 or len(said) > limit
-    if len(said) > limit:
+    output = printable(result.output)
+    is_cut = result.left_out > 0 or len(output) > limit
+    if len(output) > limit:
         half = limit // 2
-        said = f"{said[:half]}\n[… {len(said) - 2 * half:,} characters are left out here …]\n{said[-half:]}"
-    ended = f"was ended by signal {-ran.code}" if ran.code < 0 else f"exit code {ran.code}"
+        output = f"{output[:half]}\n[… {len(output) - 2 * half:,} characters are left out here …]\n{output[-half:]}"
+    status = f"was ended by signal {-result.code}" if result.code < 0 else f"exit code {result.code}"
     return ToolOutput(
-        f"{ended}\n{said}".rstrip("\n"),
+        f"{status}\n{output}".rstrip("\n"),
         origin=f"program {name}",
-        data={"exit_code": ran.code, "duration_ns": ran.duration_ns, "bytes_left_out": ran.left_out},
+        data={"exit_code": result.code, "duration_ns": result.duration_ns, "bytes_left_out": result.left_out},
         truncated=is_cut,
     )

@@ -6,15 +6,15 @@ from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import InvalidInput
 from retinue.tools.encoding import decode, is_binary
-from retinue.tools.hands.calling import fence, fitting, in_time, told
+from retinue.tools.hands.calling import require_workspace, truncate, run_in_thread, tool_spec
 from retinue.tools.hands.diff import unified
-from retinue.tools.hands.seen import Seen
-from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.hands.seen import FileSnapshots
+from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Write"]
+__all__ = ["WriteTool"]
 
-_SPEC: Final = told(
+_SPEC: Final = tool_spec(
     "write",
     "Writes a whole text file of the workspace, making the folders above it. Use it for a new file, or to replace one "
     "that you have read; to change a part of a file use `edit`. Returns what changed, as a diff.",
@@ -28,22 +28,22 @@ _SPEC: Final = told(
 )
 
 
-class Write:
+class WriteTool:
     """Writes files.
 
     Args:
         seen: What the conversation has read, and where it is noted what was written.
     """
 
-    def __init__(self, seen: Seen) -> None:
-        self._seen = seen
+    def __init__(self, snapshots: FileSnapshots) -> None:
+        self._snapshots = snapshots
 
     @property
     def spec(self) -> ToolSpec:
         """What it says of itself."""
         return _SPEC
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Write.
 
         Raises:
@@ -53,26 +53,26 @@ class Write:
             Unavailable: Somebody else keeps its folder locked.
             DeadlineExceeded: It took too long.
         """
-        return await in_time(_SPEC, grip, self._write, fence(grip, _SPEC), arguments, grip.output_limit)
+        return await run_in_thread(_SPEC, context, self._write, require_workspace(context, _SPEC), arguments, context.output_limit)
 
     def _write(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
         path, content = str(arguments["path"]), str(arguments["content"])
         data = _encoded(content, workspace.max_bytes)
         relative = workspace.relative(path)
-        found: list[bytes | None] = []
+        previous: list[bytes | None] = []
 
         def change(before: bytes | None) -> bytes:
             if before is not None and before != data:
-                self._check_seen(relative, before)
-            found.append(before)
+                self._check_read(relative, before)
+            previous.append(before)
             return data
 
         workspace.revise(path, change, create=True)
-        self._seen.note(relative, data)
-        before = found[0]
-        told, is_cut = fitting(_told(relative, before, content), limit, rest="(The diff goes on.)")
+        self._snapshots.record(relative, data)
+        before = previous[0]
+        text, is_cut = truncate(_change_text(relative, before, content), limit, notice="(The diff goes on.)")
         return ToolOutput(
-            told,
+            text,
             data={
                 "path": relative,
                 "bytes": len(data),
@@ -83,14 +83,14 @@ class Write:
             files_written=() if before == data else (relative,),
         )
 
-    def _check_seen(self, path: str, before: bytes) -> None:
-        if not self._seen.knows(path):
+    def _check_read(self, path: str, before: bytes) -> None:
+        if not self._snapshots.contains(path):
             raise InvalidInput(
                 f"{path!r} is there already, and was not read in this conversation",
                 hint="read it first, or change only a part of it with `edit`",
                 path="/path",
             )
-        self._seen.check(path, before)
+        self._snapshots.check(path, before)
 
 
 def _encoded(content: str, most: int) -> bytes:
@@ -111,7 +111,7 @@ def _encoded(content: str, most: int) -> bytes:
     return data
 
 
-def _told(path: str, before: bytes | None, content: str) -> str:
+def _change_text(path: str, before: bytes | None, content: str) -> str:
     size = len(content.encode())
     if before is None:
         lines = content.count("\n") + bool(content and not content.endswith("\n"))

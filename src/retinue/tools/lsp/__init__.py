@@ -6,27 +6,27 @@ workspace are named, never read.
 """
 
 from .commands import LANGUAGES, language_of
-from .navigator import OPERATIONS, Navigator, Step
-from .places import Call, Place, Spot, Symbol
-from .pool import Servers
+from .navigator import OPERATIONS, Navigator, TraceStep
+from .places import HierarchyCall, Location, Position, Symbol
+from .pool import LanguageServerPool
 from .tool import LspTool
-from .uses import Held, Uses, name_at, sort_out, uses_of
+from .uses import NameMentions, SymbolUses, name_at, classify_mentions, uses_of
 
 __all__ = [
     "LANGUAGES",
     "OPERATIONS",
-    "Call",
-    "Held",
+    "HierarchyCall",
+    "NameMentions",
     "LspTool",
     "Navigator",
-    "Place",
-    "Servers",
-    "Spot",
-    "Step",
+    "Location",
+    "LanguageServerPool",
+    "Position",
+    "TraceStep",
     "Symbol",
-    "Uses",
+    "SymbolUses",
     "language_of",
     "name_at",
-    "sort_out",
+    "classify_mentions",
     "uses_of",
 ]

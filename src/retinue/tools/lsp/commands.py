@@ -56,7 +56,7 @@ def command_for(language: str, configured: Mapping[str, tuple[str, ...]]) -> tup
     name: str | None = language
     while name is not None:
         if argv := configured.get(name):
-            return _found(argv)
+            return _resolve_program(argv)
         name = _FAMILIES.get(name)
     if language == "python":
         return _ty()
@@ -66,7 +66,7 @@ def command_for(language: str, configured: Mapping[str, tuple[str, ...]]) -> tup
     )
 
 
-def _found(argv: tuple[str, ...]) -> tuple[str, ...]:
+def _resolve_program(argv: tuple[str, ...]) -> tuple[str, ...]:
     program = argv[0] if Path(argv[0]).is_absolute() else find_program(argv[0])
     if program is None or not os.access(program, os.X_OK):
         raise NotInstalled(f"The language server {argv[0]!r} is not here.", hint=f"Install `{Path(argv[0]).name}`.")
@@ -74,8 +74,8 @@ def _found(argv: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _ty() -> tuple[str, ...]:
-    beside = Path(sys.executable).parent / "ty"
-    program = str(beside) if os.access(beside, os.X_OK) else find_program("ty")
+    venv_program = Path(sys.executable).parent / "ty"
+    program = str(venv_program) if os.access(venv_program, os.X_OK) else find_program("ty")
     if program is None:
         raise NotInstalled("The language server `ty` is not here.", hint="install `retinue[code]`")
     return (program, "server")

@@ -15,7 +15,7 @@ from retinue.errors import DeadlineExceeded, OutputInvalid, RetinueError, Unavai
 
 from .framing import frame, read_message
 
-__all__ = ["Connection", "is_gone"]
+__all__ = ["LspConnection", "is_server_gone"]
 
 _METHOD_NOT_FOUND: Final = -32601
 _PASSING: Final = frozenset({-32801, -32802})
@@ -39,7 +39,7 @@ _ANSWERS: Final[Mapping[str, JsonValue]] = MappingProxyType(
 """What a server may ask of its client, and what it is told: we know no settings, and let it edit nothing."""
 
 
-class Connection:
+class LspConnection:
     """One conversation with a server.
 
     Args:
@@ -56,21 +56,21 @@ class Connection:
         self._writer = writer
         self._name = name
         self._numbers = count(1)
-        self._waiting: dict[int, asyncio.Future[JsonObject]] = {}
-        self.broken: RetinueError | None = None
+        self._pending: dict[int, asyncio.Future[JsonObject]] = {}
+        self.failure: RetinueError | None = None
 
     async def listen(self) -> None:
         """Hear the server until it ends or sends nonsense; whoever still waits is told."""
         try:
             while (message := await read_message(self._reader)) is not None:
-                self._take(message)
-            self.broken = _gone(f"The language server `{self._name}` has ended.")
+                self._dispatch(message)
+            self.failure = _server_gone(f"The language server `{self._name}` has ended.")
         except OutputInvalid as error:
-            self.broken = error
+            self.failure = error
         except OSError as error:
-            self.broken = _gone(f"The language server `{self._name}` cannot be heard: {error}.")
+            self.failure = _server_gone(f"The language server `{self._name}` cannot be heard: {error}.")
         finally:
-            self._give_up()
+            self._fail_pending()
 
     async def request(self, method: str, params: JsonValue, *, timeout_s: float) -> JsonValue:
         """Ask, and await the answer.
@@ -83,7 +83,7 @@ class Connection:
         number = next(self._numbers)
         try:
             async with asyncio.timeout(timeout_s):
-                return await self._asked(number, method, params)
+                return await self._exchange(number, method, params)
         except TimeoutError:
             self._cancel(number)
             raise DeadlineExceeded(
@@ -95,7 +95,7 @@ class Connection:
             self._cancel(number)
             raise
         finally:
-            self._waiting.pop(number, None)
+            self._pending.pop(number, None)
 
     def notify(self, method: str, params: JsonValue) -> None:
         """Tell the server something."""
@@ -106,46 +106,46 @@ class Connection:
         try:
             await self._writer.drain()
         except OSError as error:
-            raise self.broken or _gone(f"The language server `{self._name}` has ended.") from error
+            raise self.failure or _server_gone(f"The language server `{self._name}` has ended.") from error
 
-    async def _asked(self, number: int, method: str, params: JsonValue) -> JsonValue:
+    async def _exchange(self, number: int, method: str, params: JsonValue) -> JsonValue:
         for attempt in range(_ATTEMPTS):
-            waiting: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
-            self._waiting[number] = waiting
+            future: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
+            self._pending[number] = future
             self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
             await self.drain()
-            answer = await waiting
+            answer = await future
             failure = answer.get("error")
             if failure is None:
                 return answer.get("result")
             if not isinstance(failure, dict) or failure.get("code") not in _PASSING or attempt == _ATTEMPTS - 1:
-                raise self._refused(method, failure)
+                raise self._request_error(method, failure)
         raise AssertionError  # pragma: no cover - the last attempt raises
 
-    def _refused(self, method: str, failure: JsonValue) -> RetinueError:
-        code, said = (failure.get("code"), failure.get("message")) if isinstance(failure, dict) else (None, None)
+    def _request_error(self, method: str, failure: JsonValue) -> RetinueError:
+        code, message = (failure.get("code"), failure.get("message")) if isinstance(failure, dict) else (None, None)
         if code == _METHOD_NOT_FOUND:
             return Unavailable(
                 f"`{self._name}` does not do `{method}`.",
                 hint="Configure a language server that does.",
                 detail={"retryable": False},
             )
-        words = said[:300] if isinstance(said, str) else "no reason was given"
+        words = message[:300] if isinstance(message, str) else "no reason was given"
         return Unavailable(f"`{self._name}` failed at `{method}`: {words}", hint="Make sure that the place exists.")
 
-    def _take(self, message: JsonObject) -> None:
+    def _dispatch(self, message: JsonObject) -> None:
         number, method = message.get("id"), message.get("method")
         if isinstance(method, str):
             if number is not None:
                 self._answer(number, method, message.get("params"))
-        elif isinstance(number, int) and (waiting := self._waiting.get(number)) and not waiting.done():
-            waiting.set_result(message)
+        elif isinstance(number, int) and (future := self._pending.get(number)) and not future.done():
+            future.set_result(message)
 
     def _answer(self, number: JsonValue, method: str, params: JsonValue) -> None:
         if method == "workspace/configuration":
             items = params.get("items") if isinstance(params, dict) else None
-            known: list[JsonValue] = [None for _ in items] if isinstance(items, list) else []
-            self._send({"jsonrpc": "2.0", "id": number, "result": known})
+            settings: list[JsonValue] = [None for _ in items] if isinstance(items, list) else []
+            self._send({"jsonrpc": "2.0", "id": number, "result": settings})
         elif method in _ANSWERS:
             self._send({"jsonrpc": "2.0", "id": number, "result": _ANSWERS[method]})
         else:
@@ -153,25 +153,25 @@ class Connection:
             self._send({"jsonrpc": "2.0", "id": number, "error": refusal})
 
     def _send(self, message: JsonObject) -> None:
-        if self.broken is not None or self._writer.is_closing():
-            raise self.broken or _gone(f"The language server `{self._name}` has ended.")
+        if self.failure is not None or self._writer.is_closing():
+            raise self.failure or _server_gone(f"The language server `{self._name}` has ended.")
         self._writer.write(frame(message))
 
     def _cancel(self, number: int) -> None:
-        if self.broken is None and not self._writer.is_closing():
+        if self.failure is None and not self._writer.is_closing():
             self.notify("$/cancelRequest", {"id": number})
 
-    def _give_up(self) -> None:
-        self.broken = self.broken or _gone(f"The language server `{self._name}` was stopped.")
-        for waiting in self._waiting.values():
+    def _fail_pending(self) -> None:
+        self.failure = self.failure or _server_gone(f"The language server `{self._name}` was stopped.")
+        for waiting in self._pending.values():
             if not waiting.done():
-                waiting.set_exception(self.broken)
+                waiting.set_exception(self.failure)
 
 
-def is_gone(error: RetinueError) -> bool:
+def is_server_gone(error: RetinueError) -> bool:
     """Whether `error` says that the server has ended, or can no longer be heard."""
     return error.detail.get("ended") is True
 
 
-def _gone(message: str) -> Unavailable:
+def _server_gone(message: str) -> Unavailable:
     return Unavailable(message, detail={"ended": True})

@@ -24,7 +24,7 @@ from retinue.tools.workspace import Workspace
 from .commands import LANGUAGES, language_of
 from .reading import path_of
 
-__all__ = ["Documents", "Listener"]
+__all__ = ["Documents", "NotificationSink"]
 
 _MOST_OPEN: Final = 64
 _MOST_BYTES: Final = 4 * 2**20
@@ -32,11 +32,11 @@ _BUILD_FILES: Final = frozenset({".json", ".mod", ".toml"})
 """Other languages than Python have no modules without their `Cargo.toml`, `go.mod` or `tsconfig.json`."""
 _CREATED, _CHANGED, _DELETED = 1, 2, 3
 
-_Facts: TypeAlias = Mapping[str, tuple[int, int]]
+_FileStates: TypeAlias = Mapping[str, tuple[int, int]]
 """Size and time of files, by their paths."""
 
 
-class Listener(Protocol):
+class NotificationSink(Protocol):
     """Whoever is told: a server."""
 
     def notify(self, method: str, params: JsonValue) -> None:
@@ -52,7 +52,7 @@ class Documents:
         server: Who is told of changes.
     """
 
-    server: Listener
+    server: NotificationSink
 
     def __init__(self, workspace: Workspace, language: str) -> None:
         self._workspace = workspace
@@ -63,35 +63,35 @@ class Documents:
         self.root = self._folder / (workspace.root.name or "workspace")
         self.root.mkdir()
         (self.root / "ty.toml").touch()  # ends the search for settings, which goes up from here
-        self._opened: dict[str, tuple[int, str]] = {}
-        self._copying = threading.Lock()
-        self._copied: _Facts = {}
-        self._known: _Facts = {}
-        self._known = self.look()
+        self._open_documents: dict[str, tuple[int, str]] = {}
+        self._lock = threading.Lock()
+        self._copies: _FileStates = {}
+        self._reported: _FileStates = {}
+        self._reported = self.sync()
 
-    def look(self) -> _Facts:
+    def sync(self) -> _FileStates:
         """Bring the copies up to date, and give size and time of each. Touches the disk: call it in a thread."""
         files = list_files(self._workspace).files
-        now = {
+        states = {
             each.path: (each.size, each.mtime_ns) for each in files if Path(each.path).suffix.lower() in self._suffixes
         }
-        with self._copying:
-            for path in [path for path in self._copied if path not in now]:
+        with self._lock:
+            for path in [path for path in self._copies if path not in states]:
                 self._delete(path)
-            there = {path: facts for path, facts in now.items() if self._copied.get(path) == facts or self._copy(path)}
-            self._copied = there
-        return there
+            copies = {path: facts for path, facts in states.items() if self._copies.get(path) == facts or self._copy(path)}
+            self._copies = copies
+        return copies
 
-    def tell(self, now: _Facts) -> None:
+    def notify_changes(self, states: _FileStates) -> None:
         """Tell the server what is different from the last time."""
         changes = [
-            (path, _CHANGED if path in self._known else _CREATED)
-            for path, facts in now.items()
-            if self._known.get(path) != facts
+            (path, _CHANGED if path in self._reported else _CREATED)
+            for path, facts in states.items()
+            if self._reported.get(path) != facts
         ]
-        changes += [(path, _DELETED) for path in self._known if path not in now]
-        self._known = now
-        for path in [path for path, _ in changes if path in self._opened]:
+        changes += [(path, _DELETED) for path in self._reported if path not in states]
+        self._reported = states
+        for path in [path for path, _ in changes if path in self._open_documents]:
             try:
                 self.open(path)
             except RetinueError:
@@ -108,23 +108,23 @@ class Documents:
             RetinueError: The file cannot be read, or is in no known language.
         """
         language, text = language_of(path), self._workspace.read_text(path)
-        if path not in self._copied:
+        if path not in self._copies:
             raise AccessDenied(
                 f"The language server is not shown {path!r}: git ignores it, or it is too large.",
                 hint="Ask about another file, or read this one.",
             )
-        version, known = self._opened.pop(path, (0, ""))
+        version, old_text = self._open_documents.pop(path, (0, ""))
         uri = self.uri(path)
         if not version:
             document: JsonValue = {"uri": uri, "languageId": language, "version": 1, "text": text}
             self.server.notify("textDocument/didOpen", {"textDocument": document})
-        elif known != text:
+        elif old_text != text:
             identifier: JsonValue = {"uri": uri, "version": version + 1}
             change: JsonValue = {"textDocument": identifier, "contentChanges": [{"text": text}]}
             self.server.notify("textDocument/didChange", change)
-        self._opened[path] = (version + (not version or known != text), text)
-        if len(self._opened) > _MOST_OPEN:
-            self._close(next(iter(self._opened)))
+        self._open_documents[path] = (version + (not version or old_text != text), text)
+        if len(self._open_documents) > _MOST_OPEN:
+            self._close(next(iter(self._open_documents)))
         return text
 
     def uri(self, path: str) -> str:
@@ -133,22 +133,22 @@ class Documents:
 
     def path(self, uri: str) -> str | None:
         """The file of the workspace that a server names, if it may be read; None for all others."""
-        named = os.path.normpath(path_of(uri) or "/")
-        if not Path(named).is_relative_to(self.root):
+        full_path = os.path.normpath(path_of(uri) or "/")
+        if not Path(full_path).is_relative_to(self.root):
             return None
-        path = Path(named).relative_to(self.root).as_posix()
+        path = Path(full_path).relative_to(self.root).as_posix()
         return self._workspace.relative(path) if self._workspace.readable(path) else None
 
     def _copy(self, path: str) -> bool:
         """Copy a file as the fence of the workspace gives it; false when it does not."""
-        made = self._folder / secrets.token_hex(8)
+        temporary = self._folder / secrets.token_hex(8)
         try:
-            made.write_bytes(self._workspace.read_bytes(path, max_bytes=_MOST_BYTES))
+            temporary.write_bytes(self._workspace.read_bytes(path, max_bytes=_MOST_BYTES))
             target = self.root / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            made.replace(target)
+            temporary.replace(target)
         except (RetinueError, OSError):
-            made.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             self._delete(path)
             return False
         return True
@@ -162,5 +162,5 @@ class Documents:
                 folder.rmdir()  # ends at the first that holds something else
 
     def _close(self, path: str) -> None:
-        self._opened.pop(path)
+        self._open_documents.pop(path)
         self.server.notify("textDocument/didClose", {"textDocument": {"uri": self.uri(path)}})

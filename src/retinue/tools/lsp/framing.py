@@ -38,17 +38,17 @@ async def read_message(stream: StreamReader, *, max_bytes: int = MAX_MESSAGE) ->
     if size is None:
         return None
     if size > max_bytes:
-        raise _nonsense(f"a message of {size} bytes, and {max_bytes} are allowed")
+        raise _protocol_error(f"a message of {size} bytes, and {max_bytes} are allowed")
     try:
         body = await stream.readexactly(size)
     except IncompleteReadError as error:
-        raise _nonsense(f"{len(error.partial)} of {size} promised bytes, and then ended") from None
+        raise _protocol_error(f"{len(error.partial)} of {size} promised bytes, and then ended") from None
     try:
         message = json.loads(body, max_bytes=max_bytes, max_depth=_MAX_DEPTH)
     except ParseError as error:
-        raise _nonsense(f"a message that is not JSON: {error.message}") from error
+        raise _protocol_error(f"a message that is not JSON: {error.message}") from error
     if not isinstance(message, dict):
-        raise _nonsense("a message that is not an object")
+        raise _protocol_error("a message that is not an object")
     return message
 
 
@@ -61,28 +61,28 @@ async def _size(stream: StreamReader) -> int | None:
         except IncompleteReadError as error:
             if not number and not error.partial:
                 return None
-            raise _nonsense("half a header, and then ended") from None
+            raise _protocol_error("half a header, and then ended") from None
         except LimitOverrunError:
-            raise _nonsense("a header without an end") from None
+            raise _protocol_error("a header without an end") from None
         if line in (b"\r\n", b"\n"):
             if size is None:
-                raise _nonsense("a header without `Content-Length`")
+                raise _protocol_error("a header without `Content-Length`")
             return size
         field = _FIELD.fullmatch(line)
         if field is None:
-            raise _nonsense(f"{line[:80]!r} where a header must stand")
+            raise _protocol_error(f"{line[:80]!r} where a header must stand")
         if field[1].lower() == b"content-length":
             size = _number(field[2].strip())
-    raise _nonsense("a header without an end")
+    raise _protocol_error("a header without an end")
 
 
 def _number(text: bytes) -> int:
     if not text.isdigit() or len(text) > 12:
-        raise _nonsense(f"the length {text[:40]!r}")
+        raise _protocol_error(f"the length {text[:40]!r}")
     return int(text)
 
 
-def _nonsense(what: str) -> OutputInvalid:
+def _protocol_error(what: str) -> OutputInvalid:
     return OutputInvalid(
         f"The language server sent {what}.", hint="Make sure that the program that is started speaks LSP on its stdout."
     )

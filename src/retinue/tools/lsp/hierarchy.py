@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.contract.json import JsonObject, JsonValue
 
-from .places import RawPlace, RawSymbol, read_symbols
+from .places import RawLocation, RawSymbol, parse_symbols
 
 __all__ = ["Ask", "Hierarchy"]
 
@@ -32,69 +32,69 @@ class Hierarchy:
         self._is_inside = is_inside
         self._symbols: dict[str, list[RawSymbol]] = {}
         # What was reached once is not walked again: all below an overriding type is below the overridden one as well.
-        self._known: dict[str, set[RawPlace]] = {"supertypes": set(), "subtypes": set()}
+        self._visited: dict[str, set[RawLocation]] = {"supertypes": set(), "subtypes": set()}
 
-    async def same(self, uri: str, line: int, units: int) -> list[RawPlace]:
+    async def member_definitions(self, uri: str, line: int, units: int) -> list[RawLocation]:
         """Where the member defined at a place is defined: there, in types above that have it, and in types below.
 
         Empty when what is defined there is no member of a type.
         """
-        symbols = await self._defined(uri)
+        symbols = await self._symbols_in(uri)
         member = next((each for each in symbols if (each.name_at.line, each.name_at.units) == (line, units)), None)
-        owner = next((each for each in symbols if member and member.container == _whole(each)), None)
+        owner = next((each for each in symbols if member and member.container == _qualified_name(each)), None)
         if member is None or owner is None or owner.kind not in ("class", "interface", "struct", "enum"):
             return []
-        found: dict[RawPlace, None] = {}
+        definitions: dict[RawLocation, None] = {}
         waiting = [owner]
-        while waiting and len(found) < _MOST:
+        while waiting and len(definitions) < _MOST:
             kind = waiting.pop()
             place = await self._member(kind, member.name)
-            if place is None or place in found:
+            if place is None or place in definitions:
                 continue
-            found[place] = None
+            definitions[place] = None
             if self._is_inside(kind.name_at.uri):
-                waiting += await self._reached(kind, "supertypes")
-                waiting += await self._reached(kind, "subtypes")
-        return list(found)
+                waiting += await self._new_relatives(kind, "supertypes")
+                waiting += await self._new_relatives(kind, "subtypes")
+        return list(definitions)
 
-    async def _reached(self, start: RawSymbol, way: Literal["supertypes", "subtypes"]) -> list[RawSymbol]:
+    async def _new_relatives(self, start: RawSymbol, direction: Literal["supertypes", "subtypes"]) -> list[RawSymbol]:
         """The types above or below one that were not reached before, whether or not they have the member."""
-        known = self._known[way]
-        known.add(start.name_at)
-        reached: list[RawSymbol] = []
+        visited = self._visited[direction]
+        visited.add(start.name_at)
+        relatives: list[RawSymbol] = []
         waiting = [start]
-        while waiting and len(known) < _MOST:
+        while waiting and len(visited) < _MOST:
             at = waiting.pop().name_at
             place: JsonObject = {
                 "textDocument": {"uri": at.uri},
                 "position": {"line": at.line, "character": at.units},
             }
-            prepared = await self._ask("textDocument/prepareTypeHierarchy", place)
-            for item in prepared if isinstance(prepared, list) else []:
-                near = read_symbols(await self._ask(f"typeHierarchy/{way}", {"item": item}), at.uri)
-                fresh = [each for each in near if each.name_at not in known and self._is_followed(each, way)]
-                known.update(each.name_at for each in fresh)
-                reached += fresh
+            items = await self._ask("textDocument/prepareTypeHierarchy", place)
+            for item in items if isinstance(items, list) else []:
+                near = parse_symbols(await self._ask(f"typeHierarchy/{direction}", {"item": item}), at.uri)
+                fresh = [each for each in near if each.name_at not in visited and self._is_followed(each, direction)]
+                visited.update(each.name_at for each in fresh)
+                relatives += fresh
                 waiting += fresh
-        return reached
+        return relatives
 
-    def _is_followed(self, kind: RawSymbol, way: Literal["supertypes", "subtypes"]) -> bool:
+    def _is_followed(self, kind: RawSymbol, direction: Literal["supertypes", "subtypes"]) -> bool:
         """What lies above binds us wherever it is; what others have put below does not concern us."""
-        return way == "supertypes" or self._is_inside(kind.name_at.uri)
+        return direction == "supertypes" or self._is_inside(kind.name_at.uri)
 
-    async def _member(self, kind: RawSymbol, name: str) -> RawPlace | None:
+    async def _member(self, kind: RawSymbol, name: str) -> RawLocation | None:
         """Where a type defines `name` itself."""
-        symbols = await self._defined(kind.name_at.uri)
-        whole = next((_whole(each) for each in symbols if each.name_at == kind.name_at), "")
-        found = (each.name_at for each in symbols if whole and each.name == name and each.container == whole)
-        return next(found, None)
+        symbols = await self._symbols_in(kind.name_at.uri)
+        whole = next((_qualified_name(each) for each in symbols if each.name_at == kind.name_at), "")
+        matches = (each.name_at for each in symbols if whole and each.name == name and each.container == whole)
+        return next(matches, None)
 
-    async def _defined(self, uri: str) -> list[RawSymbol]:
+    async def _symbols_in(self, uri: str) -> list[RawSymbol]:
         if uri not in self._symbols:
             answer = await self._ask("textDocument/documentSymbol", {"textDocument": {"uri": uri}})
-            self._symbols[uri] = read_symbols(answer, uri)
+            self._symbols[uri] = parse_symbols(answer, uri)
         return self._symbols[uri]
 
 
-def _whole(symbol: RawSymbol) -> str:
+def _qualified_name(symbol: RawSymbol) -> str:
     return f"{symbol.container}.{symbol.name}".lstrip(".")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Mention", "mentions"]
+__all__ = ["Mention", "find_mentions"]
 
 _STRING: Final = re.compile(r"[A-Za-z]{0,3}(['\"]{1,3})(.*)\1", re.DOTALL)
 
@@ -27,7 +27,7 @@ class Mention:
     is_path: bool = False
 
 
-def mentions(text: str, name: str) -> Iterator[Mention]:
+def find_mentions(text: str, name: str) -> Iterator[Mention]:
     """Every place of a Python file that holds `name` as a whole word; none when it has no tokens."""
     word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
     dotted = re.compile(rf"(?:[\w.:]*[.:])?{re.escape(name)}")
@@ -39,8 +39,8 @@ def mentions(text: str, name: str) -> Iterator[Mention]:
             elif token.type in (tokenize.STRING, tokenize.COMMENT):
                 inside = _STRING.fullmatch(token.string)
                 is_path = inside is not None and dotted.fullmatch(inside[2]) is not None
-                for found in word.finditer(token.string):
-                    before, newline, same = token.string[: found.start()].rpartition("\n")
+                for match in word.finditer(token.string):
+                    before, newline, same = token.string[: match.start()].rpartition("\n")
                     line = token.start[0] + before.count("\n") + len(newline)
                     column = len(same) + 1 + (0 if newline else token.start[1])
                     yield Mention(line, column, is_code=False, is_path=is_path)

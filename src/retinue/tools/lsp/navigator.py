@@ -16,28 +16,28 @@ from retinue.errors import AccessDenied, OutputInvalid, RetinueError, Unavailabl
 from retinue.tools.workspace import Workspace
 
 from .commands import language_of
-from .connection import is_gone
+from .connection import is_server_gone
 from .documents import Documents
 from .hierarchy import Hierarchy
 from .places import (
-    Call,
-    Place,
+    HierarchyCall,
+    Location,
     RawCall,
-    RawPlace,
+    RawLocation,
     RawSymbol,
-    Spot,
+    Position,
     Symbol,
     column_of,
-    read_calls,
-    read_places,
-    read_symbols,
+    parse_calls,
+    parse_locations,
+    parse_symbols,
 )
-from .pool import Servers
-from .reading import hover_text, path_of, workspace_edits
-from .refusing import ambiguous, gone, position, unknown
-from .server import Server
+from .pool import LanguageServerPool
+from .reading import hover_text, path_of, parse_workspace_edits
+from .refusing import ambiguous_symbol, server_gone, lsp_position, unknown_symbol
+from .server import LanguageServer
 
-__all__ = ["OPERATIONS", "Navigator", "Step"]
+__all__ = ["OPERATIONS", "Navigator", "TraceStep"]
 
 OPERATIONS: Final = (
     "goToDefinition",
@@ -59,12 +59,12 @@ _LIBRARY: Final = re.compile(r"[/\\](?:site-packages|dist-packages|typeshed[^/\\
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TraceStep:
     """One question that was asked (G19: `navigation_trace`)."""
 
     operation: str
-    asked: str
-    found: str
+    query: str
+    result: str
     symbol: str
     duration_ns: int
 
@@ -73,7 +73,7 @@ class Step:
 class _Session:
     """A server, and what was read for one question."""
 
-    server: Server
+    server: LanguageServer
     documents: Documents
     workspace: Workspace
     lines: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -100,27 +100,27 @@ class Navigator:
         files: Every file of the workspace that was asked about or was part of an answer.
     """
 
-    def __init__(self, servers: Servers, workspace: Workspace) -> None:
+    def __init__(self, servers: LanguageServerPool, workspace: Workspace) -> None:
         self._servers = servers
         self._workspace = workspace
-        self.trace: list[Step] = []
+        self.trace: list[TraceStep] = []
         self.files: set[str] = set()
-        self._began = 0
+        self._started_ns = 0
 
-    async def definition(self, at: Spot) -> tuple[Place, ...]:
+    async def definition(self, at: Position) -> tuple[Location, ...]:
         """Where the symbol at `at` is defined (`goToDefinition`)."""
         return await self._places("goToDefinition", "definitionProvider", "textDocument/definition", at)
 
-    async def implementation(self, at: Spot) -> tuple[Place, ...]:
+    async def implementation(self, at: Position) -> tuple[Location, ...]:
         """What implements or overrides the symbol at `at` (`goToImplementation`)."""
         return await self._places("goToImplementation", "implementationProvider", "textDocument/implementation", at)
 
-    async def references(self, at: Spot, *, declaration: bool = True) -> tuple[Place, ...]:
+    async def references(self, at: Position, *, declaration: bool = True) -> tuple[Location, ...]:
         """Every place that names the symbol at `at` (`findReferences`)."""
         context: JsonObject = {"context": {"includeDeclaration": declaration}}
         return await self._places("findReferences", "referencesProvider", "textDocument/references", at, context)
 
-    async def hover(self, at: Spot) -> str:
+    async def hover(self, at: Position) -> str:
         """What the server tells of the symbol at `at`: its type and documentation (`hover`); empty when nothing.
 
         Raises:
@@ -136,45 +136,45 @@ class Navigator:
                         f"What stands at {at} is defined outside the workspace, in {place.path!r}, and is not told.",
                         hint="Ask about a symbol of the workspace or of a library.",
                     )
-        self._note("hover", str(at), text.partition("\n")[0][:200])
+        self._record("hover", str(at), text.partition("\n")[0][:200])
         return text
 
     async def document_symbols(self, path: str) -> tuple[Symbol, ...]:
         """What a file defines, in its order (`documentSymbol`)."""
-        method, top = "textDocument/documentSymbol", Spot(path, 1, 1)
+        method, top = "textDocument/documentSymbol", Position(path, 1, 1)
         session, answer = await self._ask("documentSymbol", "documentSymbolProvider", method, top, whole=True)
-        raw = read_symbols(answer, session.documents.uri(self._workspace.relative(path)))
+        raw = parse_symbols(answer, session.documents.uri(self._workspace.relative(path)))
         symbols = tuple(self._symbol(session, each) for each in raw)
-        self._note("documentSymbol", path, f"{len(symbols)} symbols")
+        self._record("documentSymbol", path, f"{len(symbols)} symbols")
         return tuple(sorted(symbols, key=lambda each: (each.place.line, each.place.column)))
 
     async def workspace_symbols(self, query: str, *, language: str = "python") -> tuple[Symbol, ...]:
         """What the project defines under a name like `query` (`workspaceSymbol`)."""
         session = await self._session(language)
-        self._offered(session.server, "workspaceSymbol", "workspaceSymbolProvider")
-        answer = await self._timed(session, "workspace/symbol", {"query": query})
-        symbols = [self._symbol(session, each) for each in read_symbols(answer, "")]
-        self._note("workspaceSymbol", query, f"{len(symbols)} symbols", query)
+        self._ensure_offers(session.server, "workspaceSymbol", "workspaceSymbolProvider")
+        answer = await self._request(session, "workspace/symbol", {"query": query})
+        symbols = [self._symbol(session, each) for each in parse_symbols(answer, "")]
+        self._record("workspaceSymbol", query, f"{len(symbols)} symbols", query)
 
         def nearness(each: Symbol) -> tuple[bool, bool, str, int, int]:
             return (each.name.casefold() != query.casefold(), each.place.is_outside, *_order(each.place))
 
         return tuple(sorted(symbols, key=nearness))
 
-    async def prepare_call_hierarchy(self, at: Spot) -> tuple[Symbol, ...]:
+    async def prepare_call_hierarchy(self, at: Position) -> tuple[Symbol, ...]:
         """The functions that calls at `at` are about (`prepareCallHierarchy`)."""
-        session, raw = await self._prepared(at)
+        session, raw = await self._prepare_calls(at)
         return tuple(self._symbol(session, each) for each in raw)
 
-    async def incoming_calls(self, at: Spot) -> tuple[Call, ...]:
+    async def incoming_calls(self, at: Position) -> tuple[HierarchyCall, ...]:
         """Who calls the function at `at` (`incomingCalls`)."""
         return await self._calls("incomingCalls", "callHierarchy/incomingCalls", "from", at)
 
-    async def outgoing_calls(self, at: Spot) -> tuple[Call, ...]:
+    async def outgoing_calls(self, at: Position) -> tuple[HierarchyCall, ...]:
         """Whom the function at `at` calls (`outgoingCalls`)."""
         return await self._calls("outgoingCalls", "callHierarchy/outgoingCalls", "to", at)
 
-    async def rename_places(self, at: Spot, new_name: str) -> tuple[tuple[Place, str], ...] | None:
+    async def rename_edits(self, at: Position, new_name: str) -> tuple[tuple[Location, str], ...] | None:
         """What a rename would put where; None when the server does not rename.
 
         Raises:
@@ -185,36 +185,36 @@ class Navigator:
         if not session.server.can("renameProvider"):
             return None
         session, answer = await self._ask("rename", "renameProvider", "textDocument/rename", at, {"newName": new_name})
-        edits = workspace_edits(answer)
-        self._note("rename", str(at), f"{len(edits)} edits", new_name)
-        placed = {(self._place(session, raw), text) for raw, text in edits}
-        return tuple(sorted(placed, key=lambda each: _order(each[0])))
+        edits = parse_workspace_edits(answer)
+        self._record("rename", str(at), f"{len(edits)} edits", new_name)
+        replacements = {(self._place(session, raw), text) for raw, text in edits}
+        return tuple(sorted(replacements, key=lambda each: _order(each[0])))
 
-    async def definitions(self, spots: Sequence[Spot]) -> tuple[tuple[Place, ...], ...]:
+    async def definitions(self, spots: Sequence[Position]) -> tuple[tuple[Location, ...], ...]:
         """Where each of many symbols is defined; of one that the server fails at, nothing.
 
         The disk is looked at once, before the first.
         """
-        answers: list[tuple[Place, ...]] = []
+        answers: list[tuple[Location, ...]] = []
         session: _Session | None = None
         for at in spots:
             if session is None:
                 session = await self._session(language_of(at.path))
-                self._offered(session.server, "goToDefinition", "definitionProvider")
+                self._ensure_offers(session.server, "goToDefinition", "definitionProvider")
             lines = (await asyncio.to_thread(session.documents.open, at.path)).split("\n")
             document: JsonObject = {"textDocument": {"uri": session.documents.uri(at.path)}}
-            params: JsonObject = {**document, "position": {**position(at, lines, session.server.encoding)}}
+            params: JsonObject = {**document, "position": {**lsp_position(at, lines, session.server.encoding)}}
             try:
-                answer = await self._timed(session, "textDocument/definition", params)
+                answer = await self._request(session, "textDocument/definition", params)
             except Unavailable as error:
-                if is_gone(error):
-                    raise gone(error) from error
+                if is_server_gone(error):
+                    raise server_gone(error) from error
                 answer = None
-            answers.append(tuple(self._place(session, raw) for raw in read_places(answer)))
-        self._note("goToDefinition", f"{len(spots)} places", f"{sum(map(bool, answers))} definitions")
+            answers.append(tuple(self._place(session, raw) for raw in parse_locations(answer)))
+        self._record("goToDefinition", f"{len(spots)} places", f"{sum(map(bool, answers))} definitions")
         return tuple(answers)
 
-    async def same_member(self, at: Spot) -> tuple[Place, ...]:
+    async def member_definitions(self, at: Position) -> tuple[Location, ...]:
         """Every definition of the method or attribute defined at `at`: those it overrides, and those that override it.
 
         Empty when it is no member of a class, or when the server knows no type hierarchies.
@@ -223,23 +223,23 @@ class Navigator:
         if not session.server.can("typeHierarchyProvider"):
             return ()
         text = await asyncio.to_thread(session.documents.open, self._workspace.relative(at.path))
-        place = position(at, text.split("\n"), session.server.encoding)
+        place = lsp_position(at, text.split("\n"), session.server.encoding)
 
         async def ask(method: str, params: JsonObject) -> JsonValue:
-            return await self._timed(session, method, params)
+            return await self._request(session, method, params)
 
         hierarchy = Hierarchy(ask, lambda uri: session.documents.path(uri) is not None)
         uri = session.documents.uri(self._workspace.relative(at.path))
         try:
-            raw = await hierarchy.same(uri, place["line"], place["character"])
+            raw = await hierarchy.member_definitions(uri, place["line"], place["character"])
         except Unavailable as error:
-            if is_gone(error):
-                raise gone(error) from error
+            if is_server_gone(error):
+                raise server_gone(error) from error
             raise
-        self._note("typeHierarchy", str(at), f"{len(raw)} definitions")
+        self._record("typeHierarchy", str(at), f"{len(raw)} definitions")
         return tuple(sorted((self._place(session, each) for each in raw), key=_order))
 
-    async def find(self, symbol: str, *, path: str = "", language: str = "python") -> Spot:
+    async def find(self, symbol: str, *, path: str = "", language: str = "python") -> Position:
         """The place of a symbol by its name: `helper`, `Class.method`.
 
         A file that only uses the name gives the place of its first use.
@@ -248,12 +248,12 @@ class Navigator:
             UnknownName: Nothing is called that; `suggestions` names what is near.
             InvalidInput: Several are; the hint lists them.
         """
-        fitting = await self.find_all(symbol, path=path, language=language)
-        if len(fitting) > 1 and not path:
-            raise ambiguous(symbol, fitting)
-        return fitting[0]
+        matches = await self.find_all(symbol, path=path, language=language)
+        if len(matches) > 1 and not path:
+            raise ambiguous_symbol(symbol, matches)
+        return matches[0]
 
-    async def find_all(self, symbol: str, *, path: str = "", language: str = "python") -> list[Spot]:
+    async def find_all(self, symbol: str, *, path: str = "", language: str = "python") -> list[Position]:
         """The places of all symbols of one name, as `find` finds one.
 
         Raises:
@@ -261,56 +261,56 @@ class Navigator:
         """
         name = symbol.rpartition(".")[2]
         if path:
-            known = await self.document_symbols(path)
-            fitting = [each for each in known if _is_called(each, symbol)]
-            if not fitting and (spot := self._mentioned(path, name)) is not None:
+            symbols = await self.document_symbols(path)
+            matches = [each for each in symbols if _matches_name(each, symbol)]
+            if not matches and (spot := self._first_mention(path, name)) is not None:
                 return [spot]
         else:
-            everywhere = await self.workspace_symbols(name, language=language)
-            known = tuple(each for each in everywhere if not each.place.is_outside)
-            fitting = await self._with_containers([each for each in known if each.name == name], symbol)
-        if not fitting:
-            raise unknown(symbol, path, [each.name for each in known], language=language)
-        tops = [each for each in fitting if not each.container]
+            candidates = await self.workspace_symbols(name, language=language)
+            symbols = tuple(each for each in candidates if not each.place.is_outside)
+            matches = await self._with_containers([each for each in symbols if each.name == name], symbol)
+        if not matches:
+            raise unknown_symbol(symbol, path, [each.name for each in symbols], language=language)
+        tops = [each for each in matches if not each.container]
         # One name in one scope is one symbol (overloads, a property with its setter); its last place knows all others.
-        places = [each.place for each in {(each.place.path, each.container): each for each in tops or fitting}.values()]
-        return [Spot(place.path, place.line, place.column) for place in places]
+        places = [each.place for each in {(each.place.path, each.container): each for each in tops or matches}.values()]
+        return [Position(place.path, place.line, place.column) for place in places]
 
-    async def _with_containers(self, symbols: Sequence[Symbol], wanted: str) -> list[Symbol]:
+    async def _with_containers(self, symbols: Sequence[Symbol], name: str) -> list[Symbol]:
         """Those of `symbols` that are `wanted`, as their own files tell them: with what they stand in."""
         paths = sorted({each.place.path for each in symbols})[:_MOST_FILES]
-        told = [each for path in paths for each in await self.document_symbols(path)]
-        return [each for each in told if _is_called(each, wanted)]
+        file_symbols = [each for path in paths for each in await self.document_symbols(path)]
+        return [each for each in file_symbols if _matches_name(each, name)]
 
     async def _places(
-        self, operation: str, capability: str, method: str, at: Spot, more: JsonObject | None = None
-    ) -> tuple[Place, ...]:
+        self, operation: str, capability: str, method: str, at: Position, more: JsonObject | None = None
+    ) -> tuple[Location, ...]:
         session, answer = await self._ask(operation, capability, method, at, more)
-        places = sorted({self._place(session, raw) for raw in read_places(answer)}, key=_order)
-        self._note(operation, str(at), str(places[0]) if places else "", self._word(session, at))
+        places = sorted({self._place(session, raw) for raw in parse_locations(answer)}, key=_order)
+        self._record(operation, str(at), str(places[0]) if places else "", self._word(session, at))
         return tuple(places)
 
-    async def _prepared(self, at: Spot) -> tuple[_Session, list[RawSymbol]]:
+    async def _prepare_calls(self, at: Position) -> tuple[_Session, list[RawSymbol]]:
         operation = "prepareCallHierarchy"
         session, answer = await self._ask(operation, "callHierarchyProvider", "textDocument/prepareCallHierarchy", at)
-        raw = read_symbols(answer, session.documents.uri(at.path))
-        self._note(operation, str(at), str(self._symbol(session, raw[0]).place) if raw else "", self._word(session, at))
+        raw = parse_symbols(answer, session.documents.uri(at.path))
+        self._record(operation, str(at), str(self._symbol(session, raw[0]).place) if raw else "", self._word(session, at))
         return session, raw
 
-    async def _calls(self, operation: str, method: str, side: str, at: Spot) -> tuple[Call, ...]:
-        session, prepared = await self._prepared(at)
+    async def _calls(self, operation: str, method: str, side: str, at: Position) -> tuple[HierarchyCall, ...]:
+        session, items = await self._prepare_calls(at)
         raw: list[RawCall] = []
-        for item in prepared:
-            answer = await self._timed(session, method, {"item": item.item})
-            raw += read_calls(answer, side, item.name_at.uri)
+        for item in items:
+            answer = await self._request(session, method, {"item": item.item})
+            raw += parse_calls(answer, side, item.name_at.uri)
         calls = [
-            Call(
+            HierarchyCall(
                 self._symbol(session, each.symbol),
                 tuple(sorted((self._place(session, span) for span in each.spans), key=_order)),
             )
             for each in raw
         ]
-        self._note(operation, str(at), f"{len(calls)} calls", self._word(session, at))
+        self._record(operation, str(at), f"{len(calls)} calls", self._word(session, at))
         return tuple(sorted(calls, key=lambda call: (call.symbol.place.is_outside, *_order(call.symbol.place))))
 
     async def _ask(
@@ -318,7 +318,7 @@ class Navigator:
         operation: str,
         capability: str,
         method: str,
-        at: Spot,
+        at: Position,
         more: JsonObject | None = None,
         *,
         whole: bool = False,
@@ -328,39 +328,39 @@ class Navigator:
         for is_last in (False, True):
             try:
                 session = await self._session(language_of(path))
-                self._offered(session.server, operation, capability)
+                self._ensure_offers(session.server, operation, capability)
                 lines = (await asyncio.to_thread(session.documents.open, path)).split("\n")
                 self.files.add(path)
                 session.lines[path] = lines
                 document: JsonObject = {"textDocument": {"uri": session.documents.uri(path)}}
                 if not whole:
-                    document["position"] = {**position(at, lines, session.server.encoding)}
-                return session, await self._timed(session, method, {**document, **(more or {})})
+                    document["position"] = {**lsp_position(at, lines, session.server.encoding)}
+                return session, await self._request(session, method, {**document, **(more or {})})
             except (OutputInvalid, Unavailable) as error:
-                if isinstance(error, Unavailable) and not is_gone(error):
+                if isinstance(error, Unavailable) and not is_server_gone(error):
                     raise
                 if is_last:
-                    raise gone(error) from error
+                    raise server_gone(error) from error
         raise AssertionError  # pragma: no cover - the second time returns or raises
 
-    async def _timed(self, session: _Session, method: str, params: JsonObject) -> JsonValue:
-        self._began = time.perf_counter_ns()
+    async def _request(self, session: _Session, method: str, params: JsonObject) -> JsonValue:
+        self._started_ns = time.perf_counter_ns()
         return await session.server.request(method, params, timeout_s=self._servers.timeout_s)
 
     async def _session(self, language: str) -> _Session:
         for is_last in (False, True):
             try:
                 server, documents = await self._servers.get(self._workspace, language)
-                documents.tell(await asyncio.to_thread(documents.look))
+                documents.notify_changes(await asyncio.to_thread(documents.sync))
                 return _Session(server, documents, self._workspace)
             except (OutputInvalid, Unavailable) as error:
-                if isinstance(error, Unavailable) and not is_gone(error):
+                if isinstance(error, Unavailable) and not is_server_gone(error):
                     raise
                 if is_last:
-                    raise gone(error) from error
+                    raise server_gone(error) from error
         raise AssertionError  # pragma: no cover - as above
 
-    def _offered(self, server: Server, operation: str, capability: str) -> None:
+    def _ensure_offers(self, server: LanguageServer, operation: str, capability: str) -> None:
         if not server.can(capability):
             raise Unavailable(
                 f"`{server.name}` does not offer `{operation}`.",
@@ -368,21 +368,21 @@ class Navigator:
                 detail={"retryable": False, "capability": capability},
             )
 
-    def _note(self, operation: str, asked: str, found: str, symbol: str = "") -> None:
-        self.trace.append(Step(operation, asked, found, symbol, time.perf_counter_ns() - self._began))
+    def _record(self, operation: str, query: str, result: str, symbol: str = "") -> None:
+        self.trace.append(TraceStep(operation, query, result, symbol, time.perf_counter_ns() - self._started_ns))
 
     def _symbol(self, session: _Session, raw: RawSymbol) -> Symbol:
         place = self._place(session, raw.name_at)
-        return Symbol(raw.name, raw.kind, place, raw.whole.end_line + 1, raw.container)
+        return Symbol(raw.name, raw.kind, place, raw.full_range.end_line + 1, raw.container)
 
-    def _place(self, session: _Session, raw: RawPlace) -> Place:
+    def _place(self, session: _Session, raw: RawLocation) -> Location:
         path = session.documents.path(raw.uri)
         if path is None:
-            shown = path_of(raw.uri) or raw.uri
-            return Place(shown, raw.line + 1, raw.units + 1, raw.end_line + 1, raw.end_units + 1, is_outside=True)
+            display_path = path_of(raw.uri) or raw.uri
+            return Location(display_path, raw.line + 1, raw.units + 1, raw.end_line + 1, raw.end_units + 1, is_outside=True)
         self.files.add(path)
         first, last = session.line(path, raw.line), session.line(path, raw.end_line)
-        return Place(
+        return Location(
             path,
             raw.line + 1,
             column_of(first, raw.units, session.server.encoding),
@@ -391,23 +391,23 @@ class Navigator:
             first,
         )
 
-    def _word(self, session: _Session, at: Spot) -> str:
+    def _word(self, session: _Session, at: Position) -> str:
         """The name that stands at `at`."""
         line = session.line(self._workspace.relative(at.path), at.line - 1)
         return next((each[0] for each in _WORD.finditer(line) if each.start() <= at.column - 1 <= each.end()), "")
 
-    def _mentioned(self, path: str, name: str) -> Spot | None:
+    def _first_mention(self, path: str, name: str) -> Position | None:
         """Where a file first names something that it does not define itself."""
         pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
         for number, line in enumerate(self._workspace.read_text(path).split("\n"), 1):
-            if found := pattern.search(line):
-                return Spot(self._workspace.relative(path), number, found.start() + 1)
+            if match := pattern.search(line):
+                return Position(self._workspace.relative(path), number, match.start() + 1)
         return None
 
 
-def _order(place: Place) -> tuple[str, int, int]:
+def _order(place: Location) -> tuple[str, int, int]:
     return place.path, place.line, place.column
 
 
-def _is_called(symbol: Symbol, wanted: str) -> bool:
-    return wanted == symbol.name or f".{symbol.whole_name}".endswith(f".{wanted}")
+def _matches_name(symbol: Symbol, name: str) -> bool:
+    return name == symbol.name or f".{symbol.qualified_name}".endswith(f".{name}")

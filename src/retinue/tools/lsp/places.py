@@ -11,17 +11,17 @@ from typing import Final
 from retinue.contract.json import JsonValue
 
 __all__ = [
-    "Call",
-    "Place",
+    "HierarchyCall",
+    "Location",
     "RawCall",
-    "RawPlace",
+    "RawLocation",
     "RawSymbol",
-    "Spot",
+    "Position",
     "Symbol",
     "column_of",
-    "read_calls",
-    "read_places",
-    "read_symbols",
+    "parse_calls",
+    "parse_locations",
+    "parse_symbols",
     "units_before",
 ]
 
@@ -34,7 +34,7 @@ _MOST_DEPTH: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class Position:
     """Where something is asked about: a file of the workspace, a line and a column, both from 1."""
 
     path: str
@@ -46,7 +46,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """A stretch of a file.
 
     Attributes:
@@ -82,26 +82,26 @@ class Symbol:
 
     name: str
     kind: str
-    place: Place
+    place: Location
     last_line: int
     container: str = ""
 
     @property
-    def whole_name(self) -> str:
+    def qualified_name(self) -> str:
         """Its name with that of what it stands in."""
         return f"{self.container}.{self.name}".lstrip(".")
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class HierarchyCall:
     """One side of a call: who calls or is called, and the places of the calls."""
 
     symbol: Symbol
-    places: tuple[Place, ...]
+    places: tuple[Location, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class RawPlace:
+class RawLocation:
     """A stretch as the server counts: from 0, in its own units."""
 
     uri: str
@@ -117,8 +117,8 @@ class RawSymbol:
 
     name: str
     kind: str
-    name_at: RawPlace
-    whole: RawPlace
+    name_at: RawLocation
+    full_range: RawLocation
     container: str
     item: JsonValue
 
@@ -128,7 +128,7 @@ class RawCall:
     """One side of a call as the server says it."""
 
     symbol: RawSymbol
-    spans: tuple[RawPlace, ...]
+    spans: tuple[RawLocation, ...]
 
 
 def column_of(line: str, units: int, encoding: str) -> int:
@@ -150,33 +150,33 @@ def units_before(line: str, column: int, encoding: str) -> int:
     return len(before.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def read_places(value: JsonValue) -> list[RawPlace]:
+def parse_locations(value: JsonValue) -> list[RawLocation]:
     """Locations and links to locations; what is neither is left out."""
-    found: list[RawPlace] = []
+    locations: list[RawLocation] = []
     for each in value if isinstance(value, list) else [value]:
         match each:
             case {"targetUri": str(uri), "targetSelectionRange": span} | {"uri": str(uri), "range": span}:
                 place = _span(uri, span)
                 if place is not None:
-                    found.append(place)
+                    locations.append(place)
             case _:
                 continue
-    return found
+    return locations
 
 
-def read_symbols(value: JsonValue, uri: str) -> list[RawSymbol]:
+def parse_symbols(value: JsonValue, uri: str) -> list[RawSymbol]:
     """Symbols of a file or a workspace, or items of a call hierarchy; nested ones follow what they stand in."""
     return list(_symbols(value, uri, "", 0))
 
 
-def read_calls(value: JsonValue, side: str, uri: str) -> list[RawCall]:
+def parse_calls(value: JsonValue, side: str, uri: str) -> list[RawCall]:
     """Calls of a hierarchy; `side` is `from` or `to`. What calls `uri` has its places there, else in the caller."""
     calls: list[RawCall] = []
     for each in value if isinstance(value, list) else []:
         if not isinstance(each, dict):
             continue
         spans = each.get("fromRanges")
-        for symbol in read_symbols([each.get(side)], ""):
+        for symbol in parse_symbols([each.get(side)], ""):
             where = symbol.name_at.uri if side == "from" else uri
             places = [_span(where, span) for span in spans] if isinstance(spans, list) else []
             calls.append(RawCall(symbol, tuple(place for place in places if place is not None)))
@@ -192,24 +192,24 @@ def _symbols(value: JsonValue, uri: str, container: str, depth: int) -> Iterator
                 within = each.get("containerName")
                 spans, within = (_span(where, whole), _span(where, whole)), within if isinstance(within, str) else ""
             case {"name": str(name), "kind": int(kind), "range": whole, "selectionRange": span}:
-                said = each.get("uri")
-                where, within = said if isinstance(said, str) else uri, container
+                own_uri = each.get("uri")
+                where, within = own_uri if isinstance(own_uri, str) else uri, container
                 spans = _span(where, span), _span(where, whole)
             case _:
                 continue
-        name_at, around = spans
-        if name_at is not None and around is not None:
+        name_at, full_range = spans
+        if name_at is not None and full_range is not None:
             word = _KINDS[kind] if 0 <= kind < len(_KINDS) else ""
-            yield RawSymbol(name, word, name_at, around, within, each)
+            yield RawSymbol(name, word, name_at, full_range, within, each)
             yield from _symbols(each.get("children"), uri, f"{container}.{name}".lstrip("."), depth + 1)
 
 
-def _span(uri: str, span: JsonValue) -> RawPlace | None:
+def _span(uri: str, span: JsonValue) -> RawLocation | None:
     match span:
         case {
             "start": {"line": int(line), "character": int(units)},
             "end": {"line": int(end_line), "character": int(end_units)},
         } if min(line, units, end_line, end_units) >= 0:
-            return RawPlace(uri, line, units, end_line, end_units)
+            return RawLocation(uri, line, units, end_line, end_units)
         case _:
             return None

@@ -8,14 +8,14 @@ from retinue.tools.workspace import Workspace
 
 from .commands import command_for
 from .documents import Documents
-from .server import Server
+from .server import LanguageServer
 
-__all__ = ["Servers"]
+__all__ = ["LanguageServerPool"]
 
 _Key = tuple[str, tuple[str, ...], bool]
 
 
-class Servers:
+class LanguageServerPool:
     """Servers at hand. Leave it as an async context, or `close` it; the end of the loop ends them as well.
 
     Args:
@@ -36,7 +36,7 @@ class Servers:
         self._start_timeout_s = start_timeout_s
         self.timeout_s = timeout_s
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._running: dict[_Key, tuple[Server, Documents]] = {}
+        self._running: dict[_Key, tuple[LanguageServer, Documents]] = {}
         self._lock = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
@@ -45,7 +45,7 @@ class Servers:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def get(self, workspace: Workspace, language: str) -> tuple[Server, Documents]:
+    async def get(self, workspace: Workspace, language: str) -> tuple[LanguageServer, Documents]:
         """The server for `language`, started when there is none that lives.
 
         Raises:
@@ -59,13 +59,13 @@ class Servers:
         # By what may be read of the workspace: the server knows nothing else.
         key = (repr(workspace), argv, language == "python")
         async with self._lock:
-            found = self._running.get(key)
-            if found is not None and found[0].is_alive:
-                return found
-            if found is not None:
-                await found[0].close()
+            entry = self._running.get(key)
+            if entry is not None and entry[0].is_alive:
+                return entry
+            if entry is not None:
+                await entry[0].close()
             documents = await asyncio.to_thread(Documents, workspace, language)
-            server = await Server.start(argv, documents.root, timeout_s=self._start_timeout_s)
+            server = await LanguageServer.start(argv, documents.root, timeout_s=self._start_timeout_s)
             documents.server = server
             self._running[key] = (server, documents)
             return server, documents

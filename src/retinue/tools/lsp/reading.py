@@ -6,9 +6,9 @@ from urllib.parse import unquote, urlsplit
 from retinue.contract.json import JsonValue
 from retinue.errors import Unavailable
 
-from .places import RawPlace, read_places
+from .places import RawLocation, parse_locations
 
-__all__ = ["hover_text", "path_of", "workspace_edits"]
+__all__ = ["hover_text", "path_of", "parse_workspace_edits"]
 
 
 def path_of(uri: str) -> str:
@@ -32,7 +32,7 @@ def hover_text(contents: JsonValue) -> str:
             return ""
 
 
-def workspace_edits(answer: JsonValue) -> list[tuple[RawPlace, str]]:
+def parse_workspace_edits(answer: JsonValue) -> list[tuple[RawLocation, str]]:
     """The edits of a `WorkspaceEdit`, in either of its two forms."""
     by_file: list[tuple[str, JsonValue]] = []
     match answer:
@@ -52,5 +52,5 @@ def workspace_edits(answer: JsonValue) -> list[tuple[RawPlace, str]]:
         for uri, edits in by_file
         for edit in (edits if isinstance(edits, list) else [])
         if isinstance(edit, dict) and isinstance(text := edit.get("newText"), str)
-        for place in read_places([{"uri": uri, "range": edit.get("range")}])
+        for place in parse_locations([{"uri": uri, "range": edit.get("range")}])
     ]

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from retinue.errors import InvalidInput, OutputInvalid, RetinueError, Unavailable, UnknownName
 
-from .places import Spot, units_before
+from .places import Position, units_before
 
-__all__ = ["ambiguous", "gone", "position", "unknown"]
+__all__ = ["ambiguous_symbol", "server_gone", "lsp_position", "unknown_symbol"]
 
 
-def position(at: Spot, lines: Sequence[str], encoding: str) -> dict[str, int]:
+def lsp_position(at: Position, lines: Sequence[str], encoding: str) -> dict[str, int]:
     """A place as a server counts it.
 
     Raises:
@@ -29,39 +29,39 @@ def position(at: Spot, lines: Sequence[str], encoding: str) -> dict[str, int]:
     return {"line": at.line - 1, "character": units_before(line, at.column, encoding)}
 
 
-def unknown(symbol: str, path: str, names: Sequence[str], *, language: str) -> UnknownName:
+def unknown_symbol(symbol: str, path: str, names: Sequence[str], *, language: str) -> UnknownName:
     """Nothing that is written in `language` is called `symbol`; `names` is what there is."""
     from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
 
     near = tuple(get_close_matches(symbol.rpartition(".")[2], list(dict.fromkeys(names)), n=5))
     where = f"in {path!r}" if path else f"in the project's code in `{language}`"
-    known = tuple(dict.fromkeys(names))[:10]
+    available = tuple(dict.fromkeys(names))[:10]
     hint = (
         f"Did you mean {', '.join(near)}?"
         if near
-        else f"Available: {', '.join(known)}."
-        if known
+        else f"Available: {', '.join(available)}."
+        if available
         else "Name the file that it stands in."
     )
-    return UnknownName(f"Nothing {where} is called {symbol!r}.", hint=hint, suggestions=near or known)
+    return UnknownName(f"Nothing {where} is called {symbol!r}.", hint=hint, suggestions=near or available)
 
 
-def ambiguous(symbol: str, found: Sequence[Spot]) -> InvalidInput:
+def ambiguous_symbol(symbol: str, positions: Sequence[Position]) -> InvalidInput:
     """Several are called `symbol`."""
-    places = tuple(map(str, found[:10]))
+    places = tuple(map(str, positions[:10]))
     return InvalidInput(
-        f"{symbol!r} is defined in {len(found)} places.",
+        f"{symbol!r} is defined in {len(positions)} places.",
         hint=f"Say which, by its file: {', '.join(places)}.",
         suggestions=places,
     )
 
 
-def gone(error: RetinueError) -> RetinueError:
+def server_gone(error: RetinueError) -> RetinueError:
     """A server ended twice over one question."""
     if isinstance(error, OutputInvalid):
         return error
     return Unavailable(
         f"{error.message} It was started again and ended again.",
         hint="See what it says of itself in `stderr`, or configure another language server.",
-        detail={name: said for name, said in error.detail.items() if name != "ended"},
+        detail={name: value for name, value in error.detail.items() if name != "ended"},
     )

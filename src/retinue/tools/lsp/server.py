@@ -17,9 +17,9 @@ from retinue.contract.json import JsonObject, JsonValue
 from retinue.errors import AccessDenied, NotInstalled, RetinueError, Unavailable
 from retinue.tools.process import clean_environment
 
-from .connection import Connection
+from .connection import LspConnection
 
-__all__ = ["Server"]
+__all__ = ["LanguageServer"]
 
 _STDERR_KEPT: Final = 4_096
 _CLOSE_S: Final = 1.0
@@ -47,7 +47,7 @@ _CAPABILITIES: Final[JsonObject] = {
 }
 
 
-class Server:
+class LanguageServer:
     """A running server.
 
     Attributes:
@@ -62,16 +62,16 @@ class Server:
         assert process.stdout is not None  # noqa: S101
         self._process = process
         self._stderr = bytearray()
-        self._connection = Connection(reader=process.stdout, writer=process.stdin, name=name)
+        self._connection = LspConnection(reader=process.stdout, writer=process.stdin, name=name)
         self.name = name
         self.capabilities: JsonObject = {}
         self.encoding = "utf-16"
         self.loop = asyncio.get_running_loop()
-        _alive.add(process.pid)
-        self._life = self.loop.create_task(self._live(), name=f"language server {name}")
+        _live_groups.add(process.pid)
+        self._task = self.loop.create_task(self._run(), name=f"language server {name}")
 
     @classmethod
-    async def start(cls, argv: tuple[str, ...], root: Path, *, timeout_s: float) -> "Server":
+    async def start(cls, argv: tuple[str, ...], root: Path, *, timeout_s: float) -> "LanguageServer":
         """Start `argv` for the project at `root`, in the folder above it, and be introduced.
 
         Raises:
@@ -98,24 +98,24 @@ class Server:
             raise AccessDenied(f"The program {argv[0]!r} cannot be run: {error.strerror}.") from error
         server = cls(process, Path(argv[0]).name)
         try:
-            await server._introduce(root, timeout_s)
+            await server._initialize(root, timeout_s)
         except BaseException:
-            await server._end()
+            await server._stop()
             raise
         return server
 
     @property
     def is_alive(self) -> bool:
         """Whether it can still be asked."""
-        return self._connection.broken is None and self._process.returncode is None
+        return self._connection.failure is None and self._process.returncode is None
 
     async def request(self, method: str, params: JsonValue, *, timeout_s: float) -> JsonValue:
         """Ask it something; raises as `Connection.request`."""
         try:
             return await self._connection.request(method, params, timeout_s=timeout_s)
         except RetinueError as error:
-            if error is self._connection.broken and (said := self._said()):
-                error.detail["stderr"] = said
+            if error is self._connection.failure and (stderr := self._stderr_tail()):
+                error.detail["stderr"] = stderr
             raise
 
     def notify(self, method: str, params: JsonValue) -> None:
@@ -132,10 +132,10 @@ class Server:
             with suppress(RetinueError):
                 await self._connection.request("shutdown", None, timeout_s=_CLOSE_S)
                 self._connection.notify("exit", None)
-                await asyncio.wait({self._life}, timeout=_CLOSE_S)
-        await self._end()
+                await asyncio.wait({self._task}, timeout=_CLOSE_S)
+        await self._stop()
 
-    async def _introduce(self, root: Path, timeout_s: float) -> None:
+    async def _initialize(self, root: Path, timeout_s: float) -> None:
         uri = root.as_uri()
         answer = await self.request(
             "initialize",
@@ -148,24 +148,24 @@ class Server:
             },
             timeout_s=timeout_s,
         )
-        offered = answer.get("capabilities") if isinstance(answer, dict) else None
-        if not isinstance(offered, dict):
+        capabilities = answer.get("capabilities") if isinstance(answer, dict) else None
+        if not isinstance(capabilities, dict):
             raise Unavailable(f"`{self.name}` does not say what it can do.", hint="Configure another language server.")
-        self.capabilities = offered
-        encoding = offered.get("positionEncoding")
+        self.capabilities = capabilities
+        encoding = capabilities.get("positionEncoding")
         self.encoding = encoding if isinstance(encoding, str) else "utf-16"
         self.notify("initialized", {})
 
-    async def _live(self) -> None:
-        draining = asyncio.create_task(self._drain())
+    async def _run(self) -> None:
+        stderr_reader = asyncio.create_task(self._drain())
         try:
             await self._connection.listen()
         finally:
             self._kill()
             try:
-                await asyncio.wait({asyncio.create_task(self._process.wait()), draining}, timeout=_GONE_S)
+                await asyncio.wait({asyncio.create_task(self._process.wait()), stderr_reader}, timeout=_GONE_S)
             finally:
-                _alive.discard(self._process.pid)
+                _live_groups.discard(self._process.pid)
                 # The pipes stay open while a grandchild in a session of its own holds them; nobody reads them any more.
                 self._process._transport.close()  # noqa: SLF001  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue] - no public way
 
@@ -176,26 +176,26 @@ class Server:
             self._stderr += chunk
             del self._stderr[:-_STDERR_KEPT]
 
-    async def _end(self) -> None:
-        if self._connection.broken is None:  # else it is being collected already, and must not be disturbed
-            self._life.cancel()
-        await asyncio.wait({self._life})
+    async def _stop(self) -> None:
+        if self._connection.failure is None:  # else it is being collected already, and must not be disturbed
+            self._task.cancel()
+        await asyncio.wait({self._task})
 
     def _kill(self) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _said(self) -> str:
+    def _stderr_tail(self) -> str:
         return self._stderr.decode("utf-8", "replace").strip()[-500:]
 
 
-_alive: set[int] = set()
+_live_groups: set[int] = set()
 """The process groups of the servers that run right now."""
 
 
 @atexit.register
-def _end_all() -> None:
+def _kill_all() -> None:
     """Leave no server behind when the program ends before its loop could."""
-    for group in tuple(_alive):
+    for group in tuple(_live_groups):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGKILL)

@@ -8,14 +8,14 @@ from typing import Any, Final, Literal, TypeAlias, assert_never, cast
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput
-from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
 from .commands import language_of
 from .navigator import OPERATIONS, Navigator
-from .places import Call, Place, Spot, Symbol
-from .pool import Servers
-from .uses import Uses, uses_of
+from .places import HierarchyCall, Location, Position, Symbol
+from .pool import LanguageServerPool
+from .uses import SymbolUses, uses_of
 
 __all__ = ["LspTool"]
 
@@ -70,15 +70,15 @@ class LspTool:
         servers: The language servers; those it makes itself end with `close`, or with the event loop.
     """
 
-    def __init__(self, servers: Servers | None = None) -> None:
-        self._servers = servers or Servers()
+    def __init__(self, servers: LanguageServerPool | None = None) -> None:
+        self._servers = servers or LanguageServerPool()
 
     @property
     def spec(self) -> ToolSpec:
         """What it says of itself."""
         return _SPEC
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Answer one of the nine.
 
         Raises:
@@ -88,24 +88,24 @@ class LspTool:
             Unavailable: The server does not offer it, or is not here.
             DeadlineExceeded: It took too long.
         """
-        if grip.workspace is None:
+        if context.workspace is None:
             raise AccessDenied("There is no workspace to read code in.", hint="Start the run in a folder.")
-        navigator = Navigator(self._servers, grip.workspace)
+        navigator = Navigator(self._servers, context.workspace)
         try:
-            async with asyncio.timeout(_seconds(grip)):
-                lines = await _answer(navigator, grip.workspace, arguments)
+            async with asyncio.timeout(_seconds_left(context)):
+                lines = await _answer(navigator, context.workspace, arguments)
         except TimeoutError:
             raise DeadlineExceeded("The language server took too long.", hint="Ask for less.") from None
-        kept = _within(lines[:_MOST], grip.output_limit - 200)
-        left_out = len(lines) - len(kept)
-        if left_out:
-            kept.append(f"({left_out} more are left out; ask about one file or symbol)")
-        text = "\n".join(kept) or "Nothing was found."
+        shown_lines = _clip_lines(lines[:_MOST], context.output_limit - 200)
+        remaining = len(lines) - len(shown_lines)
+        if remaining:
+            shown_lines.append(f"({remaining} more are left out; ask about one file or symbol)")
+        text = "\n".join(shown_lines) or "Nothing was found."
         return ToolOutput(
             text,
             origin="language server",
             data={"found": len(lines)},
-            truncated=bool(left_out),
+            truncated=bool(remaining),
             files_read=tuple(sorted(navigator.files)),
         )
 
@@ -114,9 +114,9 @@ class LspTool:
         await self._servers.close()
 
 
-def _seconds(grip: Grip) -> float:
-    left = _SPEC.timeout_s if grip.deadline_ns is None else max(0.0, (grip.deadline_ns - time.time_ns()) / 1e9)
-    return min(left, _SPEC.timeout_s)
+def _seconds_left(context: ToolContext) -> float:
+    remaining = _SPEC.timeout_s if context.deadline_ns is None else max(0.0, (context.deadline_ns - time.time_ns()) / 1e9)
+    return min(remaining, _SPEC.timeout_s)
 
 
 async def _answer(  # noqa: PLR0911 - one for each operation
@@ -129,7 +129,7 @@ async def _answer(  # noqa: PLR0911 - one for each operation
         query = str(arguments.get("query") or arguments.get("symbol_name") or "")
         language = language_of(str(arguments["file_path"])) if "file_path" in arguments else "python"
         return [_symbol_line(each) for each in await navigator.workspace_symbols(query, language=language)]
-    spot = await _spot(navigator, arguments)
+    spot = await _position(navigator, arguments)
     match operation:
         case "goToDefinition":
             return _place_lines(await navigator.definition(spot))
@@ -156,10 +156,10 @@ def _file(arguments: JsonMapping) -> str:
     return str(path)
 
 
-async def _spot(navigator: Navigator, arguments: JsonMapping) -> Spot:
+async def _position(navigator: Navigator, arguments: JsonMapping) -> Position:
     line: Any = arguments.get("line")
     if line is not None:
-        return Spot(_file(arguments), int(line), int(arguments.get("character") or 1))
+        return Position(_file(arguments), int(line), int(arguments.get("character") or 1))
     name: Any = arguments.get("symbol_name")
     if not name:
         raise InvalidInput(
@@ -170,8 +170,8 @@ async def _spot(navigator: Navigator, arguments: JsonMapping) -> Spot:
     return await navigator.find(str(name), path=str(arguments.get("file_path") or ""))
 
 
-def _use_lines(uses: Uses) -> Iterable[str]:
-    yield from _place_lines(uses.said)
+def _use_lines(uses: SymbolUses) -> Iterable[str]:
+    yield from _place_lines(uses.references)
     if uses.beyond:
         yield "Not among its references, and by its own word the same symbol:"
         yield from _place_lines(uses.beyond)
@@ -180,34 +180,34 @@ def _use_lines(uses: Uses) -> Iterable[str]:
         yield from _place_lines(uses.unsure)
 
 
-def _place_lines(places: Sequence[Place]) -> list[str]:
+def _place_lines(places: Sequence[Location]) -> list[str]:
     return [_place_line(place) for place in places]
 
 
-def _place_line(place: Place) -> str:
+def _place_line(place: Location) -> str:
     return f"{place}: (outside the workspace)" if place.is_outside else f"{place}: {place.text.strip()[:_LINE]}"
 
 
 def _symbol_line(symbol: Symbol, *, indent: bool = False) -> str:
     within = f"{symbol.container}." if symbol.container else ""
     pad = "  " * (within.count(".") if indent else 0)
-    shown = symbol.name if indent else f"{within}{symbol.name}"
+    name = symbol.name if indent else f"{within}{symbol.name}"
     outside = " (outside the workspace)" if symbol.place.is_outside else ""
-    return f"{pad}{symbol.place}: {symbol.kind} {shown}, to line {symbol.last_line}{outside}"
+    return f"{pad}{symbol.place}: {symbol.kind} {name}, to line {symbol.last_line}{outside}"
 
 
-def _call_lines(calls: Sequence[Call]) -> Iterable[str]:
+def _call_lines(calls: Sequence[HierarchyCall]) -> Iterable[str]:
     for call in calls:
         yield _symbol_line(call.symbol)
         yield from (f"  {_place_line(place)}" for place in call.places)
 
 
-def _within(lines: Sequence[str], characters: int) -> list[str]:
+def _clip_lines(lines: Sequence[str], characters: int) -> list[str]:
     """As many whole lines as fit."""
-    kept: list[str] = []
+    head: list[str] = []
     for line in lines:
         characters -= len(line) + 1
         if characters < 0:
             break
-        kept.append(line)
-    return kept
+        head.append(line)
+    return head

@@ -16,22 +16,22 @@ from retinue.tools.tree import glob
 from retinue.tools.workspace import Workspace
 
 from .commands import language_of
-from .mentions import Mention, mentions
+from .mentions import Mention, find_mentions
 from .navigator import Navigator
-from .places import Place, Spot
+from .places import Location, Position
 
-__all__ = ["Held", "Key", "Uses", "key_of", "name_at", "sort_out", "uses_of"]
+__all__ = ["NameMentions", "LocationKey", "SymbolUses", "location_key", "name_at", "classify_mentions", "uses_of"]
 
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
 _MOST_FILES: Final = 20_000
 _MOST_ASKED: Final = 400
 
-Key: TypeAlias = tuple[str, int, int]
+LocationKey: TypeAlias = tuple[str, int, int]
 """A place by its file, line and column."""
 
 
 @dataclass(frozen=True, slots=True)
-class Uses:
+class SymbolUses:
     """Where a symbol is named.
 
     Attributes:
@@ -40,18 +40,18 @@ class Uses:
         unsure: Code that holds the name, and of which it does not know what it means.
     """
 
-    said: tuple[Place, ...]
-    beyond: tuple[Place, ...] = ()
-    unsure: tuple[Place, ...] = ()
+    references: tuple[Location, ...]
+    beyond: tuple[Location, ...] = ()
+    unsure: tuple[Location, ...] = ()
 
     @property
-    def sure(self) -> tuple[Place, ...]:
+    def sure(self) -> tuple[Location, ...]:
         """All that is known to name the symbol, in the order of files and lines."""
-        return tuple(sorted((*self.said, *self.beyond), key=key_of))
+        return tuple(sorted((*self.references, *self.beyond), key=location_key))
 
 
 @dataclass(slots=True)
-class Held:
+class NameMentions:
     """What the Python files of a project hold of a name.
 
     Attributes:
@@ -61,79 +61,79 @@ class Held:
 
     name: str
     texts: dict[str, str] = field(default_factory=dict[str, str])
-    said: dict[str, list[Mention]] = field(default_factory=dict[str, list[Mention]])
+    by_file: dict[str, list[Mention]] = field(default_factory=dict[str, list[Mention]])
 
     @classmethod
-    def look(cls, workspace: Workspace, name: str) -> "Held":
+    def scan(cls, workspace: Workspace, name: str) -> "NameMentions":
         """Read the whole project. Takes its time: call it in a thread."""
-        found = cls(name)
+        result = cls(name)
         for path in glob(workspace, ["*.py", "*.pyi"], limit=_MOST_FILES):
             try:
                 text = workspace.read_text(path)
             except RetinueError:
                 continue
-            if name in text and (said := list(mentions(text, name))):
-                found.texts[path], found.said[path] = text, said
-        return found
+            if name in text and (file_mentions := list(find_mentions(text, name))):
+                result.texts[path], result.by_file[path] = text, file_mentions
+        return result
 
-    def code(self) -> list[Place]:
+    def code(self) -> list[Location]:
         """Every place where it is a name of the code."""
         return [
-            Place(path, each.line, each.column, each.line, each.column + len(self.name), lines[each.line - 1])
-            for path, said in self.said.items()
+            Location(path, each.line, each.column, each.line, each.column + len(self.name), lines[each.line - 1])
+            for path, file_mentions in self.by_file.items()
             for lines in [self.texts[path].split("\n")]
-            for each in said
+            for each in file_mentions
             if each.is_code
         ]
 
 
-async def uses_of(navigator: Navigator, workspace: Workspace, at: Spot, *, declaration: bool = True) -> Uses:
+async def uses_of(navigator: Navigator, workspace: Workspace, at: Position, *, declaration: bool = True) -> SymbolUses:
     """Every place that names the symbol at `at`; in other languages than Python, those that the server says.
 
     Raises:
         Unavailable: The server does not know references.
     """
-    said = await navigator.references(at, declaration=declaration)
+    references = await navigator.references(at, declaration=declaration)
     if language_of(at.path) != "python" or not (name := await asyncio.to_thread(name_at, workspace, at)):
-        return Uses(said)
-    defined = await navigator.definition(at)
-    held = await asyncio.to_thread(Held.look, workspace, name)
-    beyond, unsure = await sort_out(navigator, held, {key_of(place) for place in (*said, *defined)})
+        return SymbolUses(references)
+    definitions = await navigator.definition(at)
+    mentions = await asyncio.to_thread(NameMentions.scan, workspace, name)
+    beyond, unsure = await classify_mentions(navigator, mentions, {location_key(place) for place in (*references, *definitions)})
     if not declaration:  # a server that leaves out the definition it was asked about may still give the others
-        meanings = await navigator.definitions([Spot(*key_of(each)) for each in beyond])
-        beyond = tuple(each for each, meant in zip(beyond, meanings, strict=True) if not _is_one_of(each, meant))
-        said = tuple(each for each in said if not _is_one_of(each, defined))
-    return Uses(said, beyond, unsure)
+        meanings = await navigator.definitions([Position(*location_key(each)) for each in beyond])
+        beyond = tuple(each for each, targets in zip(beyond, meanings, strict=True) if not _is_one_of(each, targets))
+        references = tuple(each for each in references if not _is_one_of(each, definitions))
+    return SymbolUses(references, beyond, unsure)
 
 
-async def sort_out(
-    navigator: Navigator, held: Held, ours: Collection[Key]
-) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
+async def classify_mentions(
+    navigator: Navigator, mentions: NameMentions, ours: Collection[LocationKey]
+) -> tuple[tuple[Location, ...], tuple[Location, ...]]:
     """What of the code that holds a name is meant by `ours` too, and what nobody knows; both without `ours`."""
     files = {path for path, _, _ in ours}
-    left = sorted((each for each in held.code() if key_of(each) not in ours), key=lambda each: each.path not in files)
-    same: list[Place] = []
-    unsure = left[_MOST_ASKED:]
-    asked = left[:_MOST_ASKED]
-    meanings = await navigator.definitions([Spot(*key_of(each)) for each in asked])
-    for place, meant in zip(asked, meanings, strict=True):
-        if any(key_of(each) in ours for each in meant):
+    candidates = sorted((each for each in mentions.code() if location_key(each) not in ours), key=lambda each: each.path not in files)
+    same: list[Location] = []
+    unsure = candidates[_MOST_ASKED:]
+    batch = candidates[:_MOST_ASKED]
+    meanings = await navigator.definitions([Position(*location_key(each)) for each in batch])
+    for place, targets in zip(batch, meanings, strict=True):
+        if any(location_key(each) in ours for each in targets):
             same.append(place)
-        elif not meant:
+        elif not targets:
             unsure.append(place)
-    return tuple(sorted(same, key=key_of)), tuple(sorted(unsure, key=key_of))
+    return tuple(sorted(same, key=location_key)), tuple(sorted(unsure, key=location_key))
 
 
-def _is_one_of(place: Place, others: Collection[Place]) -> bool:
-    return any(key_of(place) == key_of(each) for each in others)
+def _is_one_of(place: Location, others: Collection[Location]) -> bool:
+    return any(location_key(place) == location_key(each) for each in others)
 
 
-def key_of(place: Place) -> Key:
+def location_key(place: Location) -> LocationKey:
     """Where a place begins."""
     return place.path, place.line, place.column
 
 
-def name_at(workspace: Workspace, at: Spot) -> str:
+def name_at(workspace: Workspace, at: Position) -> str:
     """The name that stands at `at`; empty when there is none."""
     lines = workspace.read_text(at.path).split("\n")
     line = lines[at.line - 1] if at.line <= len(lines) else ""

@@ -5,7 +5,7 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.contract.model import JsonMapping
 
-__all__ = ["MAX_ENTRIES", "MAX_TEXT", "Entry", "Provenance", "Recalled", "Scope"]
+__all__ = ["MAX_ENTRIES", "MAX_TEXT", "MemoryEntry", "Provenance", "ScoredEntry", "Scope"]
 
 Scope: TypeAlias = Literal["global", "project"]
 """Whom it concerns: its user everywhere, or one project."""
@@ -33,7 +33,7 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MemoryEntry:
     """One memory.
 
     Attributes:
@@ -62,12 +62,12 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class ScoredEntry:
     """A memory that was found.
 
     Attributes:
         score: By BM25; higher is better, and comparable only within one search.
     """
 
-    entry: Entry
+    entry: MemoryEntry
     score: float = field(compare=False)

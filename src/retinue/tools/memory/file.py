@@ -15,7 +15,7 @@ from retinue.errors import AccessDenied, InternalError, ParseError, RetinueError
 from retinue.tools.memory.entry import Scope
 from retinue.tools.sqlite import use_wal
 
-__all__ = ["damaged", "memory_error", "memory_file", "open_file", "set_aside"]
+__all__ = ["damaged_file_error", "memory_error", "memory_file", "open_file", "set_aside"]
 
 _FORMAT: Final = 1
 _BUSY_S: Final = 10.0
@@ -77,14 +77,14 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")  # a file that somebody else made can run nothing
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA synchronous = NORMAL")
-    found = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if found > _FORMAT:
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > _FORMAT:
         raise Unavailable(
-            f"The memory in `{path}` is of format {found}, and this version knows {_FORMAT}.",
+            f"The memory in `{path}` is of format {version}, and this version knows {_FORMAT}.",
             hint="Use the newer version of Retinue.",
             path=str(path),
         )
-    if found < _FORMAT:
+    if version < _FORMAT:
         use_wal(connection)
         connection.executescript(_SCHEMA)
 
@@ -99,13 +99,13 @@ def set_aside(path: Path) -> Path | None:
         return None
     mark = f"damaged-{secrets.token_hex(4)}"
     for ending in ("-wal", "-shm"):
-        beside = path.with_name(path.name + ending)
-        if beside.exists():
-            beside.replace(path.with_name(f"{path.stem}.{mark}{path.suffix}{ending}"))
+        sidecar = path.with_name(path.name + ending)
+        if sidecar.exists():
+            sidecar.replace(path.with_name(f"{path.stem}.{mark}{path.suffix}{ending}"))
     return path.replace(path.with_name(f"{path.stem}.{mark}{path.suffix}"))
 
 
-def damaged(path: Path, why: str) -> ParseError:
+def damaged_file_error(path: Path, why: str) -> ParseError:
     """The error for a file at `path` that is no memory, or no longer one."""
     return ParseError(
         f"`{path}` is not a memory that can be read: {why}.",
@@ -120,7 +120,7 @@ def memory_error(path: Path, error: sqlite3.Error | OSError) -> RetinueError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     # What we ask never changes, so an error in it means that the tables are not ours.
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}:
-        return damaged(path, str(error))
+        return damaged_file_error(path, str(error))
     if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR} or getattr(error, "errno", 0) in {ENOSPC, EDQUOT}:
         return Unavailable(f"The memory in `{place}` has no room: {error}.", hint="Free space on the disk.", path=place)
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:

@@ -9,15 +9,15 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, Self
 
-from retinue.contract.sanitize import content
+from retinue.contract.sanitize import clean_content
 from retinue.errors import InvalidInput, LimitReached, Unavailable, UnknownName
-from retinue.tools.memory.entry import MAX_ENTRIES, MAX_TEXT, Entry, Provenance, Recalled, Scope
-from retinue.tools.memory.file import damaged, memory_error, memory_file, open_file, set_aside
+from retinue.tools.memory.entry import MAX_ENTRIES, MAX_TEXT, MemoryEntry, Provenance, ScoredEntry, Scope
+from retinue.tools.memory.file import damaged_file_error, memory_error, memory_file, open_file, set_aside
 from retinue.tools.memory.words import full_text_query
 
 __all__ = ["Memory"]
 
-_KNOWN: Final = "SELECT number, text, at_ns, said_by, run, origin FROM memories WHERE digest = ?"
+_FIND: Final = "SELECT number, text, at_ns, said_by, run, origin FROM memories WHERE digest = ?"
 _NEWEST: Final = "SELECT number, text, at_ns, said_by, run, origin FROM memories ORDER BY number DESC LIMIT ? OFFSET ?"
 _ADD: Final = """
 INSERT INTO memories (digest, text, at_ns, said_by, run, origin) VALUES (?, ?, ?, ?, ?, ?)
@@ -57,7 +57,7 @@ class Memory:
         self.scope: Scope = scope
         self.path = memory_file(state, scope, project=project)
         self._clock = clock
-        self._opened: sqlite3.Connection | None = None
+        self._connection: sqlite3.Connection | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -67,11 +67,11 @@ class Memory:
 
     def close(self) -> None:
         """Let go of the file."""
-        if self._opened is not None:
-            self._opened.close()
-            self._opened = None
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
-    def add(self, text: str, source: Provenance) -> tuple[Entry, bool]:
+    def add(self, text: str, source: Provenance) -> tuple[MemoryEntry, bool]:
         """Remember `text`; gives the memory, and whether it is new. What is known already stays as it was.
 
         Two texts that differ only in capitals and white space are the same memory.
@@ -81,41 +81,41 @@ class Memory:
             LimitReached: There are `MAX_ENTRIES` already.
             RetinueError: The file cannot be used, as `memory_error`.
         """
-        kept = _writable(content(text, max_length=MAX_TEXT)).strip()
-        if not kept:
+        clean_text = _drop_surrogates(clean_content(text, max_length=MAX_TEXT)).strip()
+        if not clean_text:
             raise InvalidInput("There is nothing to remember: the text is empty.", hint="Say what to remember.")
-        digest = _digest(kept)
+        digest = _digest(clean_text)
         facts = (_fact(source.by), _fact(source.run), _fact(source.origin))
-        with self._writing() as connection:
-            known = connection.execute(_KNOWN, (digest,)).fetchone()
-            if known is not None:
-                return self._entry(known), False
-            self._see_room(connection)
-            row = connection.execute(_ADD, (digest, kept, self._clock(), *facts)).fetchall()[0]
+        with self._transaction() as connection:
+            existing = connection.execute(_FIND, (digest,)).fetchone()
+            if existing is not None:
+                return self._entry(existing), False
+            self._ensure_room(connection)
+            row = connection.execute(_ADD, (digest, clean_text, self._clock(), *facts)).fetchall()[0]
             connection.execute(_INDEX, row[:2])
             return self._entry(row), True
 
-    def search(self, words: str, *, limit: int = 10) -> tuple[Recalled, ...]:
+    def search(self, words: str, *, limit: int = 10) -> tuple[ScoredEntry, ...]:
         """The memories that fit `words` best, best first, by BM25. The words are plain: there is no query language."""
         query = full_text_query(words)
         if not query:
             return ()
-        with self._reading() as connection:
+        with self._open_connection() as connection:
             rows = connection.execute(_SEARCH, (query, max(0, limit))).fetchall()
-        return tuple(Recalled(self._entry(row), -float(row[6])) for row in rows)
+        return tuple(ScoredEntry(self._entry(row), -float(row[6])) for row in rows)
 
-    def list(self, *, limit: int = 50, skip: int = 0) -> tuple[Entry, ...]:
+    def list(self, *, limit: int = 50, skip: int = 0) -> tuple[MemoryEntry, ...]:
         """Memories, the newest first."""
-        with self._reading() as connection:
+        with self._open_connection() as connection:
             rows = connection.execute(_NEWEST, (max(0, limit), max(0, skip))).fetchall()
         return tuple(map(self._entry, rows))
 
     def count(self) -> int:
         """How many there are."""
-        with self._reading() as connection:
+        with self._open_connection() as connection:
             return int(connection.execute("SELECT count(*) FROM memories").fetchone()[0])
 
-    def forget(self, name: str) -> Entry:
+    def forget(self, name: str) -> MemoryEntry:
         """Forget the memory with the id `name`, for good: its words are overwritten in the file.
 
         Raises:
@@ -124,7 +124,7 @@ class Memory:
             RetinueError: The file cannot be used, as `memory_error`.
         """
         number = _number(name)
-        with self._writing() as connection:
+        with self._transaction() as connection:
             row = connection.execute(_FORGET, (number,)).fetchall()
             if not row:
                 raise UnknownName(
@@ -134,9 +134,9 @@ class Memory:
             connection.execute(_UNINDEX, row[0][:2])
             # The index keeps deleted words until it is written anew.
             connection.execute("INSERT INTO words(words) VALUES ('optimize')")
-        with self._reading() as connection:
-            held = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-        if held:
+        with self._open_connection() as connection:
+            is_busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        if is_busy:
             raise Unavailable(
                 f"The memory {name[:40]!r} is forgotten, but another program is reading `{self.path}`, so its words are"
                 " still in the file beside it.",
@@ -157,13 +157,13 @@ class Memory:
         except OSError as error:
             raise memory_error(self.path, error) from error
 
-    def _entry(self, row: tuple[Any, ...]) -> Entry:
+    def _entry(self, row: tuple[Any, ...]) -> MemoryEntry:
         number, text, at_ns, said_by, run, origin = row[:6]
         if not isinstance(at_ns, int) or not all(isinstance(each, str) for each in (text, said_by, run, origin)):
-            raise damaged(self.path, f"the memory m{number} is not text with a time")
-        return Entry(f"m{number}", self.scope, text, at_ns, Provenance(said_by, run, origin))
+            raise damaged_file_error(self.path, f"the memory m{number} is not text with a time")
+        return MemoryEntry(f"m{number}", self.scope, text, at_ns, Provenance(said_by, run, origin))
 
-    def _see_room(self, connection: sqlite3.Connection) -> None:
+    def _ensure_room(self, connection: sqlite3.Connection) -> None:
         if int(connection.execute("SELECT count(*) FROM memories").fetchone()[0]) >= MAX_ENTRIES:
             raise LimitReached(
                 f"There are {MAX_ENTRIES} memories in the scope `{self.scope}`, which is all there may be.",
@@ -171,18 +171,18 @@ class Memory:
             )
 
     @contextmanager
-    def _reading(self) -> Generator[sqlite3.Connection]:
+    def _open_connection(self) -> Generator[sqlite3.Connection]:
         try:
-            if self._opened is None:
-                self._opened = open_file(self.path)
-            yield self._opened
+            if self._connection is None:
+                self._connection = open_file(self.path)
+            yield self._connection
         except (sqlite3.Error, OSError) as error:
             raise memory_error(self.path, error) from error
 
     @contextmanager
-    def _writing(self) -> Generator[sqlite3.Connection]:
+    def _transaction(self) -> Generator[sqlite3.Connection]:
         """A transaction that nobody else writes beside."""
-        with self._reading() as connection:
+        with self._open_connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -193,8 +193,8 @@ class Memory:
 
 
 def _digest(text: str) -> bytes:
-    folded = " ".join(unicodedata.normalize("NFC", text).casefold().split())
-    return blake2b(folded.encode(), digest_size=16).digest()
+    normal_form = " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    return blake2b(normal_form.encode(), digest_size=16).digest()
 
 
 def _number(name: str) -> int:
@@ -203,11 +203,11 @@ def _number(name: str) -> int:
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else -1
 
 
-def _writable(text: str) -> str:
+def _drop_surrogates(text: str) -> str:
     """`text` without halves of surrogate pairs, which no file can hold."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _fact(text: str) -> str:
     """A fact of provenance on one line, clipped."""
-    return " ".join(_writable(text.replace("\0", "")).split())[:_LONGEST_FACT]
+    return " ".join(_drop_surrogates(text.replace("\0", "")).split())[:_LONGEST_FACT]

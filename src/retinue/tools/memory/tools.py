@@ -14,9 +14,9 @@ from typing import Final, TypeVar
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import UnknownName
-from retinue.tools.memory.entry import MAX_TEXT, Entry, Provenance, Scope
+from retinue.tools.memory.entry import MAX_TEXT, MemoryEntry, Provenance, Scope
 from retinue.tools.memory.store import Memory
-from retinue.tools.port import Grip, Tool, ToolOutput
+from retinue.tools.port import ToolContext, Tool, ToolOutput
 
 __all__ = ["Forget", "MemoryPlace", "Recall", "Remember", "memory_tools"]
 
@@ -66,11 +66,11 @@ class MemoryPlace:
                 suggestions=self.scopes,
             )
 
-        def opened() -> T:
+        def run_work() -> T:
             with Memory(self._state, scope, project=self._project, clock=self._clock) as memory:
                 return work(memory)
 
-        return await asyncio.to_thread(opened)
+        return await asyncio.to_thread(run_work)
 
 
 class Remember:
@@ -97,18 +97,18 @@ class Remember:
             timeout_s=_TIMEOUT_S,
         )
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Remember `text`.
 
         Raises:
             RetinueError: As `Memory.add`.
         """
         scope = _scope(arguments, self._place)
-        known = self._place.source
-        source = Provenance(grip.agent or known.by, grip.run or known.run, str(arguments.get("origin", "")))
+        default = self._place.source
+        source = Provenance(context.agent or default.by, context.run or default.run, str(arguments.get("origin", "")))
         entry, new = await self._place.with_memory(scope, lambda memory: memory.add(str(arguments["text"]), source))
-        told = f"Remembered as {entry.id}." if new else f"Known already, as {entry.id}."
-        return ToolOutput(told, data={"id": entry.id, "scope": scope, "new": new})
+        message = f"Remembered as {entry.id}." if new else f"Known already, as {entry.id}."
+        return ToolOutput(message, data={"id": entry.id, "scope": scope, "new": new})
 
 
 class Recall:
@@ -138,7 +138,7 @@ class Recall:
             timeout_s=_TIMEOUT_S,
         )
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Find the memories that fit `query`.
 
         Raises:
@@ -146,23 +146,23 @@ class Recall:
         """
         query, limit = str(arguments["query"]), int(arguments.get("limit", 8))
         scopes = (_scope(arguments, self._place),) if "scope" in arguments else self._place.scopes
-        found: list[Entry] = []
+        entries: list[MemoryEntry] = []
         for scope in scopes:
             hits = await self._place.with_memory(scope, lambda memory: memory.search(query, limit=limit))
-            found += [hit.entry for hit in hits]
-        told: list[str] = []
+            entries += [hit.entry for hit in hits]
+        blocks: list[str] = []
         size = 0
-        for entry in found[:limit]:
-            told.append(_told(entry))
-            size += len(told[-1]) + 2
-            if size > grip.output_limit:
-                told.pop()
+        for entry in entries[:limit]:
+            blocks.append(_format_entry(entry))
+            size += len(blocks[-1]) + 2
+            if size > context.output_limit:
+                blocks.pop()
                 break
         return ToolOutput(
-            "\n\n".join(told) or "Nothing that fits is remembered.",
+            "\n\n".join(blocks) or "Nothing that fits is remembered.",
             origin=f"memory {' and '.join(scopes)}",
-            data={"memories": [entry.to_json() for entry in found[: len(told)]]},
-            truncated=len(told) < len(found),
+            data={"memories": [entry.to_json() for entry in entries[: len(blocks)]]},
+            truncated=len(blocks) < len(entries),
         )
 
 
@@ -185,7 +185,7 @@ class Forget:
             timeout_s=_TIMEOUT_S,
         )
 
-    async def use(self, arguments: JsonMapping, _grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, _context: ToolContext, /) -> ToolOutput:
         """Forget the memory `id`.
 
         Raises:
@@ -211,11 +211,11 @@ def _scope_schema(place: MemoryPlace) -> JsonMapping:
 
 
 def _scope(arguments: JsonMapping, place: MemoryPlace) -> Scope:
-    said = arguments.get("scope", place.scopes[0])
-    return "project" if said == "project" else "global"
+    scope = arguments.get("scope", place.scopes[0])
+    return "project" if scope == "project" else "global"
 
 
-def _told(entry: Entry) -> str:
+def _format_entry(entry: MemoryEntry) -> str:
     """A memory with where it comes from, its lines indented so that none can pass for a heading of ours.
 
     The origin is quoted: it is what the model said, and must not pass for more of the heading.

@@ -19,6 +19,6 @@ def full_text_query(text: str) -> str:
 
     Words that say nothing (`the`, `of`) are left out unless there are no others.
     """
-    words = list(dict.fromkeys(found[0].lower() for found in _WORD.finditer(text[:4_000])))
-    telling = [word for word in words if not _EMPTY.fullmatch(word)] or words
-    return " OR ".join(f'"{word}"' for word in telling[:MOST_WORDS])
+    words = list(dict.fromkeys(match[0].lower() for match in _WORD.finditer(text[:4_000])))
+    content_words = [word for word in words if not _EMPTY.fullmatch(word)] or words
+    return " OR ".join(f'"{word}"' for word in content_words[:MOST_WORDS])

@@ -5,7 +5,7 @@ is resolved across files: that is what `tools.lsp` is for.
 """
 
 from .grammars import ItemKind, Language, language_for
-from .reading import Item, Outline, outline
+from .reading import OutlineItem, FileOutline, outline
 from .tool import OutlineTool, outline_of
 
-__all__ = ["Item", "ItemKind", "Language", "Outline", "OutlineTool", "language_for", "outline", "outline_of"]
+__all__ = ["OutlineItem", "ItemKind", "Language", "FileOutline", "OutlineTool", "language_for", "outline", "outline_of"]

@@ -160,8 +160,8 @@ def language_for(path: str) -> Language:
     """
     language = _SUFFIXES.get(Path(path).suffix.lower())
     if language is None:
-        known = ", ".join(sorted(_SUFFIXES))
-        raise InvalidInput(f"There is no outline for files like {path!r}.", hint=f"There is one for {known}.")
+        suffixes = ", ".join(sorted(_SUFFIXES))
+        raise InvalidInput(f"There is no outline for files like {path!r}.", hint=f"There is one for {suffixes}.")
     return language
 
 
@@ -172,10 +172,10 @@ def parser_for(language: Language) -> "Parser":
     Raises:
         NotInstalled: tree-sitter or its grammar is not here.
     """
-    known = _loaded(language)
+    tree_language = _load_grammar(language)
     import tree_sitter  # noqa: PLC0415 - optional; it is here, or this line is not reached
 
-    return tree_sitter.Parser(known)
+    return tree_sitter.Parser(tree_language)
 
 
 @cache
@@ -184,17 +184,17 @@ def finder_for(language: Language) -> "Query":
 
     Raises: as `parser_for`.
     """
-    grammar, known = GRAMMARS[language], _loaded(language)
+    grammar, tree_language = GRAMMARS[language], _load_grammar(language)
     import tree_sitter  # noqa: PLC0415 - as above
 
-    named = [*grammar.kinds, *grammar.holders, *grammar.branches]
+    kinds = [*grammar.kinds, *grammar.holders, *grammar.branches]
     # What another version of the grammar calls otherwise is not found; a query that names it would be refused whole.
-    wanted = [f"({kind})" for kind in dict.fromkeys(named) if known.id_for_node_kind(kind, True)]
-    wanted += [f'"{word}"' for word in grammar.operators if known.id_for_node_kind(word, False)]
-    return tree_sitter.Query(known, f"[{' '.join(wanted)}] @found")
+    patterns = [f"({kind})" for kind in dict.fromkeys(kinds) if tree_language.id_for_node_kind(kind, True)]
+    patterns += [f'"{word}"' for word in grammar.operators if tree_language.id_for_node_kind(word, False)]
+    return tree_sitter.Query(tree_language, f"[{' '.join(patterns)}] @found")
 
 
-def _loaded(language: Language) -> "_TreeLanguage":
+def _load_grammar(language: Language) -> "_TreeLanguage":
     try:
         import tree_sitter  # noqa: PLC0415 - optional
 

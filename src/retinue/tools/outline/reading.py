@@ -13,7 +13,7 @@ from .grammars import GRAMMARS, Grammar, ItemKind, Language, finder_for, parser_
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["Item", "Outline", "outline"]
+__all__ = ["OutlineItem", "FileOutline", "outline"]
 
 _MAX_BYTES: Final = 4 * 2**20
 _MAX_ITEMS: Final = 20_000
@@ -25,7 +25,7 @@ _MARKS: Final = ("attribute_item", "decorator")
 
 
 @dataclass(slots=True)
-class Item:
+class OutlineItem:
     """One thing that a file defines.
 
     Attributes:
@@ -49,7 +49,7 @@ class Item:
     complexity: int | None = None
 
     @property
-    def whole_name(self) -> str:
+    def qualified_name(self) -> str:
         """Its name with that of what it stands in."""
         return f"{self.container}.{self.name}".lstrip(".")
 
@@ -60,7 +60,7 @@ class Item:
 
 
 @dataclass(slots=True)
-class Outline:
+class FileOutline:
     """What was read of a file.
 
     Attributes:
@@ -70,42 +70,42 @@ class Outline:
     """
 
     language: Language
-    items: list[Item] = field(default_factory=list[Item])
+    items: list[OutlineItem] = field(default_factory=list[OutlineItem])
     notes: list[str] = field(default_factory=list[str])
     errors: list[int] = field(default_factory=list[int])
 
 
-def outline(text: str, language: Language) -> Outline:
+def outline(text: str, language: Language) -> FileOutline:
     """Read `text`. At most 4 MiB, 20,000 definitions and 40 levels are read; `notes` says what was left out.
 
     Raises:
         NotInstalled: The grammar is not here.
     """
-    found = Outline(language)
+    result = FileOutline(language)
     source = text.encode("utf-8", "replace")
     if len(source) > _MAX_BYTES:
         source = source[: source.rfind(b"\n", 0, _MAX_BYTES) + 1]
-        found.notes.append(f"Only the first {len(source):,} bytes were read.")
+        result.notes.append(f"Only the first {len(source):,} bytes were read.")
     root = parser_for(language).parse(source).root_node
-    _Reading(found, GRAMMARS[language], source).walk(_nodes(root, language))
+    _OutlineBuilder(result, GRAMMARS[language], source).walk(_nodes(root, language))
     if root.has_error:
-        found.errors = list(_error_lines(root))
-        lines = ", ".join(map(str, found.errors))
-        found.notes.append(f"The text is broken near line {lines}; what can be read is here.")
-    return found
+        result.errors = list(_error_lines(root))
+        lines = ", ".join(map(str, result.errors))
+        result.notes.append(f"The text is broken near line {lines}; what can be read is here.")
+    return result
 
 
 def _nodes(root: "Node", language: Language) -> "Iterable[Node]":
     """What `root` holds of the nodes that an outline may be made of, each before what stands in it."""
     if root.has_error:
-        return _walked(root)
+        return _walk(root)
     from tree_sitter import QueryCursor  # noqa: PLC0415 - optional; what parsed `root` has loaded it
 
-    captured = QueryCursor(finder_for(language)).captures(root).get("found", [])
-    return sorted(captured, key=lambda node: (node.start_byte, -node.end_byte))
+    nodes = QueryCursor(finder_for(language)).captures(root).get("found", [])
+    return sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte))
 
 
-def _walked(root: "Node") -> "Iterator[Node]":
+def _walk(root: "Node") -> "Iterator[Node]":
     """Every node: where the text is broken, one may have 100,000 children, for which a query needs minutes."""
     waiting = [root]
     while waiting:
@@ -114,22 +114,22 @@ def _walked(root: "Node") -> "Iterator[Node]":
         waiting.extend(reversed(node.children))
 
 
-class _Reading:
+class _OutlineBuilder:
     """One walk over the nodes of a tree that matter here, in the order of the text."""
 
-    def __init__(self, found: Outline, grammar: Grammar, source: bytes) -> None:
-        self._found = found
+    def __init__(self, result: FileOutline, grammar: Grammar, source: bytes) -> None:
+        self._outline = result
         self._grammar = grammar
         self._source = source
 
     def walk(self, nodes: "Iterable[Node]") -> None:
         """Collect every definition among `nodes`, and count the branches of the function they stand in."""
-        around: list[tuple[Item, int]] = []
+        stack: list[tuple[OutlineItem, int]] = []
         too_deep = False
         for node in nodes:
-            while around and around[-1][1] <= node.start_byte:
-                around.pop()
-            within = around[-1][0] if around else None
+            while stack and stack[-1][1] <= node.start_byte:
+                stack.pop()
+            within = stack[-1][0] if stack else None
             if within is not None and within.depth >= _MAX_DEPTH:
                 continue
             if within is not None and within.complexity is not None and self._branches(node):
@@ -137,25 +137,25 @@ class _Reading:
             item = self._item(node, within)
             if item is None:
                 continue
-            if len(self._found.items) >= _MAX_ITEMS:
-                self._found.notes.append(f"Only the first {_MAX_ITEMS:,} definitions are here.")
+            if len(self._outline.items) >= _MAX_ITEMS:
+                self._outline.notes.append(f"Only the first {_MAX_ITEMS:,} definitions are here.")
                 return
-            self._found.items.append(item)
-            around.append((item, node.end_byte))
+            self._outline.items.append(item)
+            stack.append((item, node.end_byte))
             too_deep = too_deep or item.depth >= _MAX_DEPTH
         if too_deep:
-            self._found.notes.append(f"What is nested deeper than {_MAX_DEPTH} levels is left out.")
+            self._outline.notes.append(f"What is nested deeper than {_MAX_DEPTH} levels is left out.")
 
     def _branches(self, node: "Node") -> bool:
         return node.type in (self._grammar.branches if node.is_named else self._grammar.operators)
 
-    def _item(self, node: "Node", within: Item | None) -> Item | None:
-        kind, name, whole = self._defined(node)
+    def _item(self, node: "Node", within: OutlineItem | None) -> OutlineItem | None:
+        kind, name, whole = self._definition_of(node)
         if kind is None or name is None:
             return None
         if kind == "function" and within is not None and within.kind in ("class", "trait", "impl", "interface"):
             kind = "method"
-        return Item(
+        return OutlineItem(
             name=_line(_text(name), 120),
             kind=kind,
             signature=self._signature(node, whole),
@@ -168,19 +168,19 @@ class _Reading:
             complexity=1 if kind in ("function", "method") else None,
         )
 
-    def _defined(self, node: "Node") -> "tuple[ItemKind | None, Node | None, Node]":
+    def _definition_of(self, node: "Node") -> "tuple[ItemKind | None, Node | None, Node]":
         """What `node` defines, the node of its name, and the node of all that belongs to it."""
         kind = self._grammar.kinds.get(node.type)
         if kind is not None:
             name = node.child_by_field_name("type" if node.type == "impl_item" else "name")
             if node.type == "type_spec":
                 kind = _kind_of_type(node)
-            return kind, name, _around(node)
+            return kind, name, _outermost(node)
         holder = self._grammar.holders.get(node.type)
         value = node.child_by_field_name("right") or node.child_by_field_name("value") if holder else None
         if holder is None or value is None or value.type not in self._grammar.values:
             return None, None, node
-        return "class" if value.type == "class" else "function", node.child_by_field_name(holder), _around(node)
+        return "class" if value.type == "class" else "function", node.child_by_field_name(holder), _outermost(node)
 
     def _signature(self, node: "Node", whole: "Node") -> str:
         value = node.child_by_field_name("right") or node.child_by_field_name("value")
@@ -191,7 +191,7 @@ class _Reading:
         return _line(head, _SIGNATURE).rstrip("{ ").removesuffix("=>").rstrip(" :;")
 
     def _doc(self, node: "Node", whole: "Node") -> str:
-        if self._found.language == "python":
+        if self._outline.language == "python":
             return _docstring(node)
         before = whole.prev_named_sibling
         last: list[str] = []
@@ -216,7 +216,7 @@ def _kind_of_type(node: "Node") -> ItemKind:
             return "type"
 
 
-def _around(node: "Node") -> "Node":
+def _outermost(node: "Node") -> "Node":
     """`node` with what stands before it and belongs to it: decorators, `export`, `declare`, `const`, `type`."""
     outer = node
     while outer.parent is not None and outer.parent.type in (

@@ -6,11 +6,11 @@ from typing import Final
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import AccessDenied
-from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
 from .grammars import language_for
-from .reading import Item, Outline, outline
+from .reading import OutlineItem, FileOutline, outline
 
 __all__ = ["OutlineTool", "outline_of"]
 
@@ -39,7 +39,7 @@ class OutlineTool:
         """What it says of itself."""
         return _SPEC
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Outline one file.
 
         Raises:
@@ -48,27 +48,27 @@ class OutlineTool:
             MissingFile: It is not there.
             NotInstalled: The grammar is not here.
         """
-        if grip.workspace is None:
+        if context.workspace is None:
             raise AccessDenied("There is no workspace to read code in.", hint="Start the run in a folder.")
-        path = grip.workspace.relative(str(arguments["file_path"]))
-        found = await asyncio.to_thread(outline_of, grip.workspace, path)
-        lines = [f"note: {note}" for note in found.notes] + [_shown(item) for item in found.items]
-        text, kept = "", 0
+        path = context.workspace.relative(str(arguments["file_path"]))
+        result = await asyncio.to_thread(outline_of, context.workspace, path)
+        lines = [f"note: {note}" for note in result.notes] + [_format_item(item) for item in result.items]
+        text, count = "", 0
         for line in lines:
-            if len(text) + len(line) > grip.output_limit - 100:
+            if len(text) + len(line) > context.output_limit - 100:
                 break
-            text, kept = f"{text}{line}\n", kept + 1
-        if kept < len(lines):
-            text += f"({len(lines) - kept} more are left out)\n"
+            text, count = f"{text}{line}\n", count + 1
+        if count < len(lines):
+            text += f"({len(lines) - count} more are left out)\n"
         return ToolOutput(
             text.rstrip("\n") or "Nothing is defined there.",
             origin=f"file {path}",
-            truncated=kept < len(lines),
+            truncated=count < len(lines),
             files_read=(path,),
         )
 
 
-def outline_of(workspace: Workspace, path: str) -> Outline:
+def outline_of(workspace: Workspace, path: str) -> FileOutline:
     """The outline of a file of the workspace. Takes its time: call it in a thread.
 
     Raises: as `OutlineTool.use`.
@@ -77,6 +77,6 @@ def outline_of(workspace: Workspace, path: str) -> Outline:
     return outline(workspace.read_text(path), language)
 
 
-def _shown(item: Item) -> str:
+def _format_item(item: OutlineItem) -> str:
     doc = f"  # {item.doc}" if item.doc else ""
     return f"{item.first_line}-{item.last_line}: {'  ' * item.depth}{item.signature}{doc}"

@@ -4,20 +4,20 @@ Formatting and comments are kept, because texts are cut and put and never printe
 refused with the reason.
 """
 
-from .changes import Action, Change, Changes, Edit, edited, syntax_error
-from .extract import Extracted, extract
-from .move import Moved, move
-from .rename import Renamed, rename
+from .changes import Action, FileUpdate, ChangeSet, SourceEdit, apply_edits, syntax_error
+from .extract import ExtractResult, extract
+from .move import MoveResult, move
+from .rename import RenameResult, rename
 
 __all__ = [
     "Action",
-    "Change",
-    "Changes",
-    "Edit",
-    "Extracted",
-    "Moved",
-    "Renamed",
-    "edited",
+    "FileUpdate",
+    "ChangeSet",
+    "SourceEdit",
+    "ExtractResult",
+    "MoveResult",
+    "RenameResult",
+    "apply_edits",
     "extract",
     "move",
     "rename",

@@ -15,7 +15,7 @@ from retinue.errors import InvalidInput, MissingFile, RetinueError
 from retinue.tools.outline import language_for, outline
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Action", "Change", "Changes", "Edit", "check_lines", "edited", "syntax_error"]
+__all__ = ["Action", "FileUpdate", "ChangeSet", "SourceEdit", "check_lines", "apply_edits", "syntax_error"]
 
 Action: TypeAlias = Literal["create", "edit", "delete"]
 _CONTEXT: Final = 3
@@ -23,7 +23,7 @@ _LONE: Final = re.compile(r"\r(?!\n)")
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class SourceEdit:
     """One replacement in a text: lines and columns from 1, columns in characters, the end not included."""
 
     line: int
@@ -34,7 +34,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileUpdate:
     """What becomes of one file.
 
     Attributes:
@@ -55,16 +55,16 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class ChangeSet:
     """What becomes of several files, sorted by path."""
 
-    files: tuple[Change, ...]
+    files: tuple[FileUpdate, ...]
 
     @classmethod
-    def of(cls, changes: Iterable[Change]) -> "Changes":
+    def of(cls, changes: Iterable[FileUpdate]) -> "ChangeSet":
         """Those of `changes` that change something."""
-        kept = (change for change in changes if change.before != change.after)
-        return cls(tuple(sorted(kept, key=lambda change: change.path)))
+        effective = (change for change in changes if change.before != change.after)
+        return cls(tuple(sorted(effective, key=lambda change: change.path)))
 
     def diff(self) -> str:
         """All of it as one unified diff, which `git apply` and `patch -p1` take."""
@@ -77,9 +77,9 @@ class Changes:
             InvalidInput: One would be; `detail["line"]` says where.
         """
         for change in self.files:
-            wrong = syntax_error(change.path, change.after)
-            if wrong is not None and (change.before is None or syntax_error(change.path, change.before) is None):
-                line, why = wrong
+            error = syntax_error(change.path, change.after)
+            if error is not None and (change.before is None or syntax_error(change.path, change.before) is None):
+                line, why = error
                 raise InvalidInput(
                     f"{change.path!r} would be broken at line {line}: {why}.",
                     hint="Nothing was written. Change the edits so that the file can be parsed.",
@@ -96,18 +96,18 @@ class Changes:
         self.check()
         for change in self.files:
             workspace.check_writing(change.path)
-            if _now(workspace, change.path) != change.before:
+            if _current_text(workspace, change.path) != change.before:
                 raise InvalidInput(
                     f"{change.path!r} has changed since it was read.", hint="Make the change again from what is there."
                 )
-        written: list[tuple[Change, bytes | None]] = []
+        undo_log: list[tuple[FileUpdate, bytes | None]] = []
         try:
             for change in self.files:
                 old = None if change.before is None else workspace.read_bytes(change.path)
-                workspace.write_bytes(change.path, _encoded(change.after, old))
-                written.append((change, old))
+                workspace.write_bytes(change.path, _encode(change.after, old))
+                undo_log.append((change, old))
         except BaseException:
-            for change, old in reversed(written):
+            for change, old in reversed(undo_log):
                 if old is None:
                     workspace.check_writing(change.path).unlink()
                 else:
@@ -116,7 +116,7 @@ class Changes:
         return tuple(change.path for change in self.files)
 
 
-def edited(text: str, edits: Iterable[Edit]) -> str:
+def apply_edits(text: str, edits: Iterable[SourceEdit]) -> str:
     """`text` with `edits` made.
 
     Raises:
@@ -132,13 +132,13 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
         }
     )
     pieces: list[str] = []
-    reached = 0
+    offset = 0
     for start, end, new in spans:
-        if start < reached or end < start or end > len(text):
+        if start < offset or end < start or end > len(text):
             raise InvalidInput("Two edits overlap, or one lies outside the text.", hint="Read the file again.")
-        pieces += (text[reached:start], new)
-        reached = end
-    return "".join((*pieces, text[reached:]))
+        pieces += (text[offset:start], new)
+        offset = end
+    return "".join((*pieces, text[offset:]))
 
 
 def check_lines(path: str, text: str) -> None:
@@ -178,21 +178,21 @@ def _offset(starts: Sequence[int], line: int, column: int) -> int:
     return starts[line - 1] + column - 1
 
 
-def _now(workspace: Workspace, path: str) -> str | None:
+def _current_text(workspace: Workspace, path: str) -> str | None:
     try:
         return workspace.read_text(path)
     except MissingFile:
         return None
 
 
-def _encoded(text: str, old: bytes | None) -> bytes:
+def _encode(text: str, old: bytes | None) -> bytes:
     """`text` in the encoding of what it replaces."""
     from retinue.tools.encoding import decode  # noqa: PLC0415 - only writing needs it
 
     return text.encode("utf-8" if old is None else decode(old).encoding)
 
 
-def _diff(change: Change) -> str:
+def _diff(change: FileUpdate) -> str:
     before = "/dev/null" if change.before is None else f"a/{change.path}"
     old, new = (change.before or "").splitlines(keepends=True), change.after.splitlines(keepends=True)
     lines = difflib.unified_diff(old, new, before, f"b/{change.path}", n=_CONTEXT)

@@ -13,10 +13,10 @@ from typing import Final, TypeAlias
 
 from retinue.errors import InvalidInput
 
-from .changes import Change, Changes, check_lines
+from .changes import FileUpdate, ChangeSet, check_lines
 from .flow import Flow, flow_of
 
-__all__ = ["Extracted", "extract"]
+__all__ = ["ExtractResult", "extract"]
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -24,7 +24,7 @@ _Loop: Final = (ast.For, ast.AsyncFor, ast.While)
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
+class ExtractResult:
     """An extraction, ready to be shown or applied.
 
     Attributes:
@@ -32,13 +32,13 @@ class Extracted:
         outputs: What it returns.
     """
 
-    changes: Changes
+    changes: ChangeSet
     name: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
 
-def extract(path: str, text: str, *, first_line: int, last_line: int, name: str) -> Extracted:
+def extract(path: str, text: str, *, first_line: int, last_line: int, name: str) -> ExtractResult:
     """Move the lines `first_line` to `last_line` of a Python file into a new function called `name`.
 
     Raises:
@@ -46,32 +46,32 @@ def extract(path: str, text: str, *, first_line: int, last_line: int, name: str)
             the message says why.
     """
     if not name.isidentifier() or keyword.iskeyword(name):
-        raise _refused(f"{name!r} is not a valid name", "Give one identifier that is not a keyword.")
+        raise _refusal(f"{name!r} is not a valid name", "Give one identifier that is not a keyword.")
     if hasattr(builtins, name):
-        raise _refused(f"{name!r} is a built-in of Python", "Choose a name of your own.")
+        raise _refusal(f"{name!r} is a built-in of Python", "Choose a name of your own.")
     check_lines(path, text)
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise _refused(f"{path!r} cannot be parsed: {error}", "Fix the file first.") from error
-    if any(name == used for node in ast.walk(tree) for used in _names_of(node)):
-        raise _refused(f"{name!r} is already used in {path!r}", "Choose a name that the file does not use yet.")
+        raise _refusal(f"{path!r} cannot be parsed: {error}", "Fix the file first.") from error
+    if any(name == identifier for node in ast.walk(tree) for identifier in _names_of(node)):
+        raise _refusal(f"{name!r} is already used in {path!r}", "Choose a name that the file does not use yet.")
     block = _block(tree, first_line, last_line)
     _check_movable(block)
-    flow = flow_of(block.parents, block.chosen)
+    flow = flow_of(block.parents, block.statements)
     if flow.refusal:
-        raise _refused(flow.refusal, "Choose other lines.")
-    after = _written(text, tree, block, flow, name)
-    changes = Changes.of([Change(path, text, after, f"lines {first_line} to {last_line} are a function `{name}`")])
+        raise _refusal(flow.refusal, "Choose other lines.")
+    after = _rewrite(text, tree, block, flow, name)
+    changes = ChangeSet.of([FileUpdate(path, text, after, f"lines {first_line} to {last_line} are a function `{name}`")])
     changes.check()
-    return Extracted(changes, name, flow.inputs, flow.outputs)
+    return ExtractResult(changes, name, flow.inputs, flow.outputs)
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
     """The chosen statements, what they stand in from the outside in, and the lines that were asked for."""
 
-    chosen: Sequence[ast.stmt]
+    statements: Sequence[ast.stmt]
     parents: Sequence[ast.AST]
     first: int
     last: int
@@ -87,14 +87,14 @@ def _block(tree: ast.Module, first: int, last: int) -> _Block:
     while True:
         inner: ast.AST | None = None
         for body in _bodies(parents[-1]):
-            chosen = [each for each in body if first <= _first_line(each) and _last_line(each) <= last]
+            statements = [each for each in body if first <= _first_line(each) and _last_line(each) <= last]
             touched = [each for each in body if _first_line(each) <= last and _last_line(each) >= first]
-            if chosen and len(chosen) == len(touched):
-                return _Block(chosen, parents, first, last)
-            if len(touched) == 1 and not chosen:
+            if statements and len(statements) == len(touched):
+                return _Block(statements, parents, first, last)
+            if len(touched) == 1 and not statements:
                 inner = touched[0]
         if inner is None:
-            raise _refused(
+            raise _refusal(
                 f"lines {first} to {last} are not whole statements of one block",
                 "Begin at the first line of a statement and end at the last line of one beside it.",
             )
@@ -115,25 +115,25 @@ def _check_movable(block: _Block) -> None:
     """Refuse what means something only where it stands."""
     in_class = any(isinstance(node, ast.ClassDef) for node in block.parents)
     if in_class and block.function is None:
-        raise _refused("the lines stand in the body of a class", "Choose lines of a function or of the module.")
-    if isinstance(block.parents[-1], (ast.Module, *_FUNCTIONS)) and block.chosen[0] is _documentation(
+        raise _refusal("the lines stand in the body of a class", "Choose lines of a function or of the module.")
+    if isinstance(block.parents[-1], (ast.Module, *_FUNCTIONS)) and block.statements[0] is _documentation(
         block.parents[-1]
     ):
-        raise _refused("the first line is the documentation of what it stands in", "Leave that line out.")
-    for node, inside in _walk(block.chosen):
-        if why := _bound_to_place(node, inside):
-            line = getattr(node, "lineno", _first_line(block.chosen[0]))
-            raise _refused(f"line {line} {why}", "Leave that line out, or choose more around it.")
+        raise _refusal("the first line is the documentation of what it stands in", "Leave that line out.")
+    for node, inside in _walk(block.statements):
+        if why := _immovable_reason(node, inside):
+            line = getattr(node, "lineno", _first_line(block.statements[0]))
+            raise _refusal(f"line {line} {why}", "Leave that line out, or choose more around it.")
         private = [name for name in _names_of(node) if name.startswith("__") and not name.endswith("__")]
         if in_class and private:
-            raise _refused(f"`{private[0]}` is private to its class", "Leave that line out.")
+            raise _refusal(f"`{private[0]}` is private to its class", "Leave that line out.")
 
 
 def _documentation(node: ast.Module | _Function) -> ast.stmt | None:
     return None if ast.get_docstring(node, clean=False) is None else node.body[0]
 
 
-def _bound_to_place(node: ast.AST, inside: frozenset[str]) -> str:  # noqa: PLR0911 - a table
+def _immovable_reason(node: ast.AST, inside: frozenset[str]) -> str:  # noqa: PLR0911 - a table
     """Why a node cannot stand in another function; empty when it can."""
     here = "function" not in inside
     match node:
@@ -169,13 +169,13 @@ def _walk(statements: Iterable[ast.stmt]) -> Iterator[tuple[ast.AST, frozenset[s
 def _range(lines: Sequence[str], block: _Block) -> tuple[int, int]:
     """The lines to move: the statements, and the comments that were chosen with them."""
     first, last = block.first, block.last
-    begins, ends = _first_line(block.chosen[0]), _last_line(block.chosen[-1])
-    head = block.chosen[0]
+    begins, ends = _first_line(block.statements[0]), _last_line(block.statements[-1])
+    head = block.statements[0]
     if lines[head.lineno - 1].encode()[: head.col_offset].strip():
-        raise _refused(f"line {head.lineno} holds what its statement stands in, too", "Break that line in two first.")
+        raise _refusal(f"line {head.lineno} holds what its statement stands in, too", "Break that line in two first.")
     for line in (*lines[first - 1 : begins - 1], *lines[ends:last]):
         if line.strip() and not line.lstrip().startswith("#"):
-            raise _refused(f"{line.strip()!r} is only a part of a statement", "Choose whole statements.")
+            raise _refusal(f"{line.strip()!r} is only a part of a statement", "Choose whole statements.")
     while first < begins and not lines[first - 1].strip():
         first += 1
     while last > ends and not lines[last - 1].strip():
@@ -183,20 +183,20 @@ def _range(lines: Sequence[str], block: _Block) -> tuple[int, int]:
     return first, last
 
 
-def _written(text: str, tree: ast.Module, block: _Block, flow: Flow, name: str) -> str:
+def _rewrite(text: str, tree: ast.Module, block: _Block, flow: Flow, name: str) -> str:
     lines = text.split("\n")
     first, last = _range(lines, block)
-    head_line = lines[_first_line(block.chosen[0]) - 1]
+    head_line = lines[_first_line(block.statements[0]) - 1]
     indent = head_line[: len(head_line) - len(head_line.lstrip())]
     # Text within strings over several lines must not move.
-    held = _string_lines(block.chosen)
-    body = [_moved(line, indent, number in held) for number, line in enumerate(lines[first - 1 : last], first)]
+    string_lines = _string_lines(block.statements)
+    body = [_reindent(line, indent, number in string_lines) for number, line in enumerate(lines[first - 1 : last], first)]
     call = f"{name}({', '.join(flow.inputs)})"
     results = ", ".join(flow.outputs)
     if results:
         body.append(f"    return {results}")
     head = f"def {name}({', '.join(flow.inputs)}):"
-    replaced = f"{indent}{results} = {call}" if results else f"{indent}{call}"
+    replacement = f"{indent}{results} = {call}" if results else f"{indent}{call}"
     top = _top(tree, block)
     at = _first_line(top) - 1
     # What was commented directly above a definition belongs to it.
@@ -204,30 +204,30 @@ def _written(text: str, tree: ast.Module, block: _Block, flow: Flow, name: str) 
         at -= 1
     tail = "\r" if lines and lines[0].endswith("\r") else ""
     new = [f"{line}{tail}" if not line.endswith("\r") else line for line in (head, *body, "", "")]
-    return "\n".join((*lines[:at], *new, *lines[at : first - 1], replaced + tail, *lines[last:]))
+    return "\n".join((*lines[:at], *new, *lines[at : first - 1], replacement + tail, *lines[last:]))
 
 
-def _moved(line: str, indent: str, is_held: bool) -> str:  # noqa: FBT001 - a fact of the line
-    if is_held or not line.strip():
+def _reindent(line: str, indent: str, in_string: bool) -> str:  # noqa: FBT001 - a fact of the line
+    if in_string or not line.strip():
         return line
     return f"    {line.removeprefix(indent)}"
 
 
 def _string_lines(statements: Iterable[ast.stmt]) -> set[int]:
     """Lines that begin inside a string."""
-    held: set[int] = set()
+    lines: set[int] = set()
     for node, _ in _walk(statements):
         is_text = isinstance(node, ast.JoinedStr) or (
             isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes))
         )
         if is_text and isinstance(node, ast.expr) and (node.end_lineno or 0) > node.lineno:
-            held.update(range(node.lineno + 1, (node.end_lineno or 0) + 1))
-    return held
+            lines.update(range(node.lineno + 1, (node.end_lineno or 0) + 1))
+    return lines
 
 
 def _top(tree: ast.Module, block: _Block) -> ast.stmt:
     """The statement of the module before which the new function is put."""
-    first = _first_line(block.chosen[0])
+    first = _first_line(block.statements[0])
     return next(each for each in tree.body if _first_line(each) <= first <= _last_line(each))
 
 
@@ -252,5 +252,5 @@ def _last_line(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
 
 
-def _refused(why: str, hint: str) -> InvalidInput:
+def _refusal(why: str, hint: str) -> InvalidInput:
     return InvalidInput(f"This cannot be extracted: {why}.", hint=hint)

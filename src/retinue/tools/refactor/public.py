@@ -5,40 +5,40 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from .changes import Edit
-from .names import stored
+from .changes import SourceEdit
+from .names import bound_names
 
-__all__ = ["public_names", "rebinds"]
+__all__ = ["rename_exports", "loses_name"]
 
 _STRING: Final = re.compile(r"[A-Za-z]{0,3}(['\"]{1,3})(.*)\1", re.DOTALL)
 
 
-def public_names(text: str, old: str, new: str) -> list[Edit]:
+def rename_exports(text: str, old: str, new: str) -> list[SourceEdit]:
     """Edits that put `new` for `old` in what a module says to be public (`__all__`)."""
     lines = text.split("\n")
-    edits: list[Edit] = []
-    for element in _public(text):
+    edits: list[SourceEdit] = []
+    for element in _exported_elements(text):
         if element.value == old and element.end_lineno == element.lineno:
             line = lines[element.lineno - 1].encode()
             first = len(line[: element.col_offset].decode()) + 1
-            said = line[element.col_offset : element.end_col_offset].decode()
-            at = said.find(old)
-            if at > 0 and _STRING.fullmatch(said):
-                edits.append(Edit(element.lineno, first + at, element.lineno, first + at + len(old), new))
+            literal = line[element.col_offset : element.end_col_offset].decode()
+            at = literal.find(old)
+            if at > 0 and _STRING.fullmatch(literal):
+                edits.append(SourceEdit(element.lineno, first + at, element.lineno, first + at + len(old), new))
     return edits
 
 
-def rebinds(before: str, after: str, old: str) -> bool:
+def loses_name(before: str, after: str, old: str) -> bool:
     """Whether a module bound `old` at its top before, and no longer does."""
-    return old in _bound(before) and old not in _bound(after)
+    return old in _top_names(before) and old not in _top_names(after)
 
 
-def _bound(text: str) -> set[str]:
+def _top_names(text: str) -> set[str]:
     tree = _tree(text)
-    return set() if tree is None else set(stored(tree.body))
+    return set() if tree is None else set(bound_names(tree.body))
 
 
-def _public(text: str) -> Iterator[ast.Constant]:
+def _exported_elements(text: str) -> Iterator[ast.Constant]:
     tree = _tree(text)
     for node in tree.body if tree else []:
         match node:

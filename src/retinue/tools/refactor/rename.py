@@ -16,20 +16,20 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from retinue.errors import AccessDenied, InvalidInput, Unavailable
-from retinue.tools.lsp import Held, Navigator, Place, Spot, language_of, name_at, sort_out
+from retinue.tools.lsp import NameMentions, Navigator, Location, Position, language_of, name_at, classify_mentions
 from retinue.tools.workspace import Workspace
 
-from .changes import Change, Changes, Edit, check_lines, edited
-from .public import public_names, rebinds
-from .source import Source
+from .changes import FileUpdate, ChangeSet, SourceEdit, check_lines, apply_edits
+from .public import rename_exports, loses_name
+from .source import ModuleSource
 
-__all__ = ["Renamed", "rename"]
+__all__ = ["RenameResult", "rename"]
 
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)
-class Renamed:
+class RenameResult:
     """A rename, ready to be shown or applied.
 
     Attributes:
@@ -41,17 +41,17 @@ class Renamed:
         definitions: Every definition that is renamed: more than one when a method is overridden.
     """
 
-    changes: Changes
+    changes: ChangeSet
     old: str
     new: str
     places: int
-    left: tuple[str, ...]
+    remaining: tuple[str, ...]
     unsure: tuple[str, ...] = ()
     definitions: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
-class _Found:
+class _RenamePlan:
     """What a rename is about to do.
 
     Attributes:
@@ -59,17 +59,17 @@ class _Found:
         edits: What is put where.
     """
 
-    held: Held
-    edits: dict[tuple[str, int, int], tuple[Place, str]] = field(
-        default_factory=dict[tuple[str, int, int], tuple[Place, str]]
+    mentions: NameMentions
+    edits: dict[tuple[str, int, int], tuple[Location, str]] = field(
+        default_factory=dict[tuple[str, int, int], tuple[Location, str]]
     )
     unsure: list[str] = field(default_factory=list[str])
 
-    def add(self, place: Place, text: str) -> None:
+    def add(self, place: Location, text: str) -> None:
         self.edits.setdefault((place.path, place.line, place.column), (place, text))
 
 
-async def rename(navigator: Navigator, workspace: Workspace, at: Spot, new: str) -> Renamed:
+async def rename(navigator: Navigator, workspace: Workspace, at: Position, new: str) -> RenameResult:
     """Rename the symbol at `at` to `new`. Nothing is written.
 
     Raises:
@@ -87,115 +87,115 @@ async def rename(navigator: Navigator, workspace: Workspace, at: Spot, new: str)
     if old == new:
         raise InvalidInput(f"It is called {new!r} already.", hint="Give another name.", path="/new_name")
     definitions = await _definitions(navigator, at, old)
-    found = _Found(Held(old))
+    plan = _RenamePlan(NameMentions(old))
     for spot in definitions or (at,):
         for place, text in await _places(navigator, spot, old, new):
-            found.add(place, text)
-    if not found.edits:
+            plan.add(place, text)
+    if not plan.edits:
         raise InvalidInput(f"There is nothing to rename at {at}.", hint="Name a symbol that the project defines.")
     if language_of(at.path) == "python":
-        found.held = await asyncio.to_thread(Held.look, workspace, old)
-        beyond, unsure = await sort_out(navigator, found.held, found.edits.keys())
+        plan.mentions = await asyncio.to_thread(NameMentions.scan, workspace, old)
+        beyond, unsure = await classify_mentions(navigator, plan.mentions, plan.edits.keys())
         for place in beyond:
-            found.add(place, new)
-        found.unsure += [f"{place.path}:{place.line}" for place in unsure]
+            plan.add(place, new)
+        plan.unsure += [f"{place.path}:{place.line}" for place in unsure]
     names = tuple(str(each) for each in definitions)
-    return await asyncio.to_thread(_renamed, workspace, found, old, new, names)
+    return await asyncio.to_thread(_build_result, workspace, plan, old, new, names)
 
 
-async def _definitions(navigator: Navigator, at: Spot, old: str) -> tuple[Spot, ...]:
+async def _definitions(navigator: Navigator, at: Position, old: str) -> tuple[Position, ...]:
     """Every definition that has to keep the same name: of a method, all of its family."""
-    family: dict[tuple[str, int, int], Place] = {}
+    family: dict[tuple[str, int, int], Location] = {}
     try:
-        defined = [place for place in await navigator.definition(at) if not place.is_outside]
+        locations = [place for place in await navigator.definition(at) if not place.is_outside]
     except Unavailable as error:
         if not error.detail.get("capability"):
             raise
         return ()
-    for place in defined:
-        for each in await navigator.same_member(Spot(place.path, place.line, place.column)):
+    for place in locations:
+        for each in await navigator.member_definitions(Position(place.path, place.line, place.column)):
             family.setdefault((each.path, each.line, each.column), each)
-    if theirs := [place for place in family.values() if place.is_outside]:
+    if outside := [place for place in family.values() if place.is_outside]:
         raise AccessDenied(
-            f"{old!r} overrides what is defined in {theirs[0].path!r}, outside the workspace.",
+            f"{old!r} overrides what is defined in {outside[0].path!r}, outside the workspace.",
             hint="It has to be called what its base class calls it; rename something else.",
         )
-    return tuple(Spot(*key) for key in sorted(family))
+    return tuple(Position(*key) for key in sorted(family))
 
 
-async def _places(navigator: Navigator, at: Spot, old: str, new: str) -> list[tuple[Place, str]]:
+async def _places(navigator: Navigator, at: Position, old: str, new: str) -> list[tuple[Location, str]]:
     """What the server would put where, and the references that it forgot thereby."""
-    edits = await navigator.rename_places(at, new)
+    edits = await navigator.rename_edits(at, new)
     try:
         references = await navigator.references(at)
     except Unavailable as error:
         if edits is None or not error.detail.get("capability"):
             raise
         references = ()
-    named = [place for place in references if place.is_outside or _is_text(place, old)]
-    return [*(edits or ()), *((place, new) for place in named)]
+    extra = [place for place in references if place.is_outside or _is_text(place, old)]
+    return [*(edits or ()), *((place, new) for place in extra)]
 
 
-def _is_text(place: Place, name: str) -> bool:
+def _is_text(place: Location, name: str) -> bool:
     """Whether a place is nothing but the name: a reference may also be an alias of it."""
     return place.line == place.end_line and place.text[place.column - 1 : place.end_column - 1] == name
 
 
-def _renamed(workspace: Workspace, found: _Found, old: str, new: str, definitions: tuple[str, ...]) -> Renamed:
-    by_file: dict[str, list[Edit]] = defaultdict(list)
-    for place, text in found.edits.values():
+def _build_result(workspace: Workspace, plan: _RenamePlan, old: str, new: str, definitions: tuple[str, ...]) -> RenameResult:
+    by_file: dict[str, list[SourceEdit]] = defaultdict(list)
+    for place, text in plan.edits.values():
         if place.is_outside:
             raise AccessDenied(
                 f"{old!r} is also named in {place.path!r}, outside the workspace.",
                 hint="Rename only what the project itself defines.",
             )
-        by_file[place.path].append(Edit(place.line, place.column, place.end_line, place.end_column, text))
-    texts = found.held.texts | {path: workspace.read_text(path) for path in by_file if path not in found.held.texts}
-    _publish(texts, by_file, old, new)
-    files: list[Change] = []
-    left: list[str] = []
-    for path, wanted in by_file.items():
+        by_file[place.path].append(SourceEdit(place.line, place.column, place.end_line, place.end_column, text))
+    texts = plan.mentions.texts | {path: workspace.read_text(path) for path in by_file if path not in plan.mentions.texts}
+    _rename_exports(texts, by_file, old, new)
+    files: list[FileUpdate] = []
+    remaining: list[str] = []
+    for path, edits in by_file.items():
         check_lines(path, texts[path])
         _check_free(path, texts[path], new)
-        files.append(Change(path, texts[path], edited(texts[path], wanted), f"`{old}` is called `{new}`"))
-        if path not in found.held.said:
-            left += _still_named(path, files[-1].after, old)
-    changes = Changes.of(files)
+        files.append(FileUpdate(path, texts[path], apply_edits(texts[path], edits), f"`{old}` is called `{new}`"))
+        if path not in plan.mentions.by_file:
+            remaining += _lines_naming(path, files[-1].after, old)
+    changes = ChangeSet.of(files)
     changes.check()
-    left += _texts_left(found, by_file)
+    remaining += _remaining_mentions(plan, by_file)
     places = sum(map(len, by_file.values()))
-    return Renamed(changes, old, new, places, tuple(sorted(left)), tuple(found.unsure), definitions)
+    return RenameResult(changes, old, new, places, tuple(sorted(remaining)), tuple(plan.unsure), definitions)
 
 
-def _publish(texts: Mapping[str, str], by_file: dict[str, list[Edit]], old: str, new: str) -> None:
+def _rename_exports(texts: Mapping[str, str], by_file: dict[str, list[SourceEdit]], old: str, new: str) -> None:
     """Rename it in `__all__` where a module binds it, itself or by importing everything from one that does."""
-    binding = {path for path, edits in by_file.items() if rebinds(texts[path], edited(texts[path], edits), old)}
+    binding = {path for path, edits in by_file.items() if loses_name(texts[path], apply_edits(texts[path], edits), old)}
     waiting = list(binding)
     while waiting:
         path = waiting.pop()
-        by_file[path] += public_names(texts[path], old, new)
+        by_file[path] += rename_exports(texts[path], old, new)
         module = path.removesuffix(".pyi").removesuffix(".py").removesuffix("/__init__")
         for other, text in texts.items():
-            if other not in binding and "import *" in text and _takes_all(other, text, module):
+            if other not in binding and "import *" in text and _imports_all(other, text, module):
                 binding.add(other)
                 waiting.append(other)
 
 
-def _takes_all(path: str, text: str, module: str) -> bool:
+def _imports_all(path: str, text: str, module: str) -> bool:
     try:
-        return any(each.name == "*" and module in each.files for each in Source(path, text).imports())
+        return any(each.name == "*" and module in each.files for each in ModuleSource(path, text).imports())
     except InvalidInput:
         return False
 
 
-def _texts_left(found: _Found, by_file: Mapping[str, list[Edit]]) -> Iterator[str]:
+def _remaining_mentions(plan: _RenamePlan, by_file: Mapping[str, list[SourceEdit]]) -> Iterator[str]:
     """Strings and comments that hold the old name: in changed files all, elsewhere those that may name the symbol."""
-    for path, said in found.held.said.items():
-        changed = {(edit.line, edit.column) for edit in by_file.get(path, ())}
+    for path, mentions in plan.mentions.by_file.items():
+        edited_places = {(edit.line, edit.column) for edit in by_file.get(path, ())}
         lines = {
             each.line
-            for each in said
-            if not each.is_code and (each.is_path or path in by_file) and (each.line, each.column) not in changed
+            for each in mentions
+            if not each.is_code and (each.is_path or path in by_file) and (each.line, each.column) not in edited_places
         }
         yield from (f"{path}:{line}" for line in sorted(lines))
 
@@ -203,7 +203,7 @@ def _texts_left(found: _Found, by_file: Mapping[str, list[Edit]]) -> Iterator[st
 def _check_free(path: str, text: str, new: str) -> None:
     """See that `new` means nothing yet where it would be used: a name that is there already could be captured."""
     if path.endswith((".py", ".pyi")):
-        lines = sorted(_bound(text, new))
+        lines = sorted(_lines_using(text, new))
         if not lines and hasattr(builtins, new) and not new.startswith("_"):
             raise InvalidInput(f"{new!r} is a built-in of Python.", hint="Choose a name of your own.", path="/new_name")
     else:
@@ -218,7 +218,7 @@ def _check_free(path: str, text: str, new: str) -> None:
         )
 
 
-def _bound(text: str, name: str) -> Iterator[int]:
+def _lines_using(text: str, name: str) -> Iterator[int]:
     """Lines at which Python code uses `name` for anything."""
     try:
         tree = ast.parse(text)
@@ -226,22 +226,22 @@ def _bound(text: str, name: str) -> Iterator[int]:
         return
     for node in ast.walk(tree):
         match node:
-            case ast.Name(id=found) | ast.Attribute(attr=found) | ast.arg(arg=found):
-                names = {found}
-            case ast.FunctionDef(name=found) | ast.AsyncFunctionDef(name=found) | ast.ClassDef(name=found):
-                names = {found}
+            case ast.Name(id=identifier) | ast.Attribute(attr=identifier) | ast.arg(arg=identifier):
+                names = {identifier}
+            case ast.FunctionDef(name=identifier) | ast.AsyncFunctionDef(name=identifier) | ast.ClassDef(name=identifier):
+                names = {identifier}
             case ast.alias(name=whole, asname=short):
                 names = {short or whole.partition(".")[0]}
             case ast.Global(names=several) | ast.Nonlocal(names=several):
                 names = set(several)
-            case ast.keyword(arg=found) | ast.ExceptHandler(name=found) if found:
-                names = {found}
+            case ast.keyword(arg=identifier) | ast.ExceptHandler(name=identifier) if identifier:
+                names = {identifier}
             case _:
                 continue
         if name in names:
             yield getattr(node, "lineno", 1)
 
 
-def _still_named(path: str, text: str, old: str) -> list[str]:
+def _lines_naming(path: str, text: str, old: str) -> list[str]:
     pattern = re.compile(rf"(?<!\w){re.escape(old)}(?!\w)")
     return [f"{path}:{number}" for number, line in enumerate(text.split("\n"), 1) if pattern.search(line)]

@@ -12,16 +12,16 @@ from typing import Final, TypeAlias
 
 from retinue.errors import InvalidInput
 
-from .changes import Edit, check_lines, edited
+from .changes import SourceEdit, check_lines, apply_edits
 
-__all__ = ["Import", "Source"]
+__all__ = ["ImportedName", "ModuleSource"]
 
 _END: Final = re.compile(r"\r?\n")
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 @dataclass(frozen=True, slots=True)
-class Import:
+class ImportedName:
     """One name that an import statement at the top of a file binds.
 
     Attributes:
@@ -32,13 +32,13 @@ class Import:
 
     node: ast.Import | ast.ImportFrom
     alias: ast.alias
-    bound: str
+    local_name: str
     name: str
     files: tuple[str, ...]
 
 
 @dataclass(slots=True)
-class Source:
+class ModuleSource:
     """A file.
 
     Raises:
@@ -49,7 +49,7 @@ class Source:
     text: str
     tree: ast.Module = field(init=False)
     _lines: list[str] = field(init=False)
-    _edits: list[Edit] = field(default_factory=list[Edit])
+    _edits: list[SourceEdit] = field(default_factory=list[SourceEdit])
     _new_imports: list[str] = field(default_factory=list[str])
     _tail: str = ""
 
@@ -65,7 +65,7 @@ class Source:
         """The function or class `name` at the top of the file; its overloads are definitions of their own."""
         return tuple(node for node in self.tree.body if isinstance(node, _Definition) and node.name == name)
 
-    def imports(self) -> Iterator[Import]:
+    def imports(self) -> Iterator[ImportedName]:
         """Every name that the imports at the top bind."""
         for node in self.tree.body:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -74,7 +74,7 @@ class Source:
                         alias.name.partition(".")[0] if isinstance(node, ast.Import) else alias.name
                     )
                     name = "" if isinstance(node, ast.Import) else alias.name
-                    yield Import(node, alias, bound, name, self._files(node, alias))
+                    yield ImportedName(node, alias, bound, name, self._files(node, alias))
 
     def span(self, node: _Definition) -> tuple[int, int]:
         """The lines of a definition, with its decorators and the comment right above it."""
@@ -83,7 +83,7 @@ class Source:
             first -= 1
         return first, node.end_lineno or node.lineno
 
-    def cut(self, node: _Definition) -> str:
+    def remove_definition(self, node: _Definition) -> str:
         """Take a definition out, with the empty lines before it; gives its text."""
         first, last = self.span(node)
         text = "\n".join(self._lines[first - 1 : last])
@@ -91,42 +91,42 @@ class Source:
         while above > 1 and not self._lines[above - 2].strip():
             above -= 1
         if last < len(self._lines):
-            self._edits.append(Edit(above, 1, last + 1, 1, ""))
+            self._edits.append(SourceEdit(above, 1, last + 1, 1, ""))
         else:  # the last line has no newline of its own
-            self._edits.append(Edit(above, 1, last, len(self._lines[last - 1]) + 1, ""))
+            self._edits.append(SourceEdit(above, 1, last, len(self._lines[last - 1]) + 1, ""))
         return text
 
-    def paste(self, text: str) -> None:
+    def append(self, text: str) -> None:
         """Put a definition at the end."""
         self._tail += f"\n\n\n{text.strip()}\n"
 
-    def drop(self, found: Import, *, instead: str = "") -> None:
+    def drop(self, binding: ImportedName, *, instead: str = "") -> None:
         """Take one name out of its import statement, and import `instead`."""
-        node = found.node
-        rest = [alias for alias in node.names if alias is not found.alias]
+        node = binding.node
+        rest = [alias for alias in node.names if alias is not binding.alias]
         if not rest:
             end = node.end_lineno or node.lineno
-            if node.col_offset or not self._alone(node):
+            if node.col_offset or not self._is_alone(node):
                 raise InvalidInput(
                     f"Line {node.lineno} of {self.path!r} holds several statements.", hint="Give each its own line."
                 )
             if instead:
-                self._edits.append(Edit(node.lineno, 1, end, len(self._lines[end - 1]) + 1, instead))
+                self._edits.append(SourceEdit(node.lineno, 1, end, len(self._lines[end - 1]) + 1, instead))
             else:
-                self._edits.append(Edit(node.lineno, 1, end + 1, 1, ""))
+                self._edits.append(SourceEdit(node.lineno, 1, end + 1, 1, ""))
             return
-        place = node.names.index(found.alias)
+        place = node.names.index(binding.alias)
         if place + 1 < len(node.names):
-            start, end_at = self._start(found.alias), self._start(node.names[place + 1])
+            start, end_at = self._start(binding.alias), self._start(node.names[place + 1])
         else:
-            start, end_at = self._end(node.names[place - 1]), self._end(found.alias)
-        self._edits.append(Edit(*start, *end_at, ""))
+            start, end_at = self._end(node.names[place - 1]), self._end(binding.alias)
+        self._edits.append(SourceEdit(*start, *end_at, ""))
         if instead:
             self.add_import(instead)
 
     def replace(self, node: ast.expr, text: str) -> None:
         """Put `text` where an expression stands."""
-        self._edits.append(Edit(*self._start(node), *self._end(node), text))
+        self._edits.append(SourceEdit(*self._start(node), *self._end(node), text))
 
     def add_import(self, statement: str) -> None:
         """Import something, once, behind the other imports."""
@@ -138,22 +138,22 @@ class Source:
         elements: Sequence[ast.expr] = sequence.elts
         place = elements.index(element)
         if place + 1 < len(elements):
-            self._edits.append(Edit(*self._start(element), *self._start(elements[place + 1]), ""))
+            self._edits.append(SourceEdit(*self._start(element), *self._start(elements[place + 1]), ""))
         elif place:
-            self._edits.append(Edit(*self._end(elements[place - 1]), *self._end(element), ""))
+            self._edits.append(SourceEdit(*self._end(elements[place - 1]), *self._end(element), ""))
         else:
-            self._edits.append(Edit(*self._start(element), *self._end(element), ""))
+            self._edits.append(SourceEdit(*self._start(element), *self._end(element), ""))
 
-    def written(self) -> str:
+    def render(self) -> str:
         """The text with all of it done."""
         edits = list(self._edits)
         if self._new_imports:
             at, pad = self._imports_end()
-            edits.append(Edit(at, 1, at, 1, pad + "".join(f"{each}\n" for each in self._new_imports)))
-        text = edited(self.text if self.text.endswith("\n") or not self.text else f"{self.text}\n", edits)
+            edits.append(SourceEdit(at, 1, at, 1, pad + "".join(f"{each}\n" for each in self._new_imports)))
+        text = apply_edits(self.text if self.text.endswith("\n") or not self.text else f"{self.text}\n", edits)
         if self._tail:
             text = text.rstrip("\n") + self._tail
-        return self._ended_alike(text.lstrip("\n") if not self.text.startswith("\n") else text)
+        return self._normalise_newlines(text.lstrip("\n") if not self.text.startswith("\n") else text)
 
     def module_files(self, level: int, module: str) -> tuple[str, ...]:
         """The files of the project, without suffix, that an import of `module` from this file may mean."""
@@ -166,11 +166,11 @@ class Source:
         roots = [PurePosixPath(), *folder.parents, folder, PurePosixPath("src"), PurePosixPath("lib")]
         return tuple(dict.fromkeys(str(root.joinpath(*inner)) for root in roots))
 
-    def _ended_alike(self, text: str) -> str:
+    def _normalise_newlines(self, text: str) -> str:
         """`text` with the line ends of the file; those of a file that has both kinds are left as they are."""
-        theirs = self.text or text
-        windows = theirs.count("\r\n")
-        if windows not in (0, theirs.count("\n")) and self.text:
+        sample = self.text or text
+        windows = sample.count("\r\n")
+        if windows not in (0, sample.count("\n")) and self.text:
             return text
         return _END.sub("\r\n" if windows else "\n", text)
 
@@ -190,7 +190,7 @@ class Source:
             return 1, ""
         return (last.end_lineno or last.lineno) + 1, "\n" if isinstance(last, ast.Expr) else ""
 
-    def _alone(self, node: ast.stmt) -> bool:
+    def _is_alone(self, node: ast.stmt) -> bool:
         return all(other is node or other.lineno != node.end_lineno for other in self.tree.body)
 
     def _start(self, node: ast.expr | ast.alias) -> tuple[int, int]:

@@ -29,9 +29,9 @@ class Bm25:
         ids: dict[str, array[int]] = {}
         counts: dict[str, array[int]] = {}
         for number, document in enumerate(documents):
-            found = Counter(document)
-            lengths.append(found.total())
-            for token, count in found.items():
+            token_counts = Counter(document)
+            lengths.append(token_counts.total())
+            for token, count in token_counts.items():
                 if token not in ids:
                     ids[token], counts[token] = array("L"), array("L")
                 ids[token].append(number)
@@ -62,15 +62,15 @@ class Bm25:
 
     def scores(self, query: Iterable[str]) -> dict[int, float]:
         """The score of every document that holds a token of `query`; a token asked twice counts twice."""
-        wanted = self._known(query)
-        held = sum(len(self._ids[token]) for token in wanted)
-        if held * 4 > self._size:
-            return self._dense(wanted)
-        found: dict[int, float] = {}
-        for token, times in wanted.items():
+        query_counts = self._query_counts(query)
+        posting_count = sum(len(self._ids[token]) for token in query_counts)
+        if posting_count * 4 > self._size:
+            return self._dense(query_counts)
+        scores: dict[int, float] = {}
+        for token, times in query_counts.items():
             for number, weight in zip(self._ids[token], self._weights[token], strict=True):
-                found[number] = found.get(number, 0.0) + weight * times
-        return found
+                scores[number] = scores.get(number, 0.0) + weight * times
+        return scores
 
     def best(self, query: Iterable[str], *, limit: int = 10) -> list[tuple[int, float]]:
         """The documents with the highest scores, best first; of equals the one with the lower number."""
@@ -85,12 +85,12 @@ class Bm25:
         times = Counter(query)
         return sum(self._best.get(token, self._idf(0)) * count for token, count in times.items())
 
-    def _known(self, query: Iterable[str]) -> Mapping[str, int]:
+    def _query_counts(self, query: Iterable[str]) -> Mapping[str, int]:
         return {token: count for token, count in Counter(query).items() if token in self._ids}
 
-    def _dense(self, wanted: Mapping[str, int]) -> dict[int, float]:
+    def _dense(self, query_counts: Mapping[str, int]) -> dict[int, float]:
         totals = [0.0] * self._size
-        for token, times in wanted.items():
+        for token, times in query_counts.items():
             weights = self._weights[token]
             for number, weight in zip(self._ids[token], weights, strict=True):
                 totals[number] += weight * times

@@ -20,21 +20,21 @@ from typing import Any, Final, Self, TypeAlias, TypeVar
 
 from retinue.errors import RetinueError
 from retinue.tools.encoding import decode, is_binary
-from retinue.tools.search.kinds import NO_PROSE, NO_TEXT, Kind, kind_of, why_not
-from retinue.tools.search.passages import TextPassage, cut
-from retinue.tools.tree import FileEntry, Skipped, list_files
+from retinue.tools.search.kinds import NO_PROSE, NO_TEXT, Kind, kind_of, skip_reason
+from retinue.tools.search.passages import TextPassage, split_passages
+from retinue.tools.tree import FileEntry, SkippedFile, list_files
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Index", "PassageHit", "Progress", "Refreshed"]
+__all__ = ["Index", "PassageHit", "ProgressCallback", "RefreshResult"]
 
 T = TypeVar("T")
 
 _Row: TypeAlias = tuple[object, ...]
 
-Progress: TypeAlias = Callable[[int, int], None]
+ProgressCallback: TypeAlias = Callable[[int, int], None]
 """Called with how many files were looked at and how many there are. What it raises stops the work."""
 
-_FORM: Final = 1
+_SCHEMA_VERSION: Final = 1
 """Of the index on disk; raised when passages are cut in another way."""
 
 _LARGEST: Final = 1_000_000
@@ -87,7 +87,7 @@ _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
-class Refreshed:
+class RefreshResult:
     """What one look at the tree found.
 
     Attributes:
@@ -101,7 +101,7 @@ class Refreshed:
     files: int
     read: int
     removed: int
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedFile, ...]
     warnings: tuple[str, ...]
 
 
@@ -137,9 +137,9 @@ class Index:
     def __init__(self, workspace: Workspace, *, cache_dir: str | os.PathLike[str] | None = None) -> None:
         self._workspace = workspace
         tree = blake2b(repr(workspace).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-        self.path = None if cache_dir is None else Path(cache_dir) / f"passages-{_FORM}-{tree}.sqlite3"
+        self.path = None if cache_dir is None else Path(cache_dir) / f"passages-{_SCHEMA_VERSION}-{tree}.sqlite3"
         self._warnings: list[str] = []
-        self._database = self._opened()
+        self._database = self._open_database()
 
     def __enter__(self) -> Self:
         return self
@@ -151,7 +151,7 @@ class Index:
         """Let go of the file."""
         self._database.close()
 
-    def refresh(self, *, progress: Progress | None = None) -> Refreshed:
+    def refresh(self, *, progress: ProgressCallback | None = None) -> RefreshResult:
         """Take in what was added, changed and removed since the last time.
 
         When it is stopped half-way, what was read so far can be searched and is not read again.
@@ -159,7 +159,7 @@ class Index:
         Raises:
             InvalidInput: The workspace holds far too many files.
         """
-        return self._trusted(lambda: self._refreshed(progress))
+        return self._with_recovery(lambda: self._refresh(progress))
 
     def search(
         self,
@@ -180,64 +180,64 @@ class Index:
         query = " OR ".join(dict.fromkeys(phrase for word in words if (phrase := _phrase(word))))
         if not query:
             return []
-        listed = json.dumps(sorted(files or ()))
-        return self._hits(_SEARCH, (query, json.dumps(list(kinds)), files is None, listed, limit))
+        paths_json = json.dumps(sorted(files or ()))
+        return self._hits(_SEARCH, (query, json.dumps(list(kinds)), files is None, paths_json, limit))
 
     def paths(self) -> list[str]:
         """The files that are searched, sorted."""
-        return self._trusted(
+        return self._with_recovery(
             lambda: [row[0] for row in self._rows("SELECT path FROM files WHERE reason = '' ORDER BY path")]
         )
 
-    def called(self, name: str, *, limit: int = 100) -> list[PassageHit]:
+    def definitions_of(self, name: str, *, limit: int = 100) -> list[PassageHit]:
         """The passages of code that define `name`, spelled as it is."""
         return self._hits(_CALLED, (f"name : {_phrase(name)}", name, limit)) if _phrase(name) else []
 
-    def holders(self, words: Iterable[str]) -> tuple[list[int], int]:
+    def document_frequencies(self, words: Iterable[str]) -> tuple[list[int], int]:
         """In how many passages each of `words` stands, and how many there are."""
         # What is left of changed files is no passage any more.
         count = "SELECT count(*) FROM words JOIN passages ON passages.id = words.rowid WHERE words MATCH ?"
         phrases = [_phrase(word) for word in words]
 
-        def counted() -> tuple[list[int], int]:
-            found = [self._database.execute(count, (one,)).fetchone()[0] if one else 0 for one in phrases]
-            return found, self._database.execute("SELECT count(*) FROM passages").fetchone()[0]
+        def count_holders() -> tuple[list[int], int]:
+            counts = [self._database.execute(count, (one,)).fetchone()[0] if one else 0 for one in phrases]
+            return counts, self._database.execute("SELECT count(*) FROM passages").fetchone()[0]
 
-        return self._trusted(counted)
+        return self._with_recovery(count_holders)
 
     def stems_like(self, word: str) -> tuple[str, list[str]]:
         """The stem of `word`, and all stems in the index that begin with the same letter."""
 
-        def looked_up() -> tuple[str, list[str]]:
+        def look_up() -> tuple[str, list[str]]:
             self._database.executescript(_VOCABULARY)
             self._database.execute("INSERT INTO temp.looked_up VALUES (?)", (word,))
             stem = next((row[0] for row in self._rows("SELECT term FROM temp.looked_up_stems")), "")
             first = (stem[:1], f"{stem[:1]}\U0010ffff")
-            known = self._database.execute("SELECT term FROM temp.stems WHERE term BETWEEN ? AND ?", first)
-            return stem, [row[0] for row in known]
+            rows = self._database.execute("SELECT term FROM temp.stems WHERE term BETWEEN ? AND ?", first)
+            return stem, [row[0] for row in rows]
 
-        return self._trusted(looked_up)
+        return self._with_recovery(look_up)
 
     def _hits(self, statement: str, values: tuple[object, ...]) -> list[PassageHit]:
-        return self._trusted(lambda: [PassageHit(*row) for row in self._database.execute(statement, values)])
+        return self._with_recovery(lambda: [PassageHit(*row) for row in self._database.execute(statement, values)])
 
     # --- the file ---------------------------------------------------------------------------------------------------
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open_database(self) -> sqlite3.Connection:
         if self.path is None:
-            return _made(":memory:")
+            return _create_database(":memory:")
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            found = os.lstat(self.path) if os.path.lexists(self.path) else None
-            if found is not None and (not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid()):
+            status = os.lstat(self.path) if os.path.lexists(self.path) else None
+            if status is not None and (not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid()):
                 self.path.unlink()  # a link or a pipe that somebody put there
             with suppress(FileExistsError):
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL, 0o600))
-            return _made(self.path)
+            return _create_database(self.path)
         except (OSError, sqlite3.Error) as error:
-            return self._replaced(error)
+            return self._replace_database(error)
 
-    def _replaced(self, error: Exception) -> sqlite3.Connection:
+    def _replace_database(self, error: Exception) -> sqlite3.Connection:
         """Another database in place of one that is damaged or cannot be used: a new file, or none."""
         self._warnings.append(f"the search index {str(self.path)!r} was not usable and is built anew: {error}")
         is_busy = isinstance(error, sqlite3.OperationalError)
@@ -245,61 +245,61 @@ class Index:
             with suppress(OSError, sqlite3.Error):
                 self.path.unlink(missing_ok=True)
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL, 0o600))
-                return _made(self.path)
-        return _made(":memory:")
+                return _create_database(self.path)
+        return _create_database(":memory:")
 
-    def _trusted(self, work: Callable[[], T]) -> T:
+    def _with_recovery(self, work: Callable[[], T]) -> T:
         """`work`, once more over a new database when this one turns out to be unusable."""
         try:
             return work()
         except sqlite3.Error as error:
             with suppress(sqlite3.Error):
                 self._database.close()
-            self._database = self._replaced(error)
-            self._refreshed(None)
+            self._database = self._replace_database(error)
+            self._refresh(None)
             return work()
 
     # --- looking at the tree ----------------------------------------------------------------------------------------
 
-    def _refreshed(self, progress: Progress | None) -> Refreshed:
+    def _refresh(self, progress: ProgressCallback | None) -> RefreshResult:
         listing = list_files(self._workspace)
-        known = {path: (state, reason) for path, state, reason in self._rows("SELECT path, state, reason FROM files")}
+        file_states = {path: (state, reason) for path, state, reason in self._rows("SELECT path, state, reason FROM files")}
         skipped = list(listing.skipped)
         entries: list[FileEntry] = []
         for entry in listing.files:
-            reason = _passed_over(entry)
+            reason = _unread_reason(entry)
             if reason:
-                skipped.append(Skipped(entry.path, reason))
+                skipped.append(SkippedFile(entry.path, reason))
             elif not entry.is_link:  # what a link leads to is in the listing itself
                 entries.append(entry)
         present = {entry.path for entry in entries}
-        stale = [entry for entry in entries if known.get(entry.path, ("", ""))[0] != _state(entry)]
-        gone = [path for path in known if path not in present]
-        if stale or gone:
-            known = self._renewed(known, stale, gone, len(entries), progress)
+        stale = [entry for entry in entries if file_states.get(entry.path, ("", ""))[0] != _state(entry)]
+        missing = [path for path in file_states if path not in present]
+        if stale or missing:
+            file_states = self._update(file_states, stale, missing, len(entries), progress)
         if progress is not None:
             progress(len(entries), len(entries))
-        skipped += [Skipped(path, reason) for path, (_, reason) in known.items() if reason and path in present]
+        skipped += [SkippedFile(path, reason) for path, (_, reason) in file_states.items() if reason and path in present]
         warnings, self._warnings = (*self._warnings, *filter(None, [listing.note])), []
-        searchable = sum(not known.get(path, ("", "unread"))[1] for path in present)
-        return Refreshed(
-            searchable, len(stale), len(gone), tuple(sorted(skipped, key=lambda one: one.path)), tuple(warnings)
+        searchable = sum(not file_states.get(path, ("", "unread"))[1] for path in present)
+        return RefreshResult(
+            searchable, len(stale), len(missing), tuple(sorted(skipped, key=lambda one: one.path)), tuple(warnings)
         )
 
     def _rows(self, statement: str) -> list[tuple[Any, ...]]:
         return self._database.execute(statement).fetchall()
 
-    def _renewed(
+    def _update(
         self,
-        known: dict[str, tuple[str, str]],
+        file_states: dict[str, tuple[str, str]],
         stale: Sequence[FileEntry],
-        gone: Sequence[str],
+        missing: Sequence[str],
         total: int,
-        progress: Progress | None,
+        progress: ProgressCallback | None,
     ) -> dict[str, tuple[str, str]]:
         """Take out what is gone or has changed and put in what is new; what is known then."""
-        changed = [(path,) for path in (*gone, *(entry.path for entry in stale if entry.path in known))]
-        known = {path: row for path, row in known.items() if (path,) not in set(changed)} if changed else known
+        changed = [(path,) for path in (*missing, *(entry.path for entry in stale if entry.path in file_states))]
+        file_states = {path: row for path, row in file_states.items() if (path,) not in set(changed)} if changed else file_states
         database = self._database
         database.execute("BEGIN IMMEDIATE")
         try:
@@ -307,29 +307,29 @@ class Index:
             database.executemany(f"DELETE FROM passages WHERE id BETWEEN {of_file}", changed)  # noqa: S608 - constant
             database.executemany("DELETE FROM files WHERE path = ?", changed)
             numbers = self._rows("SELECT (SELECT max(id) FROM files), (SELECT max(rowid) FROM words)")[0]
-            with ThreadPoolExecutor(1) as beside, _Writer(database, beside, *numbers) as writer:
+            with ThreadPoolExecutor(1) as executor, _Writer(database, executor, *numbers) as writer:
                 for number, entry in enumerate(stale):
                     if progress is not None and number % _REPORT_EVERY == 0:
                         progress(total - len(stale) + number, total)
-                    known[entry.path] = self._put(entry, writer)
+                    file_states[entry.path] = self._index_file(entry, writer)
         finally:
             # Also when it was stopped half-way: what was read is not read again, and can be searched.
             database.execute("COMMIT")
         self._sweep()
-        return known
+        return file_states
 
-    def _put(self, entry: FileEntry, writer: "_Writer") -> tuple[str, str]:
+    def _index_file(self, entry: FileEntry, writer: "_Writer") -> tuple[str, str]:
         """Put the passages of one file into the index; its state, and why it is not searched."""
         try:
             data = self._workspace.read_bytes(entry.path, max_bytes=_LARGEST)
         except RetinueError as error:  # it vanished, grew, or may not be read; the next look tries again
             return "", error.message
         text = "" if is_binary(data) else decode(data).text.replace("\r\n", "\n")
-        reason = why_not(entry.path, text) if text or not data else "it is binary"
+        reason = skip_reason(entry.path, text) if text or not data else "it is binary"
         # A file that changed a moment ago may change again without looking older: its age proves nothing yet.
         state = _state(entry) if entry.mtime_ns < time_ns() - _UNSETTLED_NS else ""
         kind = kind_of(entry.path) or "data"
-        writer.put(entry.path, state, kind, reason, () if reason else cut(entry.path, kind, text))
+        writer.add_file(entry.path, state, kind, reason, () if reason else split_passages(entry.path, kind, text))
         return state, reason
 
     def _sweep(self) -> None:
@@ -337,17 +337,17 @@ class Index:
         last, live = self._rows("SELECT (SELECT max(rowid) FROM words), (SELECT count(*) FROM passages)")[0]
         if (last or 0) - live > max(_ORPHANS, live):
             self._database.executescript(f"{_EMPTY}{_TABLES}")
-            self._refreshed(None)
+            self._refresh(None)
 
 
 class _Writer:
     """Collects rows and has them put in by another thread, where SQLite does not hold up Python."""
 
     def __init__(
-        self, database: sqlite3.Connection, beside: ThreadPoolExecutor, last_file: int | None, last: int | None
+        self, database: sqlite3.Connection, executor: ThreadPoolExecutor, last_file: int | None, last: int | None
     ) -> None:
         self._database = database
-        self._beside = beside
+        self._executor = executor
         self._file, self._last = last_file or 0, last or 0
         self._rows: tuple[list[_Row], list[_Row], list[_Row]] = ([], [], [])
         self._size = 0
@@ -360,7 +360,7 @@ class _Writer:
         self._flush()
         self._wait()
 
-    def put(self, path: str, state: str, kind: Kind, reason: str, passages: Iterable[TextPassage]) -> None:
+    def add_file(self, path: str, state: str, kind: Kind, reason: str, passages: Iterable[TextPassage]) -> None:
         """Put in one file with its passages."""
         files, of_files, words = self._rows
         self._file += 1
@@ -379,7 +379,7 @@ class _Writer:
         rows = self._rows
         self._rows, self._size = ([], [], []), 0
         self._wait()
-        self._pending = self._beside.submit(self._insert, rows)
+        self._pending = self._executor.submit(self._insert, rows)
 
     def _wait(self) -> None:
         if self._pending is not None:
@@ -395,7 +395,7 @@ class _Writer:
                 self._database.execute(f"{statement} VALUES {', '.join([row] * len(some))}", values)
 
 
-def _made(path: Path | str) -> sqlite3.Connection:
+def _create_database(path: Path | str) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
     try:
         database.executescript(_TABLES)
@@ -406,15 +406,15 @@ def _made(path: Path | str) -> sqlite3.Connection:
 
 
 def _phrase(word: str) -> str:
-    found = _WORD.findall(word)
-    return f'"{" ".join(found)}"' if found else ""
+    tokens = _WORD.findall(word)
+    return f'"{" ".join(tokens)}"' if tokens else ""
 
 
 def _state(entry: FileEntry) -> str:
     return f"{entry.size} {entry.mtime_ns}"
 
 
-def _passed_over(entry: FileEntry) -> str:
+def _unread_reason(entry: FileEntry) -> str:
     """Why a file is not even read; empty when it is."""
     if entry.is_link:
         return ""

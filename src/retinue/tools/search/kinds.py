@@ -6,7 +6,7 @@ It decides by suffix and by the look of the text; it parses nothing.
 import re
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["NO_PROSE", "NO_TEXT", "Kind", "is_test", "kind_of", "why_not"]
+__all__ = ["NO_PROSE", "NO_TEXT", "Kind", "is_test", "kind_of", "skip_reason"]
 
 NO_TEXT: Final = "its name is not that of a text"
 """Why a file is passed over that `kind_of` knows no kind for."""
@@ -62,7 +62,7 @@ def is_test(path: str) -> bool:
     return _TEST.search(path.lower()) is not None
 
 
-def why_not(path: str, text: str) -> str:
+def skip_reason(path: str, text: str) -> str:
     """Why a text is not worth searching: it is generated or minified. Empty when it is."""
     if _BUILT.search(path.lower()):
         return "it is generated (by its name)"

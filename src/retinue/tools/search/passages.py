@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from retinue.tools.search.kinds import Kind
 
-__all__ = ["TextPassage", "cut"]
+__all__ = ["TextPassage", "split_passages"]
 
 _LINES: Final = 60
 """Of a text that has no parts of its own, so many lines are one passage."""
@@ -48,18 +48,18 @@ class TextPassage(NamedTuple):
     text: str
 
 
-def cut(path: str, kind: Kind, text: str) -> Iterator[TextPassage]:
+def split_passages(path: str, kind: Kind, text: str) -> Iterator[TextPassage]:
     """The passages of a file, in order; no blank lines stand at their ends."""
     places = _headings(text) if kind == "docs" else _definitions(text, is_python=path.endswith((".py", ".pyi", ".pyx")))
     line, before, name, title = 1, 0, "", ""
     for offset, next_name, next_title in [*places, (len(text), "", "")]:
         body = text[before:offset]
-        yield from _trimmed(line, body, name, title, is_long=kind != "docs" and not name)
+        yield from _trim_passages(line, body, name, title, is_long=kind != "docs" and not name)
         line += body.count("\n")
         before, name, title = offset, next_name, next_title
 
 
-def _trimmed(line: int, body: str, name: str, title: str, *, is_long: bool) -> Iterator[TextPassage]:
+def _trim_passages(line: int, body: str, name: str, title: str, *, is_long: bool) -> Iterator[TextPassage]:
     """One passage, or several of a text that has no parts; none when it is blank."""
     rows = body.split("\n")
     step = _LINES if is_long else len(rows)
@@ -79,18 +79,18 @@ def _headings(text: str) -> Iterator[tuple[int, str, str]]:
     path: list[tuple[int, str]] = []
     marks: list[str] = []
     fence = ""
-    for found in _HEADING.finditer(text):
-        if mark := found["fence"]:
+    for match in _HEADING.finditer(text):
+        if mark := match["fence"]:
             fence = "" if fence and mark.startswith(fence) else fence or mark
             continue
-        title = (found["title"] or found["text"]).strip().rstrip("#").strip()
-        if fence or not title or (found["rule"] and len(found["rule"]) < len(title) - 1):
+        title = (match["title"] or match["text"]).strip().rstrip("#").strip()
+        if fence or not title or (match["rule"] and len(match["rule"]) < len(title) - 1):
             continue
-        if found["rule"] and found["mark"] not in marks:
-            marks.append(found["mark"])
-        level = len(found["marks"]) if found["marks"] else marks.index(found["mark"]) + 1
+        if match["rule"] and match["mark"] not in marks:
+            marks.append(match["mark"])
+        level = len(match["marks"]) if match["marks"] else marks.index(match["mark"]) + 1
         path = [*(one for one in path if one[0] < level), (level, title)]
-        yield found.start(), "", " > ".join(one for _, one in path)
+        yield match.start(), "", " > ".join(one for _, one in path)
 
 
 def _definitions(text: str, *, is_python: bool) -> Iterator[tuple[int, str, str]]:
@@ -98,19 +98,19 @@ def _definitions(text: str, *, is_python: bool) -> Iterator[tuple[int, str, str]
     owners: list[tuple[int, str]] = []
     last = before = 0
     quotes = {'"""': 0, "'''": 0}
-    for found in (_PYTHON if is_python else _OTHER).finditer(text):
+    for match in (_PYTHON if is_python else _OTHER).finditer(text):
         if is_python:
-            quotes = {mark: count + text.count(mark, before, found.start()) for mark, count in quotes.items()}
-            before = found.start()
+            quotes = {mark: count + text.count(mark, before, match.start()) for mark, count in quotes.items()}
+            before = match.start()
             if any(count % 2 for count in quotes.values()):
                 continue  # it stands in a text
-        depth = len(found["indent"] or "")
+        depth = len(match["indent"] or "")
         owners = [one for one in owners if one[0] < depth]
         title = ".".join(one for _, one in owners)
-        name = found["name"] or found["constant"]
-        if found["name"]:
+        name = match["name"] or match["constant"]
+        if match["name"]:
             owners.append((depth, name))
-        last = _lead(text, found.start(), last)
+        last = _lead(text, match.start(), last)
         yield last, name, title
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 from unicodedata import combining, normalize
 
-__all__ = ["STOP_WORDS", "WORD", "char_grams", "expand", "fold", "plain", "terms"]
+__all__ = ["STOP_WORDS", "WORD", "char_grams", "expand", "fold", "strip_accents", "terms"]
 
 WORD: Final = re.compile(r"\w+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -39,13 +39,13 @@ def char_grams(text: str, *, size: int = 4) -> list[str]:
     They find what words miss: compounds, endings, typing mistakes. A word shorter than a run is one run.
     """
     grams: list[str] = []
-    for word in WORD.findall(plain(text)):
+    for word in WORD.findall(strip_accents(text)):
         framed = f" {word[:_LONGEST]} "
         grams += [framed[start : start + size] for start in range(max(1, len(framed) - size + 1))]
     return grams
 
 
-def plain(text: str) -> str:
+def strip_accents(text: str) -> str:
     """`text` in lower case, without accents and underscores: where the terms of `text` are found as substrings."""
     if text.isascii():
         return text.lower().replace("_", "")
@@ -59,7 +59,7 @@ def expand(word: str) -> tuple[str, ...]:
     if len(word) > _LONGEST:
         return ()  # a hash, a key or encoded bytes
     if not word.isascii():
-        return _foreign(plain(word))
+        return _non_ascii_terms(strip_accents(word))
     parts = _PARTS.findall(word)
     whole = fold(word.lower().replace("_", ""))
     if len(parts) < 2:
@@ -93,7 +93,7 @@ def _without_plural(word: str) -> str:
     return word
 
 
-def _foreign(word: str) -> tuple[str, ...]:
+def _non_ascii_terms(word: str) -> tuple[str, ...]:
     """A word in other letters: as it is, or in pairs of characters where a script has no spaces."""
     if _WITHOUT_SPACES.search(word) and len(word) > 2:
         return tuple(dict.fromkeys(word[start : start + 2] for start in range(len(word) - 1)))

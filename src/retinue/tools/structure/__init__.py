@@ -4,31 +4,31 @@ Python is read by its syntax tree, others by tree-sitter; imports are followed b
 nothing is run.
 """
 
-from retinue.tools.structure.cycles import circles, tangles
+from retinue.tools.structure.cycles import find_cycles, strongly_connected
 from retinue.tools.structure.extract import is_source, structure_of
-from retinue.tools.structure.graph import Component, Dependency, Graph, component_names, connect, grouped
-from retinue.tools.structure.python import parse_python, unreadable
-from retinue.tools.structure.records import Function, Import, Structure, When
+from retinue.tools.structure.graph import Component, Dependency, DependencyGraph, component_names, connect, group_by_component
+from retinue.tools.structure.python import parse_python, parse_failure
+from retinue.tools.structure.records import Function, ModuleImport, Structure, When
 from retinue.tools.structure.resolve import Resolver, absolute_name, python_names
 
 __all__ = [
     "Component",
     "Dependency",
     "Function",
-    "Graph",
-    "Import",
+    "DependencyGraph",
+    "ModuleImport",
     "Resolver",
     "Structure",
     "When",
     "absolute_name",
-    "circles",
+    "find_cycles",
     "component_names",
     "connect",
-    "grouped",
+    "group_by_component",
     "is_source",
     "parse_python",
     "python_names",
     "structure_of",
-    "tangles",
-    "unreadable",
+    "strongly_connected",
+    "parse_failure",
 ]

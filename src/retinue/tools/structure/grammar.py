@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from retinue.tools.encoding import decode
 from retinue.tools.outline.grammars import Language, parser_for
 from retinue.tools.outline.reading import outline
-from retinue.tools.structure.records import Function, Import, Structure, When
+from retinue.tools.structure.records import Function, ModuleImport, Structure, When
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,7 +34,7 @@ def read_by_grammar(data: bytes, language: Language) -> Structure:
     text = decode(data).text
     root = parser_for(language).parse(text.encode("utf-8", "replace")).root_node
     functions = tuple(
-        Function(item.whole_name, item.line, item.complexity)
+        Function(item.qualified_name, item.line, item.complexity)
         for item in outline(text, language).items
         if item.complexity is not None
     )
@@ -42,15 +42,15 @@ def read_by_grammar(data: bytes, language: Language) -> Structure:
     return Structure(tuple(_imports(root, _READERS[language])), functions, 0, lines)
 
 
-def _imports(root: "Node", read: "Callable[[Node], list[str]]") -> Iterator[Import]:
+def _imports(root: "Node", read: "Callable[[Node], list[str]]") -> Iterator[ModuleImport]:
     waiting: list[tuple[Node, When]] = [(root, "always")]
     while waiting:
-        node, around = waiting.pop()
-        when = _when(node, around)
-        found = read(node)
-        for target in found:
-            yield Import(target, (), node.start_point[0] + 1, when)
-        if found:
+        node, outer = waiting.pop()
+        when = _when(node, outer)
+        targets = read(node)
+        for target in targets:
+            yield ModuleImport(target, (), node.start_point[0] + 1, when)
+        if targets:
             continue
         waiting.extend((child, when) for child in reversed(node.named_children))
 
@@ -59,20 +59,20 @@ def _javascript(node: "Node") -> list[str]:
     if node.type in (*_STATEMENTS, "import_require_clause"):
         return _strings(node.child_by_field_name("source"))
     if node.type == "call_expression":
-        called, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if called and arguments and (called.type == "import" or _text(called) == "require"):
+        callee, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if callee and arguments and (callee.type == "import" or _text(callee) == "require"):
             return _strings(arguments.named_children[0] if arguments.named_children else None)
     return []
 
 
-def _when(node: "Node", around: When) -> When:
+def _when(node: "Node", outer: When) -> When:
     """When that runs which `node` holds, if it runs at all."""
-    if around == "typing" or node.type in _TYPES or (node.type in _STATEMENTS and _leaves_nothing(node)):
+    if outer == "typing" or node.type in _TYPES or (node.type in _STATEMENTS and _is_type_only(node)):
         return "typing"
-    return "deferred" if node.type in _FUNCTIONS else around
+    return "deferred" if node.type in _FUNCTIONS else outer
 
 
-def _leaves_nothing(statement: "Node") -> bool:
+def _is_type_only(statement: "Node") -> bool:
     """Whether it is an `import type` or `export type` of TypeScript."""
     return any(child.type == "type" and not child.is_named for child in statement.children[:2])
 
@@ -84,8 +84,8 @@ def _strings(node: "Node | None") -> list[str]:
 def _rust(node: "Node") -> list[str]:
     if node.type != "use_declaration":
         return []
-    said = node.child_by_field_name("argument")
-    return [] if said is None else rust_paths(_text(said))
+    argument = node.child_by_field_name("argument")
+    return [] if argument is None else rust_paths(_text(argument))
 
 
 def _go(node: "Node") -> list[str]:
@@ -97,18 +97,18 @@ def _text(node: "Node") -> str:
     return (node.text or b"").decode("utf-8", "replace")
 
 
-def rust_paths(said: str) -> list[str]:
+def rust_paths(use_clause: str) -> list[str]:
     """The paths of a `use`: `a::{b, c::d as e}` is `a::b` and `a::c::d`. At most 500."""
-    found: list[str] = []
+    paths: list[str] = []
     prefixes, word, is_name = [""], "", True
-    for character in f"{said},":
+    for character in f"{use_clause},":
         if character == "{":
             prefixes.append(prefixes[-1] + word)
             word, is_name = "", True
         elif character in ",}":
             path = (prefixes[-1] + word).removesuffix("::self").removesuffix("::*")
-            if word and len(found) < _MOST_PATHS:
-                found.append(path)
+            if word and len(paths) < _MOST_PATHS:
+                paths.append(path)
             word, is_name = "", True
             if character == "}" and len(prefixes) > 1:
                 prefixes.pop()
@@ -116,7 +116,7 @@ def rust_paths(said: str) -> list[str]:
             is_name = is_name and not word  # what stands behind a name is `as` and another
         elif is_name:
             word += character
-    return found
+    return paths
 
 
 _READERS: Final[Mapping[Language, Callable[["Node"], list[str]]]] = {

@@ -9,7 +9,7 @@ from retinue.contract.model import JsonMapping
 from retinue.tools.structure.records import Structure, When
 from retinue.tools.structure.resolve import Resolver
 
-__all__ = ["Component", "Dependency", "Graph", "component_names", "connect", "grouped"]
+__all__ = ["Component", "Dependency", "DependencyGraph", "component_names", "connect", "group_by_component"]
 
 _MOST_OF: Final = 0.9
 """A folder with this share of all files is the project itself, and its parts are the components."""
@@ -55,27 +55,27 @@ class Component:
         whole = self.fan_in + self.fan_out
         return round(self.fan_out / whole, 2) if whole else None
 
-    def row(self) -> JsonMapping:
+    def to_json(self) -> JsonMapping:
         """As it stands in the result object."""
         return asdict(self) | ({} if self.instability is None else {"instability": self.instability})
 
 
 @dataclass(slots=True)
-class Graph:
+class DependencyGraph:
     """Nodes and what depends on what between them, by name."""
 
     components: dict[str, Component] = field(default_factory=dict[str, Component])
     edges: dict[tuple[str, str], Dependency] = field(default_factory=dict[tuple[str, str], Dependency])
 
-    def following(self) -> dict[str, list[str]]:
+    def successors(self) -> dict[str, list[str]]:
         """What each depends on when the program runs."""
-        found: dict[str, list[str]] = {name: [] for name in self.components}
+        targets: dict[str, list[str]] = {name: [] for name in self.components}
         for (source, target), edge in self.edges.items():
             if edge.when != "typing":
-                found[source].append(target)
-        return found
+                targets[source].append(target)
+        return targets
 
-    def along(self, circle: Sequence[str]) -> list[Dependency]:
+    def edges_along(self, circle: Sequence[str]) -> list[Dependency]:
         """The dependencies that lead from each name of a circle to the next."""
         return [self.edges[pair] for pair in zip(circle, [*circle[1:], circle[0]], strict=True)]
 
@@ -83,30 +83,30 @@ class Graph:
 _STRENGTH: Final[Mapping[When, int]] = {"typing": 0, "deferred": 1, "always": 2}
 
 
-def connect(files: Mapping[str, Structure], resolver: Resolver) -> Graph:
+def connect(files: Mapping[str, Structure], resolver: Resolver) -> DependencyGraph:
     """The graph of files."""
-    graph = Graph({path: _component(path, [structure]) for path, structure in files.items()})
+    graph = DependencyGraph({path: _component(path, [structure]) for path, structure in files.items()})
     for path, structure in files.items():
-        for asked in structure.imports:
-            for target in resolver.files(asked, path):
+        for statement in structure.imports:
+            for target in resolver.files(statement, path):
                 if target in files:
-                    _add(graph, Dependency(path, target, f"{path}:{asked.line}", 1, asked.when))
+                    _add(graph, Dependency(path, target, f"{path}:{statement.line}", 1, statement.when))
     _count_fans(graph)
     return graph
 
 
-def grouped(files: Mapping[str, Structure], graph: Graph, names: Mapping[str, str]) -> Graph:
+def group_by_component(files: Mapping[str, Structure], graph: DependencyGraph, names: Mapping[str, str]) -> DependencyGraph:
     """The graph of components, out of that of files; `names` says which file belongs to which."""
     members: dict[str, list[Structure]] = {}
     for path, structure in files.items():
         members.setdefault(names[path], []).append(structure)
-    found = Graph({name: _component(name, members[name]) for name in sorted(members)})
+    result = DependencyGraph({name: _component(name, members[name]) for name in sorted(members)})
     for edge in graph.edges.values():
         source, target = names[edge.source], names[edge.target]
         if source != target:
-            _add(found, Dependency(source, target, edge.place, edge.imports, edge.when))
-    _count_fans(found)
-    return found
+            _add(result, Dependency(source, target, edge.place, edge.imports, edge.when))
+    _count_fans(result)
+    return result
 
 
 def component_names(paths: Iterable[str], detail: Literal["folders", "files"], depth: int = 1) -> dict[str, str]:
@@ -116,9 +116,9 @@ def component_names(paths: Iterable[str], detail: Literal["folders", "files"], d
         return {path: path for path in every}
     root = _root_of(every)
     inside = {path: _first(path[len(root) :], depth) for path in every if path.startswith(root)}
-    taken = set(inside.values())
+    inside_names = set(inside.values())
     outside = {path: _first(path, depth) for path in every if not path.startswith(root)}
-    return inside | {path: f"./{name}" if name in taken else name for path, name in outside.items()}
+    return inside | {path: f"./{name}" if name in inside_names else name for path, name in outside.items()}
 
 
 def _first(path: str, depth: int) -> str:
@@ -143,17 +143,17 @@ def _component(name: str, members: Iterable[Structure]) -> Component:
     return Component(name, len(every), sum(one.lines for one in every), sum(one.complexity for one in every))
 
 
-def _add(graph: Graph, one: Dependency) -> None:
-    known = graph.edges.get((one.source, one.target))
-    if known is None:
+def _add(graph: DependencyGraph, one: Dependency) -> None:
+    edge = graph.edges.get((one.source, one.target))
+    if edge is None:
         graph.edges[one.source, one.target] = one
         return
-    known.imports += one.imports
-    if _STRENGTH[one.when] > _STRENGTH[known.when]:
-        known.when, known.place = one.when, one.place
+    edge.imports += one.imports
+    if _STRENGTH[one.when] > _STRENGTH[edge.when]:
+        edge.when, edge.place = one.when, one.place
 
 
-def _count_fans(graph: Graph) -> None:
+def _count_fans(graph: DependencyGraph) -> None:
     for (source, target), edge in graph.edges.items():
         if edge.when != "typing":
             graph.components[source].fan_out += 1

@@ -5,9 +5,9 @@ import warnings
 from threading import Lock
 from typing import Final, TypeAlias, cast
 
-from retinue.tools.structure.records import Function, Import, Structure, When
+from retinue.tools.structure.records import Function, ModuleImport, Structure, When
 
-__all__ = ["parse_python", "read_python", "unreadable"]
+__all__ = ["parse_python", "read_python", "parse_failure"]
 
 _Place: TypeAlias = tuple[ast.AST, int, When, str]
 """A node, the number of the function it stands in (0: none), when it runs, and the names around it."""
@@ -20,7 +20,7 @@ _LEAVES: Final = frozenset(
     {ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal, ast.alias}
 )
 _PLAIN: Final = frozenset({"ctx", "op", "ops", "type_comment", "name", "id", "attr", "arg", "kind", "level", "module"})
-_below: dict[type[ast.AST], tuple[str, ...]] = {}
+_child_fields: dict[type[ast.AST], tuple[str, ...]] = {}
 """The fields of each kind of node that may hold others."""
 
 
@@ -29,9 +29,9 @@ def read_python(data: bytes) -> Structure:
     try:
         tree = parse_python(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        reason, line = unreadable(error)
+        reason, line = parse_failure(error)
         return Structure(error=reason, error_line=line)
-    reader = _Reader()
+    reader = _SyntaxReader()
     reader.read(tree)
     lines = sum(1 for line in data.split(b"\n") if line.strip())
     functions = [Function(*head, count) for head, count in zip(reader.functions, reader.counts[1:], strict=True)]
@@ -40,7 +40,7 @@ def read_python(data: bytes) -> Structure:
     return Structure(tuple(imports), tuple(sorted(functions, key=lambda one: one.line)), reader.counts[0], lines)
 
 
-def unreadable(error: Exception) -> tuple[str, int]:
+def parse_failure(error: Exception) -> tuple[str, int]:
     """Why a Python file could not be parsed, and on which line; 0 when it has none."""
     if isinstance(error, SyntaxError):
         return f"it is not Python: {error.msg}", max(error.lineno or 0, 0)
@@ -55,11 +55,11 @@ def parse_python(data: bytes) -> ast.Module:
         return ast.parse(data)
 
 
-class _Reader:
+class _SyntaxReader:
     """One walk through one tree, in no particular order; depth costs no stack."""
 
     def __init__(self) -> None:
-        self.imports: list[Import] = []
+        self.imports: list[ModuleImport] = []
         self.functions: list[tuple[str, int]] = []
         self.counts = [0]
         self._waiting: list[_Place] = []
@@ -67,41 +67,41 @@ class _Reader:
     def read(self, tree: ast.Module) -> None:
         self._waiting.append((tree, 0, "always", ""))
         while self._waiting:
-            node, owner, when, around = self._waiting.pop()
+            node, owner, when, scope = self._waiting.pop()
             kind = node.__class__
             if kind in _LEAVES:
                 continue
             self.counts[owner] += _decisions(node)
             if isinstance(node, ast.Import | ast.ImportFrom):
-                self.imports += _imported(node, when)
+                self.imports += _imports_of(node, when)
                 continue
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                owner, when, around = self._enter(node, when, around)
+                owner, when, scope = self._enter(node, when, scope)
             elif kind is ast.ClassDef:
-                around = f"{around}{cast('ast.ClassDef', node).name}."
+                scope = f"{scope}{cast('ast.ClassDef', node).name}."
             elif isinstance(node, ast.If) and _is_for_types(node.test):
-                self._waiting.extend((one, owner, "typing", around) for one in node.body)
-                self._waiting.extend((one, owner, when, around) for one in node.orelse)
+                self._waiting.extend((one, owner, "typing", scope) for one in node.body)
+                self._waiting.extend((one, owner, when, scope) for one in node.orelse)
                 continue
-            self._push(node, owner, when, around)
+            self._push(node, owner, when, scope)
 
-    def _enter(self, node: ast.FunctionDef | ast.AsyncFunctionDef, when: When, around: str) -> tuple[int, When, str]:
-        self.functions.append((f"{around}{node.name}", node.lineno))
+    def _enter(self, node: ast.FunctionDef | ast.AsyncFunctionDef, when: When, scope: str) -> tuple[int, When, str]:
+        self.functions.append((f"{scope}{node.name}", node.lineno))
         self.counts.append(1)
-        return len(self.counts) - 1, "deferred" if when == "always" else when, f"{around}{node.name}."
+        return len(self.counts) - 1, "deferred" if when == "always" else when, f"{scope}{node.name}."
 
-    def _push(self, node: ast.AST, owner: int, when: When, around: str) -> None:
+    def _push(self, node: ast.AST, owner: int, when: When, scope: str) -> None:
         kind = node.__class__
-        fields = _below.get(kind)
+        fields = _child_fields.get(kind)
         if fields is None:
-            fields = _below[kind] = tuple(name for name in node._fields if name not in _PLAIN)
+            fields = _child_fields[kind] = tuple(name for name in node._fields if name not in _PLAIN)
         for name in fields:
             value = getattr(node, name, None)
             if value.__class__ is list:
                 inner = [one for one in cast("list[object]", value) if isinstance(one, ast.AST)]
-                self._waiting.extend((one, owner, when, around) for one in inner)
+                self._waiting.extend((one, owner, when, scope) for one in inner)
             elif isinstance(value, ast.AST):
-                self._waiting.append((value, owner, when, around))
+                self._waiting.append((value, owner, when, scope))
 
 
 def _decisions(node: ast.AST) -> int:
@@ -120,11 +120,11 @@ def _decisions(node: ast.AST) -> int:
             return 0
 
 
-def _imported(node: ast.Import | ast.ImportFrom, when: When) -> list[Import]:
+def _imports_of(node: ast.Import | ast.ImportFrom, when: When) -> list[ModuleImport]:
     if isinstance(node, ast.Import):
-        return [Import(one.name, (), node.lineno, when) for one in node.names]
+        return [ModuleImport(one.name, (), node.lineno, when) for one in node.names]
     target = "." * node.level + (node.module or "")
-    return [Import(target, tuple(one.name for one in node.names), node.lineno, when)]
+    return [ModuleImport(target, tuple(one.name for one in node.names), node.lineno, when)]
 
 
 def _is_for_types(test: ast.expr) -> bool:

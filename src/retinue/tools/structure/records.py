@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
-__all__ = ["Function", "Import", "Structure", "When"]
+__all__ = ["Function", "ModuleImport", "Structure", "When"]
 
 When: TypeAlias = Literal["always", "deferred", "typing"]
 """`deferred`: when a function runs; `typing`: for a type checker only, never when the program runs."""
 
 
-class Import(NamedTuple):
+class ModuleImport(NamedTuple):
     """One thing that a file asks for, as it is written there.
 
     Attributes:
@@ -42,7 +42,7 @@ class Structure(NamedTuple):
         error_line: Where, from 1; 0 when that is not known.
     """
 
-    imports: tuple[Import, ...] = ()
+    imports: tuple[ModuleImport, ...] = ()
     functions: tuple[Function, ...] = ()
     loose: int = 0
     lines: int = 0
@@ -64,7 +64,7 @@ class Structure(NamedTuple):
         """
         imports, functions, loose, lines, error, error_line = row
         return cls(
-            tuple(Import(target, tuple(names), line, cast("When", when)) for target, names, line, when in imports),
+            tuple(ModuleImport(target, tuple(names), line, cast("When", when)) for target, names, line, when in imports),
             tuple(Function(*one) for one in functions),
             int(loose),
             int(lines),

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from retinue.tools.structure.records import Import
+from retinue.tools.structure.records import ModuleImport
 
 __all__ = ["Resolver", "absolute_name", "python_names"]
 
@@ -33,40 +33,40 @@ class Resolver:
         for path in sorted(one for one in self._paths if one.endswith(".go")):
             self._go_files.setdefault(posixpath.dirname(path), path)
 
-    def files(self, asked: Import, importer: str) -> list[str]:
+    def files(self, statement: ModuleImport, importer: str) -> list[str]:
         """The files that `asked`, an import of `importer`, leads to; itself is none."""
         suffix = importer.rpartition(".")[2]
         if suffix == "py":
-            found = self._of_python(asked, importer)
+            paths = self._of_python(statement, importer)
         elif suffix == "go":
-            found = self._of_go(asked.target)
+            paths = self._of_go(statement.target)
         elif suffix == "rs":
-            found = self._of_rust(asked.target, importer)
+            paths = self._of_rust(statement.target, importer)
         else:
-            found = self._of_script(asked.target, importer)
-        return [path for path in dict.fromkeys(found) if path != importer]
+            paths = self._of_script(statement.target, importer)
+        return [path for path in dict.fromkeys(paths) if path != importer]
 
-    def _of_python(self, asked: Import, importer: str) -> Iterator[str]:
-        target = absolute_name(asked.target, importer)
-        if not asked.names:
+    def _of_python(self, statement: ModuleImport, importer: str) -> Iterator[str]:
+        target = absolute_name(statement.target, importer)
+        if not statement.names:
             # `import a.b` runs `a` as well, but what is asked for is `a.b`.
             yield from self._longest(target, importer)
             return
-        for name in asked.names:
+        for name in statement.names:
             inner = self._module(f"{target}.{name}" if target else name, importer)
             yield from [inner] if inner else self._longest(target, importer)
 
     def _longest(self, dotted: str, importer: str) -> Iterator[str]:
         parts = dotted.split(".")
         for end in range(len(parts), 0, -1):
-            found = self._module(".".join(parts[:end]), importer)
-            if found is not None:
-                yield found
+            path = self._module(".".join(parts[:end]), importer)
+            if path is not None:
+                yield path
                 return
 
     def _module(self, dotted: str, importer: str) -> str | None:
-        found = [path for path in self._python.get(dotted, ()) if _is_seen(path, dotted, importer)]
-        return max(found, key=lambda path: (_shared(path, importer), -len(path)), default=None)
+        paths = [path for path in self._python.get(dotted, ()) if _is_importable(path, dotted, importer)]
+        return max(paths, key=lambda path: (_shared_folders(path, importer), -len(path)), default=None)
 
     def _of_script(self, target: str, importer: str) -> Iterator[str]:
         if not target.startswith("."):
@@ -75,11 +75,11 @@ class Resolver:
         # TypeScript says `./x.js` for what `./x.ts` will become; a file that stands there as it is said goes first.
         ends = (*_TYPED, *_SCRIPTS) if importer.endswith(_TYPED) else (*_SCRIPTS, *_TYPED)
         bare = posixpath.splitext(place)[0] if place.endswith(_SCRIPTS) else place
-        tried = [place, *(f"{one}{end}" for one in dict.fromkeys((bare, place)) for end in ends)]
-        tried += [f"{place}/index{end}" for end in ends]
-        found = next((path for path in tried if path in self._paths), None)
-        if found is not None:
-            yield found
+        candidates = [place, *(f"{one}{end}" for one in dict.fromkeys((bare, place)) for end in ends)]
+        candidates += [f"{place}/index{end}" for end in ends]
+        match = next((path for path in candidates if path in self._paths), None)
+        if match is not None:
+            yield match
 
     def _of_go(self, target: str) -> Iterator[str]:
         for module, folder in self._go.items():
@@ -107,8 +107,8 @@ class Resolver:
         for end in range(len(rest), -1, -1):
             place = "/".join([base, *rest[:end]])
             # The crate itself is no part of it: its root names every module and depends on none.
-            tried = (f"{place}.rs", f"{place}/mod.rs") if end or first not in self._crates else (f"{place}/lib.rs",)
-            if (path := next((one for one in tried if one in self._paths), None)) is not None:
+            candidates = (f"{place}.rs", f"{place}/mod.rs") if end or first not in self._crates else (f"{place}/lib.rs",)
+            if (path := next((one for one in candidates if one in self._paths), None)) is not None:
                 yield path
                 return
 
@@ -138,7 +138,7 @@ def python_names(path: str, paths: Collection[str]) -> list[str]:
     return [name for start in sorted(starts) if (name := ".".join(parts[start:]))]
 
 
-def _is_seen(path: str, dotted: str, importer: str) -> bool:
+def _is_importable(path: str, dotted: str, importer: str) -> bool:
     """Whether an import may mean this file: a lone script is a module for its neighbours only."""
     folder, _, name = path.rpartition("/")
     if folder in ("", "lib", "src") or name == "__init__.py" or "." in dotted:
@@ -177,11 +177,11 @@ def _crate_of(path: str) -> str:
     return posixpath.dirname(path)
 
 
-def _shared(one: str, other: str) -> int:
+def _shared_folders(one: str, other: str) -> int:
     """How many folders two paths have in common."""
     count = 0
-    for left, right in zip(one.split("/")[:-1], other.split("/")[:-1], strict=False):
-        if left != right:
+    for one_folder, other_folder in zip(one.split("/")[:-1], other.split("/")[:-1], strict=False):
+        if one_folder != other_folder:
             break
         count += 1
     return count

@@ -7,7 +7,7 @@ carries an IPv4 address is judged by the one it carries.
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Final, TypeAlias
 
-__all__ = ["Address", "Network", "carried", "why_not_public"]
+__all__ = ["Address", "Network", "effective_address", "why_not_public"]
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
@@ -54,7 +54,7 @@ _CARRIERS: Final = (IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96"))
 _ISATAP: Final = frozenset({0x00005EFE, 0x02005EFE})
 
 
-def carried(address: Address) -> Address:
+def effective_address(address: Address) -> Address:
     """The address that is really reached: an IPv4 address that an IPv6 one carries, else `address` itself."""
     if isinstance(address, IPv6Address) and any(address in network for network in _CARRIERS):
         return IPv4Address(int(address) & 0xFFFF_FFFF)
@@ -63,7 +63,7 @@ def carried(address: Address) -> Address:
 
 def why_not_public(address: Address) -> str:
     """What keeps `address` from being open to everybody, as in "it is loopback"; empty when nothing does."""
-    real = carried(address)
+    real = effective_address(address)
     if isinstance(real, IPv4Address):
         return next((what for network, what in _CLOSED_4 if real in network), "")
     for network, what in _CLOSED_6:

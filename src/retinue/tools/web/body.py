@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from retinue.errors import OutputInvalid
 
-__all__ = ["ACCEPTED_CODINGS", "decoded", "media_type", "read_capped"]
+__all__ = ["ACCEPTED_CODINGS", "decode_body", "media_type", "read_capped"]
 
 ACCEPTED_CODINGS: Final = "gzip, deflate"
 
@@ -43,13 +43,13 @@ async def read_capped(chunks: AsyncIterable[bytes], *, coding: str, max_bytes: i
     """
     inflate = _inflater(coding)
     body = bytearray()
-    came = 0
+    received_size = 0
     async for chunk in chunks:
-        came += len(chunk)
+        received_size += len(chunk)
         body += chunk if inflate is None else inflate(chunk, max_bytes + 1 - len(body))
-        if len(body) > max_bytes or came > max_bytes:
+        if len(body) > max_bytes or received_size > max_bytes:
             return bytes(body[:max_bytes]), True
-    return bytes(body), inflate is not None and inflate.broke_off
+    return bytes(body), inflate is not None and inflate.is_truncated
 
 
 class _Inflate:
@@ -67,7 +67,7 @@ class _Inflate:
         self._over = False
 
     @property
-    def broke_off(self) -> bool:
+    def is_truncated(self) -> bool:
         """Whether what came so far is not the whole."""
         return not (self._over or (self._stream.eof if self._stream is not None else not self._head))
 
@@ -84,15 +84,15 @@ class _Inflate:
             try:
                 body += self._stream.decompress(rest, at_most - len(body))
             except zlib.error as error:
-                raise _not_as_said(str(error)) from None
+                raise _encoding_error(str(error)) from None
             rest = self._stream.unused_data
         return bytes(body)
 
     def _begin(self, head: bytes) -> None:
         """Begin what `head` is the beginning of; what follows a whole stream and is none is passed over."""
         if self._coding == "deflate":
-            headed = head[0] & 0x0F == 8 and int.from_bytes(head, "big") % 31 == 0  # RFC 1950, 2.2
-            wbits = zlib.MAX_WBITS if headed else -zlib.MAX_WBITS
+            has_header = head[0] & 0x0F == 8 and int.from_bytes(head, "big") % 31 == 0  # RFC 1950, 2.2
+            wbits = zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS
         else:
             wbits = zlib.MAX_WBITS | 16
         if self._members and (self._coding == "deflate" or head != _GZIP_MAGIC):
@@ -100,11 +100,11 @@ class _Inflate:
             return
         self._members += 1
         if self._members > _MOST_MEMBERS:
-            raise _not_as_said(f"it has more than {_MOST_MEMBERS} members")
+            raise _encoding_error(f"it has more than {_MOST_MEMBERS} members")
         self._stream = zlib.decompressobj(wbits)
 
 
-def _not_as_said(why: str) -> OutputInvalid:
+def _encoding_error(why: str) -> OutputInvalid:
     return OutputInvalid(f"The page is not compressed as it says: {why}.", hint="Try another page, or later.")
 
 
@@ -124,11 +124,11 @@ def _inflater(coding: str) -> _Inflate | None:
 
 def media_type(content_type: str) -> str:
     """The type alone, in lower case: `text/html`. Empty when none is said, or what is said is no type."""
-    said = content_type.partition(";")[0].strip().lower()
-    return said if _TYPE.fullmatch(said) else ""
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind if _TYPE.fullmatch(kind) else ""
 
 
-def decoded(data: bytes, content_type: str) -> str:
+def decode_body(data: bytes, content_type: str) -> str:
     """`data` as text: by its byte order mark, by what its sender or the page itself says, else as UTF-8.
 
     What cannot be decoded is replaced by a mark: a page is better read with holes than not at all.
@@ -136,9 +136,9 @@ def decoded(data: bytes, content_type: str) -> str:
     for mark, name in _BOMS:
         if data.startswith(mark):
             return data.decode(name, "replace")
-    said = _CHARSET.search(content_type)
-    inside = None if said else _META.search(data[:4_096])
-    name = said[1] if said else inside[1].decode("ascii") if inside else "utf-8"
+    match = _CHARSET.search(content_type)
+    inside = None if match else _META.search(data[:4_096])
+    name = match[1] if match else inside[1].decode("ascii") if inside else "utf-8"
     return data.decode(_codec(name), "replace")
 
 

@@ -21,7 +21,7 @@ from retinue.tools.web.url import WebUrl
 if TYPE_CHECKING:
     import httpcore
 
-__all__ = ["USER_AGENT", "ProxyUse", "Received", "WebClient"]
+__all__ = ["USER_AGENT", "ProxyUse", "WebResponse", "WebClient"]
 
 USER_AGENT: Final = "retinue/0 (+https://github.com/retinue/retinue; fetches pages that its user asks for)"
 
@@ -34,7 +34,7 @@ _READ_S: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class WebResponse:
     """An answer.
 
     Attributes:
@@ -73,7 +73,7 @@ class WebClient:
         headers: Mapping[str, str] | None = None,
         content: bytes = b"",
         max_bytes: int = 5 * 2**20,
-    ) -> Received:
+    ) -> WebResponse:
         """Ask once and read the answer, whatever its status.
 
         Raises:
@@ -87,9 +87,9 @@ class WebClient:
         load_httpcore()
         import httpcore  # noqa: PLC0415 - optional
 
-        said = {"Host": url.authority, "User-Agent": USER_AGENT, "Accept-Encoding": ACCEPTED_CODINGS, **(headers or {})}
+        request_headers = {"Host": url.authority, "User-Agent": USER_AGENT, "Accept-Encoding": ACCEPTED_CODINGS, **(headers or {})}
         if content:
-            said["Content-Length"] = str(len(content))
+            request_headers["Content-Length"] = str(len(content))
         times = {"connect": _CONNECT_S, "read": _READ_S, "write": _READ_S, "pool": _CONNECT_S}
         try:
             async with (
@@ -99,16 +99,16 @@ class WebClient:
                     httpcore.URL(
                         scheme=url.scheme.encode(), host=url.host.encode(), port=url.port, target=url.target.encode()
                     ),
-                    headers=[(name.encode(), value.encode()) for name, value in said.items()],
+                    headers=[(name.encode(), value.encode()) for name, value in request_headers.items()],
                     content=content or None,
                     extensions={"timeout": times},
                 ) as response,
             ):
-                kept = _headers(response.headers)
+                response_headers = _headers(response.headers)
                 body, truncated = await read_capped(
-                    response.aiter_stream(), coding=kept.get("content-encoding", ""), max_bytes=max_bytes
+                    response.aiter_stream(), coding=response_headers.get("content-encoding", ""), max_bytes=max_bytes
                 )
-                return Received(url, response.status, kept, body, truncated)
+                return WebResponse(url, response.status, response_headers, body, truncated)
         except httpcore.TimeoutException as error:
             raise DeadlineExceeded(
                 f"{url.host!r} did not answer in time.", hint="Try later.", detail={"bound": "connection"}
@@ -123,7 +123,7 @@ class WebClient:
             raise OutputInvalid(f"What {url.host!r} says is not HTTP: {why}.", hint="Try another page.") from error
         except (httpcore.NetworkError, httpcore.ProxyError, OSError) as error:
             raise NetworkError(
-                f"{url.host!r} cannot be reached: {_why(error)}.", hint="Check the URL, or later."
+                f"{url.host!r} cannot be reached: {_root_cause(error)}.", hint="Check the URL, or later."
             ) from error
 
     @asynccontextmanager
@@ -131,7 +131,7 @@ class WebClient:
         import httpcore  # noqa: PLC0415 - optional
 
         proxy = self._proxy_for(url)
-        trust = self._authorities() if url.scheme == "https" else None
+        trust = self._ssl_context() if url.scheme == "https" else None
         if proxy is None:
             backend = guarded_backend(self.guard)
             async with httpcore.AsyncConnectionPool(ssl_context=trust, network_backend=backend) as pool:
@@ -145,25 +145,25 @@ class WebClient:
         if self._proxy == "ignore":
             return None
         proxies = getproxies_environment()
-        found = proxies.get(url.scheme) or proxies.get("all")
-        if not found or proxy_bypass(url.authority):
+        proxy = proxies.get(url.scheme) or proxies.get("all")
+        if not proxy or proxy_bypass(url.authority):
             return None
         if self._proxy == "use":
-            if found.lower().startswith(("http://", "https://")):
-                return found
+            if proxy.lower().startswith(("http://", "https://")):
+                return proxy
             raise InvalidInput("The proxy in the environment is not an http or https URL.", hint="Correct it.")
         raise AccessDenied(
             "The environment names a proxy, and behind a proxy nobody can see which address is reached.",
             hint='Say that it may be used (`proxy="use"`) or is to be passed by (`proxy="ignore"`).',
         )
 
-    def _authorities(self) -> ssl.SSLContext:
+    def _ssl_context(self) -> ssl.SSLContext:
         """What proves names; made once, since reading it takes 20 ms."""
         if self._trust is None:
             import httpcore  # noqa: PLC0415 - optional
 
-            own = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
-            self._trust = ssl.create_default_context() if own else httpcore.default_ssl_context()
+            custom_ca = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
+            self._trust = ssl.create_default_context() if custom_ca else httpcore.default_ssl_context()
         return self._trust
 
 
@@ -188,17 +188,17 @@ def _with_credentials(proxy: str) -> "httpcore.Proxy":
 
 
 def _headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for raw_name, raw_value in raw:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("utf-8", "replace")
-        if name == "content-encoding" and name in found:  # RFC 9110, 5.3: each was applied
-            found[name] += f", {value}"
+        if name == "content-encoding" and name in headers:  # RFC 9110, 5.3: each was applied
+            headers[name] += f", {value}"
         else:
-            found.setdefault(name, value)
-    return found
+            headers.setdefault(name, value)
+    return headers
 
 
-def _why(error: BaseException) -> str:
+def _root_cause(error: BaseException) -> str:
     """What really went wrong, which libraries wrap."""
     while error.__cause__ is not None:
         error = error.__cause__

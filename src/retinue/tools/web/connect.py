@@ -37,10 +37,10 @@ def load_httpcore() -> None:
 def guarded_backend(guard: Guard) -> "httpcore.AsyncNetworkBackend":
     """A backend that connects where `guard` lets it, and nowhere else."""
     # httpcore asks for its methods only; its base class cannot be named here without importing it.
-    return cast("httpcore.AsyncNetworkBackend", _Guarded(guard))
+    return cast("httpcore.AsyncNetworkBackend", _GuardedBackend(guard))
 
 
-class _Guarded:
+class _GuardedBackend:
     def __init__(self, guard: Guard) -> None:
         import httpcore  # noqa: PLC0415 - optional
 

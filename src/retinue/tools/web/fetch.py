@@ -9,10 +9,10 @@ from typing import Final
 
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.web.client import WebClient
-from retinue.tools.web.limit import limited
-from retinue.tools.web.page import Moved, Page, Redirects, fetch_page, page_of
+from retinue.tools.web.limit import time_limit
+from retinue.tools.web.page import CrossHostRedirect, Page, RedirectPolicy, fetch_page, read_page
 from retinue.tools.web.url import MAX_URL, WebUrl, parse_url
 
 __all__ = ["WebFetch", "accessed_date"]
@@ -40,8 +40,8 @@ _SPEC: Final = ToolSpec(
     effects=("network",),
     timeout_s=30.0,
 )
-_KEPT_PAGES: Final = 32
-_KEPT_NS: Final = 15 * 60 * 10**9
+_CACHED_PAGES: Final = 32
+_CACHE_NS: Final = 15 * 60 * 10**9
 
 
 class WebFetch:
@@ -58,12 +58,12 @@ class WebFetch:
         self,
         client: WebClient | None = None,
         *,
-        redirects: Redirects = "same_host",
+        redirects: RedirectPolicy = "same_host",
         max_bytes: int = 5 * 2**20,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self._client = client or WebClient()
-        self._redirects: Redirects = redirects
+        self._redirects: RedirectPolicy = redirects
         self._max_bytes = max_bytes
         self._clock = clock
         self._pages: OrderedDict[str, Page] = OrderedDict()
@@ -73,7 +73,7 @@ class WebFetch:
         """What it says of itself."""
         return _SPEC
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Fetch the page `url`, or go on with it from the character `start`.
 
         Raises:
@@ -85,20 +85,20 @@ class WebFetch:
         url = parse_url(str(arguments["url"]))
         start = int(arguments.get("start", 0))
         page = self._pages.get(url.text)
-        if page is None or self._clock() - page.accessed_ns > _KEPT_NS:
-            async with limited(grip, _SPEC.timeout_s, what=f"Fetching {url.text!r}", clock=self._clock):
-                received = await fetch_page(self._client, url, redirects=self._redirects, max_bytes=self._max_bytes)
-                if isinstance(received, Moved):
-                    return _moved(received)
-                page = await asyncio.to_thread(page_of, received, clock=self._clock)
-            self._keep(url, page)
-        return _output(page, start=start, limit=grip.output_limit)
+        if page is None or self._clock() - page.accessed_ns > _CACHE_NS:
+            async with time_limit(context, _SPEC.timeout_s, what=f"Fetching {url.text!r}", clock=self._clock):
+                response = await fetch_page(self._client, url, redirects=self._redirects, max_bytes=self._max_bytes)
+                if isinstance(response, CrossHostRedirect):
+                    return _redirect_output(response)
+                page = await asyncio.to_thread(read_page, response, clock=self._clock)
+            self._cache_page(url, page)
+        return _output(page, start=start, limit=context.output_limit)
 
-    def _keep(self, asked: WebUrl, page: Page) -> None:
-        for url in {asked.text, page.url.text}:
+    def _cache_page(self, original: WebUrl, page: Page) -> None:
+        for url in {original.text, page.url.text}:
             self._pages[url] = page
             self._pages.move_to_end(url)
-        while len(self._pages) > _KEPT_PAGES:
+        while len(self._pages) > _CACHED_PAGES:
             self._pages.popitem(last=False)
 
 
@@ -107,12 +107,12 @@ def accessed_date(at_ns: int) -> str:
     return datetime.fromtimestamp(at_ns // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _moved(moved: Moved) -> ToolOutput:
+def _redirect_output(redirect: CrossHostRedirect) -> ToolOutput:
     text = (
-        f"The page {moved.url.text} has moved to another host: {moved.to.text}\n"
+        f"The page {redirect.url.text} has moved to another host: {redirect.to.text}\n"
         "Nothing was fetched from there. If that is the page you need, fetch that URL."
     )
-    return ToolOutput(text, data={"url": moved.url.text, "moved_to": moved.to.text})
+    return ToolOutput(text, data={"url": redirect.url.text, "moved_to": redirect.to.text})
 
 
 def _output(page: Page, *, start: int, limit: int) -> ToolOutput:

@@ -13,7 +13,7 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Final, TypeAlias
 
 from retinue.errors import AccessDenied, NetworkError
-from retinue.tools.web.address import Address, Network, carried, why_not_public
+from retinue.tools.web.address import Address, Network, effective_address, why_not_public
 from retinue.tools.web.url import WebUrl
 
 __all__ = ["ANYWHERE", "Guard", "Resolve", "system_resolve"]
@@ -29,8 +29,8 @@ async def system_resolve(host: str, port: int) -> tuple[str, ...]:
         OSError: It has none.
     """
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +78,23 @@ class Guard:
 
     async def _addresses(self, host: str, port: int) -> tuple[Address, ...]:
         try:
-            found = await self.resolver(host, port)
+            addresses = await self.resolver(host, port)
         except (OSError, UnicodeError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
             raise NetworkError(
                 f"The name {host!r} has no address: {why}.", hint="Check the name, and the network."
             ) from error
-        if not found:
+        if not addresses:
             raise NetworkError(f"The name {host!r} has no address.", hint="Check the name.")
-        return tuple(_parsed(host, text) for text in found)
+        return tuple(_parse_address(host, text) for text in addresses)
 
     def _check_address(self, host: str, address: Address) -> None:
         why = why_not_public(address)
-        if not why or any(_within(address, ip_network(network)) for network in self.allow):
+        if not why or any(_is_in_network(address, ip_network(network)) for network in self.allow):
             return
-        named = "" if str(address) == host else f", which {host!r} leads to,"
+        via = "" if str(address) == host else f", which {host!r} leads to,"
         raise AccessDenied(
-            f"The address {str(address)!r}{named} may not be reached: it is {why}.",
+            f"The address {str(address)!r}{via} may not be reached: it is {why}.",
             hint="Only pages that are open to everybody are fetched.",
         )
 
@@ -103,7 +103,7 @@ ANYWHERE: Final = Guard(allow=("0.0.0.0/0", "::/0"), ports=None)
 """Lets everything through: for an address that the user has set, and nobody else."""
 
 
-def _parsed(host: str, text: str) -> Address:
+def _parse_address(host: str, text: str) -> Address:
     try:
         return ip_address(text)
     except ValueError:
@@ -112,7 +112,7 @@ def _parsed(host: str, text: str) -> Address:
         ) from None
 
 
-def _within(address: Address, network: Network) -> bool:
+def _is_in_network(address: Address, network: Network) -> bool:
     """Whether `network` holds `address`, or the one it carries; a zone is no part of an address."""
     bare = IPv6Address(int(address)) if isinstance(address, IPv6Address) else address
-    return bare in network or carried(bare) in network
+    return bare in network or effective_address(bare) in network

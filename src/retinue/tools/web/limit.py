@@ -6,14 +6,14 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 from retinue.errors import DeadlineExceeded
-from retinue.tools.port import Grip
+from retinue.tools.port import ToolContext
 
-__all__ = ["limited"]
+__all__ = ["time_limit"]
 
 
 @asynccontextmanager
-async def limited(
-    grip: Grip, timeout_s: float, *, what: str, clock: Callable[[], int] = time.time_ns
+async def time_limit(
+    context: ToolContext, timeout_s: float, *, what: str, clock: Callable[[], int] = time.time_ns
 ) -> AsyncGenerator[None]:
     """End what runs inside when time is up.
 
@@ -26,8 +26,8 @@ async def limited(
     Raises:
         DeadlineExceeded: Time is up; `detail["bound"]` says by which bound (C21).
     """
-    left = None if grip.deadline_ns is None else max(0.0, (grip.deadline_ns - clock()) / 1e9)
-    seconds = timeout_s if left is None else min(left, timeout_s)
+    remaining = None if context.deadline_ns is None else max(0.0, (context.deadline_ns - clock()) / 1e9)
+    seconds = timeout_s if remaining is None else min(remaining, timeout_s)
     timeout = asyncio.timeout(seconds)
     try:
         async with timeout:

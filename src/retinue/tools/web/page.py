@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from retinue.errors import AccessDenied, InvalidInput
-from retinue.tools.web.body import decoded, media_type
-from retinue.tools.web.client import Received, WebClient
-from retinue.tools.web.page_process import read_html_apart
+from retinue.tools.web.body import decode_body, media_type
+from retinue.tools.web.client import WebResponse, WebClient
+from retinue.tools.web.page_process import read_html_in_process
 from retinue.tools.web.statuses import status_error
 from retinue.tools.web.text import Link
 from retinue.tools.web.url import WebUrl
 
-__all__ = ["MAX_REDIRECTS", "Moved", "Page", "Redirects", "fetch_page", "page_of"]
+__all__ = ["MAX_REDIRECTS", "CrossHostRedirect", "Page", "RedirectPolicy", "fetch_page", "read_page"]
 
 MAX_REDIRECTS: Final = 5
 
-Redirects: TypeAlias = Literal["same_host", "anywhere"]
+RedirectPolicy: TypeAlias = Literal["same_host", "anywhere"]
 """How far a redirect is followed. `same_host`: a page that has moved to another host is told, not fetched, so that
 permission is asked for the place that is really read."""
 
@@ -40,8 +40,8 @@ _TEXTS: Final = frozenset(
     }
 )
 _NO_TEXT: Final = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_LOOKED_AT: Final = 1_024
-_MOVED: Final = frozenset({301, 302, 303, 307, 308})
+_SAMPLE_CHARS: Final = 1_024
+_REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +64,14 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class CrossHostRedirect:
     """The page is at another host now."""
 
     url: WebUrl
     to: WebUrl
 
 
-async def fetch_page(client: WebClient, url: WebUrl, *, redirects: Redirects, max_bytes: int) -> Received | Moved:
+async def fetch_page(client: WebClient, url: WebUrl, *, redirects: RedirectPolicy, max_bytes: int) -> WebResponse | CrossHostRedirect:
     """Ask for `url` and follow where it leads, each hop as closely guarded as the first.
 
     Raises:
@@ -81,19 +81,19 @@ async def fetch_page(client: WebClient, url: WebUrl, *, redirects: Redirects, ma
     """
     here = url
     for _ in range(MAX_REDIRECTS + 1):
-        received = await client.send(here, headers=_ACCEPT, max_bytes=max_bytes)
-        if received.status not in _MOVED or "location" not in received.headers:
-            return _succeeded(received)
-        there = _next(client, here, received.headers)
+        response = await client.send(here, headers=_ACCEPT, max_bytes=max_bytes)
+        if response.status not in _REDIRECT_STATUSES or "location" not in response.headers:
+            return _check_success(response)
+        there = _redirect_target(client, here, response.headers)
         if redirects == "same_host" and _site(there) != _site(here):
-            return Moved(url, there)
+            return CrossHostRedirect(url, there)
         here = there
     raise InvalidInput(
         f"The page {url.text!r} leads on more than {MAX_REDIRECTS} times.", hint="Ask for the page it should lead to."
     )
 
 
-def _next(client: WebClient, here: WebUrl, headers: Mapping[str, str]) -> WebUrl:
+def _redirect_target(client: WebClient, here: WebUrl, headers: Mapping[str, str]) -> WebUrl:
     there = here.join(headers["location"])
     if (here.scheme, there.scheme) == ("https", "http"):
         raise AccessDenied(
@@ -108,17 +108,17 @@ def _site(url: WebUrl) -> str:
     return url.host.removeprefix("www.")
 
 
-def _succeeded(received: Received) -> Received:
-    if 200 <= received.status < 300:
-        return received
+def _check_success(response: WebResponse) -> WebResponse:
+    if 200 <= response.status < 300:
+        return response
     raise status_error(
-        received.status,
-        who=f"The page {received.url.text!r}",
-        retry_after=received.headers.get("retry-after", ""),
+        response.status,
+        who=f"The page {response.url.text!r}",
+        retry_after=response.headers.get("retry-after", ""),
     )
 
 
-def page_of(received: Received, *, clock: Callable[[], int] = time.time_ns) -> Page:
+def read_page(response: WebResponse, *, clock: Callable[[], int] = time.time_ns) -> Page:
     """What was received, as text. HTML is read in a process of its own, and waited for.
 
     Raises:
@@ -126,39 +126,39 @@ def page_of(received: Received, *, clock: Callable[[], int] = time.time_ns) -> P
         DeadlineExceeded: Reading it took too long.
         NotInstalled: The extra `web` is missing.
     """
-    content_type = received.headers.get("content-type", "")
-    kind = media_type(content_type) or _guessed(received.body)
-    if not _readable(kind):
+    content_type = response.headers.get("content-type", "")
+    kind = media_type(content_type) or _guess_type(response.body)
+    if not _is_readable(kind):
         what = "a PDF" if kind == "application/pdf" else f"of type {kind[:80]!r}"
         raise InvalidInput(
-            f"The page {received.url.text!r} is {what}, which is not read here.",
+            f"The page {response.url.text!r} is {what}, which is not read here.",
             hint="Look for the same as HTML or as text.",
         )
-    text = decoded(received.body, content_type)
-    if _is_binary(received.body, text):
+    text = decode_body(response.body, content_type)
+    if _is_binary(response.body, text):
         raise InvalidInput(
-            f"The page {received.url.text!r} says that it is {kind!r}, and is not text.",
+            f"The page {response.url.text!r} says that it is {kind!r}, and is not text.",
             hint="Look for the same as HTML or as text.",
         )
     title, links = "", ()
     if kind in _HTML:
-        read = read_html_apart(text, url=received.url)
-        title, text, links = read.title, read.text, read.links
-    return Page(received.url, kind, title, text, links, received.truncated, clock())
+        page_text = read_html_in_process(text, url=response.url)
+        title, text, links = page_text.title, page_text.text, page_text.links
+    return Page(response.url, kind, title, text, links, response.truncated, clock())
 
 
-def _readable(kind: str) -> bool:
+def _is_readable(kind: str) -> bool:
     return kind.startswith("text/") or kind in _TEXTS or kind in _HTML or kind.endswith(("+json", "+xml"))
 
 
 def _is_binary(body: bytes, text: str) -> bool:
     """Whether a page that says it is text is something else: a PDF, or full of what no text holds."""
     return (
-        body.startswith(b"%PDF-") or len(_NO_TEXT.findall(text, 0, _LOOKED_AT)) * 50 > min(len(text), _LOOKED_AT) + 100
+        body.startswith(b"%PDF-") or len(_NO_TEXT.findall(text, 0, _SAMPLE_CHARS)) * 50 > min(len(text), _SAMPLE_CHARS) + 100
     )
 
 
-def _guessed(body: bytes) -> str:
+def _guess_type(body: bytes) -> str:
     """The type of a page whose sender did not say."""
     head = body[:1_024].lstrip().lower()
     if head.startswith((b"<!doctype html", b"<html")):

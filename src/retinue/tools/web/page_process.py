@@ -11,10 +11,10 @@ from pathlib import Path
 
 from retinue.errors import DeadlineExceeded, InvalidInput
 from retinue.tools import process
-from retinue.tools.web.text import Link, PageText, read_html, see_installed
+from retinue.tools.web.text import Link, PageText, read_html, ensure_installed
 from retinue.tools.web.url import WebUrl, parse_url
 
-__all__ = ["main", "read_html_apart"]
+__all__ = ["main", "read_html_in_process"]
 
 _TIMEOUT_S = 30.0
 _MAX_BYTES = 64 * 2**20
@@ -23,7 +23,7 @@ _START = (
 )
 
 
-def read_html_apart(html: str, *, url: WebUrl) -> PageText:
+def read_html_in_process(html: str, *, url: WebUrl) -> PageText:
     """As `read_html`, with an end: it takes thirty seconds at most.
 
     Raises:
@@ -31,7 +31,7 @@ def read_html_apart(html: str, *, url: WebUrl) -> PageText:
         DeadlineExceeded: It took longer.
         InvalidInput: The page ended the process that read it.
     """
-    see_installed()
+    ensure_installed()
     places = [entry for entry in sys.path if Path(entry).is_absolute()]
     try:
         output = process.run(

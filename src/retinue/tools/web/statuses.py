@@ -26,21 +26,21 @@ def status_error(status: int, *, who: str, retry_after: str = "") -> RetinueErro
         who: Who answered, as a sentence begins: `The page 'https://…'`.
         retry_after: The `Retry-After` header.
     """
-    said = f"{who} answered with status {status}"
+    message = f"{who} answered with status {status}"
     wait = retry_after_s(retry_after)
     match status:
         case 401 | 407:
-            return Unauthenticated(f"{said}: it wants to know who asks.", hint="Use a source that is open.")
+            return Unauthenticated(f"{message}: it wants to know who asks.", hint="Use a source that is open.")
         case 403 | 451:
-            return AccessDenied(f"{said}: it does not allow this.", hint="Use another source.")
+            return AccessDenied(f"{message}: it does not allow this.", hint="Use another source.")
         case 404 | 410:
-            return MissingFile(f"{said}: there is nothing.", hint="Check the URL, or search for the page.")
+            return MissingFile(f"{message}: there is nothing.", hint="Check the URL, or search for the page.")
         case 408 | 425 | 429 | 503:
-            return Unavailable(f"{said}: not now.", hint="Wait, then ask again.", retry_after_s=wait)
+            return Unavailable(f"{message}: not now.", hint="Wait, then ask again.", retry_after_s=wait)
         case _ if status >= 500:
-            return NetworkError(f"{said}: it failed.", hint="Ask again later.", retry_after_s=wait)
+            return NetworkError(f"{message}: it failed.", hint="Ask again later.", retry_after_s=wait)
         case _:
-            return InvalidInput(f"{said}.", hint="Ask for something else.")
+            return InvalidInput(f"{message}.", hint="Ask for something else.")
 
 
 def retry_after_s(header: str) -> float | None:

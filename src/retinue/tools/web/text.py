@@ -14,7 +14,7 @@ from retinue.contract.sanitize import printable
 from retinue.errors import InvalidInput, NotInstalled
 from retinue.tools.web.url import WebUrl
 
-__all__ = ["Link", "PageText", "read_html", "see_installed"]
+__all__ = ["Link", "PageText", "read_html", "ensure_installed"]
 
 _MANY: Final = 30_000
 _MOST_LINKS: Final = 100
@@ -58,10 +58,10 @@ def read_html(html: str, *, url: WebUrl) -> PageText:
     Raises:
         NotInstalled: The extra `web` is missing.
     """
-    see_installed()
+    ensure_installed()
     import trafilatura  # noqa: PLC0415 - optional, and 150 ms
 
-    _hush()
+    _silence_logging()
     tree: Any = trafilatura.load_html(html)
     if tree is None:  # it wants a whole page, and many are none
         html = f"<html><head></head><body>{html}</body></html>"
@@ -81,10 +81,10 @@ def read_html(html: str, *, url: WebUrl) -> PageText:
             favor_recall=True,
         )
     # Of a piece of a page, and of one that is nested hundreds deep, it may find nothing at all.
-    return PageText(title, text or _plain(trafilatura.html2txt(html)) or _plain(_stripped(html)), links)
+    return PageText(title, text or _tidy_lines(trafilatura.html2txt(html)) or _tidy_lines(_strip_markup(html)), links)
 
 
-def see_installed() -> None:
+def ensure_installed() -> None:
     """See that pages can be read here.
 
     Raises:
@@ -96,7 +96,7 @@ def see_installed() -> None:
         )
 
 
-def _hush() -> None:
+def _silence_logging() -> None:
     """See that Python does not print on the terminal what trafilatura logs about a stranger's page."""
     log = logging.getLogger("trafilatura")
     if not log.handlers:
@@ -104,7 +104,7 @@ def _hush() -> None:
 
 
 def _links(tree: Any, url: WebUrl) -> tuple[Link, ...]:
-    found: dict[str, Link] = {}
+    links: dict[str, Link] = {}
     for element in tree.iter("a"):
         reference = element.get("href")
         if not reference or reference.startswith("#"):
@@ -115,10 +115,10 @@ def _links(tree: Any, url: WebUrl) -> tuple[Link, ...]:
             continue
         words = _words("".join(element.itertext())[:_LONGEST_WORDS])
         if leads_to != url.text:
-            found.setdefault(leads_to, Link(words, leads_to))
-        if len(found) == _MOST_LINKS:
+            links.setdefault(leads_to, Link(words, leads_to))
+        if len(links) == _MOST_LINKS:
             break
-    return tuple(found.values())
+    return tuple(links.values())
 
 
 def _words(text: str) -> str:
@@ -126,11 +126,11 @@ def _words(text: str) -> str:
     return " ".join(printable(text).split())
 
 
-def _stripped(html: str) -> str:
+def _strip_markup(html: str) -> str:
     """What is no markup, as a browser without any style would show it."""
     return unescape(_TAG.sub("\n", _UNSEEN.sub(" ", html)))
 
 
-def _plain(text: str) -> str:
+def _tidy_lines(text: str) -> str:
     lines = (" ".join(line.split()) for line in text.splitlines())
     return "\n".join(line for line in lines if line)

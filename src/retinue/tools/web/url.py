@@ -64,12 +64,12 @@ class WebUrl:
             InvalidInput: It is no http or https URL, or one that could be misunderstood.
         """
         if _CONTROL.search(reference) or "\\" in reference:
-            raise _refused(reference, "it holds characters that no URL may hold")
+            raise _url_error(reference, "it holds characters that no URL may hold")
         try:
-            joined = urljoin(self.text, reference.strip(" "))
+            absolute = urljoin(self.text, reference.strip(" "))
         except ValueError as error:
-            raise _refused(reference, str(error)) from None
-        return parse_url(joined.replace(" ", "%20"))
+            raise _url_error(reference, str(error)) from None
+        return parse_url(absolute.replace(" ", "%20"))
 
 
 def parse_url(text: str) -> WebUrl:
@@ -82,34 +82,34 @@ def parse_url(text: str) -> WebUrl:
     if len(text) > MAX_URL:
         raise InvalidInput(f"The URL has {len(text)} characters and {MAX_URL} are allowed.", hint=_HINT)
     if _UNSEEN.search(text) or "\\" in text:
-        raise _refused(text, "it holds characters that no URL may hold")
-    found = _FORM.fullmatch(text)
-    if found is None:
-        raise _refused(text, "it is not a whole URL")
-    scheme = found[1].lower()
+        raise _url_error(text, "it holds characters that no URL may hold")
+    match = _FORM.fullmatch(text)
+    if match is None:
+        raise _url_error(text, "it is not a whole URL")
+    scheme = match[1].lower()
     if scheme not in ("http", "https"):
-        raise _refused(text, f"only http and https are fetched, not {scheme[:20]!r}")
-    host, port, address = _place(text, found[2], default=_DEFAULT_PORTS[scheme])
-    target = (quote(found[3], safe="/%:@!$&'()*+,;=~-._") or "/") + quote(found[4] or "", safe="/%:@!$&'()*+,;=~-._?[]")
+        raise _url_error(text, f"only http and https are fetched, not {scheme[:20]!r}")
+    host, port, address = _split_authority(text, match[2], default=_DEFAULT_PORTS[scheme])
+    target = (quote(match[3], safe="/%:@!$&'()*+,;=~-._") or "/") + quote(match[4] or "", safe="/%:@!$&'()*+,;=~-._?[]")
     return WebUrl("https" if scheme == "https" else "http", host, port, target, address)
 
 
-def _place(text: str, authority: str, *, default: int) -> tuple[str, int, Address | None]:
+def _split_authority(text: str, authority: str, *, default: int) -> tuple[str, int, Address | None]:
     if "@" in authority:
-        raise _refused(text, "a user name before the host is not allowed")
-    found = _HOST_PORT.fullmatch(authority)
-    if found is None:
-        raise _refused(text, "its host cannot be read")
-    port = int(found["port"] or default)
+        raise _url_error(text, "a user name before the host is not allowed")
+    match = _HOST_PORT.fullmatch(authority)
+    if match is None:
+        raise _url_error(text, "its host cannot be read")
+    port = int(match["port"] or default)
     if not 0 < port <= 65_535:
-        raise _refused(text, f"there is no port {port}")
-    if found["six"] is not None:
+        raise _url_error(text, f"there is no port {port}")
+    if match["six"] is not None:
         try:
-            six = IPv6Address(found["six"])
+            six = IPv6Address(match["six"])
         except AddressValueError:
-            raise _refused(text, "its IPv6 address cannot be read") from None
+            raise _url_error(text, "its IPv6 address cannot be read") from None
         return str(six), port, six
-    host, address = _host(text, found["name"])
+    host, address = _host(text, match["name"])
     return host, port, address
 
 
@@ -120,10 +120,10 @@ def _host(text: str, name: str) -> tuple[str, Address | None]:
         try:
             four = IPv4Address(ascii_name)
         except AddressValueError:
-            raise _refused(text, "its host is a number that hides an address") from None
+            raise _url_error(text, "its host is a number that hides an address") from None
         return str(four), four
     if len(ascii_name) > 253 or not all(map(_LABEL.fullmatch, labels)):
-        raise _refused(text, "its host is not a valid name")
+        raise _url_error(text, "its host is not a valid name")
     return ascii_name, None
 
 
@@ -141,8 +141,8 @@ def _ascii(text: str, name: str) -> str:
     try:
         return idna.encode(name, uts46=True, std3_rules=True).decode("ascii")
     except idna.IDNAError as error:
-        raise _refused(text, f"its host is not a valid name: {error}") from None
+        raise _url_error(text, f"its host is not a valid name: {error}") from None
 
 
-def _refused(text: str, why: str) -> InvalidInput:
+def _url_error(text: str, why: str) -> InvalidInput:
     return InvalidInput(f"The URL {_USER.sub('…@', text)[:200]!r} is refused: {why}.", hint=_HINT)

@@ -54,12 +54,12 @@ def NOTES_GET_search(words: str) -> str:  # noqa: N802
     Args:
         words: Words that the note must hold.
     """
-    wanted = " ".join(f'"{word}"' for word in re.findall(r"\w+", words))
-    if not wanted:
+    match_query = " ".join(f'"{word}"' for word in re.findall(r"\w+", words))
+    if not match_query:
         return "Say a word that the note must hold."
     sql = """SELECT notes.id, day, notes.text FROM notes_words JOIN notes ON notes.id = notes_words.rowid
         WHERE notes_words MATCH ? ORDER BY rank LIMIT ?"""
-    return _told(query(sql, wanted, _MOST)) or f"No note holds: {words}."
+    return _format_notes(query(sql, match_query, _MOST)) or f"No note holds: {words}."
 
 
 def NOTES_GET_latest(count: int = 5) -> str:  # noqa: N802
@@ -74,7 +74,7 @@ def NOTES_GET_latest(count: int = 5) -> str:  # noqa: N802
         count: How many, at most ten.
     """
     rows = query("SELECT id, day, text FROM notes ORDER BY id DESC LIMIT ?", max(1, min(count, _MOST)))
-    return _told(rows) or "There is no note."
+    return _format_notes(rows) or "There is no note."
 
 
 def NOTES_UPDATE_delete(number: int) -> str:  # noqa: N802
@@ -88,11 +88,11 @@ def NOTES_UPDATE_delete(number: int) -> str:  # noqa: N802
     Args:
         number: The number of the note.
     """
-    found = query("DELETE FROM notes WHERE id = ? RETURNING id", number)
-    return f"Note {number} is gone." if found else f"There is no note {number}."
+    rows = query("DELETE FROM notes WHERE id = ? RETURNING id", number)
+    return f"Note {number} is gone." if rows else f"There is no note {number}."
 
 
-def _told(rows: Iterable[tuple[int, str, str]]) -> str:
+def _format_notes(rows: Iterable[tuple[int, str, str]]) -> str:
     return "\n".join(f"Note {number} ({day}): {text}" for number, day, text in rows)
 
 

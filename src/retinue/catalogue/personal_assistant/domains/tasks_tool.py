@@ -52,8 +52,8 @@ def TASKS_GET_open(due: date | None = None) -> str:  # noqa: N802
     sql = """SELECT id, title, due FROM tasks WHERE NOT done AND (?1 IS NULL OR due <= ?1)
         ORDER BY due IS NULL, due, id"""
     rows = query(sql, due and due.isoformat())
-    said = [f"Task {number}: {title}{f', due {day}' if day else ''}." for number, title, day in rows]
-    return "\n".join(said) or "No task is open."
+    lines = [f"Task {number}: {title}{f', due {day}' if day else ''}." for number, title, day in rows]
+    return "\n".join(lines) or "No task is open."
 
 
 def TASKS_UPDATE_done(number: int) -> str:  # noqa: N802
@@ -67,8 +67,8 @@ def TASKS_UPDATE_done(number: int) -> str:  # noqa: N802
     Args:
         number: The number of the task.
     """
-    found = query("UPDATE tasks SET done = 1 WHERE id = ? RETURNING title", number)
-    return f"Task {number} is done: {found[0][0]}." if found else f"There is no task {number}."
+    rows = query("UPDATE tasks SET done = 1 WHERE id = ? RETURNING title", number)
+    return f"Task {number} is done: {rows[0][0]}." if rows else f"There is no task {number}."
 
 
 def TASKS_UPDATE_move(number: int, due: date) -> str:  # noqa: N802
@@ -83,8 +83,8 @@ def TASKS_UPDATE_move(number: int, due: date) -> str:  # noqa: N802
         number: The number of the task.
         due: The new day.
     """
-    found = query("UPDATE tasks SET due = ? WHERE id = ? RETURNING title", due.isoformat(), number)
-    return f"Task {number} ({found[0][0]}) is due {due}." if found else f"There is no task {number}."
+    rows = query("UPDATE tasks SET due = ? WHERE id = ? RETURNING title", due.isoformat(), number)
+    return f"Task {number} ({rows[0][0]}) is due {due}." if rows else f"There is no task {number}."
 
 
 TOOLS = [TASKS_ACTION_add, TASKS_GET_open, TASKS_UPDATE_done, TASKS_UPDATE_move]

@@ -47,7 +47,7 @@ def WORKOUTS_ACTION_log(  # noqa: N802 - the naming of spec 001
     when = (day or date.today()).isoformat()  # noqa: DTZ011 - the person's own day is meant
     sql = "INSERT INTO workouts (exercise, sets, repetitions, minutes, day) VALUES (?, ?, ?, ?, ?)"
     query(sql, exercise, sets, repetitions, minutes, when)
-    return f"Logged {_told(exercise, sets, repetitions, minutes)} on {when}."
+    return f"Logged {_format_exercise(exercise, sets, repetitions, minutes)} on {when}."
 
 
 def WORKOUTS_GET_history(period: Literal["today", "week", "month", "year"] = "week") -> str:  # noqa: N802
@@ -63,8 +63,8 @@ def WORKOUTS_GET_history(period: Literal["today", "week", "month", "year"] = "we
     """
     first = (date.today() - timedelta(days=_DAYS[period])).isoformat()  # noqa: DTZ011
     sql = "SELECT day, exercise, sets, repetitions, minutes FROM workouts WHERE day >= ? ORDER BY day, id"
-    said = [f"{day}: {_told(*what)}." for day, *what in query(sql, first)]
-    return "\n".join(said) or "Nothing was trained in that time."
+    lines = [f"{day}: {_format_exercise(*what)}." for day, *what in query(sql, first)]
+    return "\n".join(lines) or "Nothing was trained in that time."
 
 
 def WORKOUTS_GET_best(exercise: str) -> str:  # noqa: N802
@@ -81,10 +81,10 @@ def WORKOUTS_GET_best(exercise: str) -> str:  # noqa: N802
     sql = """SELECT exercise, sets, repetitions, minutes, day FROM workouts WHERE instr(lower(exercise), lower(?))
         ORDER BY coalesce(sets, 1) * coalesce(repetitions, 0) DESC, minutes DESC, day LIMIT 1"""
     rows = query(sql, exercise)
-    return f"{_told(*rows[0][:4])}, on {rows[0][4]}." if rows else f"No {exercise} in the log."
+    return f"{_format_exercise(*rows[0][:4])}, on {rows[0][4]}." if rows else f"No {exercise} in the log."
 
 
-def _told(exercise: str, sets: int | None, repetitions: int | None, minutes: int | None) -> str:
+def _format_exercise(exercise: str, sets: int | None, repetitions: int | None, minutes: int | None) -> str:
     amount = f"{sets} sets of {repetitions}" if sets and repetitions else ""
     amount = amount or (f"{sets} sets" if sets else f"{repetitions} repetitions" if repetitions else "")
     return ", ".join(filter(None, (exercise, amount, f"{minutes} minutes" if minutes else "")))

@@ -15,23 +15,23 @@ from .definition import DEFINITION
 from .input import INPUT
 from .load import LOAD
 from .message import MESSAGE
-from .rule import Rule
+from .rule import LintRule
 from .skill import SKILL
 
-__all__ = ["RULES", "Rule", "found", "rule"]
+__all__ = ["RULES", "LintRule", "make_finding", "find_rule"]
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, LintRule]] = {
     rule.id: rule for rule in (*LOAD, *DEFINITION, *INPUT, *SKILL, *ACROSS, *COMPATIBILITY, *MESSAGE)
 }
 """All rules by id. One without a slash stands for a family: `schema` for every `schema/<keyword>`."""
 
 
-def rule(finding: str) -> Rule | None:
+def find_rule(finding: str) -> LintRule | None:
     """The rule behind the rule id of a finding, or None."""
     return RULES.get(finding) or RULES.get(finding.partition("/")[0])
 
 
-def found(
+def make_finding(
     rule_id: str,
     path: str,
     message: str,

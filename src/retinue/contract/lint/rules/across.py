@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from .rule import Rule
+from .rule import LintRule
 
 __all__ = ["ACROSS"]
 
 ACROSS: Final = (
-    Rule(
+    LintRule(
         "contract/line",
         "error",
         "An agent that follows the shared contract says so in its header.",
@@ -16,7 +16,7 @@ ACROSS: Final = (
         wrong="# Ticket analyzer",
         right="# Ticket analyzer\n\n**Contract:** This agent follows [AGENT_CONTRACT.md](AGENT_CONTRACT.md)",
     ),
-    Rule(
+    LintRule(
         "contract/examples",
         "error",
         "An agent that follows the shared contract shows a success, a partial answer and an error.",
@@ -25,7 +25,7 @@ ACROSS: Final = (
         wrong='one example, {"status": "success", …}',
         right='three: {"status": "success", …}, {"status": "partial", …} and {"status": "error", …}',
     ),
-    Rule(
+    LintRule(
         "contract/example",
         "error",
         "Each example answer keeps the contract.",
@@ -34,7 +34,7 @@ ACROSS: Final = (
         wrong='{"status": "success", "agent": "another_agent", "version": "1.0", "operation": "scan", "result": null}',
         right='{"status": "success", "agent": "scanner", "version": "1.0", "operation": "scan", "result": {}, …}',
     ),
-    Rule(
+    LintRule(
         "contract/own-errors",
         "warning",
         "An agent that follows the shared contract has no error handling of its own.",
@@ -43,7 +43,7 @@ ACROSS: Final = (
         wrong="## Error handling\n\nWhen a file is missing, answer with …",
         right="## Error handling\n\nSee [AGENT_CONTRACT.md](AGENT_CONTRACT.md#standard-error-types).",
     ),
-    Rule(
+    LintRule(
         "contract/version",
         "error",
         "All agents and callers speak the same version of the contract.",
@@ -52,7 +52,7 @@ ACROSS: Final = (
         wrong='AGENT_CONTRACT.md says 1.1, an example in scanner.md "version": "1.0"',
         right="both say 1.1",
     ),
-    Rule(
+    LintRule(
         "behaviour/copy",
         "warning",
         "A caller refers to a behaviour file, and does not repeat it.",
@@ -61,7 +61,7 @@ ACROSS: Final = (
         wrong="a command that holds 200 lines of `.claude/agents/researcher.md`",
         right="Read and follow: .claude/agents/researcher.md",
     ),
-    Rule(
+    LintRule(
         "behaviour/inline",
         "warning",
         "A call says what this task needs, and not who the agent is and how it works.",
@@ -70,7 +70,7 @@ ACROSS: Final = (
         wrong="prompt: |\n  You are a research specialist.\n  Your steps are:\n  1. Analyze the topic\n  2. …",
         right="prompt: |\n  Read and follow: .claude/agents/research-specialist.md\n  - Topic: login",
     ),
-    Rule(
+    LintRule(
         "call/agent",
         "error",
         "Every agent that is called exists.",
@@ -79,7 +79,7 @@ ACROSS: Final = (
         wrong="**Agent:** ticket-analyser",
         right="**Agent:** ticket-analyzer",
     ),
-    Rule(
+    LintRule(
         "call/operation",
         "error",
         "An operation that is called is one of the agent's own.",
@@ -88,7 +88,7 @@ ACROSS: Final = (
         wrong="**Operation:** story-depth",
         right="**Operation:** story-deep",
     ),
-    Rule(
+    LintRule(
         "call/uncalled",
         "info",
         "Every operation has a caller.",
@@ -97,7 +97,7 @@ ACROSS: Final = (
         wrong="an operation in the agent's file that no command asks for",
         right="a command that asks for it, or no such operation",
     ),
-    Rule(
+    LintRule(
         "operation/differs",
         "error",
         "Wherever an agent's operations are listed, the same are listed.",
@@ -106,7 +106,7 @@ ACROSS: Final = (
         wrong="README.md: **Operation:** {commit-history}, where the agent's own file says {commit-analysis}",
         right="both say {commit-analysis}",
     ),
-    Rule(
+    LintRule(
         "sample/schema",
         "error",
         "A JSON example passes the schema that stands beside it.",
@@ -115,7 +115,7 @@ ACROSS: Final = (
         wrong='a schema that requires `place`, and the example {"plaec": "Delft"}',
         right='{"place": "Delft"}',
     ),
-    Rule(
+    LintRule(
         "python/annotation",
         "warning",
         "Every parameter of a Python agent has a type, and so has its answer.",
@@ -124,7 +124,7 @@ ACROSS: Final = (
         wrong="@agent\ndef weather(place): …",
         right="@agent\ndef weather(place: str) -> str: …",
     ),
-    Rule(
+    LintRule(
         "python/unread",
         "info",
         "What a Python agent says of itself can be read without running it.",

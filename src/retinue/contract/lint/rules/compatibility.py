@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from .rule import Rule
+from .rule import LintRule
 
 __all__ = ["COMPATIBILITY"]
 
 COMPATIBILITY: Final = (
-    Rule(
+    LintRule(
         "compatibility/subject",
         "error",
         "Two versions of one agent are compared.",
@@ -16,7 +16,7 @@ COMPATIBILITY: Final = (
         wrong="1.0 is called `weather`, 1.1 `forecast`",
         right="1.1 is called `forecast` and has the alias `weather`",
     ),
-    Rule(
+    LintRule(
         "compatibility/version",
         "error",
         "Versions only go up, and a change raises them.",
@@ -25,7 +25,7 @@ COMPATIBILITY: Final = (
         wrong="1.0 takes `place`; 1.0, a week later, takes `place` and `days`",
         right="1.0 takes `place`; 1.1 takes `place` and `days`",
     ),
-    Rule(
+    LintRule(
         "compatibility/skill-removed",
         "error",
         "Within a major version no skill goes away.",
@@ -34,7 +34,7 @@ COMPATIBILITY: Final = (
         wrong="1.0 has `today` and `tomorrow`; 1.1 has `today`",
         right="1.1 has both, and `tomorrow` is deprecated",
     ),
-    Rule(
+    LintRule(
         "compatibility/name-removed",
         "error",
         "Within a major version no alias and no wire name goes away.",
@@ -43,7 +43,7 @@ COMPATIBILITY: Final = (
         wrong="1.0 has the alias `forecaster`; 1.1 has none",
         right="1.1 keeps the alias",
     ),
-    Rule(
+    LintRule(
         "compatibility/field-removed",
         "error",
         "Within a major version no input field goes away.",
@@ -52,7 +52,7 @@ COMPATIBILITY: Final = (
         wrong="1.0 takes `place` and `days`; 1.1 takes `place`",
         right="1.1 takes both, and `days` is deprecated",
     ),
-    Rule(
+    LintRule(
         "compatibility/field-required",
         "error",
         "Within a major version new fields are optional, and optional ones stay so.",
@@ -61,7 +61,7 @@ COMPATIBILITY: Final = (
         wrong="1.1 takes `unit` too and requires it",
         right="1.1 takes `unit` too, with a default",
     ),
-    Rule(
+    LintRule(
         "compatibility/narrowed",
         "error",
         "Within a major version an input takes whatever it took.",
@@ -70,7 +70,7 @@ COMPATIBILITY: Final = (
         wrong='"days": {"maximum": 14} becomes "days": {"maximum": 7}',
         right='"days": {"maximum": 14} becomes "days": {"maximum": 30}',
     ),
-    Rule(
+    LintRule(
         "compatibility/answer-removed",
         "error",
         "Within a major version everything an answer promised stays promised.",
@@ -79,7 +79,7 @@ COMPATIBILITY: Final = (
         wrong="1.0 answers `sky` and `wind`; 1.1 answers `sky`",
         right="1.1 answers both, and `humidity`",
     ),
-    Rule(
+    LintRule(
         "compatibility/answer-widened",
         "warning",
         "Within a major version an answer holds no kinds of values it did not hold before.",
@@ -88,7 +88,7 @@ COMPATIBILITY: Final = (
         wrong='"sky": {"enum": ["clear", "cloudy"]} gains "hazy"',
         right="a new field `haze` beside `sky`",
     ),
-    Rule(
+    LintRule(
         "compatibility/undecided",
         "warning",
         "A change can be seen to be compatible.",
@@ -97,7 +97,7 @@ COMPATIBILITY: Final = (
         wrong='"pattern": "[a-z]+" becomes "pattern": "[a-z-]+"',
         right="the same, with a version that was raised after somebody looked",
     ),
-    Rule(
+    LintRule(
         "compatibility/effects",
         "warning",
         "Within a major version a skill touches nothing that it did not touch before.",
@@ -106,7 +106,7 @@ COMPATIBILITY: Final = (
         wrong="1.0 reads; 1.1 reads and writes",
         right="2.0 reads and writes",
     ),
-    Rule(
+    LintRule(
         "compatibility/agent-removed",
         "error",
         "An agent that had callers stays, or another answers to its name.",

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from .rule import Rule
+from .rule import LintRule
 
 __all__ = ["DEFINITION"]
 
 DEFINITION: Final = (
-    Rule(
+    LintRule(
         "definition/object",
         "error",
         "A definition is one JSON object.",
@@ -16,7 +16,7 @@ DEFINITION: Final = (
         wrong='"weather"',
         right='{"name": "weather", "description": "…", "input_schema": {…}}',
     ),
-    Rule(
+    LintRule(
         "definition/missing",
         "error",
         "A tool definition has `name`, `description` and `input_schema`.",
@@ -25,7 +25,7 @@ DEFINITION: Final = (
         wrong='{"name": "weather", "input_schema": {…}}',
         right='{"name": "weather", "description": "…", "input_schema": {…}}',
     ),
-    Rule(
+    LintRule(
         "definition/unknown-key",
         "error",
         "A tool definition has no other keys.",
@@ -34,7 +34,7 @@ DEFINITION: Final = (
         wrong='{"name": "weather", "descripton": "…", …}',
         right='{"name": "weather", "description": "…", …}',
     ),
-    Rule(
+    LintRule(
         "definition/name",
         "error",
         "Names are snake_case: small letters, digits and single underscores, at most 64.",
@@ -43,7 +43,7 @@ DEFINITION: Final = (
         wrong='"name": "Weather Reporter"',
         right='"name": "weather_reporter"',
     ),
-    Rule(
+    LintRule(
         "definition/name-version",
         "warning",
         "A canonical name carries no version: `x_v2` is version 2 of `x`.",
@@ -52,7 +52,7 @@ DEFINITION: Final = (
         wrong='"name": "weather_v2"',
         right='"name": "weather", "version": "2.0"',
     ),
-    Rule(
+    LintRule(
         "definition/alias",
         "warning",
         "An alias is another name, and stands once.",
@@ -61,7 +61,7 @@ DEFINITION: Final = (
         wrong='"name": "weather_reporter", "aliases": ["weather-reporter"]',
         right='"name": "weather_reporter", "aliases": ["forecaster"]',
     ),
-    Rule(
+    LintRule(
         "definition/skill-twice",
         "error",
         "Each skill of an agent has a name of its own.",
@@ -70,7 +70,7 @@ DEFINITION: Final = (
         wrong='"skills": [{"name": "today", …}, {"name": "today", …}]',
         right='"skills": [{"name": "today", …}, {"name": "tomorrow", …}]',
     ),
-    Rule(
+    LintRule(
         "definition/description",
         "error",
         "An agent and each of its skills is described.",
@@ -79,7 +79,7 @@ DEFINITION: Final = (
         wrong='"description": ""',
         right='"description": "Looks up the weather. Use when … Returns: …"',
     ),
-    Rule(
+    LintRule(
         "definition/description-what",
         "warning",
         "The description begins with what the agent does.",
@@ -88,7 +88,7 @@ DEFINITION: Final = (
         wrong='"description": "Use when somebody asks."',
         right='"description": "Looks up the weather at a place. Use when somebody asks."',
     ),
-    Rule(
+    LintRule(
         "definition/description-when",
         "warning",
         "The description says when to use the agent: “Use when …”.",
@@ -97,7 +97,7 @@ DEFINITION: Final = (
         wrong='"description": "Looks up the weather."',
         right='"description": "Looks up the weather. Use when a trip is planned."',
     ),
-    Rule(
+    LintRule(
         "definition/description-returns",
         "warning",
         "The description says what comes back: “Returns: …”.",
@@ -106,7 +106,7 @@ DEFINITION: Final = (
         wrong='"description": "Looks up the weather."',
         right='"description": "Looks up the weather. Returns: a forecast for three days."',
     ),
-    Rule(
+    LintRule(
         "definition/deprecated",
         "warning",
         "A deprecated field has the keyword and says `deprecated: true` in its description.",
@@ -115,7 +115,7 @@ DEFINITION: Final = (
         wrong='"description": "Looks up the weather.", "deprecated": true',
         right='"description": "Looks up the weather. deprecated: true, use `forecast`.", "deprecated": true',
     ),
-    Rule(
+    LintRule(
         "definition/tool",
         "warning",
         "Each tool that a definition names exists.",
@@ -124,7 +124,7 @@ DEFINITION: Final = (
         wrong="tools: Read, Grpe",
         right="tools: Read, Grep",
     ),
-    Rule(
+    LintRule(
         "definition/model",
         "warning",
         "A model is a tier, an alias of one, or `provider:model`.",
@@ -133,7 +133,7 @@ DEFINITION: Final = (
         wrong="model: sonet",
         right="model: sonnet",
     ),
-    Rule(
+    LintRule(
         "definition/extras",
         "info",
         "Everything in a definition has a meaning here.",

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from .rule import Rule
+from .rule import LintRule
 
 __all__ = ["INPUT"]
 
 INPUT: Final = (
-    Rule(
+    LintRule(
         "input/type-object",
         "error",
         "The input schema has `type: object`.",
@@ -16,7 +16,7 @@ INPUT: Final = (
         wrong='"input_schema": {"type": "string"}',
         right='"input_schema": {"type": "object", "properties": {…}, …}',
     ),
-    Rule(
+    LintRule(
         "input/properties",
         "error",
         "The input schema lists `properties`.",
@@ -25,7 +25,7 @@ INPUT: Final = (
         wrong='{"type": "object", "required": []}',
         right='{"type": "object", "properties": {"place": {…}}, "required": ["place"]}',
     ),
-    Rule(
+    LintRule(
         "input/required",
         "error",
         "The input schema says which fields are `required`, even if none is.",
@@ -34,7 +34,7 @@ INPUT: Final = (
         wrong='{"type": "object", "properties": {"place": {…}}}',
         right='{"type": "object", "properties": {"place": {…}}, "required": ["place"]}',
     ),
-    Rule(
+    LintRule(
         "input/open",
         "error",
         "The input schema has `additionalProperties: false`.",
@@ -43,7 +43,7 @@ INPUT: Final = (
         wrong='{"type": "object", "properties": {…}}',
         right='{"type": "object", "properties": {…}, "additionalProperties": false}',
     ),
-    Rule(
+    LintRule(
         "input/open-inside",
         "warning",
         "Objects inside the input are closed too.",
@@ -52,7 +52,7 @@ INPUT: Final = (
         wrong='"place": {"type": "object", "properties": {…}}',
         right='"place": {"type": "object", "properties": {…}, "additionalProperties": false}',
     ),
-    Rule(
+    LintRule(
         "input/required-unknown",
         "error",
         "Every name in `required` is one of `properties`.",
@@ -61,7 +61,7 @@ INPUT: Final = (
         wrong='"properties": {"place": {…}}, "required": ["plaec"]',
         right='"properties": {"place": {…}}, "required": ["place"]',
     ),
-    Rule(
+    LintRule(
         "input/all-optional",
         "warning",
         "Something is required.",
@@ -70,7 +70,7 @@ INPUT: Final = (
         wrong='"properties": {"place": {…}}, "required": []',
         right='"properties": {"place": {…}}, "required": ["place"]',
     ),
-    Rule(
+    LintRule(
         "input/optional",
         "warning",
         "A field is required, or has a `default`.",
@@ -79,7 +79,7 @@ INPUT: Final = (
         wrong='"days": {"type": "integer"}',
         right='"days": {"type": "integer", "default": 3}',
     ),
-    Rule(
+    LintRule(
         "input/description",
         "warning",
         "Every field is described.",
@@ -88,7 +88,7 @@ INPUT: Final = (
         wrong='"place": {"type": "string"}',
         right='"place": {"type": "string", "description": "A town, as people there call it."}',
     ),
-    Rule(
+    LintRule(
         "input/description-name",
         "warning",
         "A description says more than the name of the field.",
@@ -97,7 +97,7 @@ INPUT: Final = (
         wrong='"place": {"type": "string", "description": "The place."}',
         right='"place": {"type": "string", "description": "A town, as people there call it."}',
     ),
-    Rule(
+    LintRule(
         "input/default-in-words",
         "warning",
         "A default stands in `default`, not only in the description.",
@@ -106,7 +106,7 @@ INPUT: Final = (
         wrong='"days": {"type": "integer", "description": "How many days. Default: 3."}',
         right='"days": {"type": "integer", "description": "How many days.", "default": 3}',
     ),
-    Rule(
+    LintRule(
         "input/choices-in-words",
         "warning",
         "Choices stand in `enum`, not only in the description.",
@@ -115,7 +115,7 @@ INPUT: Final = (
         wrong='"unit": {"type": "string", "description": "One of `celsius`, `kelvin`."}',
         right='"unit": {"enum": ["celsius", "kelvin"], "description": "The scale."}',
     ),
-    Rule(
+    LintRule(
         "input/constraint",
         "info",
         "Texts and numbers have bounds, such as `minLength`, `maximum` or `pattern`.",
@@ -124,7 +124,7 @@ INPUT: Final = (
         wrong='"days": {"type": "integer"}',
         right='"days": {"type": "integer", "minimum": 1, "maximum": 14}',
     ),
-    Rule(
+    LintRule(
         "input/loose",
         "warning",
         "Every field and every list says what it holds.",
@@ -133,7 +133,7 @@ INPUT: Final = (
         wrong='"places": {"type": "array", "items": {}}',
         right='"places": {"type": "array", "items": {"type": "string"}}',
     ),
-    Rule(
+    LintRule(
         "input/default",
         "error",
         "A `default` passes its own schema.",
@@ -142,7 +142,7 @@ INPUT: Final = (
         wrong='"days": {"type": "integer", "default": "3"}',
         right='"days": {"type": "integer", "default": 3}',
     ),
-    Rule(
+    LintRule(
         "input/keyword",
         "warning",
         "Schema keywords are spelt as the draft spells them.",
@@ -151,7 +151,7 @@ INPUT: Final = (
         wrong='"place": {"type": "string", "minLenght": 1}',
         right='"place": {"type": "string", "minLength": 1}',
     ),
-    Rule(
+    LintRule(
         "input/example",
         "error",
         "Each of a field's `examples`, and of a tool's `input_examples`, passes the schema.",

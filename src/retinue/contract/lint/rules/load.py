@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from .rule import Rule
+from .rule import LintRule
 
 __all__ = ["LOAD"]
 
 LOAD: Final = (
-    Rule(
+    LintRule(
         "load/parse-error",
         "error",
         "A definition file is strict JSON, or Markdown that begins with strict YAML between two lines of `---`.",
@@ -16,7 +16,7 @@ LOAD: Final = (
         wrong='{"name": "weather", "name": "forecast"}',
         right='{"name": "weather"}',
     ),
-    Rule(
+    LintRule(
         "load/unquoted-colon",
         "warning",
         "A text that holds a colon and a space stands in quotes, or as a block after `|`.",
@@ -25,7 +25,7 @@ LOAD: Final = (
         wrong="description: Looks up the weather. Examples: rain, snow.",
         right="description: |\n  Looks up the weather. Examples: rain, snow.",
     ),
-    Rule(
+    LintRule(
         "load/wrong-type",
         "error",
         "Each key holds the kind of value that it is for.",
@@ -34,7 +34,7 @@ LOAD: Final = (
         wrong="version: 1.0",
         right='version: "1.0"',
     ),
-    Rule(
+    LintRule(
         "load/value",
         "error",
         "Each value is one that its key can have.",
@@ -43,7 +43,7 @@ LOAD: Final = (
         wrong='"tier": "gigantic"',
         right='"tier": "large"',
     ),
-    Rule(
+    LintRule(
         "load/missing-key",
         "error",
         "What a definition must say, it says.",
@@ -52,7 +52,7 @@ LOAD: Final = (
         wrong='{"name": "weather"}',
         right='{"name": "weather", "description": "…", "input_schema": {…}}',
     ),
-    Rule(
+    LintRule(
         "load/key-twice",
         "error",
         "A key stands once, however it is spelt.",
@@ -61,7 +61,7 @@ LOAD: Final = (
         wrong='{"input_schema": {…}, "inputSchema": {…}}',
         right='{"input_schema": {…}}',
     ),
-    Rule(
+    LintRule(
         "load/names-code",
         "error",
         "A data file names no code to run.",
@@ -69,7 +69,7 @@ LOAD: Final = (
         wrong='{"name": "weather", "module": "weather.agent"}',
         right="@agent\nasync def weather(place: str) -> str: …",
     ),
-    Rule(
+    LintRule(
         "load/unknown-limit",
         "error",
         "A key that looks as if it limited what an agent may do is one that does.",
@@ -78,7 +78,7 @@ LOAD: Final = (
         wrong="deniedTools: Bash",
         right="disallowedTools: Bash",
     ),
-    Rule(
+    LintRule(
         "load/denies-nothing",
         "error",
         "Each word under `disallowedTools` is a tool, with a pattern that a call can fit.",
@@ -87,7 +87,7 @@ LOAD: Final = (
         wrong="disallowedTools: Raed(.env)",
         right="disallowedTools: Read(.env)",
     ),
-    Rule(
+    LintRule(
         "load/fits-nothing",
         "warning",
         "A pattern of a tool is one that a call can fit.",
@@ -96,7 +96,7 @@ LOAD: Final = (
         wrong="tools: Read(~/notes/**)",
         right="tools: Read(notes/**)",
     ),
-    Rule(
+    LintRule(
         "load/can-write",
         "info",
         "A command that looks as if it only read is one that does.",
@@ -105,7 +105,7 @@ LOAD: Final = (
         wrong="tools: Bash(git log:*)",
         right="tools: git",
     ),
-    Rule(
+    LintRule(
         "load/other-key",
         "warning",
         "The tools stand under the key that the format has for them: `tools`, in skills and commands `allowed-tools`.",
@@ -114,7 +114,7 @@ LOAD: Final = (
         wrong="allowed-tools: Read",
         right="tools: Read",
     ),
-    Rule(
+    LintRule(
         "load/unknown-key",
         "info",
         "Each key of a definition has a meaning here.",
@@ -123,7 +123,7 @@ LOAD: Final = (
         wrong="descripton: Looks up the weather.",
         right="description: Looks up the weather.",
     ),
-    Rule(
+    LintRule(
         "load/bad-name",
         "error",
         "A name has letters in it.",
@@ -132,7 +132,7 @@ LOAD: Final = (
         wrong='"name": "***"',
         right='"name": "weather"',
     ),
-    Rule(
+    LintRule(
         "load/name-folded",
         "warning",
         "In JSON, a name is written in snake_case.",
@@ -141,7 +141,7 @@ LOAD: Final = (
         wrong='"name": "Weather-Reporter"',
         right='"name": "weather_reporter"',
     ),
-    Rule(
+    LintRule(
         "load/version-differs",
         "error",
         "A version in the name and the `version` say the same.",
@@ -150,7 +150,7 @@ LOAD: Final = (
         wrong='"name": "weather_v2", "version": "1.3"',
         right='"name": "weather_v2", "version": "2.0"',
     ),
-    Rule(
+    LintRule(
         "load/input-schema",
         "error",
         "An input schema describes an object.",
@@ -159,7 +159,7 @@ LOAD: Final = (
         wrong='"input_schema": {"type": "string"}',
         right='"input_schema": {"type": "object", …}',
     ),
-    Rule(
+    LintRule(
         "load/too-many",
         "error",
         "A file holds no more definitions than somebody will look at.",
@@ -167,7 +167,7 @@ LOAD: Final = (
         wrong="[ a thousand and one definitions ]",
         right="several files",
     ),
-    Rule(
+    LintRule(
         "load/nothing",
         "warning",
         "There is something to check.",
@@ -175,7 +175,7 @@ LOAD: Final = (
         wrong="retinue lint agnets",
         right="retinue lint agents",
     ),
-    Rule(
+    LintRule(
         "load/none",
         "error",
         "A file of definitions holds one.",
@@ -183,7 +183,7 @@ LOAD: Final = (
         wrong="[]",
         right='[{"name": "weather", …}]',
     ),
-    Rule(
+    LintRule(
         "load/no-instructions",
         "warning",
         "A Markdown agent says how it behaves.",
@@ -192,7 +192,7 @@ LOAD: Final = (
         wrong="---\nname: weather\ndescription: …\n---",
         right="---\nname: weather\ndescription: …\n---\nYou are a forecaster. …",
     ),
-    Rule(
+    LintRule(
         "load/thin-behaviour",
         "info",
         "A behaviour says its role, its steps, its output format and its quality criteria.",
@@ -201,7 +201,7 @@ LOAD: Final = (
         wrong="You are a forecaster.",
         right="# Role\n…\n# Steps\n1. …\n# Output format\n…\n# Quality criteria\n…",
     ),
-    Rule(
+    LintRule(
         "load/version",
         "warning",
         "A version is `MAJOR.MINOR` or `MAJOR.MINOR.PATCH`.",
@@ -210,7 +210,7 @@ LOAD: Final = (
         wrong='version: "2026-05 beta"',
         right='version: "1.4"',
     ),
-    Rule(
+    LintRule(
         "load/skill-name",
         "warning",
         "A skill's name is kebab-case, of at most 64 characters.",
@@ -219,7 +219,7 @@ LOAD: Final = (
         wrong="name: Weather_Report",
         right="name: weather-report",
     ),
-    Rule(
+    LintRule(
         "load/skill-folder",
         "warning",
         "A skill and its folder have the same name.",
@@ -228,7 +228,7 @@ LOAD: Final = (
         wrong="skills/weather/SKILL.md says `name: forecast`",
         right="skills/forecast/SKILL.md says `name: forecast`",
     ),
-    Rule(
+    LintRule(
         "load/skill-description",
         "warning",
         "A skill's description has at most 1,024 characters.",
@@ -236,7 +236,7 @@ LOAD: Final = (
         wrong="a description of two pages",
         right="a few sentences, and the details in the body",
     ),
-    Rule(
+    LintRule(
         "load/skill-compatibility",
         "warning",
         "What a skill says of its compatibility has at most 500 characters.",
@@ -244,7 +244,7 @@ LOAD: Final = (
         wrong="a list of every system it was tried on",
         right="compatibility: Needs git and a network.",
     ),
-    Rule(
+    LintRule(
         "load/skill-metadata",
         "warning",
         "The `metadata` of a skill holds texts.",
@@ -253,7 +253,7 @@ LOAD: Final = (
         wrong="metadata:\n  version: 1.0",
         right='metadata:\n  version: "1.0"',
     ),
-    Rule(
+    LintRule(
         "load/shell-text",
         "info",
         "A command runs nothing while it is read.",
@@ -261,7 +261,7 @@ LOAD: Final = (
         wrong="!`git status`",
         right="Begin with the output of `git status`.",
     ),
-    Rule(
+    LintRule(
         "load/card-key",
         "error",
         "A card has every key that A2A requires.",
@@ -270,7 +270,7 @@ LOAD: Final = (
         wrong='{"name": "weather", "skills": […]}',
         right='{"name": "weather", "version": "1.0", "skills": […], …}',
     ),
-    Rule(
+    LintRule(
         "load/no-skill",
         "warning",
         "A card lists what the agent can be asked.",
@@ -279,7 +279,7 @@ LOAD: Final = (
         wrong='"skills": []',
         right='"skills": [{"id": "forecast", …}]',
     ),
-    Rule(
+    LintRule(
         "load",
         "error",
         "A definition file can be read.",
@@ -287,7 +287,7 @@ LOAD: Final = (
         wrong="a file that nobody may open",
         right="a file that may be read",
     ),
-    Rule(
+    LintRule(
         "discovery",
         "error",
         "A file where agents are looked for is one, lies inside the project, and has a name of its own.",

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from retinue.contract.finding import Severity
 
-__all__ = ["Rule"]
+__all__ = ["LintRule"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class LintRule:
     """One rule.
 
     Attributes:

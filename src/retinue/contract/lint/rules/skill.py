@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from .rule import Rule
+from .rule import LintRule
 
 __all__ = ["SKILL"]
 
 SKILL: Final = (
-    Rule(
+    LintRule(
         "skill/field",
         "error",
         "`instruction_field` and `target_field` are text fields of the input.",
@@ -16,7 +16,7 @@ SKILL: Final = (
         wrong='"instruction_field": "question"  (there is only `place`)',
         right='"instruction_field": "place"',
     ),
-    Rule(
+    LintRule(
         "skill/default",
         "error",
         "A skill's `defaults` are fields of its input and pass the schema.",
@@ -25,7 +25,7 @@ SKILL: Final = (
         wrong='"defaults": {"days": "three"}',
         right='"defaults": {"days": 3}',
     ),
-    Rule(
+    LintRule(
         "skill/sample",
         "error",
         "Samples pass the schemas of their skill.",
@@ -34,7 +34,7 @@ SKILL: Final = (
         wrong='"samples": [{"parameters": {"days": "three"}}]',
         right='"samples": [{"parameters": {"place": "Delft", "days": 3}}]',
     ),
-    Rule(
+    LintRule(
         "skill/output",
         "info",
         "A skill has an output schema.",
@@ -43,7 +43,7 @@ SKILL: Final = (
         wrong='"input_schema": {…}',
         right='"input_schema": {…}, "output_schema": {…}',
     ),
-    Rule(
+    LintRule(
         "skill/examples",
         "info",
         "A skill has a few utterances as `examples`.",
@@ -52,7 +52,7 @@ SKILL: Final = (
         wrong='"examples": []',
         right='"examples": ["what will the weather be in Delft", "is it going to rain"]',
     ),
-    Rule(
+    LintRule(
         "schema",
         "error",
         "A value passes its JSON Schema, and a schema is one. The word after the slash is the keyword.",

@@ -9,7 +9,7 @@ __all__ = ["document"]
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
-def document(title: str, *parts: str, style: str, made: str = "") -> str:
+def document(title: str, *parts: str, style: str, created_at: str = "") -> str:
     """The text of one HTML document, with a footer that says where it comes from.
 
     Args:
@@ -18,7 +18,7 @@ def document(title: str, *parts: str, style: str, made: str = "") -> str:
         style: Its style sheet.
         made: When it was made, as a person reads it.
     """
-    said = f"Made by Retinue{f', {made}' if made else ''}. This page loads nothing."
+    footer = f"Made by Retinue{f', {created_at}' if created_at else ''}. This page loads nothing."
     lines = (
         "<!DOCTYPE html>",
         '<html lang="en">',
@@ -32,7 +32,7 @@ def document(title: str, *parts: str, style: str, made: str = "") -> str:
         "</head>",
         "<body>",
         *filter(None, parts),
-        element("footer", text(said)),
+        element("footer", text(footer)),
         "</body>",
         "</html>",
     )

@@ -11,15 +11,15 @@ from retinue.contract.sanitize import printable
 __all__ = ["element", "link", "text"]
 
 
-def text(foreign: str) -> str:
+def text(external: str) -> str:
     """Foreign text that can stand between tags and in a quoted value."""
-    return escape(printable(foreign), quote=True)
+    return escape(printable(external), quote=True)
 
 
 def element(tag: str, inside: str, /, **values: str | float) -> str:
     """`<tag …>inside</tag>`. `inside` is markup already; `class_` stands for `class`, `_` in a name for `-`."""
-    given = "".join(f' {name.rstrip("_").replace("_", "-")}="{text(str(value))}"' for name, value in values.items())
-    return f"<{tag}{given}>{inside}</{tag}>"
+    attributes = "".join(f' {name.rstrip("_").replace("_", "-")}="{text(str(value))}"' for name, value in values.items())
+    return f"<{tag}{attributes}>{inside}</{tag}>"
 
 
 def link(target: str, inside: str) -> str:

@@ -8,24 +8,24 @@ from typing import Final, assert_never, cast
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
-from retinue.contract.table import Cell, Chart, Column, Table
-from retinue.orchestration.present.blocks import Block, Heading, Item, Listing, Prose, Sources, as_sentences, tame
-from retinue.orchestration.present.ending import ending_of
-from retinue.orchestration.present.explained import all_blocks
-from retinue.orchestration.present.figures import ROWS
+from retinue.contract.table import Cell, Chart, TableColumn, Table
+from retinue.orchestration.present.blocks import Block, Heading, OpenIssue, OpenIssues, MarkdownBlock, Sources, as_sentences, sanitize_markdown
+from retinue.orchestration.present.ending import outcome_label
+from retinue.orchestration.present.explained import answer_and_explanation
+from retinue.orchestration.present.figures import MAX_ROWS
 from retinue.orchestration.present.html.document import document
 from retinue.orchestration.present.html.markup import element, link, text
-from retinue.orchestration.present.html.prose import prose
+from retinue.orchestration.present.html.prose import markdown_to_html
 from retinue.orchestration.present.html.style import CHART_STYLE, STYLE
-from retinue.orchestration.present.markdown import TITLES, unshown
-from retinue.orchestration.present.numbers import duration, exact, grouped, head_of, is_counted, spent
+from retinue.orchestration.present.markdown import ISSUE_TITLES, omission_note
+from retinue.orchestration.present.numbers import format_duration, format_exact, format_grouped, column_heading, is_quantity, usage_parts
 
 __all__ = ["as_html"]
 
-_CELL: Final = 1_000
+_MAX_CELL: Final = 1_000
 
 
-def as_html(result: Result, *, run: str = "", made: str = "") -> str:
+def as_html(result: Result, *, run: str = "", created_at: str = "") -> str:
     """The result of a run as one HTML document.
 
     Args:
@@ -36,134 +36,134 @@ def as_html(result: Result, *, run: str = "", made: str = "") -> str:
     data = cast("JsonMapping", result.data) if isinstance(result.data, dict) else {}
     goal = _line(str(data.get("goal") or "")) or "Answer"
     goal = goal[:1].upper() + goal[1:]
-    blocks = all_blocks(data)
+    blocks = answer_and_explanation(data)
     return document(
         _line(goal)[:120],
-        element("header", element("h1", text(_line(goal))) + _meta(result, data, run)),
-        element("main", "\n".join(_main(blocks, result))),
-        _how(result, data),
+        element("header", element("h1", text(_line(goal))) + _meta_line(result, data, run)),
+        element("main", "\n".join(_answer_parts(blocks, result))),
+        _provenance(result, data),
         style=STYLE + CHART_STYLE,
-        made=made,
+        created_at=created_at,
     )
 
 
-def _meta(result: Result, data: JsonMapping, run: str) -> str:
-    word, style = ending_of(result.outcome)
-    parts = [*_facts(result, data), *([f"run {run}"] if run else [])]
+def _meta_line(result: Result, data: JsonMapping, run: str) -> str:
+    word, style = outcome_label(result.outcome)
+    parts = [*_run_facts(result, data), *([f"run {run}"] if run else [])]
     return element(
         "p", element("b", text(word), class_=style) + "".join(text(f" · {part}") for part in parts), class_="meta"
     )
 
 
-def _facts(result: Result, data: JsonMapping) -> Iterator[str]:
+def _run_facts(result: Result, data: JsonMapping) -> Iterator[str]:
     """Who worked, how long, and what it cost; what nobody measured is not in it."""
     agents = dict.fromkeys(str(one.get("agent")) for name in ("answer", "failures") for one in _dicts(data, name))
     if agents:
-        yield _counted(len(agents), "agent") if len(agents) > 3 else ", ".join(agents)
+        yield _plural(len(agents), "agent") if len(agents) > 3 else ", ".join(agents)
     if result.duration_ns is not None:
-        yield duration(result.duration_ns)
+        yield format_duration(result.duration_ns)
     if result.usage is not None:
-        yield from spent(result.usage)
+        yield from usage_parts(result.usage)
     if result.completeness is not None and result.completeness < 100:
         yield f"{result.completeness} % of the requests answered"
     if result.warnings:
-        yield _counted(len(result.warnings), "warning")
+        yield _plural(len(result.warnings), "warning")
 
 
 # The answer.
 
 
-def _main(blocks: Sequence[Block], result: Result) -> Iterator[str]:
+def _answer_parts(blocks: Sequence[Block], result: Result) -> Iterator[str]:
     for number, block in enumerate(blocks):
-        yield _drawn(block, number)
+        yield _block_html(block, number)
     if not blocks:  # a plan made by hand has no sections
-        yield prose(tame(result.content)) if result.content.strip() else element("p", "There is no answer.")
-    if result.fault is not None and not any(isinstance(block, Listing) for block in blocks):
-        said = f"{result.fault.message} {result.fault.hint}".strip()
-        yield element("section", element("h2", "What went wrong") + prose(tame(said)), class_="aside failures")
+        yield markdown_to_html(sanitize_markdown(result.content)) if result.content.strip() else element("p", "There is no answer.")
+    if result.fault is not None and not any(isinstance(block, OpenIssues) for block in blocks):
+        message = f"{result.fault.message} {result.fault.hint}".strip()
+        yield element("section", element("h2", "What went wrong") + markdown_to_html(sanitize_markdown(message)), class_="aside failures")
 
 
-def _drawn(block: Block, number: int) -> str:
+def _block_html(block: Block, number: int) -> str:
     match block:
         case Heading():
             by = element("span", text(block.agent), class_="by") if block.agent else ""
             return element("h2", text(_line(block.text)) + by)
-        case Prose():
-            return prose(block.text)
+        case MarkdownBlock():
+            return markdown_to_html(block.text)
         case Table():
-            return _table(block)
+            return _table_html(block)
         case Chart():
-            return _chart(block, number)
+            return _chart_html(block, number)
         case Sources():
-            return _sources(block)
-        case Listing():
-            items = "\n".join(element("li", _item(item)) for item in block.items)
-            inside = element("h2", TITLES[block.kind]) + element("ul", items)
+            return _sources_html(block)
+        case OpenIssues():
+            items = "\n".join(element("li", _item_html(item)) for item in block.items)
+            inside = element("h2", ISSUE_TITLES[block.kind]) + element("ul", items)
             return element("section", inside, class_=f"aside {block.kind}")
         case _:
             assert_never(block)
 
 
-def _item(item: Item) -> str:
+def _item_html(item: OpenIssue) -> str:
     about = element("strong", text(_line(item.about).rstrip(".?! "))) if item.about else ""
     agent = f" ({element('code', text(item.agent))})" if item.agent else ""
-    return f"{about}{agent}: {_inside(item.said)}" if about or agent else _inside(item.said)
+    return f"{about}{agent}: {_inline_html(item.text)}" if about or agent else _inline_html(item.text)
 
 
-def _inside(markdown: str) -> str:
+def _inline_html(markdown: str) -> str:
     """A sentence of Markdown, without the tag of its paragraph."""
-    return prose(tame(" ".join(markdown.split()))).removeprefix("<p>").removesuffix("</p>")
+    return markdown_to_html(sanitize_markdown(" ".join(markdown.split()))).removeprefix("<p>").removesuffix("</p>")
 
 
-def _sources(sources: Sources) -> str:
-    if sources.repeated:
+def _sources_html(sources: Sources) -> str:
+    if sources.is_repeated:
         return element("p", "Sources: as above", class_="sources")
     items = "".join(element("li", link(place, element("code", text(place)))) for place in sources.places)
     label = "Source" if len(sources.places) == 1 else "Sources"
     return element("div", f"{label}{element('ul', items)}", class_="sources")
 
 
-def _chart(chart: Chart, number: int) -> str:
+def _chart_html(chart: Chart, number: int) -> str:
     from retinue.orchestration.present.html.chart import caption_of, chart_svg  # noqa: PLC0415 - takes leather and rich
 
     inside = element("figcaption", text(_line(caption_of(chart)))) + chart_svg(chart, name=f"chart-{number}")
     return element("figure", inside, class_="chart")
 
 
-def _table(table: Table) -> str:
+def _table_html(table: Table) -> str:
     heads = "".join(
-        element("th", text(_line(head_of(column))), scope="col", class_="number" if column.kind == "number" else "text")
+        element("th", text(_line(column_heading(column))), scope="col", class_="number" if column.kind == "number" else "text")
         for column in table.columns
     )
     rows = (
-        element("tr", "".join(_cell(cell, column) for cell, column in zip(row, table.columns, strict=True)))
-        for row in table.rows[:ROWS]
+        element("tr", "".join(_cell_html(cell, column) for cell, column in zip(row, table.columns, strict=True)))
+        for row in table.rows[:MAX_ROWS]
     )
     caption = element("caption", text(_line(table.title))) if table.title.strip() else ""
     whole = element(
-        "table", caption + element("thead", element("tr", heads)) + element("tbody", "\n".join(rows) or _empty(table))
+        "table", caption + element("thead", element("tr", heads)) + element("tbody", "\n".join(rows) or _empty_row(table))
     )
-    more = unshown(table, rows=len(table.rows[:ROWS]), columns=len(table.columns))
+    more = omission_note(table, rows=len(table.rows[:MAX_ROWS]), columns=len(table.columns))
     notes = element("p", text(f"{more}."), class_="more") if more else ""
-    notes += element("p", _inside(table.note), class_="note") if table.note.strip() else ""
+    notes += element("p", _inline_html(table.note), class_="note") if table.note.strip() else ""
     label = _line(table.title) or "Table"
     return element("div", whole, class_="scroll", tabindex=0, role="region", aria_label=label) + notes
 
 
-def _empty(table: Table) -> str:
+def _empty_row(table: Table) -> str:
     return element("tr", element("td", "No rows.", colspan=len(table.columns)))
 
 
-def _cell(cell: Cell, column: Column) -> str:
-    said = grouped(cell) if is_counted(column) else exact(cell)
-    said = said if len(said) <= _CELL else f"{said[:_CELL]}…"
+def _cell_html(cell: Cell, column: TableColumn) -> str:
+    content = format_grouped(cell) if is_quantity(column) else format_exact(cell)
+    content = content if len(content) <= _MAX_CELL else f"{content[:_MAX_CELL]}…"
     match column.kind:
         case "number":
-            return element("td", text(said), class_="number")
+            return element("td", text(content), class_="number")
         case "source":
-            return element("td", link(said, element("code", text(said))) if said.strip() else "")
+            return element("td", link(content, element("code", text(content))) if content.strip() else "")
         case "text" | "time":
-            return element("td", text(said), class_=column.kind)
+            return element("td", text(content), class_=column.kind)
         case _:
             assert_never(column.kind)
 
@@ -171,50 +171,50 @@ def _cell(cell: Cell, column: Column) -> str:
 # How it came about.
 
 
-def _how(result: Result, data: JsonMapping) -> str:
+def _provenance(result: Result, data: JsonMapping) -> str:
     """The plan, with who did what, and the warnings; folded, because most readers want the answer only."""
-    parts = [*_plan(result, data), *_warnings(result)]
+    parts = [*_plan_parts(result, data), *_warning_list(result)]
     return element("details", element("summary", "How this was found") + "\n".join(parts)) if parts else ""
 
 
-def _plan(result: Result, data: JsonMapping) -> Iterator[str]:
+def _plan_parts(result: Result, data: JsonMapping) -> Iterator[str]:
     plan: object = data.get("plan")
     nodes = _dicts(cast("JsonMapping", plan), "nodes") if isinstance(plan, dict) else []
     if not nodes:
         return
-    ended = {
+    outcomes = {
         str(one.get("node")): str(one.get("outcome")) for key in ("answer", "failures") for one in _dicts(data, key)
     }
     unneeded: object = data.get("not_needed")
-    spared = {str(one): "not needed" for one in cast("list[object]", unneeded)} if isinstance(unneeded, list) else {}
+    not_needed = {str(one): "not needed" for one in cast("list[object]", unneeded)} if isinstance(unneeded, list) else {}
     rows: list[tuple[Cell, ...]] = []
     for node in nodes:
         name = str(node.get("id", ""))
         needs: object = node.get("needs")
         after = ", ".join(map(str, cast("list[object]", needs))) if isinstance(needs, list) else ""
-        who = ".".join(filter(None, (str(node.get("agent") or ""), str(node.get("skill") or ""))))
-        rows.append((name, who, str(node.get("instruction") or ""), after, ended.get(name) or spared.get(name) or ""))
-    columns = tuple(Column(name=name) for name in ("step", "who", "asked", "after", "came to"))
-    yield _table(Table(title="Plan", columns=columns, rows=tuple(rows[:ROWS]), total_rows=len(rows)))
-    yield from _tokens(data)
+        agent = ".".join(filter(None, (str(node.get("agent") or ""), str(node.get("skill") or ""))))
+        rows.append((name, agent, str(node.get("instruction") or ""), after, outcomes.get(name) or not_needed.get(name) or ""))
+    columns = tuple(TableColumn(name=name) for name in ("step", "who", "asked", "after", "came to"))
+    yield _table_html(Table(title="Plan", columns=columns, rows=tuple(rows[:MAX_ROWS]), total_rows=len(rows)))
+    yield from _token_note(data)
     if result.files_read:
-        yield element("p", text(f"{_counted(len(result.files_read), 'file')} read."), class_="note")
+        yield element("p", text(f"{_plural(len(result.files_read), 'file')} read."), class_="note")
 
 
-def _tokens(data: JsonMapping) -> Iterator[str]:
+def _token_note(data: JsonMapping) -> Iterator[str]:
     tokens: object = data.get("tokens")
-    known = cast("JsonMapping", tokens) if isinstance(tokens, dict) else {}
-    full, handed_on = known.get("full"), known.get("handed_on")
+    token_counts = cast("JsonMapping", tokens) if isinstance(tokens, dict) else {}
+    full, handed_on = token_counts.get("full"), token_counts.get("handed_on")
     if isinstance(full, int) and isinstance(handed_on, int) and full:
-        counter = _line(str(known.get("counter", "counted")))
+        counter = _line(str(token_counts.get("counter", "counted")))
         yield element("p", text(f"{handed_on:,} of {full:,} tokens handed on ({counter})."), class_="note")
 
 
-def _warnings(result: Result) -> Iterator[str]:
+def _warning_list(result: Result) -> Iterator[str]:
     if result.warnings:
         items = (
-            element("li", _inside(as_sentences(one.message, one.impact, one.recovery)))
-            for one in result.warnings[:ROWS]
+            element("li", _inline_html(as_sentences(one.message, one.impact, one.recovery)))
+            for one in result.warnings[:MAX_ROWS]
         )
         yield element("h3", "Warnings") + element("ul", "\n".join(items))
 
@@ -223,14 +223,14 @@ def _warnings(result: Result) -> Iterator[str]:
 
 
 def _dicts(data: JsonMapping, name: str) -> list[JsonMapping]:
-    found: object = data.get(name)
-    listed: Iterable[object] = cast("list[object]", found) if isinstance(found, list) else ()
-    return [cast("JsonMapping", one) for one in listed if isinstance(one, dict)]
+    value: object = data.get(name)
+    entries: Iterable[object] = cast("list[object]", value) if isinstance(value, list) else ()
+    return [cast("JsonMapping", one) for one in entries if isinstance(one, dict)]
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def _plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _line(foreign: str) -> str:
-    return " ".join(foreign.split())
+def _line(external: str) -> str:
+    return " ".join(external.split())

@@ -11,7 +11,7 @@ from typing import Final
 
 from retinue.orchestration.present.html.markup import element, link, text
 
-__all__ = ["prose"]
+__all__ = ["markdown_to_html"]
 
 _DEEPEST: Final = 6
 _FENCE: Final = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})")
@@ -32,7 +32,7 @@ _INLINE: Final = re.compile(
 )
 
 
-def prose(markdown: str) -> str:
+def markdown_to_html(markdown: str) -> str:
     """`markdown` as the markup of a section."""
     return "\n".join(_blocks(markdown.replace("\t", "    ").split("\n"), 0))
 
@@ -44,58 +44,58 @@ def _blocks(lines: Sequence[str], depth: int) -> Iterator[str]:
         line = lines[at]
         if not line.strip():
             at += 1
-        elif found := _FENCE.match(line):
-            inside, at = _fenced(lines, at, found["fence"])
+        elif match := _FENCE.match(line):
+            inside, at = _read_fence(lines, at, match["fence"])
             yield element("pre", element("code", text(inside)))
-        elif found := _HEADING.match(line):
-            yield element("h3", _inline(found["title"].rstrip().rstrip("#").rstrip()))
+        elif match := _HEADING.match(line):
+            yield element("h3", _inline_html(match["title"].rstrip().rstrip("#").rstrip()))
             at += 1
         elif _RULE.match(line):
             yield "<hr>"
             at += 1
         elif depth < _DEEPEST and line.lstrip().startswith(">"):
-            quoted, at = _quoted(lines, at)
-            yield element("blockquote", "\n".join(_blocks(quoted, depth + 1)))
+            quotation, at = _read_quotation(lines, at)
+            yield element("blockquote", "\n".join(_blocks(quotation, depth + 1)))
         elif depth < _DEEPEST and _ITEM.match(line):
-            made, at = _list(lines, at, depth)
-            yield made
+            markup, at = _read_list(lines, at, depth)
+            yield markup
         elif _begins_table(lines, at):
-            made, at = _table(lines, at)
-            yield made
+            markup, at = _read_table(lines, at)
+            yield markup
         else:
-            paragraph, at = _paragraph(lines, at, depth)
-            yield element("p", _inline(paragraph))
+            paragraph, at = _read_paragraph(lines, at, depth)
+            yield element("p", _inline_html(paragraph))
 
 
-def _fenced(lines: Sequence[str], at: int, fence: str) -> tuple[str, int]:
+def _read_fence(lines: Sequence[str], at: int, fence: str) -> tuple[str, int]:
     closing = re.compile(rf" {{0,3}}{re.escape(fence[0])}{{{len(fence)},}}\s*\Z")
     end = next((place for place in range(at + 1, len(lines)) if closing.match(lines[place])), len(lines))
     return "\n".join(lines[at + 1 : end]), end + 1
 
 
-def _quoted(lines: Sequence[str], at: int) -> tuple[list[str], int]:
+def _read_quotation(lines: Sequence[str], at: int) -> tuple[list[str], int]:
     end = at
     while end < len(lines) and lines[end].lstrip().startswith(">"):
         end += 1
     return [line.lstrip()[1:].removeprefix(" ") for line in lines[at:end]], end
 
 
-def _list(lines: Sequence[str], at: int, depth: int) -> tuple[str, int]:
+def _read_list(lines: Sequence[str], at: int, depth: int) -> tuple[str, int]:
     items: list[str] = []
     first = _ITEM.match(lines[at])
     numbered = first is not None and first["mark"][0].isdigit()
-    while at < len(lines) and (found := _ITEM.match(lines[at])) and found["mark"][0].isdigit() == numbered:
-        inside = min(found.end(), len(found["indent"]) + len(found["mark"]) + 4)
+    while at < len(lines) and (match := _ITEM.match(lines[at])) and match["mark"][0].isdigit() == numbered:
+        inside = min(match.end(), len(match["indent"]) + len(match["mark"]) + 4)
         end = at + 1
-        while end < len(lines) and _belongs(lines, end, inside):
+        while end < len(lines) and _continues_item(lines, end, inside):
             end += 1
-        own = [lines[at][found.end() :], *(line[_indent(line, inside) :] for line in lines[at + 1 : end])]
-        items.append(element("li", _item(own, depth + 1)))
+        own = [lines[at][match.end() :], *(line[_indent(line, inside) :] for line in lines[at + 1 : end])]
+        items.append(element("li", _item_html(own, depth + 1)))
         at = end
     return element("ol" if numbered else "ul", "\n".join(items)), at
 
 
-def _belongs(lines: Sequence[str], at: int, inside: int) -> bool:
+def _continues_item(lines: Sequence[str], at: int, inside: int) -> bool:
     """Whether a line goes on with a list item: it is indented, or a blank before a line that is, or goes on lazily."""
     line = lines[at]
     if not line.strip():
@@ -104,30 +104,30 @@ def _belongs(lines: Sequence[str], at: int, inside: int) -> bool:
     return line.startswith(" " * min(inside, 2)) or lazy
 
 
-def _indent(line: str, most: int) -> int:
-    return min(len(line) - len(line.lstrip(" ")), most)
+def _indent(line: str, limit: int) -> int:
+    return min(len(line) - len(line.lstrip(" ")), limit)
 
 
-def _item(lines: Sequence[str], depth: int) -> str:
+def _item_html(lines: Sequence[str], depth: int) -> str:
     """The inside of one item; a single paragraph stands there without its tag."""
-    made = list(_blocks(lines, depth))
-    if made and made[0].startswith("<p>"):
-        made[0] = made[0].removeprefix("<p>").removesuffix("</p>")
-    return "\n".join(made)
+    blocks = list(_blocks(lines, depth))
+    if blocks and blocks[0].startswith("<p>"):
+        blocks[0] = blocks[0].removeprefix("<p>").removesuffix("</p>")
+    return "\n".join(blocks)
 
 
 def _begins_table(lines: Sequence[str], at: int) -> bool:
     return "|" in lines[at] and at + 1 < len(lines) and "-" in lines[at + 1] and bool(_ALIGN.match(lines[at + 1]))
 
 
-def _table(lines: Sequence[str], at: int) -> tuple[str, int]:
+def _read_table(lines: Sequence[str], at: int) -> tuple[str, int]:
     heads = _cells(lines[at])
     end = at + 2
     while end < len(lines) and "|" in lines[end]:
         end += 1
-    head = "".join(element("th", _inline(cell), scope="col") for cell in heads)
+    head = "".join(element("th", _inline_html(cell), scope="col") for cell in heads)
     rows = [
-        element("tr", "".join(element("td", _inline(cell)) for cell in _cells(line)[: len(heads)]))
+        element("tr", "".join(element("td", _inline_html(cell)) for cell in _cells(line)[: len(heads)]))
         for line in lines[at + 2 : end]
     ]
     body = element("tbody", "\n".join(rows)) if rows else ""
@@ -138,7 +138,7 @@ def _cells(line: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in _BAR.split(line.strip().removeprefix("|").removesuffix("|"))]
 
 
-def _paragraph(lines: Sequence[str], at: int, depth: int) -> tuple[str, int]:
+def _read_paragraph(lines: Sequence[str], at: int, depth: int) -> tuple[str, int]:
     end = at + 1
     while end < len(lines) and lines[end].strip() and not _interrupts(lines, end, depth):
         end += 1
@@ -155,36 +155,36 @@ def _interrupts(lines: Sequence[str], at: int, depth: int) -> bool:
 # Within a line.
 
 
-def _inline(markdown: str, depth: int = 0) -> str:
+def _inline_html(markdown: str, depth: int = 0) -> str:
     if depth > _DEEPEST:
         return text(markdown)
-    made: list[str] = []
+    parts: list[str] = []
     at = 0
-    for found in _INLINE.finditer(markdown):
-        made.append(_words(markdown[at : found.start()]))
-        made.append(_marked(found, depth + 1))
-        at = found.end()
-    made.append(_words(markdown[at:]))
-    return "".join(made)
+    for match in _INLINE.finditer(markdown):
+        parts.append(_text_html(markdown[at : match.start()]))
+        parts.append(_markup_html(match, depth + 1))
+        at = match.end()
+    parts.append(_text_html(markdown[at:]))
+    return "".join(parts)
 
 
-def _words(plain: str) -> str:
-    return text(unescape(plain.rstrip(" ") if plain.endswith("  ") else plain))
+def _text_html(markdown: str) -> str:
+    return text(unescape(markdown.rstrip(" ") if markdown.endswith("  ") else markdown))
 
 
-def _marked(found: re.Match[str], depth: int) -> str:
-    if found["escaped"]:
-        return text(found["escaped"])
-    if found["code"]:
-        return element("code", text(_code(found["code"])))
-    if found["words"]:
-        return link(found["target"], _inline(found["words"], depth))
-    if found["strong"]:
-        return element("strong", _inline(found["strong"], depth))
-    return element("em", _inline(found["stressed"] or found["slanted"], depth))
+def _markup_html(match: re.Match[str], depth: int) -> str:
+    if match["escaped"]:
+        return text(match["escaped"])
+    if match["code"]:
+        return element("code", text(_code_text(match["code"])))
+    if match["words"]:
+        return link(match["target"], _inline_html(match["words"], depth))
+    if match["strong"]:
+        return element("strong", _inline_html(match["strong"], depth))
+    return element("em", _inline_html(match["stressed"] or match["slanted"], depth))
 
 
-def _code(inside: str) -> str:
+def _code_text(inside: str) -> str:
     line = inside.replace("\n", " ")
-    padded = line.startswith(" ") and line.endswith(" ") and line.strip()
-    return line[1:-1] if padded else line
+    is_padded = line.startswith(" ") and line.endswith(" ") and line.strip()
+    return line[1:-1] if is_padded else line

@@ -11,12 +11,12 @@ from typing import Final, cast
 from retinue.contract import json as strict
 from retinue.contract.sanitize import printable
 from retinue.errors import OutputInvalid, ParseError, RetinueError, Unauthenticated
-from retinue.tools.web.client import Received
-from retinue.tools.web.search.port import Hit
+from retinue.tools.web.client import WebResponse
+from retinue.tools.web.search.port import SearchResult
 from retinue.tools.web.statuses import status_error
 from retinue.tools.web.url import parse_url
 
-__all__ = ["MAX_ANSWER", "hits_in", "json_answer"]
+__all__ = ["MAX_ANSWER", "results_in", "json_answer"]
 
 MAX_ANSWER: Final = 2 * 2**20
 """Bytes."""
@@ -26,7 +26,7 @@ _LONGEST_TITLE: Final = 200
 _LONGEST_SNIPPET: Final = 600
 
 
-def json_answer(received: Received, *, who: str, key_variable: str = "") -> strict.JsonObject:
+def json_answer(response: WebResponse, *, who: str, key_variable: str = "") -> strict.JsonObject:
     """The JSON object that a service answered.
 
     Args:
@@ -38,30 +38,30 @@ def json_answer(received: Received, *, who: str, key_variable: str = "") -> stri
         RetinueError: The status is no success, as `status_error`; a refused key names its variable.
         OutputInvalid: It is no JSON object.
     """
-    if not 200 <= received.status < 300:
-        raise _refusal(received, who=who, key_variable=key_variable)
+    if not 200 <= response.status < 300:
+        raise _refusal(response, who=who, key_variable=key_variable)
     try:
-        value = strict.loads(received.body, max_bytes=MAX_ANSWER)
+        value = strict.loads(response.body, max_bytes=MAX_ANSWER)
     except ParseError as error:
-        cut = " It is larger than may be read." if received.truncated else ""
+        note = " It is larger than may be read." if response.truncated else ""
         raise OutputInvalid(
-            f"{who} answered what is not JSON: {error.message}{cut}", hint="Ask again, or use another service."
+            f"{who} answered what is not JSON: {error.message}{note}", hint="Ask again, or use another service."
         ) from None
     if not isinstance(value, dict):
         raise OutputInvalid(f"{who} answered JSON that is not an object.", hint="Ask again, or use another service.")
     return value
 
 
-def _refusal(received: Received, *, who: str, key_variable: str) -> RetinueError:
-    if received.status in {401, 403} and key_variable:
+def _refusal(response: WebResponse, *, who: str, key_variable: str) -> RetinueError:
+    if response.status in {401, 403} and key_variable:
         return Unauthenticated(
-            f"{who} refuses the key in `{key_variable}` (status {received.status}).",
+            f"{who} refuses the key in `{key_variable}` (status {response.status}).",
             hint=f"Set `{key_variable}` to a key that is valid.",
         )
-    return status_error(received.status, who=who, retry_after=received.headers.get("retry-after", ""))
+    return status_error(response.status, who=who, retry_after=response.headers.get("retry-after", ""))
 
 
-def hits_in(answer: strict.JsonObject, *, at: Sequence[str], snippet: str, who: str, limit: int) -> tuple[Hit, ...]:
+def results_in(answer: strict.JsonObject, *, at: Sequence[str], snippet: str, who: str, limit: int) -> tuple[SearchResult, ...]:
     """The results in `answer`; those without a URL that could be fetched are left out.
 
     Args:
@@ -81,11 +81,11 @@ def hits_in(answer: strict.JsonObject, *, at: Sequence[str], snippet: str, who: 
         value = value.get(key, {} if key != at[-1] else [])
     if not isinstance(value, list):
         raise _wrong_shape(who, at)
-    found = (_hit(item, snippet) for item in value)
-    return tuple(hit for hit in found if hit is not None)[:limit]
+    results = (_hit(item, snippet) for item in value)
+    return tuple(hit for hit in results if hit is not None)[:limit]
 
 
-def _hit(item: strict.JsonValue, snippet: str) -> Hit | None:
+def _hit(item: strict.JsonValue, snippet: str) -> SearchResult | None:
     if not isinstance(item, dict):
         return None
     facts = cast("dict[str, object]", item)
@@ -94,7 +94,7 @@ def _hit(item: strict.JsonValue, snippet: str) -> Hit | None:
     except RetinueError:
         return None
     title = _words(facts.get("title"), _LONGEST_TITLE) or url
-    return Hit(title, url, _words(facts.get(snippet), _LONGEST_SNIPPET))
+    return SearchResult(title, url, _words(facts.get(snippet), _LONGEST_SNIPPET))
 
 
 def _words(value: object, longest: int) -> str:

@@ -4,8 +4,8 @@ from typing import Final
 from urllib.parse import urlencode
 
 from retinue.tools.web.client import WebClient
-from retinue.tools.web.search.answer import MAX_ANSWER, hits_in, json_answer
-from retinue.tools.web.search.port import MAX_RESULTS, Hit
+from retinue.tools.web.search.answer import MAX_ANSWER, results_in, json_answer
+from retinue.tools.web.search.port import MAX_RESULTS, SearchResult
 from retinue.tools.web.url import parse_url
 
 __all__ = ["BRAVE_KEY", "Brave"]
@@ -32,13 +32,13 @@ class Brave:
         self._client = client or WebClient()
         self._base = base
 
-    async def search(self, query: str, *, limit: int) -> tuple[Hit, ...]:
+    async def search(self, query: str, *, limit: int) -> tuple[SearchResult, ...]:
         """The best results; errors as `SearchProvider.search`."""
         words = urlencode({"q": query, "count": min(limit, MAX_RESULTS), "text_decorations": "false"})
-        received = await self._client.send(
+        response = await self._client.send(
             parse_url(f"{self._base}/res/v1/web/search?{words}"),
             headers={"Accept": "application/json", "X-Subscription-Token": self._key},
             max_bytes=MAX_ANSWER,
         )
-        answer = json_answer(received, who="Brave Search", key_variable=BRAVE_KEY)
-        return hits_in(answer, at=("web", "results"), snippet="description", who="Brave Search", limit=limit)
+        answer = json_answer(response, who="Brave Search", key_variable=BRAVE_KEY)
+        return results_in(answer, at=("web", "results"), snippet="description", who="Brave Search", limit=limit)

@@ -46,9 +46,9 @@ def choose_provider(name: str | None, *, environ: Mapping[str, str], client: Web
         value = environ.get(PROVIDERS[each], "").strip()
         if value:
             return _MAKERS[each](value, client)
-    wanted = PROVIDERS.values() if name is None else (PROVIDERS[name],)
+    variables = PROVIDERS.values() if name is None else (PROVIDERS[name],)
     raise Unavailable(
         "No search service is configured." if name is None else f"The search service `{name}` is not configured.",
-        hint=f"Set {' or '.join(f'`{variable}`' for variable in wanted)} in the environment.",
+        hint=f"Set {' or '.join(f'`{variable}`' for variable in variables)} in the environment.",
         detail={"retryable": False},
     )

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-__all__ = ["MAX_RESULTS", "Hit", "SearchProvider"]
+__all__ = ["MAX_RESULTS", "SearchResult", "SearchProvider"]
 
 MAX_RESULTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchResult:
     """One result: foreign words about a page.
 
     Attributes:
@@ -31,7 +31,7 @@ class SearchProvider(Protocol):
 
     name: str
 
-    async def search(self, query: str, *, limit: int) -> tuple[Hit, ...]:
+    async def search(self, query: str, *, limit: int) -> tuple[SearchResult, ...]:
         """The best `limit` results, best first.
 
         Raises:

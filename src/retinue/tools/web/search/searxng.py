@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 from retinue.errors import InvalidInput, Unavailable
 from retinue.tools.web.client import WebClient
 from retinue.tools.web.guard import ANYWHERE
-from retinue.tools.web.search.answer import MAX_ANSWER, hits_in, json_answer
-from retinue.tools.web.search.port import Hit
+from retinue.tools.web.search.answer import MAX_ANSWER, results_in, json_answer
+from retinue.tools.web.search.port import SearchResult
 from retinue.tools.web.url import parse_url
 
 __all__ = ["SEARXNG_URL", "SearXNG"]
@@ -35,15 +35,15 @@ class SearXNG:
             raise InvalidInput("The address of SearXNG has a query.", hint=f"Correct `{SEARXNG_URL}`.")
         self._client = client or WebClient(ANYWHERE)
 
-    async def search(self, query: str, *, limit: int) -> tuple[Hit, ...]:
+    async def search(self, query: str, *, limit: int) -> tuple[SearchResult, ...]:
         """The best results; errors as `SearchProvider.search`."""
         words = urlencode({"q": query, "format": "json"})
         url = parse_url(f"{self._base.text.rstrip('/')}/search?{words}")
-        received = await self._client.send(url, headers={"Accept": "application/json"}, max_bytes=MAX_ANSWER)
-        if received.status == 403:
+        response = await self._client.send(url, headers={"Accept": "application/json"}, max_bytes=MAX_ANSWER)
+        if response.status == 403:
             raise Unavailable(
                 f"The SearXNG at {self._base.text!r} does not answer in JSON (status 403).",
                 hint="Add `json` to `search.formats` in its settings.",
             )
-        answer = json_answer(received, who="SearXNG")
-        return hits_in(answer, at=("results",), snippet="content", who="SearXNG", limit=limit)
+        answer = json_answer(response, who="SearXNG")
+        return results_in(answer, at=("results",), snippet="content", who="SearXNG", limit=limit)

@@ -4,8 +4,8 @@ from typing import Final
 
 from retinue.contract.json import dumps
 from retinue.tools.web.client import WebClient
-from retinue.tools.web.search.answer import MAX_ANSWER, hits_in, json_answer
-from retinue.tools.web.search.port import MAX_RESULTS, Hit
+from retinue.tools.web.search.answer import MAX_ANSWER, results_in, json_answer
+from retinue.tools.web.search.port import MAX_RESULTS, SearchResult
 from retinue.tools.web.url import parse_url
 
 __all__ = ["TAVILY_KEY", "Tavily"]
@@ -30,10 +30,10 @@ class Tavily:
         self._client = client or WebClient()
         self._base = base
 
-    async def search(self, query: str, *, limit: int) -> tuple[Hit, ...]:
+    async def search(self, query: str, *, limit: int) -> tuple[SearchResult, ...]:
         """The best results; errors as `SearchProvider.search`."""
-        asked = {"query": query, "max_results": min(limit, MAX_RESULTS), "search_depth": "basic"}
-        received = await self._client.send(
+        body = {"query": query, "max_results": min(limit, MAX_RESULTS), "search_depth": "basic"}
+        response = await self._client.send(
             parse_url(f"{self._base}/search"),
             method="POST",
             headers={
@@ -41,8 +41,8 @@ class Tavily:
                 "Authorization": f"Bearer {self._key}",
                 "Content-Type": "application/json",
             },
-            content=dumps(asked).encode(),
+            content=dumps(body).encode(),
             max_bytes=MAX_ANSWER,
         )
-        answer = json_answer(received, who="Tavily", key_variable=TAVILY_KEY)
-        return hits_in(answer, at=("results",), snippet="content", who="Tavily", limit=limit)
+        answer = json_answer(response, who="Tavily", key_variable=TAVILY_KEY)
+        return results_in(answer, at=("results",), snippet="content", who="Tavily", limit=limit)

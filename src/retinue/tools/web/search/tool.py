@@ -6,12 +6,12 @@ from typing import Final
 
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.web.client import WebClient
 from retinue.tools.web.fetch import accessed_date
-from retinue.tools.web.limit import limited
+from retinue.tools.web.limit import time_limit
 from retinue.tools.web.search.choose import choose_provider
-from retinue.tools.web.search.port import MAX_RESULTS, Hit, SearchProvider
+from retinue.tools.web.search.port import MAX_RESULTS, SearchResult, SearchProvider
 
 __all__ = ["WebSearch"]
 
@@ -50,7 +50,7 @@ class WebSearch:
         self._clock = clock
 
     @classmethod
-    def configured(
+    def from_environment(
         cls, name: str | None = None, *, environ: Mapping[str, str], client: WebClient | None = None
     ) -> "WebSearch":
         """The tool for the service that the user has configured, looked up when it is first used.
@@ -64,7 +64,7 @@ class WebSearch:
         """What it says of itself."""
         return _SPEC
 
-    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Search for `query`.
 
         Raises:
@@ -74,25 +74,25 @@ class WebSearch:
         """
         query = " ".join(str(arguments["query"]).split())
         provider = self._provider() if callable(self._provider) else self._provider
-        async with limited(grip, _SPEC.timeout_s, what=f"Searching with `{provider.name}`", clock=self._clock):
+        async with time_limit(context, _SPEC.timeout_s, what=f"Searching with `{provider.name}`", clock=self._clock):
             hits = await provider.search(query, limit=int(arguments.get("limit", 8)))
-        return self._output(query, provider.name, hits, limit=grip.output_limit)
+        return self._output(query, provider.name, hits, limit=context.output_limit)
 
-    def _output(self, query: str, provider: str, hits: tuple[Hit, ...], *, limit: int) -> ToolOutput:
-        told: list[str] = []
+    def _output(self, query: str, provider: str, hits: tuple[SearchResult, ...], *, limit: int) -> ToolOutput:
+        entries: list[str] = []
         size = 0
         for number, hit in enumerate(hits, 1):
             entry = f"{number}. {hit.title}\n   {hit.url}" + (f"\n   {hit.snippet}" if hit.snippet else "")
             size += len(entry) + 2
             if size > limit:
                 break
-            told.append(entry)
+            entries.append(entry)
         results = [
             {"title": hit.title, "url": hit.url} | ({"snippet": hit.snippet} if hit.snippet else {})
-            for hit in hits[: len(told)]
+            for hit in hits[: len(entries)]
         ]
         return ToolOutput(
-            "\n\n".join(told) or "Nothing was found.",
+            "\n\n".join(entries) or "Nothing was found.",
             origin=f"search {provider}",
             data={
                 "query": query,
@@ -100,5 +100,5 @@ class WebSearch:
                 "accessed": accessed_date(self._clock()),
                 "results": results,
             },
-            truncated=len(told) < len(hits),
+            truncated=len(entries) < len(hits),
         )
