@@ -30,12 +30,12 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.task import Task
 from retinue.engine.inprocess import InProcessEngine
-from retinue.llm.converse import converse
+from retinue.llm.conversation import converse
 from retinue.llm.models import Models
-from retinue.llm.port import Request, UserMessage, ToolResult, ToolCall
-from retinue.llm.provided import PydanticAIModel
+from retinue.llm.port import Request, ToolCall, ToolResult, UserMessage
+from retinue.llm.pydantic_ai_model import PydanticAIModel
 from retinue.orchestration.orchestrator import workflows
-from retinue.orchestration.order import RUN_PLAN, RunRequest
+from retinue.orchestration.run_request import RUN_PLAN, RunRequest
 from retinue.tools.port import ToolContext, ToolOutput
 
 __all__ = ["CROWDS", "WrongAnswer", "measure"]

@@ -20,7 +20,7 @@ from retinue.agents.registry import Registry
 from retinue.contract.plan import Delegation, Plan
 from retinue.engine.inprocess import InProcessEngine
 from retinue.orchestration.orchestrator import Orchestrator, workflows
-from retinue.orchestration.order import RUN_PLAN, RunRequest
+from retinue.orchestration.run_request import RUN_PLAN, RunRequest
 
 if TYPE_CHECKING:
     from retinue.contract.task import ContextLevel

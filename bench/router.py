@@ -177,7 +177,7 @@ def _constants() -> list[Row]:
         (index, "_K1", (1.2, 1.5, 2.0)),
         (index, "_B", (0.5, 0.9, 1.0)),
         (index, "_COMMON", (0.1, 0.3, 1.0)),
-        (router, "FLOOR", (0.25, 0.5, 0.75)),
+        (router, "THRESHOLD", (0.25, 0.5, 0.75)),
     ):
         usual = getattr(module, name)
         for value in values:

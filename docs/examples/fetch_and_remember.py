@@ -48,7 +48,9 @@ async def main(url: str) -> None:
 
     remember, recall, _ = memory_tools(MemoryPlace(Path("state"), source=Provenance("example")))
     await remember.use({"text": "The lake is 40 metres deep.", "origin": "page /lake"}, ToolContext())
-    print("recalled:", (await recall.use({"query": "how deep is the lake"}, ToolContext())).text.splitlines()[1].strip())
+    print(
+        "recalled:", (await recall.use({"query": "how deep is the lake"}, ToolContext())).text.splitlines()[1].strip()
+    )
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from retinue.errors import InvalidInput
-from retinue.tools.hands import builtin_tools
+from retinue.tools.builtin import builtin_tools
 from retinue.tools.port import ToolContext
 from retinue.tools.workspace import Workspace
 

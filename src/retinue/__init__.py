@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from retinue.agents.as_run_agent import RunAgent, as_run_agent
     from retinue.agents.boundary import Boundary
     from retinue.agents.boundary.policy import Policy, Rule
-    from retinue.agents.boundary.prepared import Agents
+    from retinue.agents.boundary.prepare_skill import Agents
     from retinue.agents.grants import Grants, ToolRule
     from retinue.agents.local import LocalContext, call
     from retinue.agents.port import Agent, Reply, RunContext
@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from retinue.engine.journal import Journal
     from retinue.engine.offload import Pool
     from retinue.errors import RetinueError
+    from retinue.llm.budget_tracker import BudgetScope, BudgetTracker
     from retinue.llm.models import Models, ProviderSettings
     from retinue.llm.port import AnswerShape, LanguageModel, Request, Response, ToolCall
     from retinue.llm.prices import Price
-    from retinue.llm.purse import BudgetScope, BudgetTracker
     from retinue.llm.recording import Recorder, Replay
     from retinue.llm.scripted import ScriptedModel
     from retinue.orchestration.orchestrator import Orchestrator, workflows
@@ -77,6 +77,8 @@ __all__ = [
     "Binding",
     "Boundary",
     "Budget",
+    "BudgetScope",
+    "BudgetTracker",
     "Candidate",
     "Capabilities",
     "Checkpoint",
@@ -102,7 +104,6 @@ __all__ = [
     "InProcessEngine",
     "Journal",
     "LanguageModel",
-    "BudgetScope",
     "Limits",
     "LocalContext",
     "Loop",
@@ -119,7 +120,6 @@ __all__ = [
     "Progress",
     "PromptedAgent",
     "ProviderSettings",
-    "BudgetTracker",
     "PythonAgent",
     "Question",
     "Recorder",
@@ -149,10 +149,10 @@ __all__ = [
     "TextAgent",
     "ThinkingBounds",
     "Tool",
+    "ToolCall",
     "ToolOutput",
     "ToolRule",
     "ToolSpec",
-    "ToolCall",
     "Toolbox",
     "Trace",
     "Usage",
@@ -175,7 +175,7 @@ _NAMES: Final = {
     "agents.as_run_agent": "RunAgent as_run_agent",
     "agents.boundary": "Boundary",
     "agents.boundary.policy": "Policy Rule",
-    "agents.boundary.prepared": "Agents",
+    "agents.boundary.prepare_skill": "Agents",
     "agents.grants": "Grants ToolRule",
     "agents.local": "LocalContext call",
     "agents.port": "Agent Reply RunContext",
@@ -198,10 +198,10 @@ _NAMES: Final = {
     "engine.journal": "Journal",
     "engine.offload": "Pool",
     "errors": "RetinueError",
+    "llm.budget_tracker": "BudgetScope BudgetTracker",
     "llm.models": "Models ProviderSettings",
-    "llm.port": "AnswerShape LanguageModel Request Response ToolUse",
+    "llm.port": "AnswerShape LanguageModel Request Response ToolCall",
     "llm.prices": "Price",
-    "llm.purse": "Ledger Purse",
     "llm.recording": "Recorder Replay",
     "llm.scripted": "ScriptedModel",
     "orchestration.orchestrator": "Orchestrator workflows",
@@ -211,10 +211,17 @@ _NAMES: Final = {
     "tools.port": "Tool ToolOutput",
     "tools.workspace": "Workspace",
 }
+_RENAMED: Final = {"Ledger": "BudgetScope", "Purse": "BudgetTracker", "ToolUse": "ToolCall"}
+"""Names of before 0.2, still there with a warning."""
 _HOMES: Final = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> object:
+    if name in _RENAMED:
+        import warnings  # noqa: PLC0415 - only old code needs it
+
+        warnings.warn(f"`retinue.{name}` is now `retinue.{_RENAMED[name]}`.", DeprecationWarning, stacklevel=2)
+        name = _RENAMED[name]
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

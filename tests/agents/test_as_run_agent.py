@@ -10,8 +10,8 @@ from hypothesis import given, settings, strategies as st
 from pydantic import Field
 
 import retinue
-from retinue.agents.apart import in_context_copy
 from retinue.agents.as_run_agent import RunAgent, as_run_agent
+from retinue.agents.context_copy import in_context_copy
 from retinue.agents.module import ModuleAgent, load_module
 from retinue.agents.port import Reply, RunContext
 from retinue.contract import schema

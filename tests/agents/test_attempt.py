@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from retinue.agents.boundary.attempt import Ended, attempt
+from retinue.agents.boundary.attempt import AttemptResult, attempt
 
 GRACE = 0.02
 QUICK = 0.02
 
 
-def tried(start: Callable[[], Awaitable[object]], *, seconds: float | None = QUICK) -> Ended:
-    async def main() -> Ended:
+def tried(start: Callable[[], Awaitable[object]], *, seconds: float | None = QUICK) -> AttemptResult:
+    async def main() -> AttemptResult:
         ended = await attempt(start, seconds=seconds, grace_s=GRACE)
         task = asyncio.current_task()
         assert task is not None
@@ -175,7 +175,7 @@ def test_failures_of_futures_reach_the_agent() -> None:
 
 @pytest.mark.parametrize("code", [nothing, lambda: asyncio.gather(nothing()), swallow])
 def test_a_cancellation_from_outside_is_told(code: Callable[[], Awaitable[object]]) -> None:
-    async def main() -> Ended:
+    async def main() -> AttemptResult:
         task = asyncio.create_task(attempt(code, seconds=None, grace_s=GRACE))
         await asyncio.sleep(0)
         task.cancel()
@@ -185,7 +185,7 @@ def test_a_cancellation_from_outside_is_told(code: Callable[[], Awaitable[object
 
 
 def test_a_cancellation_beats_a_deadline_that_passed_meanwhile() -> None:
-    async def main() -> Ended:
+    async def main() -> AttemptResult:
         task = asyncio.create_task(attempt(swallow, seconds=GRACE / 2, grace_s=GRACE))
         await asyncio.sleep(0)
         task.cancel()
@@ -231,7 +231,7 @@ def test_the_first_ctrl_c_cancels_even_before_the_agent_has_waited() -> None:
         signal.raise_signal(signal.SIGINT)
         await asyncio.sleep(0)
 
-    seen: list[Ended] = []
+    seen: list[AttemptResult] = []
 
     async def main() -> None:
         seen.append(await attempt(struck, seconds=10, grace_s=GRACE))
@@ -294,7 +294,7 @@ def test_a_cancellation_from_outside_is_told_also_from_within_a_group() -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(nothing())
 
-    async def main() -> Ended:
+    async def main() -> AttemptResult:
         call = asyncio.create_task(attempt(waits, seconds=5, grace_s=GRACE))
         await asyncio.sleep(0.001)
         call.cancel()
@@ -318,7 +318,7 @@ def test_a_cancellation_from_outside_beats_a_failure_in_the_group() -> None:
             pass
         return "well"
 
-    async def main() -> Ended:
+    async def main() -> AttemptResult:
         call = asyncio.create_task(attempt(both, seconds=5, grace_s=GRACE))
         await asyncio.sleep(0.001)
         call.cancel()

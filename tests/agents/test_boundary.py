@@ -10,7 +10,7 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.boundary.policy import Policy
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.registry import Registry
-from retinue.contract.event import Decision, NodeFinished, Message, NodeStarted
+from retinue.contract.event import Decision, Message, NodeFinished, NodeStarted
 from retinue.contract.fault import Fault
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Budget, Context, Correction, Limits, OutputWish, Task

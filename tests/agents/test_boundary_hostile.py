@@ -9,7 +9,7 @@ import pytest
 from retinue.agents.boundary.policy import Policy
 from retinue.agents.local import LocalContext
 from retinue.agents.port import Reply, RunContext
-from retinue.contract.event import NodeFinished, Message
+from retinue.contract.event import Message, NodeFinished
 from retinue.contract.fault import Fault
 from retinue.contract.result import Result
 from retinue.contract.task import Limits, Task

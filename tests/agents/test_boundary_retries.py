@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from retinue.agents.port import Reply
-from retinue.contract.event import Decision, NodeFinished, AttemptRetried, NodeStarted
+from retinue.contract.event import AttemptRetried, Decision, NodeFinished, NodeStarted
 from retinue.contract.fault import Fault
 from retinue.contract.result import Cost, Result, Usage, UsagePart
 from retinue.contract.task import Limits

@@ -110,7 +110,9 @@ def test_a_workspace_is_fenced_by_every_rule_of_the_chain(tmp_path: Path) -> Non
         (tmp_path / name).write_text(name)
     whole = Workspace(tmp_path)
     assert ALL.restrict_workspace(whole) is whole
-    assert Grants(rules=(ToolRule("deny", "write", ".env"), ToolRule("allow", "read"))).restrict_workspace(whole) is whole
+    assert (
+        Grants(rules=(ToolRule("deny", "write", ".env"), ToolRule("allow", "read"))).restrict_workspace(whole) is whole
+    )
     user = Grants(rules=(ToolRule("deny", "read", ".env"), ToolRule("ask", "read", f"/{tmp_path}/a.txt")))
     view = Grants(rules=(ToolRule("ask", "read", "b.txt"),)).within(user).restrict_workspace(whole)
     assert [view.readable(name) for name in (".env", "a.txt", "b.txt", "c.txt")] == [False, False, False, True]

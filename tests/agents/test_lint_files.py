@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from retinue.agents.lint import files as files_module, collect_files
-from retinue.agents.lint.files import kind_of
+from retinue.agents.lint import collect_files, source_files as files_module
+from retinue.agents.lint.source_files import kind_of
 from retinue.errors import InvalidInput, MissingFile
 from tests.agents.trees import lint, markdown, put, tool
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.agents.lint import definitions_at_revision, collect_files, definitions_in_folder, lint_tree
+from retinue.agents.lint import collect_files, definitions_at_revision, definitions_in_folder, lint_tree
 from retinue.contract.definition import Definition, Skill
 from retinue.errors import MissingFile, UnknownName
 from tests.agents.trees import DESCRIPTION, lint, markdown, put, said, tool

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from retinue.agents.definition_files import load_file
+from retinue.agents.definition_folders import files_beside
 from retinue.agents.discover import discover
 from retinue.agents.load import NEEDS_MODEL
-from retinue.agents.load.gather import find_definition_files
+from retinue.agents.load.find_files import find_definition_files
 from retinue.agents.load.kinds import Kind, kind_of
-from retinue.agents.places import files_beside
 from retinue.agents.registry import Registry
 from retinue.errors import InvalidInput
 
@@ -113,9 +113,9 @@ def test_name_place_and_content_say_what_a_file_is(file: str, data: bytes, kind:
 def test_folders_and_files_that_are_too_many_too_deep_or_closed_are_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("retinue.agents.places._MAX_FILES", 1)
-    monkeypatch.setattr("retinue.agents.places._MAX_BESIDE", 2)
-    monkeypatch.setattr("retinue.agents.places._MAX_DEPTH", 2)
+    monkeypatch.setattr("retinue.agents.definition_folders._MAX_FILES", 1)
+    monkeypatch.setattr("retinue.agents.definition_folders._MAX_BESIDE", 2)
+    monkeypatch.setattr("retinue.agents.definition_folders._MAX_DEPTH", 2)
     put(tmp_path, ".claude/commands/a.md")
     put(tmp_path, ".claude/commands/b.md")
     put(tmp_path, ".claude/agents/a/b/deep.md")
@@ -126,7 +126,7 @@ def test_folders_and_files_that_are_too_many_too_deep_or_closed_are_said(
     assert "more than 1 definitions" in reasons[".claude/commands/b.md"]
     assert reasons[".claude/agents/a/b"] == "The folder is too deep to be searched."
     assert files_beside(skill) == ("1", "2")
-    monkeypatch.setattr("retinue.agents.places._MAX_BESIDE", 9)
+    monkeypatch.setattr("retinue.agents.definition_folders._MAX_BESIDE", 9)
     assert files_beside(skill) == ("1", "2", "3")
 
 
@@ -156,7 +156,7 @@ def test_definitions_are_gathered_from_a_folder_of_anything(tmp_path: Path) -> N
 
 
 def test_too_many_definitions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retinue.agents.load.gather.MAX_FILES", 1)
+    monkeypatch.setattr("retinue.agents.load.find_files.MAX_FILES", 1)
     put(tmp_path, "agents/a.md")
     put(tmp_path, "agents/b.md")
     with pytest.raises(InvalidInput, match="more than 1 definitions"):

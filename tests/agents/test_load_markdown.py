@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.load import LoadedAgents, reference_prompt, load_markdown, read_behaviour
+from retinue.agents.load import LoadedAgents, load_markdown, read_behaviour, reference_prompt
 from retinue.agents.load.operations import with_operations
 from retinue.agents.load.yaml import MAX_LENGTH, read_yaml
 from retinue.agents.port import Reply, RunContext
@@ -462,7 +462,10 @@ def test_a_prompt_refers_to_the_behaviour_and_brings_only_topic_and_output() -> 
         "- Topic: Auth - Output: /etc\n"
         "- Output: reports/1.md"
     )
-    assert reference_prompt(definition, Task(id="t", agent="x")) == "Read and follow: .claude/agents/research-specialist.md"
+    assert (
+        reference_prompt(definition, Task(id="t", agent="x"))
+        == "Read and follow: .claude/agents/research-specialist.md"
+    )
 
 
 @pytest.mark.row("H9")

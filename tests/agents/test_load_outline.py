@@ -34,7 +34,9 @@ never closed
 
 
 def test_sections_know_where_they_end() -> None:
-    sections = [(each.heading, each.level, each.line, each.end, each.whole_end) for each in parse_outline(TEXT).sections]
+    sections = [
+        (each.heading, each.level, each.line, each.end, each.whole_end) for each in parse_outline(TEXT).sections
+    ]
     assert sections == [
         ("", 0, 3, 5, 5),
         ("One", 1, 6, 11, 12),

@@ -10,7 +10,9 @@ from retinue.contract.finding import Finding
 FILE = ".claude/skills/pdf-processing/SKILL.md"
 
 
-def load(front: str, body: str = "Do it with care.\n", *, file: str = FILE, files: tuple[str, ...] = ()) -> LoadedAgents:
+def load(
+    front: str, body: str = "Do it with care.\n", *, file: str = FILE, files: tuple[str, ...] = ()
+) -> LoadedAgents:
     return load_skill(f"---\n{front}\n---\n\n{body}".encode(), file=file, files=files)
 
 

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.boundary.policy import POLICY, RULES, Retry, Policy, Rule, Stop
+from retinue.agents.boundary.policy import POLICY, RULES, Policy, Retry, Rule, Stop
 from retinue.contract.fault import Fault
 from retinue.errors import FaultCode
 
@@ -75,7 +75,9 @@ def test_a_wish_for_more_patience_than_there_is_ends_the_call() -> None:
 def test_a_wait_that_the_deadline_does_not_allow_is_not_begun() -> None:
     move = POLICY.next_move(fault(), retries=0, remaining_s=0.9)
     assert move == Stop("0.9 s are left, and the wait would take 1 s", exhausted=True)
-    assert POLICY.next_move(fault("output_invalid"), retries=0, remaining_s=0.0) == Stop("no time is left", exhausted=True)
+    assert POLICY.next_move(fault("output_invalid"), retries=0, remaining_s=0.0) == Stop(
+        "no time is left", exhausted=True
+    )
 
 
 @pytest.mark.row("C6")

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.boundary.reading import parse_text
+from retinue.agents.boundary.parse_text import parse_text
 from retinue.agents.port import ABSENT, Reply
 from retinue.contract import json, schema
 from retinue.contract.result import Usage
@@ -74,7 +74,10 @@ def test_without_a_schema_only_containers_are_data() -> None:
 def test_a_dialect_reads_the_text_and_what_the_runner_knows_stays() -> None:
     usage = Usage(tokens_in=3)
     reply = parse_text(
-        "SIGNAL", Reply(text="SIGNAL", usage=usage), reader=lambda text: Reply(data={"words": len(text)}), validator=WORDS
+        "SIGNAL",
+        Reply(text="SIGNAL", usage=usage),
+        reader=lambda text: Reply(data={"words": len(text)}),
+        validator=WORDS,
     )
     assert (reply.data, reply.usage, reply.text) == ({"words": 6}, usage, None)
 

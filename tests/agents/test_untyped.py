@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.boundary.untyped import Decoding, decode_parameters
+from retinue.agents.boundary.decode_parameters import Decoding, decode_parameters
 from retinue.contract import json, schema
 from retinue.contract.model import JsonMapping
 
@@ -158,6 +158,7 @@ def test_whatever_was_said_is_decoded_without_loss_and_only_once(said: JsonMappi
     assert len(value) == len(said)
     json.loads(json.dumps(value))
     assert all(
-        decoding.original != decoding.value or type(decoding.original) is not type(decoding.value) for decoding in decodings
+        decoding.original != decoding.value or type(decoding.original) is not type(decoding.value)
+        for decoding in decodings
     )
     assert decode_parameters(value, {"properties": properties})[0] == value

@@ -13,13 +13,13 @@ from hypothesis import given, strategies as st
 from retinue.agents.boundary import Boundary
 from retinue.agents.boundary.policy import Policy
 from retinue.agents.code_files import code_files
-from retinue.agents.configured import with_commands
+from retinue.agents.command_definitions import with_commands
 from retinue.agents.load import NEEDS_MODEL, LoadedAgents, load_json
 from retinue.agents.local import LocalContext
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
 from retinue.agents.wrapped import CommandAgent, split_command
-from retinue.agents.wrapped.definition import name_from_argv
+from retinue.agents.wrapped.default_definition import name_from_argv
 from retinue.contract.event import Checkpoint, Progress
 from retinue.contract.result import Result
 from retinue.contract.task import Limits, Task

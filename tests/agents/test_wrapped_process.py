@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from retinue.agents.wrapped.orphans import kill_marked, marked_environment
 from retinue.agents.wrapped.process import ProgramResult, run_program
-from retinue.agents.wrapped.stragglers import kill_marked, marked_environment
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled
 from tests.agents.programs import alive, python, script, wait_until_gone
 

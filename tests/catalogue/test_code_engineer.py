@@ -22,7 +22,7 @@ from retinue.contract.task import Answer, Question, Task
 from retinue.errors import Unavailable
 from retinue.llm.models import Models
 from retinue.llm.scripted import Line, ScriptedModel, tool_call
-from retinue.orchestration.reader.model import unknown_values
+from retinue.orchestration.reader.model_reader import unknown_values
 from retinue.orchestration.reader.parameters import ReaderEnvironment, parameters_of
 from retinue.tools import project_tests
 from retinue.tools.workspace import Workspace
@@ -496,7 +496,7 @@ def test_a_project_without_tests_keeps_the_proposal_and_writes_nothing(
 def test_a_project_too_large_to_copy_keeps_the_proposal(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(project_tests, "_MOST_BYTES", 10)
+    monkeypatch.setattr(project_tests, "_MAX_BYTES", 10)
     model = ScriptedModel([RIGHT])
     wish = {"constraints": {"run_tests": True}, "apply": True, "grants": MAY}
     result = call("fix_bug", "let `helper` in a.py parse its number", model=model, **wish)
@@ -524,7 +524,11 @@ def test_a_model_cannot_write_or_run_whatever_it_read(call: Call, tmp_path: Path
     model = ScriptedModel(
         [
             tool_call("read", path="a.py"),
-            (tool_call("write", path="x.py", content="1"), tool_call("shell", command="touch y"), tool_call("web_fetch", url="http://x")),
+            (
+                tool_call("write", path="x.py", content="1"),
+                tool_call("shell", command="touch y"),
+                tool_call("web_fetch", url="http://x"),
+            ),
             GOOD,
         ]
     )

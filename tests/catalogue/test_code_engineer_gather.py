@@ -107,7 +107,7 @@ def test_a_second_run_parses_only_what_changed(
         read.extend(path for path, _, _ in files)
         return extract_outlines(files)
 
-    monkeypatch.setattr(analyze, "outlined", counted)
+    monkeypatch.setattr(analyze, "extract_outlines", counted)
     cache = tmp_path / "cache"
     first = ask(Context(shop), skill, cache=cache)
     assert len(read) == 10
@@ -186,7 +186,7 @@ def test_a_grammar_that_is_not_here_is_said_as_it_is(shop: Path, monkeypatch: py
     def missing(_: object) -> list[CachedOutline]:
         raise NotInstalled("The grammar of `tsx` is not installed.", hint="install `retinue[code]`")
 
-    monkeypatch.setattr(analyze, "outlined", missing)
+    monkeypatch.setattr(analyze, "extract_outlines", missing)
     result = ask(Context(shop))
     assert result.fault is not None
     assert "grammar of `tsx`" in result.fault.message
@@ -220,7 +220,9 @@ def test_what_cannot_be_read_is_named(shop: Path) -> None:
 
 
 def test_an_outline_goes_into_json_and_back() -> None:
-    [found] = extract_outlines([("a.ts", b"/** Sums. */\nexport function sum(a: number[]) { return a && 1 }\nclass A<\n", "")])
+    [found] = extract_outlines(
+        [("a.ts", b"/** Sums. */\nexport function sum(a: number[]) { return a && 1 }\nclass A<\n", "")]
+    )
     assert found.notes
     rows = TypeAdapter(CachedOutline)
     assert rows.validate_json(rows.dump_json(found)) == found

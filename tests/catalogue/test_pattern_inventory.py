@@ -4,11 +4,17 @@ from textwrap import dedent
 
 import pytest
 
-from retinue.catalogue.pattern_discovery.answers import Ranking, query_words
-from retinue.catalogue.pattern_discovery.extract import facts_of
 from retinue.catalogue.pattern_discovery.facts import RuleSentence
-from retinue.catalogue.pattern_discovery.inventory import Inventory, reuse_of, reuse_of_words, rule_entry, build_inventory
+from retinue.catalogue.pattern_discovery.file_facts import facts_of
+from retinue.catalogue.pattern_discovery.inventory import (
+    Inventory,
+    build_inventory,
+    reuse_of,
+    reuse_of_words,
+    rule_entry,
+)
 from retinue.catalogue.pattern_discovery.resolution import Modules
+from retinue.catalogue.pattern_discovery.survey_report import Ranking, query_words
 from retinue.tools.search.kinds import is_test
 
 FIXTURE = "import pytest\n@pytest.fixture\ndef {}({}): ...\n"

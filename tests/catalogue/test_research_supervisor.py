@@ -17,8 +17,8 @@ from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result
 from retinue.contract.task import Question, Task
 from retinue.engine.inprocess import InProcessEngine
-from retinue.orchestration.check import findings
 from retinue.orchestration.orchestrator import Orchestrator, workflows
+from retinue.orchestration.plan_checker import findings
 from retinue.orchestration.reader.router import Router
 from retinue.tools.workspace import Workspace
 

@@ -20,7 +20,7 @@ from retinue.contract.result import Result
 from retinue.contract.task import Answer, Budget, Question, Task
 from retinue.engine.base import Outside
 from retinue.errors import Canceled
-from retinue.orchestration.context import NodeContext, RunServices
+from retinue.orchestration.node_context import NodeContext, RunServices
 from retinue.orchestration.present.blocks import sources_in
 from retinue.tools.web.client import WebClient
 from retinue.tools.workspace import Workspace

@@ -302,7 +302,7 @@ def test_a_folder_without_sources_is_refused(tmp_path: Path) -> None:
 def test_a_second_run_reads_nothing_again(shop: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = tmp_path / "cache"
     first = data(ask(shop.root, "overview", cache=cache))
-    monkeypatch.setattr("retinue.catalogue.system_architect.work.structure_of", None)
+    monkeypatch.setattr("retinue.catalogue.system_architect.analysis.structure_of", None)
     monkeypatch.setattr(Git, "log", None)
     assert data(ask(shop.root, "overview", cache=cache)) == first
 

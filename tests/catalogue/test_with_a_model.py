@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from retinue.catalogue import agents
-from retinue.catalogue._choosing import model_for
+from retinue.catalogue._model_choice import model_for
 from retinue.catalogue.code_engineer_executor import propose
 from retinue.catalogue.researcher_analyst.parameters import DEPTHS
-from retinue.catalogue.system_architect import options
+from retinue.catalogue.system_architect import restructuring
 from retinue.contract.task import Task
 from retinue.contract.tokens import get_counter
 from retinue.llm.models import Models
 from retinue.llm.scripted import ScriptedModel
-from retinue.orchestration import citing
-from retinue.orchestration.thinker import CORRECTIONS
+from retinue.orchestration import cited_summary
+from retinue.orchestration.structured_model import CORRECTIONS
 
 if TYPE_CHECKING:
     from retinue.catalogue._lazy import LazyAgent
@@ -83,7 +83,7 @@ def test_what_a_skill_says_it_asks_at_most_is_what_its_code_keeps_to():
 
     research = within("researcher_analyst", "research")
     evidence = max(depth.findings for depth in DEPTHS.values()) * count(listed)
-    instructions = count(citing._INSTRUCTIONS)  # pyright: ignore[reportPrivateUsage] - as above
+    instructions = count(cited_summary._INSTRUCTIONS)  # pyright: ignore[reportPrivateUsage] - as above
     assert (research[0], research[2]) == (asks, 3_000)
     assert research[1] is not None
     assert evidence + 2 * instructions < research[1]
@@ -91,7 +91,7 @@ def test_what_a_skill_says_it_asks_at_most_is_what_its_code_keeps_to():
     weighing = within("system_architect", "options")
     assert (weighing[0], weighing[2]) == (asks, 3_000)
     assert weighing[1] is not None
-    assert options._MOST * count(listed) < weighing[1]  # pyright: ignore[reportPrivateUsage] - as above
+    assert restructuring._MOST * count(listed) < weighing[1]  # pyright: ignore[reportPrivateUsage] - as above
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from retinue.cli.asking import CheckProgress
-from retinue.conformance.port import RequestTemplate as Asked, ProbeExchange, Probe
+from retinue.cli.check_progress import CheckProgress
+from retinue.conformance.port import Probe, ProbeExchange, RequestTemplate as Asked
 
 
 class Looked(io.StringIO):

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from retinue.conformance.task_signal.broken import GOOD
+from retinue.conformance.task_signal.mutants import GOOD
 from retinue.llm.port import Request, UserMessage
 from tests.agents.programs import script, wait_until_gone
 from tests.cli import shell
@@ -18,11 +18,11 @@ from tests.cli.thinking import use_models
 
 AGENT = """
 import sys
-from retinue.conformance.markdown_json.broken import BROKEN, GOOD
+from retinue.conformance.markdown_json.mutants import MUTANTS, GOOD
 
 print("importing")
-fenced = BROKEN["markdown_json/json"]
-late_warning = BROKEN["markdown_json/completeness"]
+fenced = MUTANTS["markdown_json/json"]
+late_warning = MUTANTS["markdown_json/completeness"]
 
 def answer(text):
     print("a word on stdout")

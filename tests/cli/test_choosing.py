@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from retinue.cli import choosing
+from retinue.cli import option_chooser
 from retinue.llm.models import Models
 from retinue.llm.port import Request
 from retinue.llm.scripted import ScriptedModel, tool_call
@@ -98,7 +98,7 @@ import sys
 
 import retinue.cli.project as project
 from retinue.cli import main
-from retinue.cli import choosing
+from retinue.cli import option_chooser
 from retinue.llm.models import Models
 from retinue.llm.scripted import ScriptedModel, use
 
@@ -176,7 +176,7 @@ def test_files_that_were_written_are_told(retinue: Give, folder: Path, monkeypat
 
 def test_a_model_whose_longest_answer_nobody_knows_is_bounded_by_its_window(folder: Path) -> None:
     models = Models(default="openai:gpt-4o", environment={"OPENAI_API_KEY": "sk-none"})
-    assert choosing._max_output(models, "openai:gpt-4o") == 128_000  # pyright: ignore[reportPrivateUsage] - an edge of it
+    assert option_chooser._max_output(models, "openai:gpt-4o") == 128_000  # pyright: ignore[reportPrivateUsage] - an edge of it
 
 
 # Agents whose own code asks a model
@@ -318,7 +318,7 @@ def test_nobody_is_asked_to_choose_from_one_way(retinue: Give, folder: Path, mon
         return Models(default=only.name, ready={only.name: only}, environment={})
 
     monkeypatch.setattr("retinue.cli.project.models_of", models_of)
-    monkeypatch.setattr("retinue.cli.screen.somebody_is_there", lambda: True)
+    monkeypatch.setattr("retinue.cli.screen.is_interactive", lambda: True)
     monkeypatch.setenv("RETINUE_RUN_PLANNER", "rules")
     said = retinue(*TWO)
     assert (said.code, len(only.requests)) == (0, 2)

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from retinue.cli import drawing
 from retinue.cli.drawing import draw_blocks, target_of
-from retinue.contract.table import Chart, TableColumn, Series, Table
+from retinue.contract.table import Chart, Series, Table, TableColumn
 from retinue.orchestration.present.blocks import Block, Heading, MarkdownBlock, Sources
 from tests.cli.shell import Terminal
 from tests.cli.test_format import studio, trusting
@@ -40,7 +40,11 @@ def plain(text: str) -> list[str]:
 
 
 def test_numbers_stand_right_and_have_commas(screen: Screen) -> None:
-    columns = (TableColumn(name="day"), TableColumn(name="count", kind="number", unit="ms"), TableColumn(name="year", kind="number"))
+    columns = (
+        TableColumn(name="day"),
+        TableColumn(name="count", kind="number", unit="ms"),
+        TableColumn(name="year", kind="number"),
+    )
     lines = plain(screen(Table(title="Days", columns=columns, rows=(("Mon", 12345, 2013), ("Tue", 3, None)))))
     assert lines[0].strip() == "Days"
     assert lines[1].split() == ["day", "count", "(ms)", "year"]

@@ -134,9 +134,9 @@ def test_a_check_of_nothing_is_no_silent_pass(retinue: Give, folder: Path) -> No
 
 
 def test_too_many_files_are_refused(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from retinue.agents.lint import files
+    from retinue.agents.lint import source_files
 
-    monkeypatch.setattr(files, "MAX_FILES", 1)
+    monkeypatch.setattr(source_files, "MAX_FILES", 1)
     put(folder / "agents" / "x.json", GOOD)
     put(folder / "agents" / "y.json", GOOD)
     assert "holds more than 1 definitions" in retinue("lint", ".").err

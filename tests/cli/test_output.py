@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.cli import output
-from retinue.cli.answer import summary_line, report_warnings
 from retinue.cli.nodes import event_text
+from retinue.cli.result_output import report_warnings, summary_line
 from retinue.contract.event import (
     KINDS,
-    QuestionAnswered,
-    QuestionAsked,
+    AttemptRetried,
     Checkpoint,
     Decision,
     DelegationFinished,
-    NodeFinished,
     Message,
-    Progress,
-    AttemptRetried,
+    NodeFinished,
     NodeStarted,
+    Progress,
+    QuestionAnswered,
+    QuestionAsked,
     ToolCallEvent,
     UsageReported,
 )

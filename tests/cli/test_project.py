@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.cli import places
+from retinue.cli import user_paths
 from retinue.cli.project import find_root
 from tests.cli.conftest import Give
 
@@ -34,14 +34,14 @@ def test_a_folder_that_is_gone_is_an_error(retinue: Give, tmp_path: Path, monkey
 
 
 def test_folders_are_moved_by_the_environment(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert places.journal_file() == home / "state" / "journal.sqlite3"
-    assert places.index_dir() == home / "cache" / "index"
-    assert places.user_config_file() == home / "config" / "config.toml"
-    for variable in places.VARIABLES:
+    assert user_paths.journal_file() == home / "state" / "journal.sqlite3"
+    assert user_paths.index_dir() == home / "cache" / "index"
+    assert user_paths.user_config_file() == home / "config" / "config.toml"
+    for variable in user_paths.VARIABLES:
         monkeypatch.delenv(variable)
     monkeypatch.setenv("HOME", "/home/ada")
     for variable in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(variable, raising=False)
-    assert places.state_dir().is_relative_to("/home/ada")
-    assert places.cache_dir().is_relative_to("/home/ada")
-    assert places.user_config_file().is_relative_to("/home/ada")
+    assert user_paths.state_dir().is_relative_to("/home/ada")
+    assert user_paths.cache_dir().is_relative_to("/home/ada")
+    assert user_paths.user_config_file().is_relative_to("/home/ada")

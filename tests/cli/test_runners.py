@@ -6,9 +6,9 @@ import pytest
 
 from retinue.agents.claude import ClaudeCode
 from retinue.agents.prompted.loop import BUILTIN_LOOP
-from retinue.cli.places import user_config_file
 from retinue.cli.session import Invocation, invocation_in
 from retinue.cli.settings import load, loops_of
+from retinue.cli.user_paths import user_config_file
 from retinue.contract.plan import Plan
 
 

@@ -149,8 +149,8 @@ def test_a_run_whose_process_died_says_how_to_go_on(retinue: Give, team: Path, h
 
 
 def test_a_run_that_goes_on_elsewhere_is_not_touched(retinue: Give, team: Path, home: Path) -> None:
-    from retinue.engine.history import RunHistory
     from retinue.engine.journal import Journal
+    from retinue.engine.run_history import RunHistory
 
     payload: dict[str, Any] = {"plan": {"goal": "x", "nodes": []}}
     with Journal(home / "state" / "journal.sqlite3") as journal:

@@ -12,18 +12,18 @@ from rich.console import Console
 
 from retinue.cli.nodes import RunNodes
 from retinue.cli.options import Form
-from retinue.cli.screen import TICK_S, LineScreen, NullScreen, TreeScreen, render_tree, screen_for, is_interactive
+from retinue.cli.screen import TICK_S, LineScreen, NullScreen, TreeScreen, is_interactive, render_tree, screen_for
 from retinue.contract.event import (
-    QuestionAnswered,
-    QuestionAsked,
+    AttemptRetried,
     Body,
     Decision,
     Event,
-    NodeFinished,
     Message,
-    Progress,
-    AttemptRetried,
+    NodeFinished,
     NodeStarted,
+    Progress,
+    QuestionAnswered,
+    QuestionAsked,
     ToolCallEvent,
 )
 from retinue.contract.fault import Fault

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.agents.trust import TrustStore
-from retinue.cli.places import state_dir, user_config_file
 from retinue.cli.settings import KEYS, Settings, load
+from retinue.cli.user_paths import state_dir, user_config_file
 from tests.cli.conftest import Give
 
 

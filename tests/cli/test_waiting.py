@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from retinue.cli.waiting import status_line
+from retinue.cli.status_line import status_line
 
 
 class Terminal(io.StringIO):

@@ -12,7 +12,7 @@ from typing import Any
 import retinue.conformance
 from retinue.conformance.judge import judge
 from retinue.conformance.kit import requirements
-from retinue.conformance.port import RequestTemplate, CheckReport, RequirementVerdict
+from retinue.conformance.port import CheckReport, RequestTemplate, RequirementVerdict
 from retinue.conformance.subjects import CallableSubject
 from retinue.dialects import DIALECTS
 
@@ -25,7 +25,7 @@ JUDGED = tuple(name for name in DIALECTS if (_ROOM / name / "requirements.toml")
 
 def broken(dialect: str) -> Any:
     """The module with the agents of a dialect: `ASKING`, `GOOD`, `BROKEN`."""
-    return import_module(f"retinue.conformance.{dialect}.broken")
+    return import_module(f"retinue.conformance.{dialect}.mutants")
 
 
 def judged(
@@ -36,7 +36,7 @@ def judged(
     async def conduct() -> CheckReport:
         subject = CallableSubject(function)
         try:
-            return await judge(subject, dialect, template=asking or broken(dialect).ASKING, timeout_s=timeout_s)
+            return await judge(subject, dialect, template=asking or broken(dialect).TEMPLATE, timeout_s=timeout_s)
         finally:
             subject.close()
 

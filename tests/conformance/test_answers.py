@@ -6,29 +6,29 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from retinue.conformance.answers import (
-    passes_strict_reader,
-    same_members,
+from retinue.conformance.answer_checks import (
     each_answer,
     each_object,
     is_garbled,
     parse_context_of,
+    passes_strict_reader,
+    same_members,
     unmixed,
 )
 from retinue.conformance.kit import kit
 from retinue.conformance.markdown_json import content
-from retinue.conformance.markdown_json.broken import TEMPLATE
+from retinue.conformance.markdown_json.mutants import TEMPLATE
 from retinue.conformance.members import (
     is_amount,
     is_count,
     is_nonblank,
+    is_uninformative,
     object_at,
     object_in,
-    is_uninformative,
     quote,
     values_in,
 )
-from retinue.conformance.port import ProbeExchange, Probe
+from retinue.conformance.port import Probe, ProbeExchange
 from retinue.conformance.requests import TOGETHER, mark_of
 from tests.conformance.kits import JUDGED, broken
 from tests.contract.nouns import json_values
@@ -244,7 +244,7 @@ ANSWERS = (
 @settings(max_examples=examples(60), deadline=None)
 def test_no_check_breaks_on_any_answer(dialect: str, answer: str) -> None:
     by = kit(dialect)
-    probes = {name: ask(broken(dialect).ASKING) for name, ask in by.probes.items()}
+    probes = {name: ask(broken(dialect).TEMPLATE) for name, ask in by.probes.items()}
     exchanges = {name: ProbeExchange(probe, "asked", text=answer) for name, probe in probes.items()}
     for required in by.requirements:
         names = list(by.probes) if required.probes == ("*",) else required.probes

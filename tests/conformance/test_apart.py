@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from retinue.conformance.port import RequestTemplate, ProbeExchange, Probe
-from retinue.conformance.subjects import SubjectInfo, apart, isolated_module
+from retinue.conformance.port import Probe, ProbeExchange, RequestTemplate
+from retinue.conformance.subjects import SubjectInfo, isolated_module, module_process
 from retinue.engine.blocking import in_thread
 from retinue.errors import DeadlineExceeded, InvalidDefinition, InvalidInput, UnknownName
 from tests.agents.programs import wait_until_gone
@@ -141,7 +141,7 @@ def test_what_it_started_is_ended_with_it_even_in_a_session_of_its_own(folder: P
 
 @pytest.mark.parametrize("name", ["hangs", "holds"])
 def test_one_that_holds_its_process_is_ended(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(apart, "_GRACE_S", 1.0)
+    monkeypatch.setattr(module_process, "_GRACE_S", 1.0)
     (exchange,) = put(name, "x", timeout_s=1.5)
     assert (exchange.text, exchange.late) == (None, True)
     assert exchange.error == "There was no answer within 1.5 s."
@@ -199,7 +199,7 @@ def test_whoever_stops_waiting_leaves_no_process_behind(folder: Path) -> None:
 
 
 def test_importing_may_not_take_for_ever(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "_IMPORTING_S", 0.2)
+    monkeypatch.setattr(module_process, "_IMPORTING_S", 0.2)
     (folder / "slow.py").write_text("import time; time.sleep(60)", encoding="utf-8")
     with pytest.raises(DeadlineExceeded, match="took longer"):
         here("slow.py")

@@ -11,8 +11,8 @@ import pytest
 from retinue.conformance import judge as judging
 from retinue.conformance.judge import judge
 from retinue.conformance.kit import kit
-from retinue.conformance.markdown_json.broken import TEMPLATE, GOOD
-from retinue.conformance.port import RequestTemplate, Check, ProbeExchange, Kit, Probe, CheckReport
+from retinue.conformance.markdown_json.mutants import GOOD, TEMPLATE
+from retinue.conformance.port import Check, CheckReport, Kit, Probe, ProbeExchange, RequestTemplate
 from retinue.conformance.requests import TOGETHER
 from retinue.errors import UnknownName
 from tests.conformance.kits import judged, verdict
@@ -138,7 +138,9 @@ def test_whoever_wants_hears_of_each_exchange() -> None:
     heard: list[str] = []
 
     async def run() -> CheckReport:
-        return await judge(Recorder(), "markdown_json", template=TEMPLATE, on_exchange=lambda probe, _: heard.append(probe.name))
+        return await judge(
+            Recorder(), "markdown_json", template=TEMPLATE, on_exchange=lambda probe, _: heard.append(probe.name)
+        )
 
     asyncio.run(run())
     assert sorted(heard) == sorted(kit("markdown_json").probes)

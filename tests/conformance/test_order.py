@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from retinue.conformance.asking import template_of
+from retinue.conformance.check_request import CheckRequest, PreparedCheck, prepare
 from retinue.conformance.guess import guess_dialect
-from retinue.conformance.markdown_json.broken import TEMPLATE, GOOD
-from retinue.conformance.order import CheckRequest, PreparedCheck, prepare
+from retinue.conformance.markdown_json.mutants import GOOD, TEMPLATE
 from retinue.conformance.port import RequestTemplate
+from retinue.conformance.request_template import template_of
 from retinue.conformance.subjects import CallableSubject
 from retinue.contract.definition import Definition, Sample, Skill
 from retinue.errors import InvalidDefinition, InvalidInput, MissingFile, UnknownName
@@ -45,7 +45,7 @@ def prepared(order: CheckRequest) -> PreparedCheck:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    code = "from retinue.conformance.markdown_json.broken import GOOD as answer\ndef mute(text): return None\n"
+    code = "from retinue.conformance.markdown_json.mutants import GOOD as answer\ndef mute(text): return None\n"
     (tmp_path / "agent.py").write_text(code, encoding="utf-8")
     return tmp_path
 
@@ -128,7 +128,9 @@ def test_names_that_are_none_are_said(folder: Path, agent: str, operation: str |
 
 def test_a_variable_that_is_not_set_is_in_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SET_IN_TEST", "x")
-    order = CheckRequest(words="cat", is_command=True, dialect="run_agent", environment=("SET_IN_TEST", "UNSET_IN_TEST"))
+    order = CheckRequest(
+        words="cat", is_command=True, dialect="run_agent", environment=("SET_IN_TEST", "UNSET_IN_TEST")
+    )
     ready = asyncio.run(prepare(order))
     ready.close()
     assert ready.facts["not set here"] == "UNSET_IN_TEST"
@@ -169,7 +171,9 @@ def test_an_agent_of_retinue_is_judged_as_a_stranger(folder: Path) -> None:
 
 
 def test_the_dialect_is_what_the_answers_are_in(folder: Path) -> None:
-    order = CheckRequest(words="agent.py:answer", agent="ticket_analyzer", operation="story_deep", target="STORY-0001.2.3")
+    order = CheckRequest(
+        words="agent.py:answer", agent="ticket_analyzer", operation="story_deep", target="STORY-0001.2.3"
+    )
     ready = prepared(order)
     assert ready.dialect == "markdown_json"
     assert ready.facts["dialect"].startswith("found out (")
@@ -213,6 +217,6 @@ def test_one_good_answer_among_others_decides(noise: str) -> None:
 @pytest.mark.parametrize("dialect", JUDGED)
 def test_the_good_agent_of_each_dialect_is_known_by_its_answers(dialect: str) -> None:
     subject = CallableSubject(broken(dialect).GOOD)
-    found = asyncio.run(guess_dialect(subject, template=broken(dialect).ASKING, timeout_s=10))
+    found = asyncio.run(guess_dialect(subject, template=broken(dialect).TEMPLATE, timeout_s=10))
     subject.close()
     assert found.dialect == dialect

@@ -10,11 +10,11 @@ import pytest
 from tests.house.tree import child_environment
 
 AGENT = """
-from retinue.conformance.markdown_json.broken import BROKEN, GOOD
+from retinue.conformance.markdown_json.mutants import MUTANTS, GOOD
 
 answer = GOOD
-fenced = BROKEN["markdown_json/json"]
-unmeasured = BROKEN["markdown_json/completeness"]
+fenced = MUTANTS["markdown_json/json"]
+unmeasured = MUTANTS["markdown_json/completeness"]
 
 if __name__ == "__main__":
     import sys
@@ -83,7 +83,7 @@ def test_a_broken_should_warns(project: Path) -> None:
     done = run(project, "--retinue-subject=agent.py:unmeasured", *SPEAKS)
     assert done.returncode == 0
     assert "42 passed, 1 warning" in done.stdout
-    assert "<agent.py:unmeasured>:1: NotKept: markdown_json/completeness" in done.stdout
+    assert "<agent.py:unmeasured>:1: RequirementWarning: markdown_json/completeness" in done.stdout
 
 
 @pytest.mark.slow

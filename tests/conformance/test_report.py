@@ -9,7 +9,15 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.conformance.port import RequestTemplate, ProbeExchange, Force, Probe, CheckReport, Requirement, RequirementVerdict
+from retinue.conformance.port import (
+    CheckReport,
+    Force,
+    Probe,
+    ProbeExchange,
+    RequestTemplate,
+    Requirement,
+    RequirementVerdict,
+)
 from retinue.conformance.report import as_html, as_json, as_junit, counts, repeated_ids, violations_in
 from retinue.contract import json as strict_json
 from tests.orchestration.present.pages import read
@@ -87,7 +95,9 @@ def test_what_is_told_begins_with_the_worst() -> None:
 def test_what_is_wrong_everywhere_is_said_once() -> None:
     exchanges = tuple(exchange(name, name) for name in ("a", "b", "c", "d", "e"))
     wrong = (*(f"{name}: it is not JSON" for name in "abcde"), "a: and `x: y`", "and 3 more of the kind")
-    found = violations_in(CheckReport("s", "markdown_json", "1.0", (RequirementVerdict(requirement("json"), wrong),), exchanges))
+    found = violations_in(
+        CheckReport("s", "markdown_json", "1.0", (RequirementVerdict(requirement("json"), wrong),), exchanges)
+    )
     assert found[0].wrong == ("a, b, c and 2 more: it is not JSON", "a: and `x: y`", "and 3 more of the kind")
     assert [each.probe.name for each in found[0].exchanges] == ["a", "b"]
 
@@ -95,7 +105,9 @@ def test_what_is_wrong_everywhere_is_said_once() -> None:
 def test_what_shows_nothing_new_is_not_shown_again() -> None:
     exchanges = (exchange("valid"), exchange("again"), exchange("odd", "asked oddly"))
     wrong = tuple(f"{each.probe.name}: it is not JSON" for each in exchanges)
-    found = violations_in(CheckReport("s", "markdown_json", "1.0", (RequirementVerdict(requirement("json"), wrong),), exchanges))
+    found = violations_in(
+        CheckReport("s", "markdown_json", "1.0", (RequirementVerdict(requirement("json"), wrong),), exchanges)
+    )
     assert [each.probe.name for each in found[0].exchanges] == ["valid", "odd"]
 
 

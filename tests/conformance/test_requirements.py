@@ -11,7 +11,7 @@ from tests.conformance.kits import JUDGED, broken, digest, judged, verdict
 from tests.requirements.rows import read_rows
 
 FROZEN = tomllib.loads(Path(__file__).with_name("frozen.toml").read_text(encoding="utf-8"))
-BROKEN = [(dialect, name) for dialect in JUDGED for name in broken(dialect).BROKEN]
+BROKEN = [(dialect, name) for dialect in JUDGED for name in broken(dialect).MUTANTS]
 HEADINGS = {
     "markdown_json": {
         "Overview", "Standard Input Format", "Standard Output Format", "Success Response", "Partial Success Response",
@@ -46,7 +46,7 @@ def test_every_requirement_is_whole(dialect: str) -> None:
     ids = [each.id for each in by.requirements]
     assert len(set(ids)) == len(ids)
     assert ids == list(by.checks), "the checks stand in the order of the requirements"
-    assert set(ids) == set(broken(dialect).BROKEN)
+    assert set(ids) == set(broken(dialect).MUTANTS)
     for each in by.requirements:
         assert each.force in {"MUST", "SHOULD"}, each.id
         assert each.text.endswith("."), each.id
@@ -75,7 +75,7 @@ def test_every_probe_is_judged_and_goes_by_its_name(dialect: str) -> None:
     by = kit(dialect)
     used = {name for each in by.requirements for name in (by.probes if each.probes == ALL else each.probes)}
     assert used == set(by.probes)
-    probes = {name: ask(broken(dialect).ASKING) for name, ask in by.probes.items()}
+    probes = {name: ask(broken(dialect).TEMPLATE) for name, ask in by.probes.items()}
     assert {name: probe.name for name, probe in probes.items()} == {name: name for name in by.probes}
     assert all(probe.about for probe in probes.values())
 
@@ -91,7 +91,7 @@ def test_the_good_agent_passes_everything(dialect: str) -> None:
 
 @pytest.mark.parametrize(("dialect", "requirement"), BROKEN)
 def test_every_broken_agent_is_caught(dialect: str, requirement: str) -> None:
-    report = judged(broken(dialect).BROKEN[requirement], dialect)
+    report = judged(broken(dialect).MUTANTS[requirement], dialect)
     caught = verdict(report, requirement)
     assert caught.outcome == {"MUST": "failed", "SHOULD": "warned"}[caught.requirement.force]
     assert caught.wrong

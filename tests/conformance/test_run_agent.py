@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from retinue.conformance.port import RequestTemplate
-from retinue.conformance.run_agent.broken import GOOD
+from retinue.conformance.run_agent.mutants import GOOD
 from retinue.conformance.run_agent.probes import PROBES
 from tests.conformance.kits import judged, verdict
 
@@ -70,7 +70,11 @@ def test_a_time_that_was_measured_is_fine() -> None:
 def test_the_prompt_is_what_the_parameters_say_else_the_instruction_else_a_question() -> None:
     prompts = [
         PROBES["valid"](asking).task.instruction
-        for asking in (RequestTemplate(parameters={"prompt": "p"}, instruction="i"), RequestTemplate(instruction="i"), RequestTemplate())
+        for asking in (
+            RequestTemplate(parameters={"prompt": "p"}, instruction="i"),
+            RequestTemplate(instruction="i"),
+            RequestTemplate(),
+        )
     ]
     assert prompts == ["p", "i", "Say in one sentence what you can do."]
     assert json.loads(PROBES["nulls"](RequestTemplate(instruction="i")).text or "") == {

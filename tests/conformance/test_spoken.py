@@ -11,7 +11,7 @@ import pytest
 import retinue
 from retinue.agents.port import Agent, Reply, RunContext
 from retinue.conformance.subjects import CallableSubject, SubjectInfo, dialect_adapter
-from retinue.conformance.subjects.worker import serve
+from retinue.conformance.subjects.module_worker import serve
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.task import Correction, Task
 from retinue.dialects import dialect

@@ -13,8 +13,14 @@ from typing import Any, NoReturn
 import pytest
 from pydantic import BaseModel
 
-from retinue.conformance.port import RequestTemplate, ProbeExchange, Probe, CheckSubject
-from retinue.conformance.subjects import CallableSubject, CommandSubject, calling, command_subject, module_subject
+from retinue.conformance.port import CheckSubject, Probe, ProbeExchange, RequestTemplate
+from retinue.conformance.subjects import (
+    CallableSubject,
+    CommandSubject,
+    callable_subject,
+    command_subject,
+    module_subject,
+)
 from retinue.errors import AccessDenied, InvalidDefinition, InvalidInput, MissingFile, NotInstalled, UnknownName
 
 PROBE = Probe("valid", RequestTemplate().task("valid"), "A request as it should be.")
@@ -137,13 +143,13 @@ def test_one_that_hangs_is_left_behind(function: Callable[[str], object]) -> Non
 
 
 def test_an_endless_answer_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calling, "MOST", 100)
+    monkeypatch.setattr(callable_subject, "MOST", 100)
     exchange = called(lambda text: "x" * 101)
     assert (exchange.text, exchange.error) == (None, "It returned more than 100 characters.")
 
 
 def test_a_subject_that_floods_again_and_again_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calling, "MOST", 100)
+    monkeypatch.setattr(callable_subject, "MOST", 100)
     calls: list[str] = []
 
     def floods(text: str) -> str:
@@ -229,9 +235,9 @@ def test_a_command_that_hangs_is_ended(tmp_path: Path) -> None:
 
 
 def test_a_command_that_floods_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from retinue.conformance.subjects import command
+    from retinue.conformance.subjects import command_line
 
-    monkeypatch.setattr(command, "_MOST_BYTES", 1_000)
+    monkeypatch.setattr(command_line, "_MOST_BYTES", 1_000)
     exchange = put(CommandSubject(script(tmp_path, "while True: print('x' * 500)")))
     assert (exchange.text, exchange.error) == (None, "It printed more than 1,000 bytes.")
 

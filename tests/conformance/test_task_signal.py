@@ -3,7 +3,7 @@
 import pytest
 
 from retinue.conformance.port import RequestTemplate, RequirementVerdict
-from retinue.conformance.task_signal import broken
+from retinue.conformance.task_signal import mutants
 from retinue.conformance.task_signal.probes import PROBES
 from tests.conformance.kits import judged, verdict
 
@@ -59,7 +59,7 @@ def test_a_subject_that_nobody_described_is_asked_for_something() -> None:
 
 
 def test_an_agent_that_stops_at_the_request_is_told_so() -> None:
-    report = judged(broken.GOOD, "task_signal", asking=RequestTemplate(agent="x", target="/MISSING"))
+    report = judged(mutants.GOOD, "task_signal", asking=RequestTemplate(agent="x", target="/MISSING"))
     assert "an error: missing_file" in verdict(report, "valid").wrong[0]
     assert verdict(report, "free-parameters").outcome == "passed"
 

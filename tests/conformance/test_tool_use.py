@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from retinue.conformance.port import RequestTemplate
-from retinue.conformance.tool_use.broken import TEMPLATE, GOOD
+from retinue.conformance.tool_use.mutants import GOOD, TEMPLATE
 from retinue.conformance.tool_use.probes import PROBES
 from retinue.dialects import tool_use
 from tests.conformance.kits import judged, verdict

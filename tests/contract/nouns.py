@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from retinue.contract import definition, event, fault, finding, plan, result, table, task
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.plan import Delegation, Plan
-from retinue.contract.table import Chart, TableColumn, Series, Table
+from retinue.contract.table import Chart, Series, Table, TableColumn
 
 __all__ = ["BODIES", "NOUNS", "charts", "json_values", "nouns_of", "plans", "tables", "values_of"]
 

@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from retinue.contract.credentials import REMOVED, Cleaner, redact, holds_secret, keep_secret
+from retinue.contract.credentials import REMOVED, Cleaner, holds_secret, keep_secret, redact
 from retinue.contract.result import Trace
 from tests.examples import examples
 

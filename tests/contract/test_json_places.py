@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.contract.json import dumps, loads, source_map, pointer
+from retinue.contract.json import dumps, loads, pointer, source_map
 
 scalars = st.none() | st.booleans() | st.integers(-9, 9) | st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
 values = st.recursive(

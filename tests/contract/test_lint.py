@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.contract.definition import Definition, Deprecation, Sample, Skill, Source
 from retinue.contract.finding import Finding
-from retinue.contract.lint import RULES, compare, lint, lint_tool, find_rule
+from retinue.contract.lint import RULES, compare, find_rule, lint, lint_tool
 from retinue.contract.model import JsonMapping
 from tests.contract.nouns import json_values, values_of
 from tests.examples import examples

@@ -6,7 +6,7 @@ import pytest
 
 from retinue.contract.definition import CallSite, Source
 from retinue.contract.finding import Finding
-from retinue.contract.lint import KnownAgent, OperationListing, Operation, check_calls, check_listings, find_uncalled
+from retinue.contract.lint import KnownAgent, Operation, OperationListing, check_calls, check_listings, find_uncalled
 
 pytestmark = pytest.mark.row("C27")
 

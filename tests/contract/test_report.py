@@ -52,7 +52,9 @@ def test_line_breaks_and_tabs_in_attributes_come_back() -> None:
 @settings(max_examples=examples(150))
 @given(TEXTS, TEXTS, TEXTS, TEXTS)
 def test_any_text_makes_well_formed_xml(name: str, group: str, failure: str, detail: str) -> None:
-    text = render_junit(name, [ReportCase(name, group, failure=failure, detail=detail), ReportCase(name, group, detail=detail)])
+    text = render_junit(
+        name, [ReportCase(name, group, failure=failure, detail=detail), ReportCase(name, group, detail=detail)]
+    )
     root = ET.fromstring(text.encode())
     assert len(root[0]) == 2
     assert re.search("[\x00-\x08\x0b-\x1f\ufffe\uffff]", text) is None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from pydantic import ValidationError
 
-from retinue.contract.table import Chart, TableColumn, Series, Table
+from retinue.contract.table import Chart, Series, Table, TableColumn
 from retinue.errors import InvalidInput
 from tests.contract.nouns import charts, tables
 

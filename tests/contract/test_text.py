@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.contract.text import truncate, natural_list
+from retinue.contract.formatting import natural_list, truncate
 
 
 @pytest.mark.row("C24")
@@ -38,5 +38,10 @@ def test_what_is_cut_is_the_beginning_and_fits(line: str, limit: int) -> None:
 
 
 def test_words_are_listed_as_in_a_sentence() -> None:
-    assert [natural_list(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+    assert [natural_list(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == [
+        "",
+        "a",
+        "a and b",
+        "a, b and c",
+    ]
     assert natural_list(iter("abc"), last="or") == "a, b or c"

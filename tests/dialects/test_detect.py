@@ -13,7 +13,7 @@ from retinue.contract.result import Result
 from retinue.contract.task import Correction, Task
 from retinue.dialects import DIALECTS
 from retinue.dialects.detect import detect, rank
-from retinue.dialects.port import Certainty, Dialect, Kind, Parsed, RenderedMessage, Detection
+from retinue.dialects.port import Certainty, Detection, Dialect, Kind, Parsed, RenderedMessage
 from retinue.errors import OutputInvalid
 from tests.contract.nouns import json_values
 from tests.dialects.hostile import NONSENSE

@@ -5,7 +5,7 @@ import pytest
 from retinue.contract.finding import Finding
 from retinue.contract.result import Result
 from retinue.dialects import dialect
-from retinue.dialects.reading import Diagnostics
+from retinue.dialects.diagnostics import Diagnostics
 from retinue.errors import OutputInvalid
 
 

@@ -16,7 +16,7 @@ from retinue.contract.result import Outcome, Result
 from retinue.contract.task import ContextLevel, OutputWish, Task
 from retinue.dialects import markdown_json, tool_use
 from retinue.dialects.port import ParseContext
-from retinue.orchestration.condense import hand_on
+from retinue.orchestration.handoff import hand_on
 
 
 def asked(agent: Scripted, **facts: Any) -> Result:

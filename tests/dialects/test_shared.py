@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.contract import json
+from retinue.dialects.coercion import drop_nulls, read_numbers
 from retinue.dialects.decoding import decode_utf8, unquote_json
-from retinue.dialects.mending import drop_nulls, read_numbers
-from retinue.dialects.reading import Diagnostics, parse_answer_object, validate
-from retinue.dialects.recognising import find_json, quote_keys
-from retinue.dialects.shapes import NOT_NULL, WireModel
+from retinue.dialects.diagnostics import Diagnostics, parse_answer_object, validate
+from retinue.dialects.recognition import find_json, quote_keys
+from retinue.dialects.wire_model import NOT_NULL, WireModel
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
 

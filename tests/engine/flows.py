@@ -8,7 +8,7 @@ from typing import cast
 from retinue.contract.event import Event
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Outcome, Result
-from retinue.engine.base import Engine, WorkflowScope, Step, Workflow
+from retinue.engine.base import Engine, Step, Workflow, WorkflowScope
 
 
 def result(data: object = None, outcome: Outcome = "success", name: str = "test") -> Result:

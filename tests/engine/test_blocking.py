@@ -94,7 +94,7 @@ def test_a_call_is_awaited_once() -> None:
 
 
 def test_more_calls_than_threads_take_turns_and_hung_ones_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocking, "_MOST", 2)
+    monkeypatch.setattr(blocking, "_MAX_THREADS", 2)
     gate = threading.Event()
 
     async def main() -> None:

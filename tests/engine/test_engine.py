@@ -9,7 +9,7 @@ import pytest
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer
-from retinue.engine.base import Engine, WorkflowScope, Step
+from retinue.engine.base import Engine, Step, WorkflowScope
 from retinue.errors import UnknownName
 from tests.engine.flows import collect, fan_out, gives, result, run
 from tests.engine.subjects import KINDS, Subject, over

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from retinue.contract.event import Checkpoint, Decision, NodeFinished, Message, Progress, NodeStarted
+from retinue.contract.event import Checkpoint, Decision, Message, NodeFinished, NodeStarted, Progress
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.engine.base import WorkflowScope

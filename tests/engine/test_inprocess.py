@@ -18,7 +18,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer, Question
 from retinue.engine import run as run_module, runs as runs_module
-from retinue.engine.base import WorkflowScope, Step
+from retinue.engine.base import Step, WorkflowScope
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.errors import AccessDenied, InternalError, InvalidInput, ParseError, Unavailable, UnknownName

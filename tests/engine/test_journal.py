@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from retinue.contract.event import QuestionAnswered, QuestionAsked, Event, NodeFinished, Message, NodeStarted
+from retinue.contract.event import Event, Message, NodeFinished, NodeStarted, QuestionAnswered, QuestionAsked
 from retinue.contract.result import Outcome, Result
 from retinue.contract.task import Answer, Question
-from retinue.engine.history import RunHistory
 from retinue.engine.journal import Journal
-from retinue.engine.store import Owner, is_alive, store_error
+from retinue.engine.journal_store import Owner, is_alive, store_error
+from retinue.engine.run_history import RunHistory
 from retinue.errors import AccessDenied, InternalError, InvalidInput, ParseError, RetinueError, Unavailable, UnknownName
 
 

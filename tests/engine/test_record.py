@@ -9,23 +9,23 @@ from hypothesis import given, strategies as st
 
 from retinue.contract.event import (
     KINDS,
-    QuestionAnswered,
-    QuestionAsked,
+    AttemptRetried,
     Body,
     Checkpoint,
     Decision,
     DelegationFinished,
-    NodeFinished,
     Message,
-    Progress,
-    AttemptRetried,
+    NodeFinished,
     NodeStarted,
+    Progress,
+    QuestionAnswered,
+    QuestionAsked,
     ToolCallEvent,
     UsageReported,
 )
 from retinue.contract.result import Cost, Result, Usage
 from retinue.contract.task import Answer, Question
-from retinue.engine.record import decode, encode, encode_data, head_of, read_data, read_object
+from retinue.engine.event_codec import decode, encode, encode_data, head_of, read_data, read_object
 from retinue.errors import InvalidInput, ParseError
 
 WORDS = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)

@@ -15,7 +15,7 @@ from retinue.contract.event import Decision, Message
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer, Question
-from retinue.engine.base import WorkflowScope, Step
+from retinue.engine.base import Step, WorkflowScope
 from retinue.errors import UnknownName
 from tests.engine.flows import collect, fan_out, gives, hangs, happened, result, told
 from tests.engine.subjects import Subject, over

@@ -8,8 +8,8 @@ import pytest
 from retinue.contract.event import Body, DelegationFinished, Event, NodeFinished, NodeStarted
 from retinue.contract.fault import Fault
 from retinue.contract.result import Attempt, Cost, Outcome, Result, Usage
-from retinue.engine.history import RunHistory, canceled_result
 from retinue.engine.journal import Journal
+from retinue.engine.run_history import RunHistory, canceled_result
 from retinue.engine.statistics import JournalFacts, Rating
 from retinue.errors import UnknownName
 
@@ -101,7 +101,12 @@ def test_a_step_that_was_stopped_before_anybody_answered_is_no_agent(journal: Jo
     with journal:
         stopped = NodeFinished(canceled_result("r1:n1", "n1", "Stopped."))
         record(
-            journal, "r1", ("", NodeStarted()), ("n1", stopped), ("n2", finished("n2")), ("", finished("run", "canceled"))
+            journal,
+            "r1",
+            ("", NodeStarted()),
+            ("n1", stopped),
+            ("n2", finished("n2")),
+            ("", finished("run", "canceled")),
         )
         found = journal.facts()
     assert [call.agent for call in found.calls] == ["n2"]

@@ -5,15 +5,15 @@ from collections.abc import Callable
 
 import pytest
 
-from retinue.engine import worker
-from retinue.engine.worker import to_error
+from retinue.engine import worker_main
+from retinue.engine.worker_main import to_error
 from retinue.errors import DeadlineExceeded, InternalError, InvalidInput, RetinueError
 from tests.engine import chores
 
 
 def answer(function: Callable[..., object], *args: object) -> tuple[bool, object]:
     call = pickle.dumps(("chore", pickle.dumps((function, args, {}))))
-    return pickle.loads(worker._answer(call))  # pyright: ignore[reportPrivateUsage] - the heart of `main`
+    return pickle.loads(worker_main._answer(call))  # pyright: ignore[reportPrivateUsage] - the heart of `main`
 
 
 def failure(function: Callable[..., object], *args: object) -> RetinueError:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
-from retinue.engine.base import WorkflowScope, Step
+from retinue.engine.base import Step, WorkflowScope
 from tests.engine.flows import collect, fan_out, happened, result
 from tests.engine.subjects import KINDS, Subject, flushed
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.contract.definition import Definition, Skill, Tier
-from retinue.llm.allocation import TARGET, ModelSpend, allocate, tier_mixes, points, tier_of
+from retinue.llm.allocation import TARGET, ModelSpend, allocate, points, tier_mixes, tier_of
 
 
 def agent(name: str = "helper", *, tier: Tier | None = None, model: str | None = None) -> Definition:
@@ -113,11 +113,20 @@ def test_any_request_gets_a_tier_and_its_points_add_up(instruction: str, tokens:
 @pytest.mark.row("A15")
 def test_the_mix_is_measured_in_each_unit() -> None:
     calls, tokens, cost = tier_mixes(
-        [ModelSpend("small", 7, 700, 0.01), ModelSpend("medium", 2, 200, 0.03), ModelSpend("large", 1, 100, None), ModelSpend(None, 5, 50)]
+        [
+            ModelSpend("small", 7, 700, 0.01),
+            ModelSpend("medium", 2, 200, 0.03),
+            ModelSpend("large", 1, 100, None),
+            ModelSpend(None, 5, 50),
+        ]
     )
     assert (calls.unit, calls.total, calls.unknown) == ("calls", 15, 5)
     assert calls.shares == {"small": 0.7, "medium": 0.2, "large": 0.1}
-    assert {tier: round(points) for tier, points in calls.target_deviation.items()} == {"small": 0, "medium": -5, "large": 5}
+    assert {tier: round(points) for tier, points in calls.target_deviation.items()} == {
+        "small": 0,
+        "medium": -5,
+        "large": 5,
+    }
     assert (tokens.unit, tokens.total, tokens.shares["small"]) == ("tokens", 1050, 0.7)
     assert (cost.unit, cost.shares) == ("cost", {"small": 0.25, "medium": 0.75, "large": 0.0})
 

@@ -19,22 +19,22 @@ from retinue.errors import (
     RetinueError,
     Unavailable,
 )
-from retinue.llm.converse import MAX_TEXT, Conversation, converse
+from retinue.llm.budget_tracker import BudgetTracker
+from retinue.llm.conversation import MAX_TEXT, Conversation, converse
 from retinue.llm.port import (
-    AssistantMessage,
     AnswerShape,
+    AssistantMessage,
     OnText,
     Request,
     Response,
-    UserMessage,
+    ToolCall,
     ToolResult,
     ToolResults,
-    ToolCall,
     Turn,
+    UserMessage,
 )
-from retinue.llm.purse import BudgetTracker
 from retinue.llm.scripted import Line, ScriptedModel, tool_call
-from retinue.llm.uses import MAX_ARGUMENTS, MAX_TOOL_CALLS, ToolCaller
+from retinue.llm.tool_calls import MAX_ARGUMENTS, MAX_TOOL_CALLS, ToolCaller
 
 READ = ToolSpec(name="read", description="Reads.", input_schema={"type": "object"}, effects=("read",))
 WRITE = ToolSpec(name="write", description="Writes.", input_schema={"type": "object"}, effects=("write",))
@@ -133,7 +133,9 @@ def test_reading_goes_side_by_side_and_anything_else_in_order() -> None:
 
 def test_text_is_heard_as_it_arrives() -> None:
     heard: list[str] = []
-    conversation = talk(ScriptedModel([AssistantMessage("Looking.", (tool_call("read", id="1"),)), "Done."]), on_text=heard.append)
+    conversation = talk(
+        ScriptedModel([AssistantMessage("Looking.", (tool_call("read", id="1"),)), "Done."]), on_text=heard.append
+    )
     assert heard == ["Looking.", "Done."]
     assert conversation.text == "Done."
 
@@ -229,7 +231,12 @@ def test_arguments_of_ten_megabytes_never_reach_the_tool() -> None:
 
 
 def test_ids_that_come_twice_or_not_at_all_are_told_apart() -> None:
-    uses = (tool_call("read", id="1", n=1), tool_call("read", id="1", n=2), ToolCall("", "read", {"n": 3}), tool_call("read", id="1_2"))
+    uses = (
+        tool_call("read", id="1", n=1),
+        tool_call("read", id="1", n=2),
+        ToolCall("", "read", {"n": 3}),
+        tool_call("read", id="1_2"),
+    )
     conversation = talk(ScriptedModel([AssistantMessage("", uses), "Done."]))
     turn = conversation.turns[1]
     assert isinstance(turn, AssistantMessage)
@@ -247,7 +254,9 @@ def test_more_uses_than_anybody_needs_are_not_done() -> None:
         done.append(asked.id)
         return await echo(asked)
 
-    conversation = talk(ScriptedModel([tuple(tool_call("read", n=n) for n in range(MAX_TOOL_CALLS + 5)), "Done."]), call_tool=notes)
+    conversation = talk(
+        ScriptedModel([tuple(tool_call("read", n=n) for n in range(MAX_TOOL_CALLS + 5)), "Done."]), call_tool=notes
+    )
     assert len(done) == MAX_TOOL_CALLS
     assert sum(each.failed for each in answers(conversation)) == 5
 

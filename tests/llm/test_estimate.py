@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.llm.estimate import MIN_SAMPLES, Estimate, PastCall, Range, answer_tokens, estimate, combine
+from retinue.llm.estimate import MIN_SAMPLES, Estimate, PastCall, Range, answer_tokens, combine, estimate
 
 BOUNDED = {
     "type": "object",

@@ -124,7 +124,9 @@ def test_it_stops_where_it_is_told(model: LocalModel, runner: asyncio.Runner) ->
 @pytest.mark.slow
 def test_its_time_ends(model: LocalModel, runner: asyncio.Runner) -> None:
     with pytest.raises(DeadlineExceeded):
-        runner.run(in_time(model.respond(Request((UserMessage("Tell a long story."),), max_tokens=1_500, timeout_s=0.05))))
+        runner.run(
+            in_time(model.respond(Request((UserMessage("Tell a long story."),), max_tokens=1_500, timeout_s=0.05)))
+        )
 
 
 @pytest.mark.slow

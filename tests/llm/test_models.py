@@ -15,10 +15,10 @@ from retinue.errors import (
     Unavailable,
     UnknownName,
 )
-from retinue.llm.known import KEYS, PROVIDERS, nearest_models
 from retinue.llm.models import DEFAULT_TIERS, Models, ProviderSettings
 from retinue.llm.prices import Price
-from retinue.llm.provided import PydanticAIModel
+from retinue.llm.provider_info import KEYS, PROVIDERS, nearest_models
+from retinue.llm.pydantic_ai_model import PydanticAIModel
 from retinue.llm.scripted import ScriptedModel
 
 KEY = "sk-ant-0123456789abcdefghij"

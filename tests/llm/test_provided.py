@@ -36,25 +36,25 @@ from retinue.errors import (
     Unavailable,
     UnknownName,
 )
-from retinue.llm.converse import converse
-from retinue.llm.messages import NativeMessage
+from retinue.llm.budget_tracker import BudgetTracker
+from retinue.llm.conversation import converse
 from retinue.llm.port import (
-    AssistantMessage,
     AnswerShape,
+    AssistantMessage,
     Effort,
     Request,
     Response,
-    UserMessage,
+    ToolCall,
     ToolResult,
     ToolResults,
-    ToolCall,
     Turn,
+    UserMessage,
 )
 from retinue.llm.prices import Price
-from retinue.llm.provided import PydanticAIModel
-from retinue.llm.purse import BudgetTracker
+from retinue.llm.pydantic_ai_messages import NativeMessage
+from retinue.llm.pydantic_ai_model import PydanticAIModel
+from retinue.llm.tool_calls import MAX_ARGUMENTS
 from retinue.llm.turns import turns_from_json, turns_to_json
-from retinue.llm.uses import MAX_ARGUMENTS
 
 READ = ToolSpec(
     name="read",

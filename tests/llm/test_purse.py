@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from retinue.contract.result import Cost, Usage
 from retinue.errors import BudgetExceeded
-from retinue.llm.purse import Reservation, BudgetTracker
+from retinue.llm.budget_tracker import BudgetTracker, Reservation
 
 
 def used(tokens: int, usd: float | None = None) -> Usage:
@@ -139,7 +139,11 @@ calls = st.builds(
 @given(st.lists(st.tuples(calls, st.integers(0, 5)), max_size=40), st.integers(0, 200), st.floats(0, 2))
 def test_no_bound_is_ever_passed_whatever_overlaps(plan: list[tuple[Call, int]], tokens: int, usd: float) -> None:
     run = BudgetTracker(tokens=tokens, usd=usd, requests=20)
-    purses = [run, BudgetTracker(tokens=tokens // 2, parent=run, name="a"), BudgetTracker(usd=usd / 2, parent=run, name="b")]
+    purses = [
+        run,
+        BudgetTracker(tokens=tokens // 2, parent=run, name="a"),
+        BudgetTracker(usd=usd / 2, parent=run, name="b"),
+    ]
     under_way: list[tuple[Call, Reservation]] = []
 
     def end(place: int) -> None:

@@ -23,7 +23,16 @@ from retinue.errors import (
     UnknownName,
 )
 from retinue.llm.models import Models
-from retinue.llm.port import AssistantMessage, AnswerShape, Request, Response, UserMessage, ToolResult, ToolResults, ToolCall
+from retinue.llm.port import (
+    AnswerShape,
+    AssistantMessage,
+    Request,
+    Response,
+    ToolCall,
+    ToolResult,
+    ToolResults,
+    UserMessage,
+)
 from retinue.llm.recording import Recorder, Replay, record_into
 from retinue.llm.scripted import Line, ScriptedModel, tool_call
 from tests.examples import examples
@@ -65,7 +74,11 @@ def test_a_whole_conversation_comes_back_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
     wanted = tool_call("find", id="one", what="tests")
     later = Request(
-        (UserMessage("Go."), AssistantMessage("", (wanted,), native=object()), ToolResults((ToolResult("one", "find", "3"),)))
+        (
+            UserMessage("Go."),
+            AssistantMessage("", (wanted,), native=object()),
+            ToolResults((ToolResult("one", "find", "3"),)),
+        )
     )
     said = record(path, [wanted, {"found": 3}], asking("Go."), later)
     assert replay(path, asking("Go."), later) == said
@@ -254,7 +267,9 @@ TURNS = st.builds(AssistantMessage, text=st.text(max_size=30), uses=st.lists(USE
 
 @settings(max_examples=examples(60))
 @given(turn=TURNS, said=st.text(max_size=30))
-def test_whatever_a_model_says_is_replayed(tmp_path_factory: pytest.TempPathFactory, turn: AssistantMessage, said: str) -> None:
+def test_whatever_a_model_says_is_replayed(
+    tmp_path_factory: pytest.TempPathFactory, turn: AssistantMessage, said: str
+) -> None:
     path = tmp_path_factory.mktemp("recording") / "recording.jsonl"
     request = Request((UserMessage(said), turn, ToolResults((ToolResult("one", "find", said),)), UserMessage("Go on.")))
     response = Response(turn, Usage(requests=1), "tools" if turn.tool_calls else "end")

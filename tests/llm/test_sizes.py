@@ -8,9 +8,18 @@ from hypothesis import given, strategies as st
 from retinue.contract.definition import ToolSpec
 from retinue.contract.result import Usage
 from retinue.contract.tokens import get_counter
-from retinue.llm.allowance import ANSWER_TOKENS, SENSIBLE_TOKENS, THINKING_TOKENS, ConversationBudget
-from retinue.llm.port import AssistantMessage, AnswerShape, Request, UserMessage, ToolResult, ToolResults, ToolCall, Turn
-from retinue.llm.purse import BudgetTracker
+from retinue.llm.budget_tracker import BudgetTracker
+from retinue.llm.conversation_budget import ANSWER_TOKENS, SENSIBLE_TOKENS, THINKING_TOKENS, ConversationBudget
+from retinue.llm.port import (
+    AnswerShape,
+    AssistantMessage,
+    Request,
+    ToolCall,
+    ToolResult,
+    ToolResults,
+    Turn,
+    UserMessage,
+)
 from retinue.llm.scripted import ScriptedModel
 from retinue.llm.sizes import RequestSizer, turn_text
 
@@ -76,12 +85,16 @@ def test_one_conversation_leaves_some_for_others() -> None:
 
 
 def test_money_shortens_an_answer_too_unless_it_costs_nothing() -> None:
-    dear = ConversationBudget(ScriptedModel([], usd_per_million=1_000, max_output=8_000), Request(()), BudgetTracker(usd=2.0))
+    dear = ConversationBudget(
+        ScriptedModel([], usd_per_million=1_000, max_output=8_000), Request(()), BudgetTracker(usd=2.0)
+    )
     max_tokens, _ = asyncio.run(dear.reserve(()))
     assert max_tokens is not None
     assert SENSIBLE_TOKENS <= max_tokens < 2_000
     assert dear.bound == "cost_usd"
-    free = ConversationBudget(ScriptedModel([], usd_per_million=0, max_output=8_000), Request(()), BudgetTracker(usd=0.0))
+    free = ConversationBudget(
+        ScriptedModel([], usd_per_million=0, max_output=8_000), Request(()), BudgetTracker(usd=0.0)
+    )
     assert asyncio.run(free.reserve(()))[0] == 8_000
 
 

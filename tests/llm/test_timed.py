@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from retinue.llm._timed import in_time
+from retinue.llm._timeout import in_time
 
 
 async def at_once() -> str:

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from retinue.contract.json import dumps, loads
 from retinue.errors import ParseError
-from retinue.llm.port import AssistantMessage, UserMessage, ToolResult, ToolResults, ToolCall, Turn
+from retinue.llm.port import AssistantMessage, ToolCall, ToolResult, ToolResults, Turn, UserMessage
 from retinue.llm.turns import turn_from_json, turn_to_json, turns_from_json, turns_to_json
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

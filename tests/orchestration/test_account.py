@@ -4,8 +4,8 @@ from hypothesis import given, strategies as st
 
 from retinue.contract.result import Cost, Usage
 from retinue.contract.task import Budget
-from retinue.llm.purse import BudgetTracker
-from retinue.orchestration.account import RunBudget
+from retinue.llm.budget_tracker import BudgetTracker
+from retinue.orchestration.run_budget import RunBudget
 
 
 def usage(tokens: int, usd: float = 0.0) -> Usage:

@@ -17,7 +17,9 @@ def failed(code: FaultCode = "internal_error", **detail: object) -> Result:
 
 def moves(breaker: CircuitBreaker, *results: Result, skill: str | None = "s") -> list[str]:
     """The moves that follow from these results of calls, each by a node of its own."""
-    said = [one for number, result in enumerate(results) for one in breaker.record_result(f"n{number}", "a", skill, result)]
+    said = [
+        one for number, result in enumerate(results) for one in breaker.record_result(f"n{number}", "a", skill, result)
+    ]
     return [one.move for one in said]
 
 

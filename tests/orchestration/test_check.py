@@ -8,8 +8,8 @@ from hypothesis import given, strategies as st
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.plan import Candidate, Delegation, Expected, Plan
 from retinue.contract.task import Question, Task
-from retinue.orchestration.check import PlanChecker, findings
-from retinue.orchestration.order import Caller
+from retinue.orchestration.plan_checker import PlanChecker, findings
+from retinue.orchestration.run_request import Caller
 
 SQUARE = Skill(
     name="square",

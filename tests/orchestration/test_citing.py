@@ -5,12 +5,14 @@ from hypothesis import given, strategies as st
 
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result
-from retinue.orchestration.citing import Evidence, EvidencePiece, collect_evidence, verify_summary, with_summary
+from retinue.orchestration.cited_summary import Evidence, EvidencePiece, collect_evidence, verify_summary, with_summary
 from retinue.orchestration.synthesise import FinishedRun
 
 EVIDENCE = Evidence(
     (
-        EvidencePiece("a.1", "reader", "Retries wait 1,200 ms and are tried 3 times by `retry_loop`.", "src/retry.py:12"),
+        EvidencePiece(
+            "a.1", "reader", "Retries wait 1,200 ms and are tried 3 times by `retry_loop`.", "src/retry.py:12"
+        ),
         EvidencePiece("b.1", "git", "The parser was last changed by Ada Lovelace.", "commit 37d30fa"),
     )
 )

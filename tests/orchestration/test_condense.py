@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from retinue.contract.result import Artifact, Result, Warned
 from retinue.contract.tokens import get_counter
-from retinue.orchestration.condense import SUMMARY_CHARS, Savings, full_text, hand_on, summarise
+from retinue.orchestration.handoff import SUMMARY_CHARS, Savings, full_text, hand_on, summarise
 
 LONG = "Retries are bounded by the policy table, which says for each fault what happens. " * 20
 RESULT = Result(

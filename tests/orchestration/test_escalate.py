@@ -12,7 +12,7 @@ from retinue.contract.plan import Binding, Candidate, Delegation
 from retinue.contract.result import Outcome, Result
 from retinue.contract.task import Question
 from retinue.errors import FaultCode
-from retinue.orchestration.escalate import MAX_MOVES, Accept, Ask, Reroute, GiveUp, Situation, decide
+from retinue.orchestration.recovery import MAX_MOVES, Accept, Ask, GiveUp, Reroute, Situation, decide
 
 CHOSEN = Candidate(agent="first", skill="read", score=2, share=0.4)
 OTHER = Candidate(agent="second", skill="read", score=1, share=0.3)
@@ -63,7 +63,7 @@ def situation(
         rounds=rounds,
         definition_of=definition_of or alone,
         request_to=lambda wanted, one: put_to(wanted, one) if callable_as(one) else None,
-        is_unreliable=unreliable,
+        is_is_unreliable=unreliable,
         question_ids=asked,
     )
 
@@ -112,7 +112,7 @@ def test_some_faults_are_no_reason_to_ask_somebody_else(code: FaultCode):
             situation(skill_of=lambda one: skill(effects=None if one.agent == "second" else ("read",))),
             "would touch more",
         ),
-        (OTHER, situation(unreliable=lambda agent, _: agent == "second"), "failed too often"),
+        (OTHER, situation(is_unreliable=lambda agent, _: agent == "second"), "failed too often"),
         (OTHER, situation(callable_as=lambda _: False), "needs to know more"),
     ],
 )
@@ -144,9 +144,7 @@ def test_whoever_follows_instructions_may_be_replaced_by_one_that_reads(facts: d
 )
 def test_another_skill_of_an_agent_that_is_down_is_no_alternative(code: FaultCode, elsewhere: bool):
     same = Candidate(agent="first", skill="list", score=1, share=0.3)
-    assert (
-        isinstance(decide(node(same), failed(code), situation(definition_of=lambda _: LISTS)), Reroute) is elsewhere
-    )
+    assert isinstance(decide(node(same), failed(code), situation(definition_of=lambda _: LISTS)), Reroute) is elsewhere
 
 
 @pytest.mark.parametrize(("share", "elsewhere"), [(0.9, True), (0.6, False)])
@@ -238,7 +236,7 @@ def never(wanted: Delegation, one: Candidate) -> None:
     ("given", "why"),
     [
         (lists(tried=(("first", "read"), ("first", "list"))), "has no other skill"),
-        (replace(lists(), unreliable=always), "failed too often"),
+        (replace(lists(), is_unreliable=always), "failed too often"),
         (replace(lists(), request_to=never), "needs to know more"),
     ],
 )

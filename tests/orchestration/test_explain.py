@@ -8,8 +8,8 @@ from retinue.contract.task import Question
 from retinue.orchestration.decisions import RecordedDecision
 from retinue.orchestration.explain import explain
 from retinue.orchestration.present.blocks import Heading, MarkdownBlock
-from retinue.orchestration.present.explained import answer_and_explanation, explanation_blocks, binding_origin
-from retinue.orchestration.present.markdown import blocks_to_markdown
+from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
+from retinue.orchestration.present.explanation import answer_and_explanation, binding_origin, explanation_blocks
 
 CHOSEN = Candidate(agent="a", skill="s", score=2, share=0.5, reason="shares commits")
 PLAN = Plan(
@@ -120,7 +120,12 @@ def test_the_explanation_stands_below_the_answer() -> None:
     first, *rest = answer_and_explanation(data)
     assert first == MarkdownBlock("Yes.")
     assert Heading("Why n1: list 5 commits") in rest
-    assert answer_and_explanation({"answer": []}) == answer_and_explanation("no data") == answer_and_explanation({"explanation": 3}) == ()
+    assert (
+        answer_and_explanation({"answer": []})
+        == answer_and_explanation("no data")
+        == answer_and_explanation({"explanation": 3})
+        == ()
+    )
 
 
 @pytest.mark.parametrize(

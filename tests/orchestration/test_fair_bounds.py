@@ -14,7 +14,7 @@ from retinue.contract.task import Answer, Budget, Limits, Question, Task
 from retinue.engine.base import Outside
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
-from retinue.llm.converse import converse
+from retinue.llm.conversation import converse
 from retinue.llm.port import Request, UserMessage
 from retinue.llm.scripted import ScriptedModel
 from retinue.orchestration.orchestrator import Orchestrator, workflows

@@ -4,7 +4,7 @@ import pytest
 
 from retinue.contract.result import Cost, Result, Usage
 from retinue.contract.task import Budget
-from retinue.orchestration.account import RunUsage, total_usage
+from retinue.orchestration.run_budget import RunUsage, total_usage
 
 
 def spent(**usage: object) -> Result:

@@ -21,17 +21,17 @@ from retinue.contract.plan import Plan
 from retinue.contract.task import Answer, Budget, Question
 from retinue.engine.inprocess import InProcessEngine
 from retinue.errors import InvalidInput, Unauthenticated, Unavailable, UnknownName
+from retinue.llm.budget_tracker import BudgetTracker
 from retinue.llm.models import Models
 from retinue.llm.port import Request, UserMessage
-from retinue.llm.purse import BudgetTracker
 from retinue.llm.scripted import ScriptedModel, tool_call
-from retinue.orchestration.check import PlanChecker
 from retinue.orchestration.orchestrator import Orchestrator
+from retinue.orchestration.plan_checker import PlanChecker
 from retinue.orchestration.planning import Planning, planning_of
-from retinue.orchestration.reader.model import ModelReader
+from retinue.orchestration.reader.model_prompt import FACTS_CHARS, SKILLS_CHARS
+from retinue.orchestration.reader.model_reader import ModelReader
 from retinue.orchestration.reader.planner import Planner
-from retinue.orchestration.reader.prompt import FACTS_CHARS, SKILLS_CHARS
-from retinue.orchestration.thinker import StructuredModel
+from retinue.orchestration.structured_model import StructuredModel
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 from tests.orchestration.parts import Square, down, passages, square
@@ -47,7 +47,12 @@ GOOD = drafted(
 
 
 def planned(
-    script: Any, goal: str = GOAL, *, agents: Any = (square, passages, down), purse: BudgetTracker | None = None, **facts: Any
+    script: Any,
+    goal: str = GOAL,
+    *,
+    agents: Any = (square, passages, down),
+    purse: BudgetTracker | None = None,
+    **facts: Any,
 ) -> tuple[Plan, Planning, ScriptedModel]:
     scripted = script if isinstance(script, ScriptedModel) else model(script)
     definitions = Registry(agents).definitions()

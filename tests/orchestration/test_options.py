@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from retinue.contract.definition import Definition, Skill, ThinkingBounds, ModelUse, Tier
+from retinue.contract.definition import Definition, ModelUse, Skill, ThinkingBounds, Tier
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Cost, Result, Usage
 from retinue.errors import UnknownName
 from retinue.llm.estimate import PastCall, PriceOf, Range
-from retinue.orchestration.options import Menu, ModelCatalogue, Thresholds, actuals, with_option, menu_of
+from retinue.orchestration.plan_options import Menu, ModelCatalogue, Thresholds, actuals, menu_of, with_option
 from retinue.orchestration.planning import Planning, with_planning
 
 TIERS: dict[Tier, str] = {"small": "m:small", "medium": "m:medium", "large": "m:large"}

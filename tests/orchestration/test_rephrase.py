@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from retinue.contract.fault import Fault
 from retinue.contract.plan import Binding, Delegation
-from retinue.orchestration.escalate import BroaderRequest, broaden, parameter_at_fault
+from retinue.orchestration.recovery import BroaderRequest, broaden, parameter_at_fault
 
 
 def asked(words: str, **read: str) -> Delegation:

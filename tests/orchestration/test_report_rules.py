@@ -18,11 +18,11 @@ from retinue.llm.models import Models
 from retinue.llm.port import UserMessage
 from retinue.llm.scripted import ScriptedModel
 from retinue.orchestration.criteria import CRITERIA, check_report
-from retinue.orchestration.expected import count_report, report_shortfalls, verify_files
-from retinue.orchestration.judging_reports import quoted_verdicts
+from retinue.orchestration.expected_files import count_report, report_shortfalls, verify_files
 from retinue.orchestration.orchestrator import Orchestrator
-from retinue.orchestration.running import workflows
+from retinue.orchestration.report_judge import quoted_verdicts
 from retinue.orchestration.supervise import supervise
+from retinue.orchestration.workflows import workflows
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 
@@ -237,7 +237,9 @@ def test_what_the_agent_did_and_said_is_seen():
     wrong = ("created_first", "grown", "looked_at_in_the_end", "no_long_answer", "nothing_repeated", "files_named")
     assert {name: found[name].status for name in wrong} == dict.fromkeys(wrong, "not_met")
     assert found["path_returned"].status == "not_met"
-    silent = check_report(Result(task_id="t", agent="x", outcome="success"), "r.md", GOOD, count_report(GOOD), phases={})
+    silent = check_report(
+        Result(task_id="t", agent="x", outcome="success"), "r.md", GOOD, count_report(GOOD), phases={}
+    )
     assert {silent[name].status for name in ("created_first", "nothing_skipped", "files_named")} == {"not_judged"}
     assert silent["progress_told"].status == "not_met"
 

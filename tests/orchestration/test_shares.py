@@ -11,10 +11,10 @@ from retinue.contract.plan import Delegation, Dropped, Expected, Plan
 from retinue.contract.result import Artifact, Result
 from retinue.contract.task import Limits
 from retinue.errors import MissingFile, NetworkError, Unavailable
-from retinue.orchestration.allotment import allocations_of, allocate_models, default_allocator
-from retinue.orchestration.condense import Savings
+from retinue.orchestration.budget_allocation import DEFAULT_SHARES, allocate_tokens
+from retinue.orchestration.handoff import Savings
+from retinue.orchestration.model_allocation import allocate_models, allocations_of, default_allocator
 from retinue.orchestration.presets import POLICIES, RESEARCH, WORKER
-from retinue.orchestration.shares import DEFAULT_SHARES, allocate_tokens
 from retinue.orchestration.targets import compare_to_targets
 
 
@@ -49,7 +49,12 @@ def test_of_a_hundred_thousand_tokens_each_gets_what_the_practice_gives():
 @pytest.mark.row("H26", "A17")
 def test_whose_own_code_asks_a_model_has_a_share_too_and_who_has_others_think_has_a_supervisors():
     plan = Plan(nodes=(node("s", "assessor"), node("w"), node("k", "clerk"), node("c", "counter")))
-    assert [one.limits.tokens for one in allocate_tokens(plan, 100_000, DEFINITIONS).nodes] == [20_000, 20_000, 20_000, None]
+    assert [one.limits.tokens for one in allocate_tokens(plan, 100_000, DEFINITIONS).nodes] == [
+        20_000,
+        20_000,
+        20_000,
+        None,
+    ]
     own = Skill(name="options", description="Weighs.", input_schema={"type": "object"}, thinks="must")
     both = DEFINITIONS["assessor"].model_copy(update={"skills": (*DEFINITIONS["assessor"].skills, own)})
     plan = Plan(nodes=(node("o", "assessor", skill="options"), node("x", "assessor", skill="gone"), node("w")))
@@ -150,6 +155,10 @@ def test_every_agent_that_thinks_gets_a_model_with_the_score_shown():
     assert any("debug" in reason for reason in notes["b"]["reasons"])
     assert notes["d"] == {"model": "local:mine", "why": "the plan names it"}
     others = Plan(nodes=(node("k", "clerk"), node("s", "assessor"), node("t", "assessor", model="large")))
-    assert [one.model for one in allocate_models(others, DEFINITIONS, default_allocator(None)).nodes] == ["small", None, "large"]
+    assert [one.model for one in allocate_models(others, DEFINITIONS, default_allocator(None)).nodes] == [
+        "small",
+        None,
+        "large",
+    ]
     assert allocate_models(Plan(nodes=(node("c", "counter"),)), DEFINITIONS, default_allocator(None)).extras == {}
     assert allocations_of(Plan(extras={"allocation": "rubbish"})) == {}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.contract.plan import Delegation, Join, Plan
-from retinue.orchestration.state import Actions, PlanState, required_count
+from retinue.orchestration.plan_state import Actions, PlanState, required_count
 
 
 def node(name: str, *needs: str, **facts: object) -> Delegation:
@@ -109,7 +109,12 @@ def test_a_quorum_waits_for_all_and_then_asks_for_its_share(quorum: float, usefu
 
 
 def test_a_share_that_is_a_whole_number_is_that_number():
-    assert [required_count(0.07, 100), required_count(0.5, 3), required_count(1.0, 7), required_count(0.001, 3)] == [7, 2, 7, 1]
+    assert [required_count(0.07, 100), required_count(0.5, 3), required_count(1.0, 7), required_count(0.001, 3)] == [
+        7,
+        2,
+        7,
+        1,
+    ]
 
 
 def test_a_quorum_is_skipped_as_soon_as_it_cannot_be_reached():

@@ -130,7 +130,9 @@ def test_a_plot_leaves_out_what_nobody_measured() -> None:
     assert statistics_charts(added([], [])) == ()
     plain = statistics_charts(added([run("r")], [call("r")]))
     assert [chart.title for chart in plain] == ["Runs over time", "Success by agent", "Time by agent"]
-    whole = statistics_charts(added([run("r", used=used())], [call("r", "writer", "failed", used(), faults=("timeout",))]))
+    whole = statistics_charts(
+        added([run("r", used=used())], [call("r", "writer", "failed", used(), faults=("timeout",))])
+    )
     assert [(chart.title, chart.unit) for chart in whole] == [
         ("Cost over time", "USD"), ("Mix of tiers", "%"), ("Success by agent", "%"), ("Success by model", "%"),
         ("Time by agent", "s"), ("Failed attempts by fault", None),

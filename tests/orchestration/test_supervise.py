@@ -12,7 +12,7 @@ from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Artifact, Result
 from retinue.contract.task import Limits, Task
 from retinue.errors import AccessDenied, InvalidInput
-from retinue.orchestration.expected import overlap_findings
+from retinue.orchestration.expected_files import overlap_findings
 from retinue.orchestration.supervise import SECTIONS, supervise
 from retinue.tools.workspace import Workspace
 from tests.orchestration.parts import orchestrated

@@ -10,8 +10,8 @@ from retinue.contract.plan import Candidate, Delegation, Dropped, Plan
 from retinue.contract.result import Artifact, Result, Usage, Warned
 from retinue.contract.task import Question
 from retinue.contract.tokens import get_counter
-from retinue.orchestration.condense import Savings
-from retinue.orchestration.present.blocks import place_of, sources_in, sanitize_markdown
+from retinue.orchestration.handoff import Savings
+from retinue.orchestration.present.blocks import place_of, sanitize_markdown, sources_in
 from retinue.orchestration.synthesise import FinishedRun, collect, synthesise
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from retinue.contract import schema
 from retinue.errors import RetinueError
-from retinue.tools.hands import builtin_tools
-from retinue.tools.port import ToolContext, Tool, ToolOutput
+from retinue.tools.builtin import builtin_tools
+from retinue.tools.port import Tool, ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
 __all__ = ["Hands", "use"]

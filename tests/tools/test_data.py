@@ -44,7 +44,9 @@ def test_a_file_becomes_a_table_that_can_be_asked(tmp_path: Path) -> None:
         assert (source.rows, source.bytes, source.encoding) == (3, 33, "utf-8")
         assert (source.skipped, source.skipped_total, source.notes) == ((), 0, ())
         sql = "SELECT city, sum(amount) AS total FROM sales_2024 WHERE amount > ? GROUP BY city ORDER BY city"
-        assert data.query(sql, [0]) == QueryRows(("city", "total"), [("Oslo", 2), ("Rome", 4)], truncated=False, sql=sql)
+        assert data.query(sql, [0]) == QueryRows(
+            ("city", "total"), [("Oslo", 2), ("Rome", 4)], truncated=False, sql=sql
+        )
 
 
 def test_more_rows_than_the_limit_are_said_to_be_missing(data: Data) -> None:
@@ -297,7 +299,7 @@ def test_an_interrupt_from_elsewhere_is_a_cancellation(data: Data, monkeypatch: 
     def interrupted(*_: object, **__: object) -> None:
         raise duckdb.InterruptException("INTERRUPT Error: Interrupted!")
 
-    monkeypatch.setattr("retinue.tools.data.database.answer", interrupted)
+    monkeypatch.setattr("retinue.tools.data.database.fetch_rows", interrupted)
     with pytest.raises(Canceled, match="interrupted"):
         data.query("SELECT 1")
 
@@ -309,7 +311,7 @@ def test_a_broken_database_says_that_it_is(data: Data, monkeypatch: pytest.Monke
     def breaking(*_: object, **__: object) -> None:
         raise getattr(duckdb, error)("FATAL Error: lost")
 
-    monkeypatch.setattr("retinue.tools.data.database.answer", breaking)
+    monkeypatch.setattr("retinue.tools.data.database.fetch_rows", breaking)
     with pytest.raises(Unavailable, match="lost"):
         data.query("SELECT 1")
 
@@ -328,7 +330,7 @@ def test_python_running_out_of_memory_is_a_spent_budget(data: Data, monkeypatch:
     def exhausted(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("retinue.tools.data.database.answer", exhausted)
+    monkeypatch.setattr("retinue.tools.data.database.fetch_rows", exhausted)
     with pytest.raises(BudgetExceeded):
         data.query("SELECT 1")
 

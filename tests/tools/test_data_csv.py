@@ -10,7 +10,7 @@ from hypothesis import example, given, strategies as st
 
 from retinue.contract.table import Cell
 from retinue.errors import BudgetExceeded, InvalidInput
-from retinue.tools.data import Data, SkippedLine, DataSource, identifier
+from retinue.tools.data import Data, DataSource, SkippedLine, identifier
 from retinue.tools.data.csv import layout_of
 from retinue.tools.data.guess import guess_type
 from retinue.tools.workspace import Workspace

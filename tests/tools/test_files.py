@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from retinue.errors import AccessDenied, InvalidInput, MissingFile
 from retinue.tools.encoding import decode, is_binary
-from retinue.tools.files import read
+from retinue.tools.file_text import read
 from retinue.tools.workspace import Workspace
 
 

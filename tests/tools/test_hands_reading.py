@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from retinue.contract import schema
 from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, MissingFile, RetinueError, UnknownName
-from retinue.tools.hands import builtin_tools
-from retinue.tools.port import ToolContext, Tool
+from retinue.tools.builtin import builtin_tools
+from retinue.tools.port import Tool, ToolContext
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 from tests.tools.conftest import Repository

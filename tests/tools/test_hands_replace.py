@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.errors import InvalidInput
+from retinue.tools.builtin.diff import unified
+from retinue.tools.builtin.replace import Replacement, apply_replacements
 from retinue.tools.encoding import decode, encode
-from retinue.tools.hands.diff import unified
-from retinue.tools.hands.replace import Replacement, apply_replacements
 from tests.examples import examples
 
 TEXT = dedent(

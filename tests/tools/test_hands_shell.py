@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, LimitReached, NotInstalled, RetinueError
-from retinue.tools.hands import argument_vector, command_line, program
+from retinue.tools.builtin import argument_vector, command_line, program
 from tests.examples import examples
 from tests.tools.grips import Hands
 

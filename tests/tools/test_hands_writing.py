@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, RetinueError, Unavailable
 from retinue.tools import descriptors
-from retinue.tools.hands import builtin_tools
+from retinue.tools.builtin import builtin_tools
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 from tests.tools.grips import Hands
@@ -236,7 +236,7 @@ def test_a_file_that_turns_into_a_link_meanwhile_is_not_followed(tree: Path, mon
         (tree / "app.py").symlink_to("../theirs")
         return parts
 
-    monkeypatch.setattr(Workspace, "_for_writing", swapping)
+    monkeypatch.setattr(Workspace, "_locate_writable", swapping)
     with pytest.raises(AccessDenied, match="turned into a link"):
         Workspace(tree, write=["."]).revise("app.py", lambda _: b"stolen")
     assert (tree.parent / "theirs").read_text() == "theirs"

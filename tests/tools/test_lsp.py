@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from retinue.errors import AccessDenied, InvalidInput, NotInstalled, RetinueError, UnknownName
-from retinue.tools.lsp import OPERATIONS, LspTool, Navigator, LanguageServerPool, Position
-from retinue.tools.lsp.places import column_of, units_before
+from retinue.tools.lsp import OPERATIONS, LanguageServerPool, LspTool, Navigator, Position
+from retinue.tools.lsp.locations import column_of, units_before
 from retinue.tools.port import ToolContext
 from retinue.tools.refactor import rename
 from retinue.tools.workspace import Workspace

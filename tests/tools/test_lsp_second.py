@@ -9,7 +9,16 @@ from typing import Any, Final
 import pytest
 
 from retinue.errors import NotInstalled
-from retinue.tools.lsp import OPERATIONS, LspTool, Navigator, Location, LanguageServerPool, Position, SymbolUses, uses_of
+from retinue.tools.lsp import (
+    OPERATIONS,
+    LanguageServerPool,
+    Location,
+    LspTool,
+    Navigator,
+    Position,
+    SymbolUses,
+    uses_of,
+)
 from retinue.tools.port import ToolContext
 from retinue.tools.refactor import rename
 from retinue.tools.workspace import Workspace

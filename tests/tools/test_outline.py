@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.errors import AccessDenied, InvalidInput, MissingFile
-from retinue.tools.outline import Language, OutlineTool, language_for, outline, reading
+from retinue.tools.outline import Language, OutlineTool, builder, language_for, outline
 from retinue.tools.port import ToolContext
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
@@ -197,12 +197,12 @@ def test_a_query_finds_what_a_walk_over_all_nodes_finds(
 ) -> None:
     quick = outline(text, language)
     assert quick.items
-    walked = reading._walk  # pyright: ignore[reportPrivateUsage] - the way that broken texts go
+    walked = builder._walk  # pyright: ignore[reportPrivateUsage] - the way that broken texts go
 
     def instead(root: "Node", _: Language) -> "Iterator[Node]":
         return walked(root)
 
-    monkeypatch.setattr(reading, "_nodes", instead)
+    monkeypatch.setattr(builder, "_nodes", instead)
     assert outline(text, language) == quick
 
 

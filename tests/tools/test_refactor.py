@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.errors import InvalidInput, UnknownName
-from retinue.tools.refactor import FileUpdate, ChangeSet, SourceEdit, apply_edits, extract, syntax_error
+from retinue.tools.refactor import ChangeSet, FileUpdate, SourceEdit, apply_edits, extract, syntax_error
 from retinue.tools.refactor.move import move
 from retinue.tools.workspace import Workspace
 from tests.examples import examples

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from retinue.errors import AccessDenied
-from retinue.tools.lsp import Navigator, LanguageServerPool
+from retinue.tools.lsp import LanguageServerPool, Navigator
 from retinue.tools.lsp.mentions import find_mentions
 from retinue.tools.refactor import RenameResult, rename
-from retinue.tools.refactor.public import rename_exports, loses_name
+from retinue.tools.refactor.public import loses_name, rename_exports
 from retinue.tools.workspace import Workspace
 
 pytestmark = pytest.mark.row("A19")

@@ -237,7 +237,7 @@ def _swapping(monkeypatch: pytest.MonkeyPatch, swap: Callable[[], None]) -> None
         swap()
         return parts
 
-    monkeypatch.setattr(Workspace, "_located", located)
+    monkeypatch.setattr(Workspace, "_locate", located)
 
 
 def test_a_folder_swapped_for_a_link_after_the_check_is_not_followed(

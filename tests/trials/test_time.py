@@ -24,15 +24,15 @@ from retinue.contract.tokens import get_counter
 from retinue.contract.version import split_versioned_name
 from retinue.dialects import DIALECTS, dialect
 from retinue.errors import RetinueError
-from retinue.orchestration.expected import report_shortfalls
+from retinue.orchestration.expected_files import report_shortfalls
 from retinue.orchestration.present.blocks import as_code, as_line, as_prose, sanitize_markdown
-from retinue.orchestration.present.html.prose import markdown_to_html
+from retinue.orchestration.present.html.markdown_html import markdown_to_html
 from retinue.orchestration.reader.clauses import split_clause, split_sentences, strip_courtesy
 from retinue.orchestration.reader.dates import time_spans
 from retinue.orchestration.reader.tables import read_table_question
 from retinue.tools.data.csv import layout_of
 from retinue.tools.search.passages import split_passages
-from retinue.tools.web.text import read_html
+from retinue.tools.web.page_text import read_html
 from retinue.tools.web.url import parse_url
 
 pytestmark = pytest.mark.slow
@@ -158,7 +158,11 @@ def every_reader() -> dict[str, Callable[[str], Any]]:
         "data_question": lambda text: read_table_question(text, SALES),
         "rules_of": lambda text: list(rules_of(text)),
         "csv": layout_of,
-        "passages": lambda text: [*split_passages("a.md", "docs", text), *split_passages("a.py", "code", text), *split_passages("a.js", "code", text)],
+        "passages": lambda text: [
+            *split_passages("a.md", "docs", text),
+            *split_passages("a.py", "code", text),
+            *split_passages("a.js", "code", text),
+        ],
         "page": lambda text: read_html(text, url=parse_url("https://example.org/")),
     }
     for name in DIALECTS:

@@ -19,7 +19,7 @@ from retinue.contract.task import Task
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.orchestration.orchestrator import workflows
-from retinue.orchestration.order import RUN_PLAN, Order
+from retinue.orchestration.run_request import RUN_PLAN, Order
 
 
 class Square(BaseModel):

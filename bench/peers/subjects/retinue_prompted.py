@@ -13,7 +13,7 @@ from retinue.engine.inprocess import InProcessEngine
 from retinue.llm.models import Models
 from retinue.llm.port import Answered, Hear, Request, Response, Said
 from retinue.orchestration.orchestrator import workflows
-from retinue.orchestration.order import RUN_PLAN, Order
+from retinue.orchestration.run_request import RUN_PLAN, Order
 
 DEFINITION = Definition(
     name="squarer",

@@ -9,8 +9,8 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
-from retinue.agents.apart import in_context_copy
 from retinue.agents.boundary import Boundary
+from retinue.agents.context_copy import in_context_copy
 from retinue.agents.local import LocalContext
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry

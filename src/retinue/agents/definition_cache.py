@@ -12,11 +12,11 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from retinue.agents.load import LoadedAgents, InstructionsAgent
+from retinue.agents.load import InstructionsAgent, LoadedAgents
 from retinue.contract.definition import CallSite, Definition
 from retinue.contract.finding import Finding
 from retinue.contract.model import Model
-from retinue.tools.kept import code_fingerprint, read_cache_file, write_cache_file
+from retinue.tools.cache_file import code_fingerprint, read_cache_file, write_cache_file
 
 __all__ = ["DefinitionCache"]
 

@@ -11,13 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from retinue.agents.code_files import AGENTS_FOLDER
-from retinue.agents.configured import with_commands
+from retinue.agents.command_definitions import with_commands
 from retinue.agents.definition_cache import DefinitionCache
+from retinue.agents.definition_folders import (
+    LEADS_OUT,
+    DefinitionFolder,
+    Problem,
+    display_path,
+    files_beside,
+    is_inside,
+)
 from retinue.agents.importing import import_file
-from retinue.agents.load import LoadedAgents, InstructionsAgent
+from retinue.agents.load import InstructionsAgent, LoadedAgents
 from retinue.agents.load.document import read_bytes
 from retinue.agents.load.kinds import ENDINGS, Kind, kind_of, load
-from retinue.agents.places import LEADS_OUT, DefinitionFolder, Problem, files_beside, is_inside, display_path
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry, Skipped
 from retinue.contract.definition import Definition
@@ -101,10 +108,14 @@ def _load_data(
         beside = files_beside(path) if (kind or kind_of(file)) == "skill" else ()
         return cache.load(read, file, beside, operations, data=data)
     except RetinueError as error:
-        return _failed_load(error.code.replace("_", "-"), error.message, file, error.hint, line=error.detail.get("line"))
+        return _failed_load(
+            error.code.replace("_", "-"), error.message, file, error.hint, line=error.detail.get("line")
+        )
 
 
-def _load(path: Path, *, file: str, root: Path, trusted: bool, place: DefinitionFolder, cache: DefinitionCache) -> LoadedAgents:
+def _load(
+    path: Path, *, file: str, root: Path, trusted: bool, place: DefinitionFolder, cache: DefinitionCache
+) -> LoadedAgents:
     if path.is_symlink() and not is_inside(path, root):  # its folder was seen to lie inside
         return _problem_load(LEADS_OUT, file)
     if path.suffix.lower() != ".py":
@@ -121,7 +132,8 @@ def _with_operations(loaded: LoadedAgents) -> LoadedAgents:
     from retinue.agents.load.operations import with_operations  # noqa: PLC0415 - files that changed need it, no others
 
     agents = (
-        InstructionsAgent(with_operations(each.definition)) if isinstance(each, InstructionsAgent) else each for each in loaded.agents
+        InstructionsAgent(with_operations(each.definition)) if isinstance(each, InstructionsAgent) else each
+        for each in loaded.agents
     )
     return replace(loaded, agents=tuple(agents))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from retinue.agents.places import PLACES, files_in
+from retinue.agents.definition_folders import PLACES, files_in
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
 from retinue.contract.sanitize import printable

@@ -16,17 +16,28 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from retinue.agents.patterns import path_matches, matches, rule_covers
+from retinue.agents.patterns import matches, path_matches, rule_covers
 from retinue.contract.definition import Effect, ToolSpec
+from retinue.contract.formatting import natural_list
 from retinue.contract.names import fold, nearest
-from retinue.contract.text import natural_list
 from retinue.errors import InvalidInput
 from retinue.tools.paths import fold_name
 
 if TYPE_CHECKING:
     from retinue.tools.workspace import Workspace
 
-__all__ = ["ALL", "MODES", "READ_ONLY", "Grants", "Mode", "PermissionSubject", "ToolRule", "PermissionVerdict", "VerdictWord", "mode_from"]
+__all__ = [
+    "ALL",
+    "MODES",
+    "READ_ONLY",
+    "Grants",
+    "Mode",
+    "PermissionSubject",
+    "PermissionVerdict",
+    "ToolRule",
+    "VerdictWord",
+    "mode_from",
+]
 
 VerdictWord: TypeAlias = Literal["allow", "ask", "deny"]
 
@@ -179,7 +190,9 @@ class Grants:
         """
         if not self.offers(spec):
             return PermissionVerdict("deny", f"`{spec.name}` is not among the tools of this agent")
-        targets = [each if isinstance(each, PermissionSubject) else PermissionSubject(each) for each in subjects or ("",)]
+        targets = [
+            each if isinstance(each, PermissionSubject) else PermissionSubject(each) for each in subjects or ("",)
+        ]
         worst = _strictest(verdict for target in targets for verdict in self._verdicts(spec, target))
         worst = worst or PermissionVerdict("allow", "no rule is against it")
         if worst.word == "ask" and any(each.mode == "dont_ask" for each in self._chain()):
@@ -289,7 +302,12 @@ class Grants:
         if rule_verdict is not None and rule_verdict.word != "allow":
             return rule_verdict
         mode_asks = self.above is not None and self.mode in {"plan", "dont_ask", "default"}
-        if mode_asks and rule_verdict is None and not set(spec.effects) <= {"read"} and not self._user_allows(spec, subject):
+        if (
+            mode_asks
+            and rule_verdict is None
+            and not set(spec.effects) <= {"read"}
+            and not self._user_allows(spec, subject)
+        ):
             return PermissionVerdict("ask", f"it may {' and '.join(spec.effects)}, and no rule allows it")
         return None
 

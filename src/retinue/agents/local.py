@@ -13,7 +13,7 @@ from retinue.agents.port import Agent, Reply
 from retinue.agents.python import PythonAgent, agent as make_agent
 from retinue.agents.registry import Registry
 from retinue.contract.definition import Definition
-from retinue.contract.event import QuestionAnswered, QuestionAsked, Body, Event
+from retinue.contract.event import Body, Event, QuestionAnswered, QuestionAsked
 from retinue.contract.finding import Finding
 from retinue.contract.plan import Plan
 from retinue.contract.result import Result
@@ -21,7 +21,7 @@ from retinue.contract.task import Answer, Budget, Question, Task
 from retinue.engine.base import REAL, Outside
 from retinue.engine.log import log_event
 from retinue.errors import AccessDenied
-from retinue.llm.purse import BudgetTracker
+from retinue.llm.budget_tracker import BudgetTracker
 
 if TYPE_CHECKING:
     from retinue.contract.task import Correction

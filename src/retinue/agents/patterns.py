@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 from urllib.parse import urlsplit
 
-__all__ = ["TAKES_PATHS", "path_matches", "matches", "normal_path", "rule_covers"]
+__all__ = ["TAKES_PATHS", "matches", "normal_path", "path_matches", "rule_covers"]
 
 _READERS: Final = frozenset({"read", "glob", "grep", "outline"})
 _EDITORS: Final = frozenset({"write", "edit"})

@@ -19,7 +19,7 @@ from retinue.contract.task import Answer, Budget, Correction, Question, Task
 
 if TYPE_CHECKING:
     from retinue.contract.event import Body
-    from retinue.llm.purse import BudgetTracker
+    from retinue.llm.budget_tracker import BudgetTracker
     from retinue.tools.workspace import Workspace
 
 __all__ = ["ABSENT", "NAME_GUESSED", "Agent", "Reply", "RunContext"]

@@ -128,7 +128,9 @@ class Registry:
         for agent in built_in.agents():
             original = agent.definition
             aliases = tuple(name for name in original.aliases if _key(name) not in taken_names)
-            wire_names = {dialect: name for dialect, name in original.wire_names.items() if _key(name) not in taken_names}
+            wire_names = {
+                dialect: name for dialect, name in original.wire_names.items() if _key(name) not in taken_names
+            }
             if original.name in new_names:
                 aliases, wire_names = (_BUILT_IN + original.name,), {}
             name = new_names.get(original.name, original.name)
@@ -158,13 +160,17 @@ class Registry:
         if claim is None:
             raise self._unknown_name(name)
         if stated_major is not None and major is not None and stated_major != major:
-            raise UnknownName(f"{name!r} says major {stated_major}, and major {major} is asked for.", hint="Ask for one.")
+            raise UnknownName(
+                f"{name!r} says major {stated_major}, and major {major} is asked for.", hint="Ask for one."
+            )
         majors = self._majors[claim.agent]
         chosen_major = next((each for each in (stated_major, major) if each is not None), claim.majors[0])
         if chosen_major not in majors:
             available = tuple(f"{claim.agent}@{each}" for each in sorted(majors))
             raise UnknownName(
-                f"`{claim.agent}` has no major {chosen_major}.", hint=f"Available: {', '.join(available)}.", suggestions=available
+                f"`{claim.agent}` has no major {chosen_major}.",
+                hint=f"Available: {', '.join(available)}.",
+                suggestions=available,
             )
         return majors[chosen_major]
 

@@ -18,7 +18,7 @@ from pydantic import VERSION, TypeAdapter, ValidationError
 from retinue.agents.port import Agent, Reply, RunContext
 from retinue.contract.definition import Definition
 from retinue.contract.task import Task
-from retinue.tools.kept import code_fingerprint, read_cache_file, write_cache_file
+from retinue.tools.cache_file import code_fingerprint, read_cache_file, write_cache_file
 
 if TYPE_CHECKING:
     from retinue.contract.facts import Facts

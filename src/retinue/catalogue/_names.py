@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from retinue.catalogue._aside import is_test_or_vendored
-from retinue.catalogue._remembered import ContentCache, content_key
+from retinue.catalogue._content_cache import ContentCache, content_key
+from retinue.catalogue._test_paths import is_test_or_vendored
 from retinue.contract.facts import Facts
 from retinue.errors import NotInstalled, RetinueError
 from retinue.tools.search.kinds import is_test
@@ -61,7 +61,9 @@ def symbol_facts(workspace: Workspace, cache_dir: Path | None) -> Facts:
     """The names that the code here defines: the product's before its tests', the tops of files before the rest."""
     files, is_complete = _read_names(workspace, cache_dir)
     order = [(is_beside, depth) for is_beside in (False, True) for depth in (0, 1)]
-    groups = (one[depth] for beside, depth in order for path, one in files.items() if is_test_or_vendored(path) is beside)
+    groups = (
+        one[depth] for beside, depth in order for path, one in files.items() if is_test_or_vendored(path) is beside
+    )
     symbols = tuple(dict.fromkeys(name for names in groups for name in names))
     return Facts(names={"symbol": symbols[:_MAX_SYMBOLS]}, is_complete=is_complete and len(symbols) < _MAX_SYMBOLS)
 
@@ -83,7 +85,9 @@ def fixture_facts(workspace: Workspace, cache_dir: Path | None) -> Facts:
 def _read_names(workspace: Workspace, cache_dir: Path | None) -> tuple[Mapping[str, _FileNames], bool]:
     """The names in each file of code, and whether there was time for all."""
     end = time.monotonic() + _TIMEOUT_S
-    cache = ContentCache(cache_dir, str(workspace.root), prefix="names", version=_VERSION, decode=lambda row: _FileNames(*row))
+    cache = ContentCache(
+        cache_dir, str(workspace.root), prefix="names", version=_VERSION, decode=lambda row: _FileNames(*row)
+    )
     new: dict[str, _FileNames] = {}
     keys: list[str] = []
     names_by_path: dict[str, _FileNames] = {}

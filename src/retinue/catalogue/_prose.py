@@ -11,7 +11,18 @@ from typing import Final, Literal, assert_never
 
 from retinue.contract.sanitize import printable
 
-__all__ = ["ExternalText", "Prose", "code", "code_span", "escape_line", "first_of", "name", "one_line", "quote", "title"]
+__all__ = [
+    "ExternalText",
+    "Prose",
+    "code",
+    "code_span",
+    "escape_line",
+    "first_of",
+    "name",
+    "one_line",
+    "quote",
+    "title",
+]
 
 _TICKS: Final = re.compile(r"`+")
 _SPECIAL: Final = re.compile(

@@ -16,11 +16,11 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.result import Outcome, Warned, WarningType
 from retinue.contract.sanitize import printable
-from retinue.contract.table import Cell, Chart, TableColumn, Series, Table
+from retinue.contract.table import Cell, Chart, Series, Table, TableColumn
 from retinue.contract.task import Question
 from retinue.errors import FaultCode
 
-__all__ = ["SkillReport", "ReportData", "SourcedStatement", "Statement", "plural"]
+__all__ = ["ReportData", "SkillReport", "SourcedStatement", "Statement", "plural"]
 
 _MAX_ROWS: Final = 20
 _MAX_SUBJECTS: Final = 50

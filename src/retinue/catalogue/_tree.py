@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from retinue.agents.port import RunContext
+from retinue.catalogue._content_cache import ContentCache, content_key
 from retinue.catalogue._prose import quote
-from retinue.catalogue._remembered import ContentCache, content_key
 from retinue.catalogue._report import SkillReport
-from retinue.catalogue._watch import RunDeadline
+from retinue.catalogue._run_deadline import RunDeadline
 from retinue.contract.event import Progress
 from retinue.engine.blocking import in_thread
 from retinue.errors import AccessDenied, DeadlineExceeded, InternalError, RetinueError, Unavailable

@@ -47,7 +47,7 @@ def with_active(project: "Project", *, quiet: bool) -> "tuple[Project, str]":
         return with_module(project, path)[0], path
     except RetinueError as error:
         if not quiet:
-            from retinue.cli.output import safe, echo_err
+            from retinue.cli.output import echo_err, safe
 
             echo_err(f"{MODULE_VARIABLE} does not give an agent: {safe(error.message)} {safe(error.hint)}")
         return project, ""

@@ -82,7 +82,7 @@ def _list_json(project: "Project") -> None:
 
 def _list(project: "Project") -> None:
     """Every agent with its skills, one a line, then what was passed over."""
-    from retinue.cli.output import cut_to_screen, echo, findings_text, safe, echo_err
+    from retinue.cli.output import cut_to_screen, echo, echo_err, findings_text, safe
 
     definitions = project.registry.definitions()
     width = max((len(skill.name) for each in definitions for skill in each.skills), default=0)
@@ -152,7 +152,7 @@ def _warnings_of(registry: "Registry") -> "list[Finding]":
 
 
 def _agent_lines(definition: "Definition", project: "Project") -> "Iterator[str]":
-    from retinue.cli.output import safe_lines, safe
+    from retinue.cli.output import safe, safe_lines
     from retinue.contract.names import fold
 
     yield _title(definition, project)
@@ -174,7 +174,7 @@ def _agent_lines(definition: "Definition", project: "Project") -> "Iterator[str]
 
 
 def _skill_lines(skill: "Skill") -> "Iterator[str]":
-    from retinue.cli.output import safe_lines, safe
+    from retinue.cli.output import safe, safe_lines
 
     yield f"{click.style(safe(skill.name), fg='cyan', bold=True)}  {safe_lines(skill.description)}"
     if skill.unavailable:

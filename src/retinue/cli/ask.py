@@ -25,12 +25,12 @@ from retinue.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retinue.agents.boundary.untyped import Decoding
+    from retinue.agents.boundary.decode_parameters import Decoding
     from retinue.agents.port import Agent
-    from retinue.cli.choosing import OptionChooser
     from retinue.cli.dialect_request import DialectRequest
+    from retinue.cli.option_chooser import OptionChooser
     from retinue.cli.project import Project
-    from retinue.cli.session import StartRun, StartedRun, Invocation
+    from retinue.cli.session import Invocation, StartedRun, StartRun
     from retinue.contract.definition import Skill
     from retinue.contract.finding import Level
     from retinue.contract.task import Budget
@@ -108,13 +108,13 @@ def command(
       retinue ask --command "./my-agent --json" --dialect markdown_json "what is missing?"
       retinue ask --in tool_use < handoff.json
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
-    from retinue.cli.answer import agent_result, show_agent_result
-    from retinue.cli.choosing import OptionChooser, with_actuals
+    from retinue.cli.arguments import parameters_of
     from retinue.cli.dialect_request import read_request, write_answer
-    from retinue.cli.failed import report_failure
+    from retinue.cli.failure import report_failure
+    from retinue.cli.option_chooser import OptionChooser, with_actuals
     from retinue.cli.project import budget_of, open_project, report_notes
+    from retinue.cli.result_output import agent_result, show_agent_result
     from retinue.cli.session import run_session
-    from retinue.cli.typed import parameters_of
 
     if model and choice:
         raise click.UsageError("--model and --choose both select the model. Use only one of them.")
@@ -149,7 +149,9 @@ def command(
     notes = {"decoded": [each.to_json() for each in decodings], "option": session.result.extras.get("option")}
     if outgoing or incoming:
         result = agent_result(session)
-        return write_answer(result, outgoing or incoming or "", output=output, quiet=quiet, code=for_agent_result(result))
+        return write_answer(
+            result, outgoing or incoming or "", output=output, quiet=quiet, code=for_agent_result(result)
+        )
     code = show_agent_result(session, form, extras={name: value for name, value in notes.items() if value})
     if not (form.quiet or form.machine):
         report_failure(session, code)
@@ -190,7 +192,9 @@ class _AgentRequest:
     context: str = ""
 
 
-def _request_from_words(project: "Project", words: "Sequence[str]", program: _ProgramOptions, cwd: Path | None) -> _AgentRequest:
+def _request_from_words(
+    project: "Project", words: "Sequence[str]", program: _ProgramOptions, cwd: Path | None
+) -> _AgentRequest:
     """What the words of a command ask.
 
     Raises:
@@ -210,7 +214,9 @@ def _request_from_words(project: "Project", words: "Sequence[str]", program: _Pr
     return _AgentRequest(project, agent, skill.name, instruction, Invocation("ask", str(project.root), module=module))
 
 
-def _request_from_message(project: "Project", request: "DialectRequest", program: _ProgramOptions, cwd: Path | None) -> _AgentRequest:
+def _request_from_message(
+    project: "Project", request: "DialectRequest", program: _ProgramOptions, cwd: Path | None
+) -> _AgentRequest:
     """What a message asks.
 
     Raises: as `_asked`.
@@ -247,7 +253,7 @@ def _program_request(
     Raises:
         InvalidInput: It is none.
     """
-    from retinue.cli.commanded import command_spec, with_command
+    from retinue.cli.command_agent import command_spec, with_command
     from retinue.cli.session import Invocation
 
     spec = command_spec(
@@ -381,7 +387,7 @@ def _single_text(words: "Sequence[str]") -> str:
     Raises:
         UsageError: There are too many words.
     """
-    from retinue.cli.typed import words_of
+    from retinue.cli.arguments import words_of
 
     if len(words) > 1:
         raise click.UsageError(_TOO_MANY)
@@ -390,7 +396,7 @@ def _single_text(words: "Sequence[str]") -> str:
 
 def _decode(untyped: dict[str, Any], skill: "Skill | None") -> "tuple[dict[str, Any], tuple[Decoding, ...]]":
     """Parameters that came as text, as what the skill's schema asks for (C44)."""
-    from retinue.agents.boundary.untyped import decode_parameters
+    from retinue.agents.boundary.decode_parameters import decode_parameters
 
     return decode_parameters(untyped, skill.input_schema) if untyped and skill else (untyped, ())
 
@@ -417,7 +423,7 @@ def _make_start(
             nodes = tuple(node.model_copy(update={"model": invocation.model}) for node in plan.nodes)
             plan = plan.model_copy(update={"nodes": nodes})
         elif orchestrator.models is not None and orchestrator.models.configured:
-            from retinue.orchestration.allotment import allocate_models, default_allocator
+            from retinue.orchestration.model_allocation import allocate_models, default_allocator
 
             plan = allocate_models(plan, {definition.name: definition}, default_allocator(orchestrator.models))
             plan = await chooser.with_option(plan)

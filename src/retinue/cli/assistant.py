@@ -66,7 +66,7 @@ def _test(*, cases: Path | None, keep_going: bool, limit_s: float, as_json: bool
     process that fails, unless --keep-going is given. Exits 8 when a prompt failed.
     """
     from retinue.catalogue.personal_assistant.facade import read_cases, shipped_cases
-    from retinue.cli.output import echo_json, echo_err
+    from retinue.cli.output import echo_err, echo_json
 
     case_list = shipped_cases() if cases is None else read_cases(cases)
     results: list[_CaseResult] = []
@@ -136,7 +136,7 @@ def _show(results: "Sequence[_CaseResult]", *, left_out: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from retinue.cli.output import console, safe_lines, echo_err
+    from retinue.cli.output import console, echo_err, safe_lines
 
     table = Table(box=None, pad_edge=False)
     for title in ("verdict", "prompt", "expected", "called"):

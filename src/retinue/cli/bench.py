@@ -58,11 +58,11 @@ def _agents(
       retinue bench agents tasks.toml --models small,large --repeat 5 --plot compared.svg
       retinue bench agents tasks.toml --models replay:recorded.jsonl --json
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
-    from retinue.cli.drawn import check_plot, write_plot
     from retinue.cli.exits import Exit
-    from retinue.cli.output import echo, echo_json, echo_err
+    from retinue.cli.output import echo, echo_err, echo_json
+    from retinue.cli.plots import check_plot, write_plot
     from retinue.cli.project import budget_of, open_project, report_notes
-    from retinue.cli.trials import Comparison, task_set_in, run_trials
+    from retinue.cli.trials import Comparison, run_trials, task_set_in
     from retinue.orchestration.comparing_agents import contenders
     from retinue.orchestration.present.comparison_charts import comparison_charts
 
@@ -97,7 +97,7 @@ def _split_names(text: str | None) -> tuple[str, ...]:
 
 
 def _report_trial(trial: "Trial") -> None:
-    from retinue.cli.output import safe, echo_err
+    from retinue.cli.output import echo_err, safe
 
     quality = trial.score.quality
     how = trial.fault or trial.outcome or "no outcome"
@@ -108,7 +108,9 @@ def _report_trial(trial: "Trial") -> None:
         echo_err(f"   {safe(note)[:300]}")
 
 
-def _facts(comparison: "Comparison", contenders: "Sequence[Contender]", trials: "Sequence[Trial]", stop_reason: str) -> dict[str, Any]:
+def _facts(
+    comparison: "Comparison", contenders: "Sequence[Contender]", trials: "Sequence[Trial]", stop_reason: str
+) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "title": comparison.tasks.title or None,
         "repeat": comparison.repeat,

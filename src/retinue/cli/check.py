@@ -12,7 +12,7 @@ from retinue.cli.options import Duration, json_option
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from retinue.conformance.order import CheckRequest
+    from retinue.conformance.check_request import CheckRequest
     from retinue.conformance.port import CheckReport, RequirementVerdict
     from retinue.conformance.report import RequirementViolation
 
@@ -151,8 +151,8 @@ def _judge(subject: str, options: dict[str, Any]) -> "CheckReport":
         RetinueError: There is no such subject, or nothing says how it is to be judged.
     """
     from retinue.cli import watchdog
-    from retinue.cli.asking import CheckProgress
-    from retinue.conformance.order import prepare
+    from retinue.cli.check_progress import CheckProgress
+    from retinue.conformance.check_request import prepare
 
     async def run_check(request: "CheckRequest") -> "CheckReport":
         with CheckProgress() as progress:
@@ -166,8 +166,8 @@ def _judge(subject: str, options: dict[str, Any]) -> "CheckReport":
 
 
 def _check_request(subject: str, options: dict[str, Any]) -> "CheckRequest":
-    from retinue.cli.typed import parameters_of
-    from retinue.conformance.order import CheckRequest
+    from retinue.cli.arguments import parameters_of
+    from retinue.conformance.check_request import CheckRequest
 
     untyped, typed = parameters_of(options["pairs"], options["document"])
     fields = {name: options[name] for name in _REQUEST_FIELDS if options[name] is not None}
@@ -180,12 +180,12 @@ def _model_fields(model: str | None) -> dict[str, Any]:
     """The models of a Markdown agent, and what they may spend: as the settings bound a run."""
     from retinue.cli.options import Bounds
     from retinue.cli.project import budget_of, open_project
-    from retinue.llm.purse import BudgetTracker
+    from retinue.llm.budget_tracker import BudgetTracker
 
     project = open_project(None, model=model)
     budget = budget_of(project.settings, Bounds())
     budget_tracker = BudgetTracker(tokens=budget.tokens, usd=budget.cost_usd)
-    return {"models": project.models if project.models.configured else None, "purse": budget_tracker}
+    return {"models": project.models if project.models.configured else None, "budget_tracker": budget_tracker}
 
 
 # The report.
@@ -234,7 +234,9 @@ def _report_lines(report: "CheckReport") -> "Iterator[str]":
         yield ""
         yield from _violation_lines(each, shown_probes)
         shown_probes.update(exchange.probe.name for exchange in each.exchanges)
-    yield from _name_lines("for the same reasons", [each.verdict for each in violations if _id(each.verdict) in repeated])
+    yield from _name_lines(
+        "for the same reasons", [each.verdict for each in violations if _id(each.verdict) in repeated]
+    )
     yield from _name_lines("", [each for each in report.verdicts if each.outcome == "passed"])
 
 
@@ -258,7 +260,7 @@ def _violation_lines(violation: "RequirementViolation", shown_probes: set[str]) 
 
 
 def _report_ending(report: "CheckReport", output: Path | None, *, failed: bool, with_subject: bool) -> None:
-    from retinue.cli.output import safe, echo_err
+    from retinue.cli.output import echo_err, safe
     from retinue.conformance.report import counts
 
     number = counts(report)

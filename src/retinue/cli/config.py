@@ -27,8 +27,8 @@ def command(context: click.Context) -> None:
 @workspace_option
 def _show(*, origin: bool, as_json: bool, workspace: Path | None) -> None:
     """Show every setting and its value."""
-    from retinue.cli import places
-    from retinue.cli.output import echo, echo_json, findings_text, safe, echo_err
+    from retinue.cli import user_paths
+    from retinue.cli.output import echo, echo_err, echo_json, findings_text, safe
     from retinue.cli.project import find_root
     from retinue.cli.settings import KEYS, load, permission_findings
 
@@ -42,7 +42,7 @@ def _show(*, origin: bool, as_json: bool, workspace: Path | None) -> None:
             if value is not None
         }
         findings = [finding.to_json() for finding in problems]
-        echo_json({"settings": values, "user_file": str(places.user_config_file()), "findings": findings})
+        echo_json({"settings": values, "user_file": str(user_paths.user_config_file()), "findings": findings})
         return
     width = max(map(len, display))
     for name, value in display.items():

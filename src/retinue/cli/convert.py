@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from retinue.cli.exits import Exit
-from retinue.cli.message import MessageOptions, Message, RefusedMessage, dialect_names, dialect_option, message_options
+from retinue.cli.message import Message, MessageOptions, RefusedMessage, dialect_names, dialect_option, message_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,9 @@ __all__ = ["command", "report_losses"]
     help="Write the message to this file instead of stdout.",
 )
 @message_options
-def command(*, options: MessageOptions, target: str, form: str | None, strict: bool, output: Path | None, as_json: bool) -> int:
+def command(
+    *, options: MessageOptions, target: str, form: str | None, strict: bool, output: Path | None, as_json: bool
+) -> int:
     """Convert the message in FILE (or on stdin) to another dialect.
 
     The message goes to stdout. The detected dialect, any problems, and every field that the other dialect cannot
@@ -85,10 +87,10 @@ def _check_form(writer: "Dialect", kind: "Kind", form: str | None) -> None:
     available = forms(writer, kind)
     if form is not None and form not in available:
         near = nearest(form, available)
-        hint = (
-            f"{f'Did you mean `{near[0]}`? ' if near else ''}It writes a {kind} as: {', '.join(available) or 'one form'}."
+        hint = f"{f'Did you mean `{near[0]}`? ' if near else ''}It writes a {kind} as: {', '.join(available) or 'one form'}."
+        raise InvalidInput(
+            f"`{writer.NAME}` has no form {form[:100]!r}.", hint=hint, path="--form", suggestions=available
         )
-        raise InvalidInput(f"`{writer.NAME}` has no form {form[:100]!r}.", hint=hint, path="--form", suggestions=available)
 
 
 def _loss_error(rendered: "RenderedMessage", writer: "Dialect") -> "InvalidInput":
@@ -104,12 +106,14 @@ def _loss_error(rendered: "RenderedMessage", writer: "Dialect") -> "InvalidInput
     )
 
 
-def _deliver(message: Message, rendered: "RenderedMessage", writer: "Dialect", output: Path | None, *, as_json: bool) -> None:
+def _deliver(
+    message: Message, rendered: "RenderedMessage", writer: "Dialect", output: Path | None, *, as_json: bool
+) -> None:
     """The message where it was asked for, and what there is to say about it."""
     from retinue.cli.delivery import deliver
     from retinue.cli.message import report_reading
+    from retinue.cli.message_findings import report_findings
     from retinue.cli.output import echo_json, safe_lines
-    from retinue.cli.placed import report_findings
 
     text = rendered.text if rendered.text.endswith("\n") else f"{rendered.text}\n"
     if as_json:
@@ -132,7 +136,7 @@ def _deliver(message: Message, rendered: "RenderedMessage", writer: "Dialect", o
 
 def report_losses(losses: "Sequence[Loss]") -> None:
     """Every field that is not said, a line each reason."""
-    from retinue.cli.output import safe, echo_err
+    from retinue.cli.output import echo_err, safe
 
     by_reason: dict[str, list[str]] = {}
     for loss in losses:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import click
 
-from retinue.cli.converted import NONE, Conversion, report_text, report_json
+from retinue.cli.conversion_report import NONE, Conversion, report_json, report_text
 from retinue.cli.exits import Exit
 from retinue.cli.options import json_option
 
@@ -80,7 +80,7 @@ def command(
       retinue convert-definition skills/pdf/SKILL.md --to a2a --url https://example.org/pdf > pdf.agent-card.json
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue.cli.output import plural
-    from retinue.cli.waiting import status_line
+    from retinue.cli.status_line import status_line
 
     form = form or _form_of(output)
     files = {file: path for path in reversed(paths) for file in _files(path)}
@@ -125,7 +125,7 @@ def _files(path: Path) -> tuple[Path, ...]:
         MissingFile: There is nothing.
         InvalidInput: The folder holds too many.
     """
-    from retinue.agents.load.gather import find_definition_files
+    from retinue.agents.load.find_files import find_definition_files
     from retinue.errors import MissingFile
 
     if path.is_dir():

@@ -65,9 +65,9 @@ def read_request(
         UsageError: There is no message.
         InvalidInput: The message is for another agent than the command names.
     """
+    from retinue.cli.arguments import words_of
     from retinue.cli.message import RefusedMessage, dialect_of
-    from retinue.cli.placed import findings_in, locate_findings, report_findings
-    from retinue.cli.typed import words_of
+    from retinue.cli.message_findings import findings_in, locate_findings, report_findings
     from retinue.dialects.port import DEFAULT_AGENT, ParseContext
     from retinue.errors import InvalidInput, RetinueError
 

@@ -66,7 +66,9 @@ def command(*, as_json: bool, workspace: Path | None) -> int:
     checks = [*_programs(), *_folders(), *_history(), *_workspace(workspace), *_providers(workspace), *_extras()]
     is_broken = any(check.state == "broken" for check in checks)
     if as_json:
-        echo_json({"version": retinue.__version__, "ok": not is_broken, "checks": [check.to_json() for check in checks]})
+        echo_json(
+            {"version": retinue.__version__, "ok": not is_broken, "checks": [check.to_json() for check in checks]}
+        )
     else:
         echo(f"retinue {retinue.__version__} on {platform.system()}")
         for check in checks:
@@ -88,21 +90,25 @@ def _programs() -> Iterator[_DoctorCheck]:
     yield _DoctorCheck("git", "ok", git) if git else _DoctorCheck("git", "broken", "not found", "Install git.")
     ripgrep = shutil.which("rg")
     slow = "not found: searching works, but slower"
-    yield _DoctorCheck("ripgrep", "ok", ripgrep) if ripgrep else _DoctorCheck("ripgrep", "missing", slow, "Install ripgrep.")
+    yield (
+        _DoctorCheck("ripgrep", "ok", ripgrep)
+        if ripgrep
+        else _DoctorCheck("ripgrep", "missing", slow, "Install ripgrep.")
+    )
 
 
 def _folders() -> Iterator[_DoctorCheck]:
     from retinue.agents.trust import TrustStore
-    from retinue.cli import places
+    from retinue.cli import user_paths
     from retinue.cli.output import plural
 
     moved = {"state": "RETINUE_STATE_DIR", "cache": "RETINUE_CACHE_DIR"}
-    for name, place in (("state", places.state_dir()), ("cache", places.cache_dir())):
+    for name, place in (("state", user_paths.state_dir()), ("cache", user_paths.cache_dir())):
         existing = next(each for each in (place, *place.parents) if each.exists())
         fits = existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
         hint = "" if fits else f"Make it writable, or choose another with {moved[name]}."
         yield _DoctorCheck(name, "ok" if fits else "broken", str(place), hint)
-    store = TrustStore(places.state_dir())
+    store = TrustStore(user_paths.state_dir())
     if (problem := store.problem) is not None:
         yield _DoctorCheck("trust", "broken", problem.message, problem.hint)
     else:
@@ -110,11 +116,11 @@ def _folders() -> Iterator[_DoctorCheck]:
 
 
 def _history() -> Iterator[_DoctorCheck]:
-    from retinue.cli import places
+    from retinue.cli import user_paths
     from retinue.engine.journal import Journal
     from retinue.errors import RetinueError
 
-    file = places.journal_file()
+    file = user_paths.journal_file()
     try:
         with Journal(file) as journal:
             newest = journal.list(1)
@@ -149,10 +155,12 @@ def _providers(workspace: Path | None) -> Iterator[_DoctorCheck]:
     from retinue.cli.providers import models_of, provider_of, state_of
     from retinue.cli.settings import load
     from retinue.errors import RetinueError
-    from retinue.llm.known import KEYS
+    from retinue.llm.provider_info import KEYS
 
     models = models_of(load(find_root(workspace)))
-    named_providers = [provider_of(name) for name in (models.default, *models.tiers.values())] if models.configured else []
+    named_providers = (
+        [provider_of(name) for name in (models.default, *models.tiers.values())] if models.configured else []
+    )
     # Some providers are listed under several names, with the same key; the plainest comes first.
     by_key = {key: provider for provider, keys in reversed([*KEYS.items()]) for key in keys}
     there = [provider for key, provider in sorted(by_key.items()) if os.environ.get(key)]

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from retinue.cli.output import console, safe_lines, safe
-from retinue.contract.table import Cell, Chart, TableColumn, Table
+from retinue.cli.output import console, safe, safe_lines
+from retinue.contract.table import Cell, Chart, Table, TableColumn
 from retinue.orchestration.present.blocks import Block, Sources
-from retinue.orchestration.present.markdown import blocks_to_markdown, omission_note
-from retinue.orchestration.present.numbers import format_exact, format_grouped, column_heading, is_quantity
+from retinue.orchestration.present.blocks_markdown import blocks_to_markdown, omission_note
+from retinue.orchestration.present.numbers import column_heading, format_exact, format_grouped, is_quantity
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -32,7 +32,7 @@ _ENDINGS: Final[dict[str, _Format]] = {".txt": "text", ".json": "json", ".xml": 
 @click.option("--ignore", multiple=True, metavar="RULE", help="Skip rules whose id starts with this; repeatable.")
 @click.option("--against", metavar="REV|FOLDER", help="Also report changes since REV or FOLDER that break callers.")
 @click.option(
-    "--fix", "mends", is_flag=True, help="Fix what can be fixed automatically: misspelt names, missing quotes."
+    "--fix", "fix", is_flag=True, help="Fix what can be fixed automatically: misspelt names, missing quotes."
 )
 @click.option(
     "--baseline",
@@ -70,11 +70,11 @@ def command(
       retinue lint .claude --against origin/main --output lint.sarif
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue import catalogue
-    from retinue.agents.lint import collect_files, lint_tree, apply_fixes
+    from retinue.agents.lint import apply_fixes, collect_files, lint_tree
     from retinue.cli.baseline import new_findings, read_baseline, write_baseline
     from retinue.cli.delivery import check_output, deliver
     from retinue.cli.output import plural
-    from retinue.cli.waiting import status_line
+    from retinue.cli.status_line import status_line
 
     form = _form(kind, output, as_json=as_json)
     _check_rules_exist(select, "--select")
@@ -105,11 +105,20 @@ def command(
     baseline_count -= len(findings)
     failed = any(each.severity == "error" or (strict and each.severity == "warning") for each in findings)
     # A person reads what is wrong; what is merely worth knowing waits until it is asked for.
-    visible_findings = findings if form != "text" or output or notes or select else [f for f in findings if f.severity != "info"]
+    visible_findings = (
+        findings if form != "text" or output or notes or select else [f for f in findings if f.severity != "info"]
+    )
     report = _report(visible_findings, linted, form, strict=strict)
     deliver(click.unstyle(report) if output and form == "text" else report, output)
     if form != "json" or output:
-        _report_totals(findings, linted, failed=failed, has_hidden_notes=len(visible_findings) < len(findings), baseline_count=baseline_count, fix_count=len(fixes))
+        _report_totals(
+            findings,
+            linted,
+            failed=failed,
+            has_hidden_notes=len(visible_findings) < len(findings),
+            baseline_count=baseline_count,
+            fix_count=len(fixes),
+        )
     return Exit.INVALID if failed else Exit.OK
 
 
@@ -195,19 +204,27 @@ def _report(findings: "Sequence[Finding]", linted: "LintReport", form: _Format, 
 def _nothing_found(paths: "Sequence[Path]") -> "Finding":
     """The warning that no file was checked: a check of nothing must not look like a pass."""
     from retinue.agents.lint import ENDINGS
+    from retinue.contract.formatting import natural_list
     from retinue.contract.lint.rules import make_finding
-    from retinue.contract.text import natural_list
 
     places = natural_list([repr(str(path)) for path in paths], last="or")
     fix = f"Name other paths. Definitions end with {natural_list(ENDINGS, last='or')}."
-    return make_finding("load/nothing", "", f"No definition found in {places}.", fix, file=str(paths[0]), line=1, column=1)
+    return make_finding(
+        "load/nothing", "", f"No definition found in {places}.", fix, file=str(paths[0]), line=1, column=1
+    )
 
 
 def _report_totals(
-    findings: "Sequence[Finding]", linted: "LintReport", *, failed: bool, has_hidden_notes: bool, baseline_count: int, fix_count: int
+    findings: "Sequence[Finding]",
+    linted: "LintReport",
+    *,
+    failed: bool,
+    has_hidden_notes: bool,
+    baseline_count: int,
+    fix_count: int,
 ) -> None:
     """Say in a line what it came to."""
-    from retinue.cli.output import plural, echo_err
+    from retinue.cli.output import echo_err, plural
 
     word = "failed" if failed else "clean" if linted.names else "nothing checked"
     head = click.style(word, fg="red" if failed else "green" if linted.names else "yellow", bold=True)

@@ -74,7 +74,7 @@ def _search(*, words: tuple[str, ...], scope: str, limit: int, workspace: Path |
 @json_option
 def _forget(*, names: tuple[str, ...], scope: str, workspace: Path | None, as_json: bool) -> None:
     """Delete memories for good: their text is overwritten in the file."""
-    from retinue.cli.output import echo_json, safe, echo_err
+    from retinue.cli.output import echo_err, echo_json, safe
     from retinue.errors import UnknownName
 
     deleted_entries: list[MemoryEntry] = []
@@ -99,7 +99,7 @@ def _forget(*, names: tuple[str, ...], scope: str, workspace: Path | None, as_js
 @json_option
 def _set_aside(*, scope: str, workspace: Path | None, as_json: bool) -> None:
     """Move an unreadable memory file out of the way and start a new one. Nothing is deleted."""
-    from retinue.cli.output import echo_json, path_text, echo_err
+    from retinue.cli.output import echo_err, echo_json, path_text
 
     with _open_memory(scope, workspace) as memory:
         new_path = memory.set_aside()
@@ -109,18 +109,18 @@ def _set_aside(*, scope: str, workspace: Path | None, as_json: bool) -> None:
 
 
 def _open_memory(scope: str, workspace: Path | None) -> "Memory":
-    from retinue.cli import places
+    from retinue.cli import user_paths
     from retinue.cli.project import find_root
     from retinue.tools.memory.store import Memory
 
     if scope == "global":
-        return Memory(places.state_dir(), "global")
-    return Memory(places.state_dir(), "project", project=find_root(workspace))
+        return Memory(user_paths.state_dir(), "global")
+    return Memory(user_paths.state_dir(), "project", project=find_root(workspace))
 
 
 def _show(entries: "Iterable[MemoryEntry]", *, as_json: bool, empty_message: str) -> None:
     """Print memories: as data, or for a person, whom nothing in them may fool."""
-    from retinue.cli.output import echo, echo_json, safe_lines, safe, echo_err
+    from retinue.cli.output import echo, echo_err, echo_json, safe, safe_lines
 
     all_entries = list(entries)
     if as_json:

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from retinue.cli.exits import Exit
+from retinue.cli.message_findings import findings_in, locate_findings, report_findings
 from retinue.cli.options import json_option
-from retinue.cli.placed import findings_in, locate_findings, report_findings
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from retinue.contract.finding import Finding, Level
     from retinue.dialects.messages import MessageValue
-    from retinue.dialects.port import Dialect, Kind, ParseContext, Parsed, Detection
+    from retinue.dialects.port import Detection, Dialect, Kind, ParseContext, Parsed
     from retinue.errors import RetinueError
 
 __all__ = [
     "DIALECT_WORDS",
-    "MessageOptions",
     "Message",
+    "MessageOptions",
     "RefusedMessage",
     "dialect_names",
     "dialect_of",
@@ -64,7 +64,7 @@ def dialect_option(*names: str) -> Callable[[F], F]:
 def message_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add FILE and what its reader can be told: `--kind`, `--level`, `--agent`, `--skill`, `--task-id`, `--json`.
 
-    The command gets it all, and the dialect, as one `asked`; whether it is to be said as data, as `as_json`.
+    The command gets it all, and the dialect, as one `options`; whether it is to be said as data, as `as_json`.
     """
     kinds = "Kind of message. [default: detected]"
     levels = "How strictly to validate. [default: standard]"
@@ -72,7 +72,7 @@ def message_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def wrapper(**arguments: Any) -> Any:
         values = {each.name: arguments.pop(each.name) for each in fields(MessageOptions) if each.name in arguments}
-        return command(asked=MessageOptions(**values), **arguments)
+        return command(options=MessageOptions(**values), **arguments)
 
     for option in (
         json_option,
@@ -265,7 +265,9 @@ def _detections(data: bytes, reader: "Dialect | None", kind: "Kind | None") -> "
     return tuple(detection for detection in detections if kind in (None, detection.kind))
 
 
-def _read_as(detections: "Sequence[Detection]", data: bytes, options: MessageOptions, context: "ParseContext") -> Message:
+def _read_as(
+    detections: "Sequence[Detection]", data: bytes, options: MessageOptions, context: "ParseContext"
+) -> Message:
     """The message as what it most looks like."""
     from retinue.dialects import dialect
     from retinue.dialects.messages import parse
@@ -273,7 +275,9 @@ def _read_as(detections: "Sequence[Detection]", data: bytes, options: MessageOpt
     detection, *others = detections
     reader = dialect(detection.dialect)
     parsed = parse(reader, detection.kind, data, context=context, level=options.level)
-    return Message(reader, detection.kind, parsed, detection, tuple(others), locate_findings(parsed.findings, data, options.file))
+    return Message(
+        reader, detection.kind, parsed, detection, tuple(others), locate_findings(parsed.findings, data, options.file)
+    )
 
 
 def _read_undetected(reader: "Dialect", data: bytes, options: MessageOptions, context: "ParseContext") -> Message:
@@ -317,7 +321,7 @@ def _unreadable(data: bytes, options: MessageOptions) -> "RetinueError":
 
 
 def _bytes_of(file: str) -> bytes:
-    from retinue.cli.typed import bytes_in
+    from retinue.cli.arguments import bytes_in
 
     if file == "-" and sys.stdin.isatty():
         raise click.UsageError("No message given. Name a file, or pipe one in.")
@@ -336,7 +340,7 @@ def _check_size(data: bytes) -> None:
 
 def report_reading(message: Message) -> None:
     """Say as what a message was read, how sure that is, and what it could be too."""
-    from retinue.cli.output import safe, echo_err
+    from retinue.cli.output import echo_err, safe
 
     detection = message.detection
     certainty = (

@@ -10,7 +10,7 @@ from retinue.cli.options import json_option, workspace_option
 
 if TYPE_CHECKING:
     from retinue.cli.providers import ProviderState
-    from retinue.llm.listed import ModelListing
+    from retinue.llm.model_listing import ModelListing
     from retinue.llm.models import Models
 
 __all__ = ["command"]
@@ -29,11 +29,11 @@ def command(context: click.Context, *, as_json: bool, workspace: Path | None) ->
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     if context.invoked_subcommand is not None:
         return
-    from retinue.cli.output import echo, echo_json, echo_err
+    from retinue.cli.output import echo, echo_err, echo_json
     from retinue.cli.project import find_root
     from retinue.cli.providers import models_of
     from retinue.cli.settings import load
-    from retinue.llm.listed import model_listing
+    from retinue.llm.model_listing import model_listing
 
     models = models_of(load(find_root(workspace)))
     rows = [
@@ -131,7 +131,9 @@ def _table(rows: "list[tuple[str, ModelListing, ProviderState]]") -> list[str]:
         lines.append(
             cut_to_screen(f"{use:<{uses}}  {safe(model.name):<{names}}  {price:>22}  {window:>9}  {safe(ready)}")
         )
-    price_dates = {f"{model.price_id.partition(' ')[0]}, seen {model.price_date}" for _, model, _ in rows if model.price_id}
+    price_dates = {
+        f"{model.price_id.partition(' ')[0]}, seen {model.price_date}" for _, model, _ in rows if model.price_id
+    }
     return [*lines, *(click.style(f"prices: {safe(each)}", dim=True) for each in sorted(price_dates))]
 
 
@@ -144,7 +146,7 @@ def _table(rows: "list[tuple[str, ModelListing, ProviderState]]") -> list[str]:
 def _price(*, model: str, tokens_in: int, tokens_out: int, as_json: bool, workspace: Path | None) -> int:
     """Show the price of a call to MODEL: `provider:model`, or a tier. Exits 1 when the price is unknown."""
     from retinue.cli.exits import Exit
-    from retinue.cli.output import echo, echo_json, safe, echo_err
+    from retinue.cli.output import echo, echo_err, echo_json, safe
     from retinue.cli.project import find_root
     from retinue.cli.providers import models_of
     from retinue.cli.settings import load

@@ -6,18 +6,18 @@ from typing import Any, Final, Literal, TypeAlias, assert_never, cast
 
 from retinue.cli.wording import reword_result
 from retinue.contract.event import (
-    QuestionAnswered,
-    QuestionAsked,
+    AttemptRetried,
     Body,
     Checkpoint,
     Decision,
     DelegationFinished,
     Event,
-    NodeFinished,
     Message,
-    Progress,
-    AttemptRetried,
+    NodeFinished,
     NodeStarted,
+    Progress,
+    QuestionAnswered,
+    QuestionAsked,
     TextDelta,
     ToolCallEvent,
     UsageReported,
@@ -25,9 +25,9 @@ from retinue.contract.event import (
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result
 from retinue.engine.ids import CHILD
-from retinue.orchestration.order import RESERVED
+from retinue.orchestration.run_request import RESERVED
 
-__all__ = ["RunNode", "RunNodes", "State", "progress_text", "event_text"]
+__all__ = ["RunNode", "RunNodes", "State", "event_text", "progress_text"]
 
 
 def event_text(body: Body) -> str:  # noqa: C901, PLR0912 - one case for each kind of event

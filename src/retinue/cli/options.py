@@ -234,11 +234,11 @@ def agent_words(context: click.Context, parameter: click.Parameter, incomplete: 
 def run_ids(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The newest runs, each with its goal."""
     del context, parameter
-    from retinue.cli import places
+    from retinue.cli import user_paths
     from retinue.engine.journal import Journal
 
     try:
-        with Journal(places.journal_file()) as journal:
+        with Journal(user_paths.journal_file()) as journal:
             return _offer(((each.run, each.label) for each in journal.list(50)), incomplete)
     except Exception:  # noqa: BLE001 - as above
         return []

@@ -6,7 +6,7 @@ from typing import Final, cast
 
 import click
 
-from retinue.cli.output import json_line, safe_lines, safe
+from retinue.cli.output import json_line, safe, safe_lines
 
 __all__ = ["outline"]
 

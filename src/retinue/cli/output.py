@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "console",
-    "plural",
     "cut_to_screen",
-    "format_duration",
     "echo",
+    "echo_err",
     "echo_json",
     "findings_text",
+    "format_duration",
     "json_line",
     "json_text",
     "path_text",
-    "safe_lines",
-    "safe",
-    "reserve_stdout",
-    "echo_err",
+    "plural",
     "report_warning",
+    "reserve_stdout",
+    "safe",
+    "safe_lines",
     "wrap",
 ]
 

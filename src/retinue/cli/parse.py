@@ -25,9 +25,9 @@ def command(*, options: MessageOptions, as_json: bool) -> int:
       retinue parse answer.json --dialect markdown_json --level strict --json
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue.cli.message import read_message, report_reading
+    from retinue.cli.message_findings import report_findings
     from retinue.cli.outline import outline
     from retinue.cli.output import echo, echo_json
-    from retinue.cli.placed import report_findings
     from retinue.dialects.messages import to_json
 
     message = read_message(options)

@@ -69,12 +69,12 @@ def command(
       retinue plan "count the commits of this year" --output plan.json && retinue run --plan plan.json
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue.cli.active import with_active
+    from retinue.cli.arguments import words_of
     from retinue.cli.delivery import check_output, deliver
-    from retinue.cli.output import echo, echo_json, json_text, safe, echo_err
+    from retinue.cli.output import echo, echo_err, echo_json, json_text, safe
     from retinue.cli.plan_tree import plan_text
     from retinue.cli.plans import plan_of, report_planning, with_planner
     from retinue.cli.project import open_project, report_notes
-    from retinue.cli.typed import words_of
 
     text = words_of(goal)
     if output is not None:
@@ -114,8 +114,8 @@ def _facts_of(plan: "Plan", project: "Project") -> "dict[str, Facts]":
 def _facts_lines(facts: "dict[str, Facts]") -> Iterator[str]:
     """Each group of facts once, below the skills that have it in common."""
     from retinue.cli.output import plural, safe
-    from retinue.contract.text import truncate
-    from retinue.orchestration.reader.prompt import describe_facts
+    from retinue.contract.formatting import truncate
+    from retinue.orchestration.reader.model_prompt import describe_facts
 
     owners: dict[str, list[str]] = {}
     for name, one in facts.items():

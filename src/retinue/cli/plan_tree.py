@@ -11,7 +11,7 @@ import click
 from retinue.cli.output import plural, safe
 from retinue.contract.json import dumps
 from retinue.contract.plan import topological_order
-from retinue.orchestration.present.explained import binding_origin
+from retinue.orchestration.present.explanation import binding_origin
 
 if TYPE_CHECKING:
     from retinue.contract.plan import Candidate, Delegation, Dropped, Plan

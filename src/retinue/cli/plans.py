@@ -6,7 +6,7 @@ And who makes them, a model or the rules, and what is told of it afterwards.
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from retinue.cli.typed import bytes_in
+from retinue.cli.arguments import bytes_in
 from retinue.errors import BudgetExceeded, InvalidDefinition, ParseError, RetinueError
 
 if TYPE_CHECKING:
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from retinue.orchestration.orchestrator import Orchestrator
 
 __all__ = [
-    "with_context_level",
+    "apply_planner_setting",
     "load_plan",
     "plan_of",
     "planner_model",
     "report_planning",
-    "apply_planner_setting",
     "run_model",
+    "with_context_level",
     "with_planner",
 ]
 
@@ -86,8 +86,8 @@ def load_plan(source: str, project: "Project", budget: "Budget", *, quiet: bool)
         InvalidDefinition: It is no plan, or not for these agents.
         BudgetExceeded: It has more delegations than the run may have.
     """
-    from retinue.orchestration.check import findings
-    from retinue.orchestration.edited import read_plan
+    from retinue.orchestration.plan_checker import findings
+    from retinue.orchestration.plan_reader import read_plan
 
     try:
         plan = read_plan(bytes_in(source, hint="Write one with `retinue plan … --output FILE`."))
@@ -145,7 +145,7 @@ def _refuse(findings: "list[Finding]", source: str, *, quiet: bool) -> NoReturn:
 
 
 def _report_findings(findings: "list[Finding]", source: str) -> None:
-    from retinue.cli.output import findings_text, echo_err
+    from retinue.cli.output import echo_err, findings_text
 
     file = "stdin" if source == "-" else source
     echo_err(findings_text(finding.model_copy(update={"file": file}) for finding in findings))
@@ -182,7 +182,7 @@ def planner_model(project: "Project") -> str | None:
 
 def report_planning(plan: "Plan") -> None:
     """Say on stderr when a model was asked for a plan and the rules made it."""
-    from retinue.cli.output import safe, echo_err
+    from retinue.cli.output import echo_err, safe
     from retinue.cli.wording import reword
     from retinue.orchestration.planning import planning_of
 

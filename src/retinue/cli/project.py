@@ -13,8 +13,8 @@ from retinue.agents.discover import discover
 from retinue.agents.registry import Registry
 from retinue.agents.trust import TrustStore
 from retinue.catalogue.web import Web
-from retinue.cli import places
-from retinue.cli.output import plural, findings_text, echo_err
+from retinue.cli import user_paths
+from retinue.cli.output import echo_err, findings_text, plural
 from retinue.cli.providers import models_of
 from retinue.cli.settings import Settings, grants_of, load, loops_of, permission_findings
 from retinue.contract.credentials import keep_secret
@@ -96,7 +96,7 @@ class Project:
 
     def workflows(self, workspace: Workspace, *, offload: "Pool") -> "Mapping[str, Workflow]":
         """What an engine must know to run plans for the agents of this folder."""
-        from retinue.orchestration.running import workflows
+        from retinue.orchestration.workflows import workflows
 
         models = self.models if self.models.configured else None
         return workflows(
@@ -194,7 +194,7 @@ def open_project(
     """
     root = find_root(folder)
     settings = load(root)
-    trust = TrustStore(places.state_dir())
+    trust = TrustStore(user_paths.state_dir())
     trusted = trust.is_trusted(root)
     models = models_of(settings, default=model, extra_models=extra_models)
     models.trusts_definitions = trusted
@@ -202,11 +202,11 @@ def open_project(
     if model:
         models.check(model)
         models.check_key(model)
-    index = places.index_dir() if settings.get("index.cache") else None
+    index = user_paths.index_dir() if settings.get("index.cache") else None
     web = Web(settings.get("search.provider") or None, environment=os.environ)
     ready_made = catalogue.agents(
         cache_dir=index,
-        state_dir=places.state_dir(),
+        state_dir=user_paths.state_dir(),
         models=models,
         web=web,
         language_servers=_language_servers(settings),
@@ -248,7 +248,7 @@ def _mcp_servers(project: Project) -> "McpServers | None":
     server_sets: list[McpServers] = []
     for read in (
         partial(read_servers, Path(own).expanduser(), cwd=project.root) if own else McpServers,
-        partial(project_servers, project.root, trust=TrustStore(places.state_dir())),
+        partial(project_servers, project.root, trust=TrustStore(user_paths.state_dir())),
     ):
         try:
             server_sets.append(read())
@@ -285,7 +285,7 @@ def _toolbox(root: Path, settings: Settings) -> "Toolbox":
     from retinue.agents.prompted.assembly import ANY_PROGRAM, default_toolbox
 
     return default_toolbox(
-        state=places.state_dir(),
+        state=user_paths.state_dir(),
         project=root,
         programs=settings.get("shell.allow") or ANY_PROGRAM,
         search=settings.get("search.provider") or None,

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from retinue.llm.known import address_of
 from retinue.llm.models import DEFAULT_TIERS, Models, ProviderSettings
 from retinue.llm.prices import Price
+from retinue.llm.provider_info import address_of
 
 if TYPE_CHECKING:
     from retinue.cli.settings import Settings
@@ -118,7 +118,7 @@ def provider_of(model: str) -> str:
 
 def state_of(provider: str, models: Models) -> ProviderState:
     """Whether `provider` can be asked, as far as that shows without asking it."""
-    from retinue.llm.known import EXTRAS, KEYS, OPTIONAL_KEYS
+    from retinue.llm.provider_info import EXTRAS, KEYS, OPTIONAL_KEYS
 
     settings = models.providers.get(provider, ProviderSettings())
     environment = os.environ if models.environment is None else models.environment

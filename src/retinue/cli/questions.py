@@ -12,8 +12,8 @@ from typing import Final
 
 import click
 
-from retinue.agents.boundary.untyped import decode_parameters
-from retinue.cli.output import safe_lines, safe, echo_err
+from retinue.agents.boundary.decode_parameters import decode_parameters
+from retinue.cli.output import echo_err, safe, safe_lines
 from retinue.contract import schema
 from retinue.contract.task import Answer, Question
 from retinue.errors import RetinueError

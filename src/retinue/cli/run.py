@@ -21,10 +21,10 @@ from retinue.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from retinue.cli.answer import FailOn
-    from retinue.cli.choosing import OptionChooser
+    from retinue.cli.option_chooser import OptionChooser
     from retinue.cli.project import Project
-    from retinue.cli.session import StartRun, StartedRun, FinishedSession, Invocation
+    from retinue.cli.result_output import FailOn
+    from retinue.cli.session import FinishedSession, Invocation, StartedRun, StartRun
     from retinue.contract.finding import Level
     from retinue.contract.plan import Plan
     from retinue.contract.task import Budget, ContextLevel
@@ -89,12 +89,12 @@ def command(
       retinue run --plan edited.json --explain
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue.cli.active import with_active
-    from retinue.cli.answer import show_goal_result
-    from retinue.cli.choosing import OptionChooser, with_actuals
+    from retinue.cli.arguments import words_of
+    from retinue.cli.option_chooser import OptionChooser, with_actuals
     from retinue.cli.plans import with_planner
     from retinue.cli.project import budget_of, open_project, report_notes
+    from retinue.cli.result_output import show_goal_result
     from retinue.cli.session import Invocation, run_session
-    from retinue.cli.typed import words_of
 
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     text = words_of(goal) if goal else None
@@ -140,7 +140,7 @@ def _read_plan(
     source: str, goal: str | None, project: "Project", budget: "Budget", level: "ContextLevel | None", *, quiet: bool
 ) -> "Plan":
     """The plan in a file, with the goal and the level of context that were said beside it."""
-    from retinue.cli.plans import with_context_level, load_plan
+    from retinue.cli.plans import load_plan, with_context_level
     from retinue.orchestration.planning import without_planning
     from retinue.orchestration.reader.planner import check_goal
 
@@ -152,7 +152,7 @@ def _read_plan(
 def _with_explanation(session: "FinishedSession") -> "FinishedSession":
     from dataclasses import replace
 
-    from retinue.cli.explained import with_explanation
+    from retinue.cli.explanation import with_explanation
 
     return replace(session, result=with_explanation(session.result, session.plan, session.decisions))
 
@@ -166,7 +166,7 @@ def _make_start(
     level: "ContextLevel",
     budget: "Budget",
 ) -> "StartRun":
-    from retinue.cli.plans import with_context_level, report_planning, apply_planner_setting
+    from retinue.cli.plans import apply_planner_setting, report_planning, with_context_level
     from retinue.cli.session import StartedRun
 
     async def start(orchestrator: "Orchestrator", engine: "InProcessEngine") -> "StartedRun":

@@ -45,7 +45,7 @@ def command(context: click.Context) -> None:
 @json_option
 def _list(*, limit: int, as_json: bool) -> None:
     """List runs, the newest first."""
-    from retinue.cli.output import echo_json, echo_err
+    from retinue.cli.output import echo_err, echo_json
 
     with _journal() as journal:
         records = journal.list(limit)
@@ -67,8 +67,8 @@ def _show(
     *, run: str | None, with_events: bool, explain: bool, as_json: bool, kind: str | None, output: Path | None
 ) -> None:
     """Show RUN and its result; the newest by default."""
-    from retinue.cli.answer import as_document, draw, write_document, summary_line, report_warnings
-    from retinue.cli.output import json_text, safe, echo_err
+    from retinue.cli.output import echo_err, json_text, safe
+    from retinue.cli.result_output import as_document, draw, report_warnings, summary_line, write_document
 
     form = form_of(as_json=as_json, kind=kind, output=output)
     with _journal() as journal:
@@ -108,7 +108,7 @@ def _rating_facts(rating: "Rating") -> dict[str, Any]:
 
 
 def _with_explanation(journal: "Journal", run: str, result: "Result") -> "Result":
-    from retinue.cli.explained import decisions_in, with_explanation
+    from retinue.cli.explanation import decisions_in, with_explanation
 
     return with_explanation(result, _plan(journal, run), decisions_in(journal.events(run, limit=-1)))
 
@@ -135,10 +135,10 @@ def _resume(
     first.
     """
     from retinue.cli.active import with_module
-    from retinue.cli.answer import show_goal_result, show_agent_result
-    from retinue.cli.failed import report_failure
+    from retinue.cli.failure import report_failure
     from retinue.cli.project import open_project, report_notes
-    from retinue.cli.session import Invocation, run_session, resume
+    from retinue.cli.result_output import show_agent_result, show_goal_result
+    from retinue.cli.session import Invocation, resume, run_session
 
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     with _journal() as journal:
@@ -154,7 +154,7 @@ def _resume(
     if invocation and invocation.agents:
         project = project.with_only(invocation.agents)
     if invocation and invocation.command:
-        from retinue.cli.commanded import with_command
+        from retinue.cli.command_agent import with_command
 
         project, _ = with_command(project, invocation.command)
     session = run_session(project, form, resume(name, accept_changes=accept_changes), recorded=True)
@@ -203,7 +203,7 @@ def _writable(comment: str) -> str:
 )
 def _prune(*, keep: int | None, days: float | None) -> None:
     """Delete runs from the history, except those still running."""
-    from retinue.cli.output import plural, echo_err
+    from retinue.cli.output import echo_err, plural
 
     if keep is None and days is None:
         raise click.UsageError("Give --keep N, --older-than DAYS, or both.")
@@ -216,10 +216,10 @@ def _prune(*, keep: int | None, days: float | None) -> None:
 
 
 def _journal() -> "Journal":
-    from retinue.cli import places
+    from retinue.cli import user_paths
     from retinue.engine.journal import Journal
 
-    return Journal(places.journal_file())
+    return Journal(user_paths.journal_file())
 
 
 def find_run(journal: "Journal", run: str | None) -> str:
@@ -294,7 +294,7 @@ def _facts(record: "RunRecord") -> dict[str, Any]:
 
 def _state(record: "RunRecord") -> tuple[str, str]:
     """How far a run is, in words, and the colour of it."""
-    from retinue.cli.answer import ending_text
+    from retinue.cli.result_output import ending_text
 
     if record.damage:
         return "damaged", "red"
@@ -326,15 +326,17 @@ def _print_table(records: "Sequence[RunRecord]") -> None:
 
 
 def _report_head(record: "RunRecord") -> None:
-    from retinue.cli.output import safe, echo_err
+    from retinue.cli.output import echo_err, safe
 
     word, style = _state(record)
     echo_err(click.style(safe(record.label), bold=True))
-    echo_err(click.style(f"{_when(record.started_ns)}, run {safe(record.run)}: ", dim=True) + click.style(word, fg=style))
+    echo_err(
+        click.style(f"{_when(record.started_ns)}, run {safe(record.run)}: ", dim=True) + click.style(word, fg=style)
+    )
 
 
 def _report_unfinished(record: "RunRecord") -> None:
-    from retinue.cli.output import plural, echo_err
+    from retinue.cli.output import echo_err, plural
 
     saved = f"{plural(len(record.finished_steps), 'result')} kept"
     if record.stalled:

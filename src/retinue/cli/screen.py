@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Final, Protocol
 
 from retinue.cli.nodes import RunNode, RunNodes, State
 from retinue.cli.options import Form
-from retinue.cli.output import console, format_duration, safe, echo_err
+from retinue.cli.output import console, echo_err, format_duration, safe
 from retinue.contract.event import Event
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
-__all__ = ["TICK_S", "LineScreen", "Screen", "NullScreen", "TreeScreen", "render_tree", "screen_for", "is_interactive"]
+__all__ = ["TICK_S", "LineScreen", "NullScreen", "Screen", "TreeScreen", "is_interactive", "render_tree", "screen_for"]
 
 TICK_S: Final = 0.1
 """How often the picture changes while somebody works."""

@@ -12,19 +12,19 @@ from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import click
 
-from retinue.cli import places
+from retinue.cli import user_paths
 from retinue.cli.app import report_error
 from retinue.cli.exits import Exit
 from retinue.cli.nodes import RunNodes
 from retinue.cli.options import Form
-from retinue.cli.output import json_line, reserve_stdout, echo_err
+from retinue.cli.output import echo_err, json_line, reserve_stdout
 from retinue.cli.plans import run_model
 from retinue.cli.project import Project
-from retinue.cli.screen import Screen, screen_for, is_interactive
+from retinue.cli.screen import Screen, is_interactive, screen_for
 from retinue.cli.watchdog import Watchdog
 from retinue.cli.wording import reword_result
-from retinue.contract.credentials import redact, process_cleaner
-from retinue.contract.event import QuestionAsked, Decision, Event, NodeFinished, NodeStarted
+from retinue.contract.credentials import process_cleaner, redact
+from retinue.contract.event import Decision, Event, NodeFinished, NodeStarted, QuestionAsked
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
@@ -36,12 +36,12 @@ from retinue.engine.offload import Pool
 from retinue.errors import Canceled, InvalidInput, Unavailable, UnknownName
 from retinue.orchestration.decisions import RecordedDecision
 from retinue.orchestration.orchestrator import Orchestrator
-from retinue.orchestration.order import RESERVED
+from retinue.orchestration.run_request import RESERVED
 
 if TYPE_CHECKING:
     from retinue.cli.questions import TerminalAnswerer
 
-__all__ = ["StartRun", "StartedRun", "FinishedSession", "Invocation", "run_session", "resume", "invocation_in"]
+__all__ = ["FinishedSession", "Invocation", "StartRun", "StartedRun", "invocation_in", "resume", "run_session"]
 
 _INTERRUPTED: Final = "Interrupted from the terminal."
 
@@ -140,7 +140,9 @@ class FinishedSession:
     decisions: tuple[RecordedDecision, ...] = ()
 
 
-def run_session(project: Project, form: Form, start: StartRun, *, recorded: bool, timeout_s: float | None = None) -> FinishedSession:
+def run_session(
+    project: Project, form: Form, start: StartRun, *, recorded: bool, timeout_s: float | None = None
+) -> FinishedSession:
     """Drive a run to its end.
 
     Ctrl-C stops it: what is finished is kept, and its result says so. A second Ctrl-C does not wait for that.
@@ -161,7 +163,7 @@ def run_session(project: Project, form: Form, start: StartRun, *, recorded: bool
     screen = screen_for(form)
     with contextlib.ExitStack() as stack:
         data = stack.enter_context(reserve_stdout())
-        journal = stack.enter_context(Journal(places.journal_file())) if recorded else None
+        journal = stack.enter_context(Journal(user_paths.journal_file())) if recorded else None
         stack.callback(screen.end)
         lines = data if form.as_jsonl else None
 
@@ -266,11 +268,17 @@ class _RunFollower:
     """
 
     def __init__(self, engine: InProcessEngine, started_run: StartedRun, screen: Screen, lines: IO[str] | None) -> None:
-        self.nodes = RunNodes(started_run.run, started_run.plan, reused_ids=[name for name, one in started_run.reused_results.items() if one.useful])
+        self.nodes = RunNodes(
+            started_run.run,
+            started_run.plan,
+            reused_ids=[name for name, one in started_run.reused_results.items() if one.useful],
+        )
         for node, result in started_run.reused_results.items():
             if result.lifecycle == "working":
                 self.nodes.apply(Event(started_run.run, node, 0, 0, 0, NodeFinished(result)))
-        results = [one for node, one in started_run.reused_results.items() if one.useful and not node.startswith(RESERVED)]
+        results = [
+            one for node, one in started_run.reused_results.items() if one.useful and not node.startswith(RESERVED)
+        ]
         self.agent_result = results[-1] if results else None
         self.decisions: list[RecordedDecision] = []
         self._engine = engine

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from retinue.agents.grants import ALL, Grants
 from retinue.agents.load.document import read_bytes
 from retinue.agents.trust import TrustStore
-from retinue.cli import places
+from retinue.cli import user_paths
 from retinue.cli.setting_keys import KEYS, Key, Kind
 from retinue.contract.definition import read_tier
 from retinue.contract.finding import Finding, Severity
@@ -79,7 +79,7 @@ def load(project: Path, *, environment: Mapping[str, str] | None = None) -> Sett
     """Read the settings that hold in the folder `project`. What is wrong is a finding, and the default holds."""
     values = {name: Setting(key.default) for name, key in KEYS.items()}
     findings: list[Finding] = []
-    user, own = places.user_config_file(), sorted((os.environ if environment is None else environment).items())
+    user, own = user_paths.user_config_file(), sorted((os.environ if environment is None else environment).items())
     files = [(user, dict(_flatten(_read(user, findings)))), _project_file(project, findings)]
     yours = {_VARIABLES[variable]: text for variable, text in own if variable in _VARIABLES}
     may_spend = _MaySpend(project, (files[0][1], yours))
@@ -90,7 +90,11 @@ def load(project: Path, *, environment: Mapping[str, str] | None = None) -> Sett
         name = _VARIABLES.get(variable)
         if name:
             _apply_value(values, findings, name, _from_text(KEYS[name].kind, text), origin=f"${variable}")
-        elif variable.startswith(_PREFIX) and variable not in places.VARIABLES and (near := _nearest_variable(variable)):
+        elif (
+            variable.startswith(_PREFIX)
+            and variable not in user_paths.VARIABLES
+            and (near := _nearest_variable(variable))
+        ):
             message, fix = f"`{variable}` is not a setting", f"did you mean `{near}`?"
             findings.append(_finding("settings/unknown-key", message, f"${variable}", fix))
     return Settings(values, tuple(findings))
@@ -166,7 +170,7 @@ class _MaySpend:
         tier = read_tier(model)
         if tier in self._tiers if tier else any(fnmatchcase(model, pattern) for pattern in self._own):
             return True
-        return TrustStore(places.state_dir()).is_trusted(self._project)
+        return TrustStore(user_paths.state_dir()).is_trusted(self._project)
 
 
 def _apply_value(
@@ -180,7 +184,7 @@ def _apply_value(
 ) -> None:
     """Put one value among `values`, or say why not. With `may_spend` it comes from the file of a project."""
     key, is_project = KEYS.get(name), may_spend is not None
-    user_fix = f"set it in {places.user_config_file()}"
+    user_fix = f"set it in {user_paths.user_config_file()}"
     if key is None:
         near = nearest(name, KEYS)
         fix = f"did you mean `{near[0]}`?" if near else f"the keys are {', '.join(KEYS)}"
@@ -191,7 +195,9 @@ def _apply_value(
         expected = " or ".join(key.choices) or _EXPECTED[key.kind]
         # A table may hold a key in the wrong place, and may be too deep to be written down.
         value_text = "what it is given" if key.kind == "table" or isinstance(value, dict | list) else repr(value)[:80]
-        findings.append(_finding("settings/wrong-value", f"`{name}` cannot be {value_text}", origin, f"give {expected}"))
+        findings.append(
+            _finding("settings/wrong-value", f"`{name}` cannot be {value_text}", origin, f"give {expected}")
+        )
     elif is_project and key.narrows and not _is_within(read, values[name].value, key.choices):
         fix = f"keep within {values[name].value!r}, which holds, or {user_fix}"
         _refuse(findings, f"a project may narrow `{name}`, not widen it to {read!r}", origin, fix)
@@ -329,7 +335,9 @@ def grants_of(settings: Settings) -> Grants:
 
 def permission_findings(settings: Settings) -> list[Finding]:
     """What is odd about the rules in force: they fit nothing, or they allow more than they seem to."""
-    rules: dict[VerdictWord, tuple[str, ...]] = {verdict: words for verdict, words in _permission_words(settings).items() if words}
+    rules: dict[VerdictWord, tuple[str, ...]] = {
+        verdict: words for verdict, words in _permission_words(settings).items() if words
+    }
     if not rules:
         return []
     from retinue.agents.prompted.permissions import rule_findings

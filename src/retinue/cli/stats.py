@@ -69,9 +69,9 @@ def command(
       retinue stats --since 7d
       retinue stats --agent researcher_analyst --plot researcher.svg
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
-    from retinue.cli import places
-    from retinue.cli.drawn import check_plot, write_plot
-    from retinue.cli.output import echo, echo_json, echo_err
+    from retinue.cli import user_paths
+    from retinue.cli.output import echo, echo_err, echo_json
+    from retinue.cli.plots import check_plot, write_plot
     from retinue.cli.project import find_root
     from retinue.cli.providers import models_of
     from retinue.cli.runs import find_run
@@ -83,7 +83,7 @@ def command(
     if plot is not None:
         check_plot(plot)
     tiers = models_of(load(find_root(workspace))).tiers
-    with Journal(places.journal_file()) as journal:
+    with Journal(user_paths.journal_file()) as journal:
         facts = journal.facts(since_ns=since)
         facts = facts if run is None else facts.of_run(find_run(journal, run))
     if agent is not None:
@@ -146,7 +146,7 @@ def _lines(statistics: "Statistics", *, priced: str) -> Iterator[str]:
 
 
 def _summary(statistics: "Statistics", priced: str) -> Iterator[str]:
-    from retinue.cli.output import plural, format_duration
+    from retinue.cli.output import format_duration, plural
 
     runs = statistics.runs
     ends = ", ".join(

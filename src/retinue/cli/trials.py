@@ -12,18 +12,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from retinue.cli import watchdog
-from retinue.cli.typed import bytes_in
+from retinue.cli.arguments import bytes_in
 from retinue.contract.event import NodeFinished
 from retinue.contract.json import loads
 from retinue.contract.result import Result
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.offload import Pool
 from retinue.errors import BudgetExceeded, InvalidInput, ParseError
-from retinue.llm.purse import BudgetTracker
-from retinue.orchestration.allotment import allocate_models, default_allocator
+from retinue.llm.budget_tracker import BudgetTracker
 from retinue.orchestration.comparing_agents import CompareTask, Score, TaskSet, Trial, judge_answer, read_tasks, score
+from retinue.orchestration.model_allocation import allocate_models, default_allocator
 from retinue.orchestration.orchestrator import Orchestrator
-from retinue.orchestration.order import RESERVED
+from retinue.orchestration.run_request import RESERVED
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from retinue.contract.task import Budget
     from retinue.llm.port import LanguageModel
 
-__all__ = ["Comparison", "task_set_in", "run_trials"]
+__all__ = ["Comparison", "run_trials", "task_set_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,11 @@ def run_trials(
         project.registry.get(agent)
     for model in comparison.models:
         project.models.get(project.models.choose(model=model, source="user").name)
-    judge = project.models.get(project.models.choose(model=comparison.judge, source="user").name) if comparison.judge else None
+    judge = (
+        project.models.get(project.models.choose(model=comparison.judge, source="user").name)
+        if comparison.judge
+        else None
+    )
     return watchdog.run(_run_trials(project, comparison, budget, judge, on_trial))
 
 
@@ -145,7 +149,9 @@ async def _run_trials(
             try:
                 async with asyncio.timeout(budget.timeout_s):
                     for task, agent, model, number in comparison.combinations():
-                        result = await _result(orchestrator, task, agent=agent, model=model, budget=trial_budget.remaining())
+                        result = await _result(
+                            orchestrator, task, agent=agent, model=model, budget=trial_budget.remaining()
+                        )
                         trial_budget.add_usage(result.usage)
                         trial_budget.check_not_exceeded(result)
                         trial_score = score(task, result, judging=judge is not None)
@@ -242,7 +248,9 @@ async def _with_verdict(
 ) -> Trial:
     """`trial` with what the judge thinks; what judging costs is on the same account."""
     remaining = trial_budget.remaining()
-    verdict = await judge_answer(judge, task, result, budget_tracker=BudgetTracker(tokens=remaining.tokens, usd=remaining.cost_usd, name="judge"))
+    verdict = await judge_answer(
+        judge, task, result, budget_tracker=BudgetTracker(tokens=remaining.tokens, usd=remaining.cost_usd, name="judge")
+    )
     trial_budget.add_usage(verdict.usage)
     notes = (*trial.score.notes, verdict.why) if verdict.why else trial.score.notes
     return replace(trial, score=replace(trial.score, judge=verdict.score, notes=notes))

@@ -17,11 +17,13 @@ __all__ = ["command"]
 @click.command("trust")
 @click.argument("folder", required=False, metavar="[DIR]", type=click.Path(path_type=Path))
 @click.option("--yes", "-y", is_flag=True, help="Trust without asking.")
-@click.option("--list", "listed", is_flag=True, help="List trusted folders.")
+@click.option("--list", "list_only", is_flag=True, help="List trusted folders.")
 @click.option("--revoke", is_flag=True, help="Stop trusting DIR.")
 @click.option("--tool-root", "is_tool_root", is_flag=True, help="Trust the extensions (`*_tool.py`) in DIR instead.")
 @json_option
-def command(*, folder: Path | None, yes: bool, list_only: bool, revoke: bool, is_tool_root: bool, as_json: bool) -> None:
+def command(
+    *, folder: Path | None, yes: bool, list_only: bool, revoke: bool, is_tool_root: bool, as_json: bool
+) -> None:
     """Allow the code of DIR's agents to run; DIR is the current repository by default.
 
     Lists the files that contain or name code, then asks. When one of them is changed, added or removed, you are asked
@@ -32,15 +34,15 @@ def command(*, folder: Path | None, yes: bool, list_only: bool, revoke: bool, is
     """
     from retinue.agents.code_files import digests
     from retinue.agents.trust import TrustStore
-    from retinue.cli import places
-    from retinue.cli.output import plural, echo_json, safe, echo_err
+    from retinue.cli import user_paths
+    from retinue.cli.output import echo_err, echo_json, plural, safe
     from retinue.cli.project import find_root
     from retinue.errors import NotTrusted
 
     if is_tool_root and folder is None and not list_only:
         raise click.UsageError("--tool-root needs a folder: `retinue trust --tool-root DIR`.")
     kind: Kind = "tool_root" if is_tool_root else "project"
-    store = TrustStore(places.state_dir())
+    store = TrustStore(user_paths.state_dir())
     if list_only:
         _list(store, as_json=as_json)
         return
@@ -63,7 +65,7 @@ def command(*, folder: Path | None, yes: bool, list_only: bool, revoke: bool, is
 
 
 def _list(store: "TrustStore", *, as_json: bool) -> None:
-    from retinue.cli.output import echo, echo_json, safe, echo_err
+    from retinue.cli.output import echo, echo_err, echo_json, safe
 
     kinds: tuple[Kind, ...] = ("project", "tool_root")
     folders = [
@@ -88,7 +90,7 @@ def _ask(store: "TrustStore", root: Path, *, kind: "Kind", yes: bool) -> None:
         NotTrusted: The answer is no, or nobody is there to give one.
     """
     from retinue.agents.code_files import code_files
-    from retinue.cli.output import plural, safe, echo_err
+    from retinue.cli.output import echo_err, plural, safe
     from retinue.cli.screen import is_interactive
     from retinue.errors import NotTrusted
 
@@ -98,7 +100,9 @@ def _ask(store: "TrustStore", root: Path, *, kind: "Kind", yes: bool) -> None:
     for file in files:
         name = file.relative_to(root).as_posix()
         size = plural(len(file.read_bytes().splitlines()), "line")
-        echo_err(f"  {safe(name)}  {size}{click.style('  changed since you trusted them', fg='yellow') * (name in news)}")
+        echo_err(
+            f"  {safe(name)}  {size}{click.style('  changed since you trusted them', fg='yellow') * (name in news)}"
+        )
     if yes:
         return
     if not is_interactive():

@@ -5,7 +5,7 @@ from typing import Any, Final, cast
 from retinue.contract.fault import Fault
 from retinue.contract.result import Result, Warned
 
-__all__ = ["reword_result", "reword"]
+__all__ = ["reword", "reword_result"]
 
 _CLI_WORDS: Final = {
     "`run.budget.timeout_s`": "`--timeout`",
@@ -34,7 +34,9 @@ def reword_result(result: Result) -> Result:
     faulty = [attempt for attempt in result.attempts if attempt.fault is not None]
     if faulty:
         changes["attempts"] = tuple(
-            attempt if attempt.fault is None else attempt.model_copy(update={"fault": _fault(attempt.fault, replacements)})
+            attempt
+            if attempt.fault is None
+            else attempt.model_copy(update={"fault": _fault(attempt.fault, replacements)})
             for attempt in result.attempts
         )
     if not replacements:
@@ -66,7 +68,10 @@ def _fault(fault: Fault, replacements: dict[str, str]) -> Fault:
 
 def _warning(warning: Warned, replacements: dict[str, str]) -> Warned:
     return warning.model_copy(
-        update={"message": _replace_all(warning.message, replacements), "recovery": _replace_all(warning.recovery, replacements)}
+        update={
+            "message": _replace_all(warning.message, replacements),
+            "recovery": _replace_all(warning.recovery, replacements),
+        }
     )
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from retinue.conformance.port import RequestTemplate, ProbeExchange, Probe, CheckSubject
+from retinue.conformance.port import CheckSubject, Probe, ProbeExchange, RequestTemplate
 from retinue.contract.model import DialectName
 from retinue.dialects import DIALECTS, dialect
 from retinue.dialects.detect import detect
@@ -62,7 +62,9 @@ async def guess_dialect(subject: CheckSubject, *, template: RequestTemplate, tim
     return DialectGuess(detection.dialect, detection.certainty, detection.why)
 
 
-async def _exchange(subject: CheckSubject, name: DialectName, template: RequestTemplate, timeout_s: float) -> ProbeExchange:
+async def _exchange(
+    subject: CheckSubject, name: DialectName, template: RequestTemplate, timeout_s: float
+) -> ProbeExchange:
     probe = Probe("guess", template.task("guess"), "Which dialect is it?")
     try:
         text = dialect(name).render_task(probe.task).text

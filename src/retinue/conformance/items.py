@@ -10,13 +10,13 @@ from typing import Any, cast
 
 import pytest
 
+from retinue.conformance.check_request import CheckRequest, PreparedCheck, prepare
 from retinue.conformance.kit import kit
-from retinue.conformance.order import CheckRequest, PreparedCheck, prepare
 from retinue.conformance.port import CheckReport, Requirement
 from retinue.conformance.report import RequirementViolation, violations_in
 from retinue.errors import RetinueError
 
-__all__ = ["JudgePlugin", "RequirementWarning", "RequirementItem"]
+__all__ = ["JudgePlugin", "RequirementItem", "RequirementWarning"]
 
 
 class RequirementWarning(UserWarning):

@@ -9,7 +9,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from retinue.conformance.kit import ALL, kit
-from retinue.conformance.port import RequestTemplate, Check, ProbeExchange, Probe, CheckReport, Requirement, CheckSubject, RequirementVerdict
+from retinue.conformance.port import (
+    Check,
+    CheckReport,
+    CheckSubject,
+    Probe,
+    ProbeExchange,
+    RequestTemplate,
+    Requirement,
+    RequirementVerdict,
+)
 from retinue.contract.model import JsonMapping
 from retinue.dialects import dialect as dialect_of
 from retinue.dialects.port import Dialect
@@ -64,7 +73,9 @@ async def judge(
 class _ProbeRunner:
     """Puts the probes: those of a group at once, the others so too where each has a process of its own."""
 
-    def __init__(self, subject: CheckSubject, dialect: Dialect, timeout_s: float, on_exchange: OnExchange | None) -> None:
+    def __init__(
+        self, subject: CheckSubject, dialect: Dialect, timeout_s: float, on_exchange: OnExchange | None
+    ) -> None:
         self._subject = subject
         self._dialect = dialect
         self._timeout_s = timeout_s
@@ -106,7 +117,9 @@ class _ProbeRunner:
         try:
             text = _request_text(probe, self._dialect)
         except RetinueError as error:
-            return ProbeExchange(probe, "", error=f"The request cannot be written: {error.message} {error.hint}".strip())
+            return ProbeExchange(
+                probe, "", error=f"The request cannot be written: {error.message} {error.hint}".strip()
+            )
         return await self._subject.send(probe, text, timeout_s=self._timeout_s)
 
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any, Final
 
-from retinue.conformance.port import ProbeFactory, Check, Kit, Requirement
+from retinue.conformance.port import Check, Kit, ProbeFactory, Requirement
 from retinue.contract.names import nearest
 from retinue.dialects import DIALECTS
 from retinue.errors import UnknownName

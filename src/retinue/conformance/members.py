@@ -13,14 +13,14 @@ __all__ = [
     "is_amount",
     "is_count",
     "is_nonblank",
+    "is_uninformative",
     "member",
     "missing",
     "object_at",
     "object_in",
     "objects_at",
-    "quote_member",
-    "is_uninformative",
     "quote",
+    "quote_member",
     "values_in",
 ]
 

@@ -11,16 +11,16 @@ from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.task import Correction, Task
 
 __all__ = [
-    "ProbeFactory",
-    "RequestTemplate",
     "Check",
-    "ProbeExchange",
+    "CheckReport",
+    "CheckSubject",
     "Force",
     "Kit",
     "Probe",
-    "CheckReport",
+    "ProbeExchange",
+    "ProbeFactory",
+    "RequestTemplate",
     "Requirement",
-    "CheckSubject",
     "RequirementVerdict",
 ]
 

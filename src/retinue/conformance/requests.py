@@ -6,7 +6,7 @@ What only one dialect knows is in its own `probes`.
 from collections.abc import Mapping
 from typing import Final
 
-from retinue.conformance.port import ProbeFactory, RequestTemplate, Probe
+from retinue.conformance.port import Probe, ProbeFactory, RequestTemplate
 from retinue.contract.task import Correction
 
 __all__ = ["GOOD", "HOSTILE", "ODD", "TOGETHER", "mark_of", "text_probe"]

@@ -15,7 +15,7 @@ from urllib.parse import quote, quote_plus
 from retinue.contract.json import JsonValue
 from retinue.contract.model import Model
 
-__all__ = ["REMOVED", "Cleaner", "redact", "holds_secret", "keep_secret", "process_cleaner"]
+__all__ = ["REMOVED", "Cleaner", "holds_secret", "keep_secret", "process_cleaner", "redact"]
 
 _M = TypeVar("_M", bound=Model)
 
@@ -99,7 +99,9 @@ class Cleaner:
     def __init__(self, environment: Mapping[str, str] | None = None, *, variables: Collection[str] = ()) -> None:
         variables_by_name = os.environ if environment is None else environment
         values = {value for name, value in variables_by_name.items() if name in variables or holds_secret(name)}
-        values = {form for value in values for form in _encodings(value) if len(value) >= _MIN_LENGTH and form not in REMOVED}
+        values = {
+            form for value in values for form in _encodings(value) if len(value) >= _MIN_LENGTH and form not in REMOVED
+        }
         longest_first = sorted(values, key=lambda value: (-len(value), value))
         self._values = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 

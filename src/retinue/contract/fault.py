@@ -6,9 +6,9 @@ from typing import Any, Self
 from pydantic import Field
 
 from retinue import errors
+from retinue.contract.formatting import short_repr
 from retinue.contract.json import dumps
 from retinue.contract.model import Count, JsonMapping, Model
-from retinue.contract.text import short_repr
 
 __all__ = ["Fault", "public_fault"]
 

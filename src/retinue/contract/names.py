@@ -71,7 +71,9 @@ def nearest(name: str, names: Iterable[str], *, limit: int = 3) -> tuple[str, ..
         if candidate != name:
             folds.setdefault(_cached_fold(candidate[:_MAX_LENGTH]), []).append(candidate)
     likely = heapq.nsmallest(
-        _MAX_COMPARED, folds.keys() - {target}, key=lambda other: (other[:1] != target[:1], abs(len(other) - len(target)))
+        _MAX_COMPARED,
+        folds.keys() - {target},
+        key=lambda other: (other[:1] != target[:1], abs(len(other) - len(target))),
     )
     alike = [target, *difflib.get_close_matches(target, sorted(likely), n=max(limit, 1))]
     matches = [candidate for spelling in alike for candidate in folds.get(spelling, ())]

@@ -165,7 +165,9 @@ class Usage(UsagePart):
         nonempty = [usage for usage in present if not _is_empty(usage)]
         if len(nonempty) < 2:
             return (nonempty or present)[0]
-        return cls(**_sum_parts(nonempty), **_part_fields(_group_parts(part for usage in nonempty for part in usage.split())))
+        return cls(
+            **_sum_parts(nonempty), **_part_fields(_group_parts(part for usage in nonempty for part in usage.split()))
+        )
 
 
 def _is_empty(usage: Usage) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, Literal, TypeAlias, get_args
 
-from retinue.contract.text import ensure_text, short_repr
+from retinue.contract.formatting import ensure_text, short_repr
 from retinue.errors import AccessDenied, InvalidInput, UnknownName
 
 __all__ = [
@@ -17,13 +17,13 @@ __all__ = [
     "TICKET_KINDS",
     "TicketKind",
     "check_branch_name",
+    "check_ticket_id",
+    "check_workspace_path",
     "clean_content",
     "escape_inline",
     "escape_markdown",
     "hidden_character",
     "printable",
-    "check_ticket_id",
-    "check_workspace_path",
 ]
 
 TicketKind: TypeAlias = Literal["initiative", "epic", "story", "task", "bug"]
@@ -172,7 +172,8 @@ def _check_path_text(path: str) -> None:
 def _check_path_inside(path: str, *, allow_absolute: bool) -> None:
     if any(_PARENT.fullmatch(component) for component in path.split("/")):
         raise AccessDenied(
-            f"The path {short_repr(path)} climbs out with `..`.", hint="Name the place directly, from the workspace's root."
+            f"The path {short_repr(path)} climbs out with `..`.",
+            hint="Name the place directly, from the workspace's root.",
         )
     if path.startswith("//") or _DRIVE.match(path):
         raise AccessDenied(

@@ -142,7 +142,9 @@ def _schema_of_events() -> JsonMapping:
         schema = _schema_of(body)
         parts |= schema.get("$defs", {})
         always = [item.name for item in fields(Event) if item.name != "body"]
-        required_names = [item.name for item in fields(body) if is_dataclass(body) and item.name in schema.get("required", ())]
+        required_names = [
+            item.name for item in fields(body) if is_dataclass(body) and item.name in schema.get("required", ())
+        ]
         kinds.append(
             {
                 "title": body.__name__,

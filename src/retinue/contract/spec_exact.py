@@ -13,7 +13,14 @@ from typing import Final
 
 from retinue.errors import InvalidInput
 
-__all__ = ["validate_agent_contract", "validate_branch_name", "escape_markdown", "validate_file_path", "validate_ticket_id", "sanitize_user_input"]
+__all__ = [
+    "escape_markdown",
+    "sanitize_user_input",
+    "validate_agent_contract",
+    "validate_branch_name",
+    "validate_file_path",
+    "validate_ticket_id",
+]
 
 _FOLDERS: Final = ("docs/tickets/", "tests/", "src/", ".claude/")
 _TICKETS: Final = {

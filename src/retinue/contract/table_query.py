@@ -150,5 +150,7 @@ class TableQuery(Model):
     @property
     def named_columns(self) -> set[str]:
         """Every column that it names."""
-        columns = {one.column for one in (*self.measures, *self.group_by, *self.where, *self.share_conditions, *self.having)}
+        columns = {
+            one.column for one in (*self.measures, *self.group_by, *self.where, *self.share_conditions, *self.having)
+        }
         return (columns | {*self.select, self.order.by if self.order else ""}) - {"", "*"}

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from retinue.errors import InvalidInput, UnknownName
 
-from .text import short_repr
+from .formatting import short_repr
 
 __all__ = ["DEFAULT", "TokenCounter", "get_counter", "names", "register"]
 
@@ -58,7 +58,9 @@ def register(new: TokenCounter) -> None:
         InvalidInput: Another counter has that name: counts under one name must stay comparable.
     """
     if _counters.setdefault(new.name, new) is not new:
-        raise InvalidInput(f"A token counter called {short_repr(new.name)} exists already.", hint="Choose another name.")
+        raise InvalidInput(
+            f"A token counter called {short_repr(new.name)} exists already.", hint="Choose another name."
+        )
 
 
 def _nearest_first(name: str) -> tuple[str, ...]:

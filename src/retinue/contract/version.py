@@ -10,7 +10,7 @@ from typing import Final
 
 from retinue.errors import InvalidInput
 
-from .text import short_repr
+from .formatting import short_repr
 
 __all__ = ["Version", "is_compatible", "is_version", "negotiate", "split_versioned_name"]
 

@@ -3,7 +3,7 @@
 from retinue.contract import json
 from retinue.errors import ParseError
 
-__all__ = ["decode_utf8", "unquote_json", "parse_error_at"]
+__all__ = ["decode_utf8", "parse_error_at", "unquote_json"]
 
 
 def decode_utf8(data: bytes) -> str:

@@ -12,7 +12,7 @@ from retinue.errors import RetinueError
 
 from . import DIALECTS, dialect
 from .messages import parse
-from .port import Certainty, Dialect, Detection
+from .port import Certainty, Detection, Dialect
 
 __all__ = ["detect", "rank"]
 
@@ -44,7 +44,9 @@ def _rank_by_cost(detections: Iterable[Detection], dialects: dict[DialectName, D
     """`signs` of several dialects that all know the text, none surer than it may be, the better reader first."""
     costs: dict[Detection, int] = {}
     for detection in detections:
-        costs[detection] = _cost(detection, dialects[detection.dialect], text) if detection.certainty != "possible" else _REFUSED
+        costs[detection] = (
+            _cost(detection, dialects[detection.dialect], text) if detection.certainty != "possible" else _REFUSED
+        )
     readers: set[DialectName] = {detection.dialect for detection, cost in costs.items() if cost < _REFUSED}
     if not readers:  # nobody reads it, so none of those who were sure knows better than the others
         readers = {detection.dialect for detection in costs if detection.certainty == "certain"}
@@ -69,7 +71,9 @@ def _downgrade(detection: Detection, readers: set[DialectName]) -> Detection:
     if detection.certainty != "certain" or readers <= {detection.dialect}:
         return detection
     others = ", ".join(sorted(readers - {detection.dialect}))
-    return Detection(detection.dialect, detection.kind, detection.form, "likely", f"{detection.why}; {others} would read it too")
+    return Detection(
+        detection.dialect, detection.kind, detection.form, "likely", f"{detection.why}; {others} would read it too"
+    )
 
 
 def _as_text(text: str | bytes) -> str:

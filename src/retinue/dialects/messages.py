@@ -55,7 +55,12 @@ def writable_kinds(dialect: Dialect) -> tuple[Kind, ...]:
 
 
 def parse(
-    dialect: Dialect, kind: Kind, text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard"
+    dialect: Dialect,
+    kind: Kind,
+    text: str | bytes,
+    *,
+    context: ParseContext = DEFAULT_CONTEXT,
+    level: Level = "standard",
 ) -> Parsed[MessageValue]:
     """Read `text` as a message of one kind.
 
@@ -70,7 +75,7 @@ def parse(
         case "result":
             return dialect.parse_result(text, context=context, level=level)
         case _:
-            read = cast("Callable[..., Parsed[Noun]] | None", getattr(dialect, _READERS[kind], None))
+            read = cast("Callable[..., Parsed[ValueT]] | None", getattr(dialect, _READERS[kind], None))
             if read is None:
                 _refuse(dialect, kind, "reads", readable_kinds(dialect))
             return read(text, level=level)
@@ -92,7 +97,7 @@ def render(
         case Result():
             return dialect.render_result(value, form=form)
         case _:
-            write = cast("Callable[[Noun], RenderedMessage] | None", getattr(dialect, _WRITERS[kind], None))
+            write = cast("Callable[[ValueT], RenderedMessage] | None", getattr(dialect, _WRITERS[kind], None))
             if write is None:
                 _refuse(dialect, kind, "writes", writable_kinds(dialect))
             return write(value)

@@ -13,9 +13,19 @@ from retinue.contract.model import DialectName
 from retinue.contract.result import Result
 from retinue.contract.task import Correction, Task
 
-__all__ = ["DEFAULT_CONTEXT", "DEFAULT_AGENT", "Certainty", "Dialect", "Kind", "ParseContext", "Parsed", "RenderedMessage", "Detection"]
+__all__ = [
+    "DEFAULT_AGENT",
+    "DEFAULT_CONTEXT",
+    "Certainty",
+    "Detection",
+    "Dialect",
+    "Kind",
+    "ParseContext",
+    "Parsed",
+    "RenderedMessage",
+]
 
-Value_co = TypeVar("Noun_co", covariant=True)
+Value_co = TypeVar("Value_co", covariant=True)
 
 Kind: TypeAlias = Literal["definition", "task", "result", "correction", "event"]
 """What a message is about."""

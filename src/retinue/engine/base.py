@@ -28,7 +28,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.contract.task import Answer, Question
 
-__all__ = ["REAL", "Capabilities", "Engine", "Outside", "RunRecord", "WorkflowScope", "Step", "Stopped", "Workflow"]
+__all__ = ["REAL", "Capabilities", "Engine", "Outside", "RunRecord", "Step", "Stopped", "Workflow", "WorkflowScope"]
 
 Step: TypeAlias = Callable[[], Awaitable[Result]]
 """The body of a step. It runs at least once; its result is recorded once."""

@@ -53,7 +53,7 @@ class ThreadCall(Generic[T]):
         abandoned: Whoever waited stopped waiting before that.
     """
 
-    __slots__ = ("_context", "_future", "_loop", "_work", "abandoned", "name", "finished", "started")
+    __slots__ = ("_context", "_future", "_loop", "_work", "abandoned", "finished", "name", "started")
 
     def __init__(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> None:
         self.name: str = getattr(function, "__qualname__", None) or type(function).__qualname__

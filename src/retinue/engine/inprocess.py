@@ -14,9 +14,9 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer
 from retinue.engine.base import Capabilities, RunRecord, Workflow
-from retinue.engine.history import RunHistory, canceled_result
 from retinue.engine.ids import CHILD, RunIds, check_run_id, unknown_run
 from retinue.engine.run import Answerer, LiveRun
+from retinue.engine.run_history import RunHistory, canceled_result
 from retinue.engine.runs import Runs
 from retinue.errors import InvalidInput, Unavailable, UnknownName
 

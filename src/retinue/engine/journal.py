@@ -14,12 +14,12 @@ from typing import Final, Self, TypeVar
 from retinue.contract.event import KINDS, Event
 from retinue.contract.result import Result
 from retinue.engine.base import RunRecord
-from retinue.engine.history import RunHistory, Note
+from retinue.engine.event_codec import encode, encode_data
 from retinue.engine.ids import CHILD, unknown_run
+from retinue.engine.journal_store import FIRST_NOTE, INSERT, Owner, Row, open_to_read, store_error
 from retinue.engine.reader import JournalReader
-from retinue.engine.record import encode, encode_data
-from retinue.engine.statistics import JournalFacts, Rating, read_facts, forget_rating, read_ratings, write_rating
-from retinue.engine.store import FIRST_NOTE, INSERT, Owner, Row, open_to_read, store_error
+from retinue.engine.run_history import Note, RunHistory
+from retinue.engine.statistics import JournalFacts, Rating, forget_rating, read_facts, read_ratings, write_rating
 from retinue.engine.writer import Writer
 from retinue.errors import InvalidInput, RetinueError
 
@@ -220,7 +220,9 @@ class Journal:
         Raises:
             RetinueError: The file itself cannot be read.
         """
-        return self._read(lambda reader: read_facts(reader.connection, since_ns=since_ns, newest=newest), JournalFacts())
+        return self._read(
+            lambda reader: read_facts(reader.connection, since_ns=since_ns, newest=newest), JournalFacts()
+        )
 
     # Ratings
 

@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from retinue.contract.event import Body, Decision, Event, NodeFinished, Message, AttemptRetried, NodeStarted
+from retinue.contract.event import AttemptRetried, Body, Decision, Event, Message, NodeFinished, NodeStarted
 from retinue.contract.sanitize import printable
-from retinue.engine.history import RunHistory, Note, without_data
+from retinue.engine.run_history import Note, RunHistory, without_data
 from retinue.errors import InvalidInput
 
 if TYPE_CHECKING:

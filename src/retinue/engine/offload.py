@@ -21,7 +21,7 @@ from retinue.engine.blocking import in_thread
 from retinue.errors import DeadlineExceeded, InternalError, InvalidInput, Unavailable
 
 if TYPE_CHECKING:
-    from retinue.engine.worker import Failure
+    from retinue.engine.worker_main import Failure
 
 __all__ = ["Pool"]
 
@@ -30,7 +30,7 @@ T = TypeVar("T")
 # `-P` keeps the working directory off the path until the path is set: a `json.py` lying there must not be imported.
 _BOOT: Final = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[2]); "
-    "from retinue.engine.worker import main; main(int(sys.argv[1]))"
+    "from retinue.engine.worker_main import main; main(int(sys.argv[1]))"
 )
 
 
@@ -178,7 +178,7 @@ class _Worker:
 
     async def exchange(self, message: bytes) -> bytearray | None:
         """Send a call and wait for its answer; None when the process ended first."""
-        from retinue.engine.worker import HEADER  # noqa: PLC0415 - most runs need no worker
+        from retinue.engine.worker_main import HEADER  # noqa: PLC0415 - most runs need no worker
 
         loop = asyncio.get_running_loop()
         try:
@@ -243,7 +243,7 @@ def _unpack(name: str, answer: bytearray) -> object:
         ) from error
     if good:
         return value
-    from retinue.engine.worker import to_error  # noqa: PLC0415 - as above
+    from retinue.engine.worker_main import to_error  # noqa: PLC0415 - as above
 
     raise to_error(cast("Failure", value))
 

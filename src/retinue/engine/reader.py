@@ -13,10 +13,10 @@ from retinue.contract.event import Event, NodeFinished
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.engine.base import RunRecord
-from retinue.engine.history import RunHistory, Note, Value
+from retinue.engine.event_codec import decode, head_of, read_data, read_object
 from retinue.engine.ids import CHILD, unknown_run
-from retinue.engine.record import decode, head_of, read_data, read_object
-from retinue.engine.store import FIRST_NOTE, MOST, is_alive
+from retinue.engine.journal_store import FIRST_NOTE, MOST, is_alive
+from retinue.engine.run_history import Note, RunHistory, Value
 from retinue.errors import ParseError
 
 __all__ = ["JournalReader"]
@@ -242,7 +242,9 @@ class JournalReader:
 
 def _event(run: str, row: Sequence[object]) -> Event:
     sequence, node, attempt, kind, at_ns, body = row
-    return Event(run, _text(node), _integer(attempt), _integer(sequence), _integer(at_ns), decode(_text(kind), _text(body)))
+    return Event(
+        run, _text(node), _integer(attempt), _integer(sequence), _integer(at_ns), decode(_text(kind), _text(body))
+    )
 
 
 def _check_contiguous(events: Sequence[Event]) -> list[Event]:

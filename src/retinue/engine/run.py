@@ -12,29 +12,29 @@ from contextlib import suppress
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
-from retinue.contract.event import QuestionAnswered, QuestionAsked, Body, Event, NodeFinished, Message
+from retinue.contract.event import Body, Event, Message, NodeFinished, QuestionAnswered, QuestionAsked
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer, Question
 from retinue.engine.base import RunRecord, Step
-from retinue.engine.history import (
-    RunHistory,
+from retinue.engine.log import Log
+from retinue.engine.run_history import (
     HistoryReplay,
+    RunHistory,
     Value,
+    answer_result,
     as_canceled,
     canceled_result,
     check_answer,
     failure_result,
     policy_answer,
-    answer_result,
 )
-from retinue.engine.log import Log
 from retinue.errors import InternalError, InvalidInput, Unavailable, UnknownName
 
 if TYPE_CHECKING:
     from retinue.engine.journal import Journal
 
-__all__ = ["GRACE_S", "Answerer", "Host", "LiveRun", "wait_for_tasks", "is_not_started", "kill"]
+__all__ = ["GRACE_S", "Answerer", "Host", "LiveRun", "is_not_started", "kill", "wait_for_tasks"]
 
 GRACE_S: Final = 5.0
 """How long something may go on after it was told to stop. Then it is thrown out."""
@@ -121,10 +121,10 @@ class LiveRun:
     """
 
     __slots__ = (
-        "_questions",
         "_host",
         "_names",
         "_open",
+        "_questions",
         "_ready",
         "_replay",
         "_stop_timers",
@@ -317,7 +317,8 @@ class LiveRun:
             if isinstance(consulting, asyncio.Task):
                 consulting.cancel()
         return bool(names) or any(
-            isinstance(event.body, QuestionAnswered) and event.body.answer == answer for event in self.log.history.events
+            isinstance(event.body, QuestionAnswered) and event.body.answer == answer
+            for event in self.log.history.events
         )
 
     @property
@@ -346,7 +347,9 @@ class LiveRun:
         for name in tuple(self._open):
             self._stop(name)
         # Steps that go on are thrown out after the grace, and child runs see to their own.
-        await wait_for_tasks([each.task for each in started if isinstance(each, LiveRun) and each.task is not None], None)
+        await wait_for_tasks(
+            [each.task for each in started if isinstance(each, LiveRun) and each.task is not None], None
+        )
         tasks = [each for each in started if isinstance(each, asyncio.Task)]
         await wait_for_tasks(tasks, 2 * GRACE_S)
         for task in tasks:

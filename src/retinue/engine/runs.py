@@ -15,9 +15,9 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.engine.base import Workflow
 from retinue.engine.blocking import in_thread, retire_idle_threads
-from retinue.engine.history import RunHistory, as_canceled, canceled_result, failure_result
 from retinue.engine.ids import CHILD
 from retinue.engine.run import GRACE_S, Answerer, LiveRun, is_not_started, kill
+from retinue.engine.run_history import RunHistory, as_canceled, canceled_result, failure_result
 from retinue.errors import InternalError, InvalidInput, ParseError, RetinueError, Unavailable, UnknownName
 from retinue.telemetry import run_span
 

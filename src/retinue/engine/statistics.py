@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from retinue.contract.result import Outcome
 from retinue.engine.ids import CHILD
-from retinue.engine.store import MOST
+from retinue.engine.journal_store import MOST
 
 __all__ = [
     "CallFacts",
@@ -23,8 +23,8 @@ __all__ = [
     "RunFacts",
     "UsageFacts",
     "Verdict",
-    "read_facts",
     "forget_rating",
+    "read_facts",
     "read_ratings",
     "write_rating",
 ]
@@ -181,7 +181,9 @@ class JournalFacts:
         )
 
 
-def read_facts(connection: sqlite3.Connection, *, since_ns: int | None = None, newest: int | None = None) -> JournalFacts:
+def read_facts(
+    connection: sqlite3.Connection, *, since_ns: int | None = None, newest: int | None = None
+) -> JournalFacts:
     """The facts of all runs.
 
     Args:

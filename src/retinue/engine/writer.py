@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Generic, TypeVar, cast
 
-from retinue.engine.store import INSERT, Row, open_to_write, store_error
+from retinue.engine.journal_store import INSERT, Row, open_to_write, store_error
 from retinue.errors import InternalError, RetinueError, Unavailable
 
 __all__ = ["Writer"]

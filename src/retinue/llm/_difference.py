@@ -48,7 +48,10 @@ def difference(recorded: JsonMapping, request: JsonMapping) -> tuple[str, str]:
     for place in (*expected, *actual):
         recorded_value, request_value = actual.get(place, _ABSENT), expected.get(place, _ABSENT)
         if recorded_value != request_value:
-            return place, f"recorded {_excerpt(recorded_value, request_value)}, asked {_excerpt(request_value, recorded_value)}"
+            return (
+                place,
+                f"recorded {_excerpt(recorded_value, request_value)}, asked {_excerpt(request_value, recorded_value)}",
+            )
     return "", "they differ further down"
 
 

@@ -14,7 +14,17 @@ from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.tokens import get_counter
 
-__all__ = ["MIN_SAMPLES", "Estimate", "PastCall", "PriceOf", "Range", "answer_tokens", "estimate", "combine", "unknown_estimate"]
+__all__ = [
+    "MIN_SAMPLES",
+    "Estimate",
+    "PastCall",
+    "PriceOf",
+    "Range",
+    "answer_tokens",
+    "combine",
+    "estimate",
+    "unknown_estimate",
+]
 
 MIN_SAMPLES: Final = 5
 """Past calls from which on they are believed."""
@@ -176,7 +186,9 @@ def _sum(ranges: Sequence[Range | None]) -> Range | None:
 # The parts of an estimate, each with the sentence that it rests on.
 
 
-def _input_tokens(request_tokens: int, past: Sequence[PastCall], limits: ThinkingBounds | None) -> tuple[Range | None, str]:
+def _input_tokens(
+    request_tokens: int, past: Sequence[PastCall], limits: ThinkingBounds | None
+) -> tuple[Range | None, str]:
     past_range = _typical_range([each.tokens_in for each in past])
     if past_range is None and limits is not None:
         if limits.tokens_in is None:
@@ -186,7 +198,9 @@ def _input_tokens(request_tokens: int, past: Sequence[PastCall], limits: Thinkin
     if past_range is None:
         return Range(request_tokens, request_tokens), "Tokens in are those of the request, counted."
     low = max(past_range.low, request_tokens)
-    return Range(low, max(past_range.high, low)), f"Tokens in are those of {len(past)} past calls, at least the request's."
+    return Range(
+        low, max(past_range.high, low)
+    ), f"Tokens in are those of {len(past)} past calls, at least the request's."
 
 
 def _output_tokens(

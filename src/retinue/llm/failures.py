@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from retinue.contract.credentials import Cleaner
+from retinue.contract.formatting import truncate
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
-from retinue.contract.text import truncate
 from retinue.errors import (
     DeadlineExceeded,
     InvalidInput,
@@ -22,9 +22,9 @@ from retinue.errors import (
     UnknownName,
 )
 
-from .known import IDENTITIES
+from .provider_info import IDENTITIES
 
-__all__ = ["translate_error", "missing_key_error", "timeout_error", "variables_named_in"]
+__all__ = ["missing_key_error", "timeout_error", "translate_error", "variables_named_in"]
 
 _LONGEST: Final = 300
 _VARIABLE: Final = re.compile(r"`([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)`")
@@ -77,11 +77,14 @@ def translate_error(
         )
     message = _provider_message(error, cleaner)
     if isinstance(error, theirs.UserError):
-        return InvalidInput(f"`{model}` rejected the request: {message}", hint="Change the request, or use another model.")
+        return InvalidInput(
+            f"`{model}` rejected the request: {message}", hint="Change the request, or use another model."
+        )
     if type(error).__module__.partition(".")[0] in _SDKS:
         return _client_error(type(error).__name__, model, message)
     return OutputInvalid(
-        f"What `{model}` sent cannot be read: {type(error).__name__}: {message}", hint="Try again, or use another model."
+        f"What `{model}` sent cannot be read: {type(error).__name__}: {message}",
+        hint="Try again, or use another model.",
     )
 
 
@@ -148,7 +151,9 @@ def _api_error(error: Any, model: str, variables: Sequence[str], cleaner: Cleane
     status: int | None = getattr(error, "status_code", None)
     detail: JsonMapping = {} if status is None else {"status": status}
     if classes & {"ModelConnectionError", "ModelRequestTimeout"}:
-        return _connection_error(error, model, message, is_late=bool(classes & {"ModelTimeoutError", "ModelRequestTimeout"}))
+        return _connection_error(
+            error, model, message, is_late=bool(classes & {"ModelTimeoutError", "ModelRequestTimeout"})
+        )
     if "ModelAuthenticationError" in classes:
         return _rejected_key_error(model, message, variables, detail)
     if "ModelNotFoundError" in classes:
@@ -215,7 +220,7 @@ def _no_credentials_error(model: str, message: str) -> Unauthenticated:
 
 
 def _unknown_model_error(model: str, message: str, error: Any, detail: JsonMapping) -> UnknownName:
-    from .known import nearest_models  # noqa: PLC0415 - loads the list of names only for the mistake
+    from .provider_info import nearest_models  # noqa: PLC0415 - loads the list of names only for the mistake
 
     near = nearest_models(model)
     suggestion: str | None = getattr(error, "suggested_model_id", None)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled
 
-from ._child import ServerProcess
+from ._server_process import ServerProcess
 from .failures import timeout_error
 from .port import OnText, Request, Response
 
 if TYPE_CHECKING:
-    from .provided import PydanticAIModel
+    from .pydantic_ai_model import PydanticAIModel
 
 __all__ = ["CONTEXT", "LocalModel", "open_local"]
 
@@ -123,7 +123,9 @@ class LocalModel:
             if endpoint is None:
                 if self._process is not None:
                     self._process.close()
-                self._process = ServerProcess(str(self._path), name=self.name, threads=self._threads, context=self._context)
+                self._process = ServerProcess(
+                    str(self._path), name=self.name, threads=self._threads, context=self._context
+                )
                 endpoint = self._endpoint = _connect(self._process, name=self.name)
             return endpoint
 
@@ -133,7 +135,7 @@ def _connect(process: ServerProcess, *, name: str) -> "PydanticAIModel":
     from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - optional, and slow to import
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415 - as above
 
-    from .provided import PydanticAIModel  # noqa: PLC0415 - as above
+    from .pydantic_ai_model import PydanticAIModel  # noqa: PLC0415 - as above
 
     provider = OpenAICompatibleProvider("local", base_url=process.base_url, api_key=process.key)
     return PydanticAIModel(OpenAIChatModel(name, provider=provider), name=name, address=process.base_url)

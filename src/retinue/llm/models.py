@@ -19,15 +19,15 @@ from retinue.contract.definition import Tier, read_tier
 from retinue.contract.names import nearest
 from retinue.errors import AccessDenied, InvalidInput, Unavailable, UnknownName
 
-from .known import ProviderSettings, address_of
 from .prices import Price
+from .provider_info import ProviderSettings, address_of
 
 if TYPE_CHECKING:
     from retinue.contract.credentials import Cleaner
 
     from .port import LanguageModel
 
-__all__ = ["DEFAULT_TIERS", "ModelChoice", "Models", "ProviderSettings", "ModelSource"]
+__all__ = ["DEFAULT_TIERS", "ModelChoice", "ModelSource", "Models", "ProviderSettings"]
 
 ModelSource: TypeAlias = Literal["user", "definition", "task"]
 """Whose word the name of a model is. A task may be a plan's, a project's, an agent's or a peer's: nobody can tell."""
@@ -234,7 +234,9 @@ class Models:
         if by == "user" or name in configured:
             return
         is_file = name.partition(":")[0].strip().casefold() in _FILES
-        is_permitted = (by == "definition" and self.trusts_definitions) or any(fnmatchcase(name, each) for each in self.allowed)
+        is_permitted = (by == "definition" and self.trusts_definitions) or any(
+            fnmatchcase(name, each) for each in self.allowed
+        )
         if is_permitted and not is_file:
             return
         available = tuple(sorted(each for each in configured if each.partition(":")[0] not in _FILES))
@@ -273,7 +275,9 @@ class Models:
                 hint=f"Set `models.{tier}` or `models.default` in `retinue.toml`.",
                 detail={"retryable": False},
             )
-        return ModelChoice(self._full_name(self.default), f"{why}, and no model is configured for it but the default", tier)
+        return ModelChoice(
+            self._full_name(self.default), f"{why}, and no model is configured for it but the default", tier
+        )
 
     def _is_other_provider(self, name: str) -> bool:
         """Nobody configured the tiers, and the default model is not of the provider that they usually are of."""

@@ -19,16 +19,16 @@ __all__ = [
     "AnswerShape",
     "AssistantMessage",
     "Effort",
-    "OnText",
     "LanguageModel",
+    "OnText",
     "Request",
     "Response",
-    "UserMessage",
     "StopReason",
+    "ToolCall",
     "ToolResult",
     "ToolResults",
-    "ToolCall",
     "Turn",
+    "UserMessage",
 ]
 
 Effort: TypeAlias = Literal["low", "medium", "high", "max"]

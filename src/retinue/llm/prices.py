@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from retinue.contract.result import Cost
 from retinue.errors import InvalidInput
 
-from .known import PRICED_AS
+from .provider_info import PRICED_AS
 
 if TYPE_CHECKING:
     from datetime import date

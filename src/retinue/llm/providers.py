@@ -15,16 +15,25 @@ from retinue.errors import InvalidInput, NotInstalled, RetinueError, Unauthentic
 
 from ._bedrock import bedrock_provider
 from .failures import missing_key_error, variables_named_in
-from .known import EXTRAS, IDENTITIES, KEYS, OPTIONAL_KEYS, PROVIDERS, ProviderSettings, address_of, nearest_provider
 from .prices import Price
-from .provided import PydanticAIModel
+from .provider_info import (
+    EXTRAS,
+    IDENTITIES,
+    KEYS,
+    OPTIONAL_KEYS,
+    PROVIDERS,
+    ProviderSettings,
+    address_of,
+    nearest_provider,
+)
+from .pydantic_ai_model import PydanticAIModel
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from pydantic_ai.models import Model
 
-__all__ = ["key_of", "open_model", "check_provider"]
+__all__ = ["check_provider", "key_of", "open_model"]
 
 _LOCAL_ADDRESSES: Final[Mapping[str, str]] = {
     "litellm": "http://localhost:4000",
@@ -99,7 +108,9 @@ def check_provider(name: str, settings: ProviderSettings) -> None:
     _check_address(provider, settings.base_url)
 
 
-def _pydantic_model(provider: str, model: str, base_url: str, environment: Mapping[str, str], key: str | None) -> "Model":
+def _pydantic_model(
+    provider: str, model: str, base_url: str, environment: Mapping[str, str], key: str | None
+) -> "Model":
     """The model of pydantic-ai."""
     from pydantic_ai.models import infer_model  # noqa: PLC0415 - optional, and 0.7 s
 

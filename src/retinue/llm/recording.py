@@ -23,8 +23,18 @@ from retinue.contract.model import JsonMapping
 from retinue.errors import NotInstalled, RetinueError, Unauthenticated, UnknownName
 
 from ._difference import difference, nearest
-from ._recorded import VERSION, RecordedResponse, RecordedExchange, RecordedModel, append_line, start_recording, recording_files, translate_os_errors, read_recording
-from .port import AssistantMessage, OnText, LanguageModel, Request, Response, Turn
+from ._recording_file import (
+    VERSION,
+    RecordedExchange,
+    RecordedModel,
+    RecordedResponse,
+    append_line,
+    read_recording,
+    recording_files,
+    start_recording,
+    translate_os_errors,
+)
+from .port import AssistantMessage, LanguageModel, OnText, Request, Response, Turn
 from .turns import turn_from_json, turn_to_json, turns_to_json
 
 __all__ = ["VERSION", "Recorder", "Replay", "record_into"]
@@ -92,7 +102,9 @@ class Recorder:
         if close is not None:
             await close()
 
-    def _write_exchange(self, request: Request, *, answer: RecordedResponse | None = None, fault: Fault | None = None) -> None:
+    def _write_exchange(
+        self, request: Request, *, answer: RecordedResponse | None = None, fault: Fault | None = None
+    ) -> None:
         self._write(RecordedExchange(model=self.name, request=_request_to_json(request), answer=answer, fault=fault))
 
     def _write(self, line: RecordedModel | RecordedExchange) -> None:

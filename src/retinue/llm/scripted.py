@@ -13,7 +13,7 @@ from retinue.contract.result import Cost, Usage
 from retinue.contract.tokens import DEFAULT, get_counter
 from retinue.errors import Unavailable
 
-from .port import AssistantMessage, OnText, Request, Response, UserMessage, ToolResults, ToolCall, Turn
+from .port import AssistantMessage, OnText, Request, Response, ToolCall, ToolResults, Turn, UserMessage
 
 __all__ = ["Line", "ScriptedModel", "tool_call"]
 
@@ -103,7 +103,9 @@ def _in_order(lines: tuple[Line, ...], name: str) -> Callable[[Request], Line]:
     return next_line
 
 
-def _turn(line: "str | JsonMapping | ToolCall | tuple[ToolCall, ...] | AssistantMessage", number: int) -> AssistantMessage:
+def _turn(
+    line: "str | JsonMapping | ToolCall | tuple[ToolCall, ...] | AssistantMessage", number: int
+) -> AssistantMessage:
     match line:
         case AssistantMessage():
             return line
@@ -125,7 +127,7 @@ def _truncated(turn: AssistantMessage, max_tokens: int | None) -> AssistantMessa
     count = get_counter().count
     while max_tokens is not None and (tokens := count(_text(turn))) > max_tokens:
         if turn.tool_calls:
-            turn = replace(turn, uses=turn.tool_calls[:-1])
+            turn = replace(turn, tool_calls=turn.tool_calls[:-1])
         else:
             turn = replace(turn, text=turn.text[: len(turn.text) * max_tokens // tokens])
     return turn

@@ -10,7 +10,7 @@ from retinue.contract.json import dumps
 from retinue.contract.tokens import get_counter
 from retinue.errors import InvalidInput
 
-from .port import AssistantMessage, Request, UserMessage, ToolResults, Turn
+from .port import AssistantMessage, Request, ToolResults, Turn, UserMessage
 
 __all__ = ["MARGIN", "RequestSizer", "turn_text"]
 

@@ -11,7 +11,7 @@ from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping
 from retinue.errors import ParseError
 
-from .port import AssistantMessage, UserMessage, ToolResult, ToolResults, ToolCall, Turn
+from .port import AssistantMessage, ToolCall, ToolResult, ToolResults, Turn, UserMessage
 
 __all__ = ["Writable", "turn_from_json", "turn_to_json", "turns_from_json", "turns_to_json"]
 

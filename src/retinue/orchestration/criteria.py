@@ -11,9 +11,9 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Trace
-from retinue.orchestration.expected import ReportCounts
+from retinue.orchestration.expected_files import ReportCounts
 
-__all__ = ["CRITERIA", "Criterion", "CriterionVerdict", "CriterionStatus", "as_data", "check_report"]
+__all__ = ["CRITERIA", "Criterion", "CriterionStatus", "CriterionVerdict", "as_data", "check_report"]
 
 CriterionStatus: TypeAlias = Literal["met", "not_met", "not_judged"]
 
@@ -165,7 +165,9 @@ def _phase_verdicts(phases: Mapping[str, Collection[str]]) -> Mapping[str, Crite
     if not phases:
         return {"progress_told": CriterionVerdict("not_met", "no progress was told")}
     return {
-        "progress_told": _none_of((name for name, kinds in phases.items() if "progress" not in kinds), "nothing told of"),
+        "progress_told": _none_of(
+            (name for name, kinds in phases.items() if "progress" not in kinds), "nothing told of"
+        ),
         "nothing_skipped": _none_of(
             (name for name, kinds in phases.items() if "checkpoint" not in kinds), "never completed"
         ),
@@ -176,9 +178,13 @@ def _answer_verdicts(result: Result, path: str, text: str) -> Mapping[str, Crite
     paths = [artifact.path for artifact in result.artifacts]
     answer = result.content.strip()
     flat = " ".join(text.split())
-    repeated = [line for line in answer.splitlines() if len(line.strip()) >= _REPEATED_CHARS and " ".join(line.split()) in flat]
+    repeated = [
+        line for line in answer.splitlines() if len(line.strip()) >= _REPEATED_CHARS and " ".join(line.split()) in flat
+    ]
     verdicts = {
-        "no_long_answer": CriterionVerdict("met" if len(answer) <= _ANSWER_CHARS else "not_met", f"{len(answer)} characters"),
+        "no_long_answer": CriterionVerdict(
+            "met" if len(answer) <= _ANSWER_CHARS else "not_met", f"{len(answer)} characters"
+        ),
         "nothing_repeated": CriterionVerdict("not_met" if repeated else "met"),
     }
     if path in result.files_written or path in paths:
@@ -186,7 +192,9 @@ def _answer_verdicts(result: Result, path: str, text: str) -> Mapping[str, Crite
         verdicts |= {"path_returned": CriterionVerdict("met"), "path_the_same": CriterionVerdict("met")}
     elif paths or path not in answer:
         verdicts["path_returned"] = CriterionVerdict("met" if paths else "not_met", "" if paths else "no path is named")
-        verdicts["path_the_same"] = CriterionVerdict("not_met", f"it names {', '.join(paths[:3])}" if paths else "no path is named")
+        verdicts["path_the_same"] = CriterionVerdict(
+            "not_met", f"it names {', '.join(paths[:3])}" if paths else "no path is named"
+        )
     else:
         verdicts |= {"path_returned": CriterionVerdict("met"), "path_the_same": CriterionVerdict("met")}
     return verdicts

@@ -14,12 +14,21 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Candidate, Delegation, Plan
 from retinue.contract.result import Result, Warned
 from retinue.errors import FaultCode, Unavailable
-from retinue.orchestration.escalate import Move, Situation, open_moves
 from retinue.orchestration.planning import decision_of, planning_of
-from retinue.orchestration.reconsider import RecoveryOptions, apply_choice
-from retinue.orchestration.requests import NodeProgress, TaskBuilder
+from retinue.orchestration.recovery import Move, Situation, open_moves
+from retinue.orchestration.recovery_choice import RecoveryOptions, apply_choice
+from retinue.orchestration.task_builder import NodeProgress, TaskBuilder
 
-__all__ = ["COOL_DOWN", "FAILURES", "SKIP_CALL", "CircuitBreaker", "RecordedDecision", "RunDecisions", "planning_decisions", "skipped_call_error"]
+__all__ = [
+    "COOL_DOWN",
+    "FAILURES",
+    "SKIP_CALL",
+    "CircuitBreaker",
+    "RecordedDecision",
+    "RunDecisions",
+    "planning_decisions",
+    "skipped_call_error",
+]
 
 FAILURES: Final = 3
 """So many failures in a row open a circuit. The boundary has retried each of them already."""

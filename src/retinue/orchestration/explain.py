@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from retinue.contract.confidence import label_of
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Binding, Candidate, Delegation, Plan
-from retinue.orchestration.allotment import allocations_of
 from retinue.orchestration.decisions import RecordedDecision
+from retinue.orchestration.model_allocation import allocations_of
 from retinue.orchestration.planning import Planning, planning_of
 
 __all__ = ["explain"]
@@ -31,7 +31,9 @@ def explain(plan: Plan, decisions: Iterable[RecordedDecision] = (), *, confidenc
         facts["confidence"] = {"value": confidence, "label": label_of(confidence)}
     if (planning := planning_of(plan)) is not None:
         facts["planning"] = _planning(planning)
-    run_decisions = [one for one in decisions if one.move not in {"choose", "drop"} and not one.move.startswith("plan_")]
+    run_decisions = [
+        one for one in decisions if one.move not in {"choose", "drop"} and not one.move.startswith("plan_")
+    ]
     allocations = allocations_of(plan)
     return facts | {
         "clauses": [_clause(node) | _model_facts(node, allocations.get(node.id)) for node in plan.nodes],

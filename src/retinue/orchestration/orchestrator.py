@@ -20,16 +20,16 @@ from retinue.contract.task import Budget, Limits, Thinking
 from retinue.contract.tokens import DEFAULT
 from retinue.engine.base import REAL, Engine
 from retinue.errors import UnknownName
-from retinue.orchestration.goals import Answerer, GoalPlanner, PlannerChoice, by_name, judge_model_name
-from retinue.orchestration.order import RUN_PLAN, RunRequest, digests_of
+from retinue.orchestration.budget_allocation import allocate_tokens
+from retinue.orchestration.goal_planner import Answerer, GoalPlanner, PlannerChoice, by_name, judge_model_name
 from retinue.orchestration.planning import planning_of
-from retinue.orchestration.running import workflows
-from retinue.orchestration.shares import allocate_tokens
+from retinue.orchestration.run_request import RUN_PLAN, RunRequest, digests_of
+from retinue.orchestration.workflows import workflows
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from retinue.llm.models import Models
-    from retinue.orchestration.allotment import Allocator
+    from retinue.orchestration.model_allocation import Allocator
     from retinue.orchestration.reader.parameters import ReaderEnvironment
     from retinue.orchestration.reader.planner import Planner
     from retinue.orchestration.reader.router import Embedder
@@ -208,7 +208,9 @@ class Orchestrator:
         major = None if self.registry.get(definition.name) is callee else definition.major
         name = skill if skill is not None or definition.default_skill is None else definition.default_skill.name
         target_skill = None if name is None else definition.skill(name)
-        if name is None or (target_skill is not None and target_skill.instruction_field and instruction.strip() and not parameters):
+        if name is None or (
+            target_skill is not None and target_skill.instruction_field and instruction.strip() and not parameters
+        ):
             from retinue.orchestration.reader.planner import read_words  # noqa: PLC0415 - a call in full needs none
 
             read = read_words(definition, instruction, self._environment(), skill=name, likeness=self.likeness)

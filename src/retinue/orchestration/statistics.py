@@ -16,7 +16,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Outcome
 from retinue.engine.ids import CHILD
 from retinue.engine.statistics import CallFacts, JournalFacts, RunFacts, UsageFacts
-from retinue.llm.allocation import TierMix, ModelSpend, tier_mixes, tier_of
+from retinue.llm.allocation import ModelSpend, TierMix, tier_mixes, tier_of
 
 __all__ = ["Period", "Statistics", "Tally", "statistics_of"]
 

@@ -18,12 +18,12 @@ from retinue.contract.result import Lifecycle, Outcome, Result, Versions, Warned
 from retinue.contract.task import Question
 from retinue.contract.tokens import TokenCounter
 from retinue.errors import InvalidInput
-from retinue.orchestration.account import total_usage
-from retinue.orchestration.condense import Savings, full_text
+from retinue.orchestration.handoff import Savings, full_text
 from retinue.orchestration.planning import planning_of
-from retinue.orchestration.present.blocks import answer_blocks, place_of, sources_in, sanitize_markdown
-from retinue.orchestration.present.figures import figures_in
-from retinue.orchestration.present.markdown import blocks_to_markdown
+from retinue.orchestration.present.answer_figures import figures_in
+from retinue.orchestration.present.blocks import answer_blocks, place_of, sanitize_markdown, sources_in
+from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
+from retinue.orchestration.run_budget import total_usage
 from retinue.orchestration.targets import compare_to_targets
 
 __all__ = ["DONE", "RUN_AGENT", "FinishedRun", "collect", "has_reports", "synthesise"]
@@ -128,7 +128,9 @@ def collect(run: FinishedRun) -> Result:
     """
     useful = [(node.id, result) for node, result in run.pairs() if result.useful]
     results: JsonMapping = {name: result.content if result.data is None else result.data for name, result in useful}
-    content = "\n\n".join(f"## {name}\n\n{sanitize_markdown(result.content)}" for name, result in useful if result.content)
+    content = "\n\n".join(
+        f"## {name}\n\n{sanitize_markdown(result.content)}" for name, result in useful if result.content
+    )
     incomplete: dict[str, list[object]] = {}
     for node, result in run.reports:
         if not result.useful:

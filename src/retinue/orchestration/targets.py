@@ -13,7 +13,7 @@ from typing import Final, cast
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
 from retinue.contract.result import Result
-from retinue.orchestration.condense import Savings
+from retinue.orchestration.handoff import Savings
 
 __all__ = ["TARGETS", "RunTarget", "compare_to_targets"]
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from retinue.errors import InvalidInput
 
-__all__ = ["parts_below", "check_path", "clip", "fold_name", "media_type", "quote_name"]
+__all__ = ["check_path", "clip", "fold_name", "media_type", "parts_below", "quote_name"]
 
 _LONGEST: Final = 4096
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")

@@ -11,7 +11,7 @@ from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.tools.workspace import Workspace
 
-__all__ = ["ToolContext", "Tool", "ToolOutput"]
+__all__ = ["Tool", "ToolContext", "ToolOutput"]
 
 
 @dataclass(frozen=True, slots=True)

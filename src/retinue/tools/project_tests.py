@@ -19,13 +19,13 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.contract.json import loads
 from retinue.errors import DeadlineExceeded, InvalidInput, LimitReached, RetinueError
-from retinue.tools.hands.program import ProgramResult, run_program
+from retinue.tools.builtin.program import ProgramResult, run_program
 from retinue.tools.process import clean_environment, find_program
 from retinue.tools.refactor import ChangeSet
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
-__all__ = ["SuiteOutcome", "Suite", "SuiteResult", "find_suite", "run_suite"]
+__all__ = ["Suite", "SuiteOutcome", "SuiteResult", "find_suite", "run_suite"]
 
 SuiteOutcome: TypeAlias = Literal["passed", "failed", "hung", "not run"]
 

@@ -167,7 +167,9 @@ def _entry(workspace: Workspace, raw: bytes, hidden_paths: list[str]) -> FileEnt
     except UnicodeDecodeError:
         return SkippedFile(paths.quote_name(raw), "its name is not UTF-8")
     except InvalidInput:
-        return SkippedFile(paths.quote_name(raw), "its name holds control characters, is too long, or is none in this locale")
+        return SkippedFile(
+            paths.quote_name(raw), "its name holds control characters, is too long, or is none in this locale"
+        )
     parts = tuple(path.split("/"))
     if workspace.why_hidden(parts):
         hidden_paths.append(path)

@@ -267,7 +267,9 @@ class Workspace:
         with self.whole.open(path) as file:
             facts = measure(file, self.relative(path), max_hashed=max_hashed)
         if facts.size == 0:
-            raise OutputInvalid(f"the artifact {_quote_path(path)} is empty", hint="write its content, or do not claim it")
+            raise OutputInvalid(
+                f"the artifact {_quote_path(path)} is empty", hint="write its content, or do not claim it"
+            )
         return facts
 
     # --- places -------------------------------------------------------------------------------------------------
@@ -413,5 +415,6 @@ def _quote_path(path: PathLike) -> str:
 
 def _link_swap_error(path: PathLike) -> AccessDenied:
     return AccessDenied(
-        f"{_quote_path(path)} turned into a link while it was used", hint="somebody is changing the workspace; try again"
+        f"{_quote_path(path)} turned into a link while it was used",
+        hint="somebody is changing the workspace; try again",
     )

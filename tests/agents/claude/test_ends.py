@@ -15,9 +15,9 @@ from retinue.agents.prompted import PromptedAgent
 from retinue.contract.event import ToolCallEvent
 from retinue.contract.result import Result
 from retinue.contract.task import Budget
+from retinue.llm.budget_tracker import BudgetTracker
 from retinue.llm.models import Models
-from retinue.llm.port import AssistantMessage, Request, UserMessage, ToolResult, ToolResults, ToolCall
-from retinue.llm.purse import BudgetTracker
+from retinue.llm.port import AssistantMessage, Request, ToolCall, ToolResult, ToolResults, UserMessage
 from retinue.llm.scripted import ScriptedModel
 from tests.agents.claude.given import MODEL, driven, fake, models
 from tests.agents.prompted.cast import orchestrated

@@ -9,19 +9,28 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.agents.claude import ClaudeCode
-from retinue.agents.claude.command import argument_vector, environment, find_claude, instructions
-from retinue.agents.claude.hearing import StreamParser
+from retinue.agents.claude.claude_model import ClaudeModel, claude_model
 from retinue.agents.claude.home import ClaudeHome, Session, read_session
-from retinue.agents.claude.model import ClaudeModel, claude_model
-from retinue.agents.claude.retold import replay_prompt
-from retinue.agents.claude.spending import SessionBudget
+from retinue.agents.claude.launch import argument_vector, environment, find_claude, instructions
+from retinue.agents.claude.replay_prompt import replay_prompt
+from retinue.agents.claude.session_budget import SessionBudget
+from retinue.agents.claude.stream_parser import StreamParser
 from retinue.agents.prompted import PromptedAgent
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Usage
 from retinue.errors import BudgetExceeded, InvalidInput, NotInstalled, Unauthenticated
+from retinue.llm.budget_tracker import BudgetTracker
 from retinue.llm.models import Models, ProviderSettings
-from retinue.llm.port import AssistantMessage, AnswerShape, Request, UserMessage, ToolResult, ToolResults, ToolCall, Turn
-from retinue.llm.purse import BudgetTracker
+from retinue.llm.port import (
+    AnswerShape,
+    AssistantMessage,
+    Request,
+    ToolCall,
+    ToolResult,
+    ToolResults,
+    Turn,
+    UserMessage,
+)
 from tests.agents.claude.given import KEY, MODEL, PRICE, models
 from tests.agents.prompted.given import Made, ask, definition
 from tests.examples import examples
@@ -41,7 +50,7 @@ def unheard(_: object) -> None:
 
 
 def hearing(turns: tuple[Turn, ...] = (), **heard: Any) -> StreamParser:
-    ears: dict[str, Any] = dict.fromkeys(("hear", "keep", "answered"), unheard) | heard
+    ears: dict[str, Any] = dict.fromkeys(("on_text", "on_turns", "on_usage"), unheard) | heard
     return StreamParser(turns, model=model(), **ears)
 
 
@@ -159,7 +168,7 @@ def said(*content: JsonMapping, name: str = "claude") -> JsonMapping:
 def test_a_streamed_response_is_one_turn_with_all_it_wants() -> None:
     heard: list[str] = []
     took: list[Usage] = []
-    ears = hearing((UserMessage("Go"),), hear=heard.append, answered=took.append)
+    ears = hearing((UserMessage("Go"),), on_text=heard.append, on_usage=took.append)
     look = {"type": "tool_use", "id": "a", "name": "mcp__retinue__look", "input": {"n": 1}}
     usage = {"input_tokens": 10, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 2, "output_tokens": 1}
     ears.feed(piece("message_start", message={"usage": usage}))

@@ -18,9 +18,9 @@ from retinue.contract.result import Result
 from retinue.contract.task import Answer, Budget, Question, Task
 from retinue.engine.base import Outside
 from retinue.llm.models import Models
-from retinue.llm.port import Request, UserMessage, ToolResults
+from retinue.llm.port import Request, ToolResults, UserMessage
 from retinue.llm.scripted import Line, ScriptedModel
-from retinue.tools.hands import builtin_tools
+from retinue.tools.builtin import builtin_tools
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.agents.grants import Grants, PermissionSubject
 from retinue.agents.prompted import grants_from_settings
-from retinue.agents.prompted.about import call_summary, permission_subjects
+from retinue.agents.prompted.permission_subjects import call_summary, permission_subjects
 from retinue.contract.model import JsonMapping
 from retinue.llm.scripted import tool_call
 from retinue.tools.workspace import Workspace

@@ -15,7 +15,7 @@ from retinue.contract.result import Usage
 from retinue.contract.task import Context, Correction, OutputWish, Task, Thinking
 from retinue.errors import Unauthenticated, Unavailable, UnknownName
 from retinue.llm.models import Models
-from retinue.llm.port import AssistantMessage, OnText, Request, Response, UserMessage, ToolCall
+from retinue.llm.port import AssistantMessage, OnText, Request, Response, ToolCall, UserMessage
 from retinue.llm.scripted import ScriptedModel, tool_call
 from tests.agents.prompted.given import (
     FILES,

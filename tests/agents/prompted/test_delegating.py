@@ -48,7 +48,11 @@ def test_what_the_other_took_is_told_once_as_its_own_also_after_a_question() -> 
 def test_who_works_for_somebody_has_no_wider_tools(tmp_path: Path) -> None:
     cast = Cast(
         boss=[delegated("worker"), "Done."],
-        worker=[tool_call("write", path="a.txt", content="x"), tool_call("shell", command="touch b.txt"), "I wrote nothing."],
+        worker=[
+            tool_call("write", path="a.txt", content="x"),
+            tool_call("shell", command="touch b.txt"),
+            "I wrote nothing.",
+        ],
     )
     result = orchestrated(
         cast.agent("boss"),
@@ -58,7 +62,13 @@ def test_who_works_for_somebody_has_no_wider_tools(tmp_path: Path) -> None:
         grants=READ_ONLY,
     )
     assert result.outcome == "success"
-    assert {tool.name for tool in cast.models["worker"].requests[0].tools} == {"read", "glob", "grep", "git", "delegate"}
+    assert {tool.name for tool in cast.models["worker"].requests[0].tools} == {
+        "read",
+        "glob",
+        "grep",
+        "git",
+        "delegate",
+    }
     assert "there is no tool 'write'" in told(cast.models["worker"].requests[-1])
     assert list(tmp_path.iterdir()) == []
 

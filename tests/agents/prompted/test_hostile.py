@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.agents.grants import READ_ONLY, Grants, Mode, ToolRule
-from retinue.agents.prompted.fence import as_data_block, one_line
+from retinue.agents.prompted.data_block import as_data_block, one_line
 from retinue.contract.json import loads
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Context
@@ -32,7 +32,9 @@ def obeys(*first: ToolCall) -> ScriptedModel:
     def line(request: Request) -> AssistantMessage:
         if begin:
             return AssistantMessage(tool_calls=(begin.pop(0),))
-        done = {turn.tool_calls[0].name for turn in request.turns if isinstance(turn, AssistantMessage) and turn.tool_calls}
+        done = {
+            turn.tool_calls[0].name for turn in request.turns if isinstance(turn, AssistantMessage) and turn.tool_calls
+        }
         for name, arguments in ORDERED.findall(told(request)):
             value = loads(arguments)
             if name not in done and isinstance(value, dict):

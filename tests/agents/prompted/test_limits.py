@@ -8,8 +8,8 @@ import pytest
 from retinue.contract.result import Result
 from retinue.contract.task import Budget, Limits
 from retinue.errors import BudgetExceeded
+from retinue.llm.budget_tracker import BudgetTracker
 from retinue.llm.port import AssistantMessage, Request, Response
-from retinue.llm.purse import BudgetTracker
 from retinue.llm.scripted import ScriptedModel, tool_call
 from tests.agents.prompted.given import GIVES, Made, ask, context, helper, scripted, skill, toolbox
 
@@ -47,7 +47,11 @@ def test_max_turns_of_the_definition_holds() -> None:
 def test_all_attempts_together_make_no_more_than_fifty_requests() -> None:
     def wrong(request: Request) -> object:
         count = len(request.turns)
-        return {"score": "x"} if len(model.requests) % 20 == 0 else AssistantMessage("", (tool_call("made", id=str(count), n=count),))
+        return (
+            {"score": "x"}
+            if len(model.requests) % 20 == 0
+            else AssistantMessage("", (tool_call("made", id=str(count), n=count),))
+        )
 
     model = ScriptedModel(wrong)  # pyright: ignore[reportArgumentType] - each is a line
     result = ask(helper(model, toolbox=toolbox(Made()), skills=(skill(output_schema=GIVES),)))

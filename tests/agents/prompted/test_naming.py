@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from retinue.agents.grants import ToolRule, mode_from
 from retinue.agents.prompted import grants_from_settings, rules_from
 from retinue.agents.prompted.permissions import rule_findings
-from retinue.agents.tool_words import ALIASES, parse_tool_reference
+from retinue.agents.tool_references import ALIASES, parse_tool_reference
 from retinue.errors import InvalidInput
 from tests.tools.conftest import Repository
 
@@ -65,7 +65,9 @@ def test_any_text_is_a_tool_or_refused(said: str) -> None:
 
 
 def test_every_name_of_ours_stays_what_it_is() -> None:
-    assert {ours: parse_tool_reference(ours).tool for ours in ALIASES.values()} == {ours: ours for ours in ALIASES.values()}
+    assert {ours: parse_tool_reference(ours).tool for ours in ALIASES.values()} == {
+        ours: ours for ours in ALIASES.values()
+    }
 
 
 # Settings

@@ -9,8 +9,8 @@ from retinue.agents.discover import discover
 from retinue.agents.grants import MODES, Grants
 from retinue.agents.load import NEEDS_MODEL, load_skill
 from retinue.agents.prompted import PromptedAgent, Toolbox, default_toolbox, findings_about, rules_from
-from retinue.agents.prompted.granted import requested_permissions
-from retinue.contract.text import natural_list
+from retinue.agents.prompted.definition_permissions import requested_permissions
+from retinue.contract.formatting import natural_list
 from retinue.llm.models import Models
 from retinue.llm.scripted import ScriptedModel, tool_call
 from retinue.tools.memory.entry import Provenance
@@ -42,7 +42,9 @@ def test_an_agent_gets_the_tools_it_names_or_its_callers(tools: tuple[str, ...] 
 
 def test_what_is_unknown_is_a_warning_on_the_result_and_a_finding_of_the_file() -> None:
     asked = ("Read", "Redd", "TodoWrite", "Bash(", "web_fetch", "mcp__gone__*")
-    packed = Toolbox(toolsets=(lambda: [Made("read")],), absent={"web_fetch": "`web` is not here: install retinue[web]"})
+    packed = Toolbox(
+        toolsets=(lambda: [Made("read")],), absent={"web_fetch": "`web` is not here: install retinue[web]"}
+    )
     facts = definition(tools=asked, runner={"permission_mode": "yolo"})
     model = scripted("Yes.")
     result = ask(PromptedAgent(facts, models=Models.only(model), toolbox=packed))
@@ -97,7 +99,9 @@ def test_what_other_programs_would_do_is_told_on_the_result() -> None:
 )
 def test_a_definition_may_take_a_narrower_mode_and_never_a_wider(asked: str, user: Grants, refused: bool) -> None:
     tool = Made("write", effects=("write",))
-    agent = helper(scripted(tool_call("write", path="a"), "Done."), toolbox=toolbox(tool), runner={"permission_mode": asked})
+    agent = helper(
+        scripted(tool_call("write", path="a"), "Done."), toolbox=toolbox(tool), runner={"permission_mode": asked}
+    )
     result = ask(agent, run=context(grants=user))
     assert any("only the user's own settings can widen it" in each.message for each in result.warnings) is refused
     wide = user.mode in {"accept_edits", "bypass_permissions"} and asked not in {"plan", "dontAsk"}

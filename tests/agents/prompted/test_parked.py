@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from retinue.agents.grants import Grants
-from retinue.agents.prompted.memo import ConversationCheckpoint, read_checkpoint, write_checkpoint
+from retinue.agents.prompted.checkpoint import ConversationCheckpoint, read_checkpoint, write_checkpoint
 from retinue.agents.registry import Registry
 from retinue.contract.json import dumps, loads
 from retinue.contract.result import Result, Trace, Usage
 from retinue.contract.task import Answer, Question
 from retinue.engine.inprocess import InProcessEngine
-from retinue.llm.port import AssistantMessage, UserMessage, ToolResult, ToolResults
+from retinue.llm.port import AssistantMessage, ToolResult, ToolResults, UserMessage
 from retinue.llm.scripted import ScriptedModel, tool_call
 from retinue.orchestration.orchestrator import Orchestrator, workflows
 from retinue.tools.workspace import Workspace
@@ -22,7 +22,12 @@ from tests.agents.prompted.given import GIVES, Made, skill, told, toolbox
 def test_after_an_approval_the_conversation_goes_on_and_no_tool_is_used_twice() -> None:
     looks, writes = Made("looks"), Made("write", effects=("write",))
     cast = Cast(
-        boss=[tool_call("looks"), (tool_call("looks", n=2), tool_call("write", path="a")), tool_call("write", path="b"), "Both are written."]
+        boss=[
+            tool_call("looks"),
+            (tool_call("looks", n=2), tool_call("write", path="a")),
+            tool_call("write", path="b"),
+            "Both are written.",
+        ]
     )
     result = orchestrated(cast.agent("boss", toolbox=toolbox(looks, writes)), answer=True)
     assert result.outcome == "success", result.fault
@@ -63,13 +68,19 @@ def test_of_two_calls_side_by_side_one_may_wait() -> None:
     writes = Made("write", effects=("write",))
     uses = (delegated("worker"), delegated("helper_two"))
     cast = Cast(
-        boss=[uses, "Both are back."], worker=[tool_call("write", path="a"), "Wrote a."], helper_two=["Nothing to write."]
+        boss=[uses, "Both are back."],
+        worker=[tool_call("write", path="a"), "Wrote a."],
+        helper_two=["Nothing to write."],
     )
     result = orchestrated(
         cast.agent("boss"), cast.agent("worker", toolbox=toolbox(writes)), cast.agent("helper_two"), answer=True
     )
     assert result.outcome == "success", result.fault
-    assert {name: len(model.requests) for name, model in cast.models.items()} == {"boss": 2, "worker": 2, "helper_two": 1}
+    assert {name: len(model.requests) for name, model in cast.models.items()} == {
+        "boss": 2,
+        "worker": 2,
+        "helper_two": 1,
+    }
     assert writes.calls == [{"path": "a"}]
 
 
@@ -153,7 +164,11 @@ def test_a_run_is_parked_until_somebody_answers() -> None:
 
 def test_notes_come_back_as_they_were_written() -> None:
     notes = ConversationCheckpoint(
-        turns=(UserMessage("a"), AssistantMessage("b", (tool_call("x", id="1", n=1),)), ToolResults((ToolResult("1", "x", "c"),))),
+        turns=(
+            UserMessage("a"),
+            AssistantMessage("b", (tool_call("x", id="1", n=1),)),
+            ToolResults((ToolResult("1", "x", "c"),)),
+        ),
         traces=[Trace(tool="x", output="c", args={"n": 1}, duration_ns=5)],
         spent=Usage(tokens_in=2, requests=2),
         files_read={"a.txt": None},
@@ -177,4 +192,6 @@ def test_notes_with_halves_of_characters_can_be_stored() -> None:
     memo: dict[str, Any] = {}
     said = AssistantMessage("\ud800", (tool_call("x", id="1", **{"\udc00": ["\ud800", 1]}),))
     write_checkpoint(memo, ConversationCheckpoint(turns=(said,)), owner="a", stored="outside")
-    assert read_checkpoint(loads(dumps(memo)), owner="a").turns == (AssistantMessage("?", (tool_call("x", id="1", **{"?": ["?", 1]}),)),)  # pyright: ignore[reportArgumentType] - what was stored
+    assert read_checkpoint(loads(dumps(memo)), owner="a").turns == (
+        AssistantMessage("?", (tool_call("x", id="1", **{"?": ["?", 1]}),)),
+    )  # pyright: ignore[reportArgumentType] - what was stored

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from retinue.agents.grants import Grants, ToolRule
-from retinue.agents.prompted.using import ToolExecutor
+from retinue.agents.prompted.tool_executor import ToolExecutor
 from retinue.contract.event import ToolCallEvent
 from retinue.contract.result import Trace
 from retinue.contract.task import Answer, Question
 from retinue.errors import Canceled, MissingFile
-from retinue.llm.port import AssistantMessage, ToolResult, ToolResults, ToolCall
+from retinue.llm.port import AssistantMessage, ToolCall, ToolResult, ToolResults
 from retinue.llm.scripted import tool_call
 from retinue.tools.port import Tool, ToolOutput
 from tests.agents.prompted.given import (
@@ -114,7 +114,9 @@ def test_anything_but_a_yes_is_a_no(person: Person | None) -> None:
 
 def test_the_same_call_is_asked_about_again_each_time() -> None:
     person = Person()
-    model = scripted(tool_call("write", path="a"), (tool_call("write", path="a"), tool_call("write", path="a")), "Done.")
+    model = scripted(
+        tool_call("write", path="a"), (tool_call("write", path="a"), tool_call("write", path="a")), "Done."
+    )
     ask(helper(model, toolbox=toolbox(Made("write", effects=("write",)))), run=context(person=person))
     assert len({question.id for question in person.asked}) == 3
 
@@ -157,7 +159,9 @@ def test_a_hidden_file_is_read_once_a_person_approves_and_not_by_the_way(tmp_pat
     person = Person()
     rules = (ToolRule("ask", "read", ".env"), ToolRule("deny", "read", "key"))
     run = context(tmp_path, grants=Grants(rules=rules), person=person)
-    model = scripted(tool_call("grep", pattern="KEY"), tool_call("read", path=".env"), tool_call("grep", pattern="KEY"), "Found.")
+    model = scripted(
+        tool_call("grep", pattern="KEY"), tool_call("read", path=".env"), tool_call("grep", pattern="KEY"), "Found."
+    )
     ask(helper(model, toolbox=FILES), run=run)
     assert len(person.asked) == 1
     assert "secret" not in told(model.requests[1])

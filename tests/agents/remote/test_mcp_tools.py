@@ -15,7 +15,7 @@ import pytest
 from retinue.agents.remote.mcp_connection import McpConnection
 from retinue.agents.remote.mcp_servers import HttpServer, McpServer, McpServers, StdioServer
 from retinue.agents.remote.mcp_tools import McpTools, connect_mcp
-from retinue.agents.wrapped import lines
+from retinue.agents.wrapped import line_program
 from retinue.contract import schema
 from retinue.errors import (
     DeadlineExceeded,
@@ -373,7 +373,7 @@ def test_an_answer_that_breaks_its_own_schema_is_told(tmp_path: Path) -> None:
 
 
 def test_a_flood_ends_the_server_and_not_us(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "MAX_LINE", 100_000)
+    monkeypatch.setattr(line_program, "MAX_LINE", 100_000)
 
     async def run() -> None:
         async with connected(raw(tmp_path, json.dumps([DO]))) as tools:
@@ -402,8 +402,8 @@ def test_what_hangs_is_left_alone_after_its_time(tmp_path: Path) -> None:
 def test_a_server_that_will_not_go_is_made_to_and_its_children_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines, "_LEAVE_S", 0.05)
-    monkeypatch.setattr(lines, "_TERM_S", 0.05)
+    monkeypatch.setattr(line_program, "_LEAVE_S", 0.05)
+    monkeypatch.setattr(line_program, "_TERM_S", 0.05)
     pid_file = tmp_path / "pid"
     stubborn = (
         "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
@@ -447,7 +447,7 @@ def test_what_fails_while_tools_are_gathered_leaves_no_server_behind(
         assert children()  # it runs by now
         raise ValueError("our own mistake")
 
-    monkeypatch.setattr("retinue.agents.remote.mcp_tools._take", broken)
+    monkeypatch.setattr("retinue.agents.remote.mcp_tools._add_tool", broken)
     with pytest.raises(ValueError, match="our own mistake"):
         asyncio.run(connect_mcp([raw(tmp_path, json.dumps([DO]))]))
     assert not children()

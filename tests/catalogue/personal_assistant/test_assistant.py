@@ -474,7 +474,9 @@ def test_a_rule_against_a_tool_holds_whatever_the_note_says(tmp_path: Path, word
     def obeys(request: Request) -> Line:
         if request.shape is not None:
             return route(("NOTES", "read the latest note"))
-        return [tool_call("NOTES_GET_latest"), tool_call("NOTES_UPDATE_delete", number=1), "Done."][min(len(request.turns) // 2, 2)]
+        return [tool_call("NOTES_GET_latest"), tool_call("NOTES_UPDATE_delete", number=1), "Done."][
+            min(len(request.turns) // 2, 2)
+        ]
 
     thinker, _ = thinking(obeys, tmp_path)
     grants = Grants(rules=(ToolRule(word, "NOTES_UPDATE_*"),))

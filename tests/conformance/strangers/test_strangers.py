@@ -4,19 +4,31 @@ import json
 
 import pytest
 
-from retinue.conformance.port import RequestTemplate, CheckReport
+from retinue.conformance.port import CheckReport, RequestTemplate
 from tests.conformance.kits import judged, verdict
 from tests.conformance.strangers import envelopes, posted
 
 ENVELOPES = {
-    "terse": (envelopes.terse, RequestTemplate(agent="invoice_checker", skill="check_totals", target="invoices/7.json")),
-    "verbose": (envelopes.verbose, RequestTemplate(agent="rechnungs_pruefer", skill="rechnung_pruefen", target="R-2025-001")),
+    "terse": (
+        envelopes.terse,
+        RequestTemplate(agent="invoice_checker", skill="check_totals", target="invoices/7.json"),
+    ),
+    "verbose": (
+        envelopes.verbose,
+        RequestTemplate(agent="rechnungs_pruefer", skill="rechnung_pruefen", target="R-2025-001"),
+    ),
     "refusing": (envelopes.refusing, RequestTemplate(agent="ledger_reader", skill="count_bookings", target="ACC-1")),
 }
 POSTED = {
     "terse": (posted.terse, RequestTemplate(agent="oracle", instruction="Did sales rise?")),
-    "framed": (posted.framed, RequestTemplate(agent="sales_agent", instruction="Did sales rise?", parameters={"year": 2025})),
-    "partial": (posted.partial, RequestTemplate(agent="year_end", skill="year_to_end_sales", instruction="How were sales?")),
+    "framed": (
+        posted.framed,
+        RequestTemplate(agent="sales_agent", instruction="Did sales rise?", parameters={"year": 2025}),
+    ),
+    "partial": (
+        posted.partial,
+        RequestTemplate(agent="year_end", skill="year_to_end_sales", instruction="How were sales?"),
+    ),
 }
 
 
@@ -46,7 +58,9 @@ def test_a_strangers_answers_on_tasks_break_no_must(style: str) -> None:
 @pytest.mark.row("K4", "K29")
 def test_an_agent_that_is_always_partial_breaks_only_the_specs_own_test_of_success() -> None:
     """That test asserts `success` for a valid target, so who never has all of it says so by another target."""
-    report = judged(envelopes.always_partial, "markdown_json", asking=RequestTemplate(agent="watcher", skill="look", target="a"))
+    report = judged(
+        envelopes.always_partial, "markdown_json", asking=RequestTemplate(agent="watcher", skill="look", target="a")
+    )
     assert failed(report).keys() == {"markdown_json/success-test"}
     assert verdict(report, "success-test").wrong == ('valid: `status` is `"partial"`',)
     assert [each.requirement.id for each in report.verdicts if each.outcome == "warned"] == []

@@ -162,8 +162,8 @@ anything = st.text() | st.binary() | mutated(SEEDS) | json_values.map(json.dumps
 @given(anything, st.sampled_from(LEVELS))
 def test_any_text_is_read_or_refused_with_findings(text: str | bytes, level: Any):
     known = ParseContext(task_id="t", agent="a", skill="x")
-    assert_read_or_refused(agent_http.parse_result, text, known=known, level=level)
-    assert_read_or_refused(agent_http.parse_task, text, known=known, level=level)
+    assert_read_or_refused(agent_http.parse_result, text, context=known, level=level)
+    assert_read_or_refused(agent_http.parse_task, text, context=known, level=level)
     assert_read_or_refused(agent_http.parse_task, text, level=level)
     assert_read_or_refused(agent_http.parse_card, text, level=level)
     if isinstance(text, str):

@@ -41,7 +41,12 @@ and what it came from
 @pytest.mark.row("K23", "C27")
 def test_every_block_of_a_command_is_found_with_its_place():
     one, two, three = find_blocks(COMMAND)
-    assert (one.get("Agent"), one.get("Operation"), one.line, one.is_fenced) == ("ticket-analyzer", "story-deep", 8, True)
+    assert (one.get("Agent"), one.get("Operation"), one.line, one.is_fenced) == (
+        "ticket-analyzer",
+        "story-deep",
+        8,
+        True,
+    )
     assert (one.line_of("Target"), one.line_of("Optional Parameters"), one.line_of("Context")) == (10, 12, 8)
     assert one.parameters == [BlockField("Mode", "pre-work", 13)]
     assert one.before.endswith("**Note:** it may be long.")

@@ -166,8 +166,8 @@ SEEDS = (
 @given(st.text() | st.binary() | mutated(SEEDS) | json_values.map(json.dumps), st.sampled_from(LEVELS))
 def test_any_text_is_read_or_refused_with_findings(text: str | bytes, level: Any):
     known = ParseContext(task_id="t", agent="a", skill="x")
-    assert_read_or_refused(markdown_json.parse_result, text, known=known, level=level)
-    assert_read_or_refused(markdown_json.parse_task, text, known=known, level=level)
+    assert_read_or_refused(markdown_json.parse_result, text, context=known, level=level)
+    assert_read_or_refused(markdown_json.parse_task, text, context=known, level=level)
     if isinstance(text, str):
         markdown_json.recognise(text)
         with contextlib.suppress(InvalidInput):  # a text is never unreadable

@@ -12,22 +12,22 @@ from retinue.contract.finding import Level
 from retinue.contract.result import Result
 from retinue.contract.task import Correction, Task
 from retinue.dialects import dialect, task_signal
-from retinue.dialects.reading import Diagnostics
-from retinue.dialects.task_signal.answer import ParsedTable, read_answer, read_table, write_answer, write_table
+from retinue.dialects.diagnostics import Diagnostics
+from retinue.dialects.task_signal.answer_text import ParsedTable, read_answer, read_table, write_answer, write_table
 from retinue.dialects.task_signal.block import read_block, write_block
+from retinue.dialects.task_signal.lines import one_line
 from retinue.dialects.task_signal.prompt import is_plain_key, items_of, read_prompt, write_items, write_prompt
-from retinue.dialects.task_signal.text import one_line
 from retinue.dialects.task_signal.wire import (
-    SignalAnswer,
-    TaskCall,
-    PromptItem,
-    Prompt,
-    JsonReport,
-    ReportArtifact,
-    TableRow,
-    PromptSection,
-    Signal,
     AnswerTable,
+    JsonReport,
+    Prompt,
+    PromptItem,
+    PromptSection,
+    ReportArtifact,
+    Signal,
+    SignalAnswer,
+    TableRow,
+    TaskCall,
 )
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 from tests.contract.nouns import json_values, values_of
@@ -235,7 +235,11 @@ def test_answers_come_back(answer: SignalAnswer) -> None:
 
 
 @given(
-    st.builds(AnswerTable, st.lists(st.builds(TableRow, _lines, st.just("done"), _lines, _lines), max_size=4).map(tuple), _shaped)
+    st.builds(
+        AnswerTable,
+        st.lists(st.builds(TableRow, _lines, st.just("done"), _lines, _lines), max_size=4).map(tuple),
+        _shaped,
+    )
 )
 def test_tables_come_back(table: AnswerTable) -> None:
     assert read_table(write_table(table)) == ParsedTable(("Topic", "Status", "Path", "Summary"), table)

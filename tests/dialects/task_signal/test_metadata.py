@@ -25,7 +25,9 @@ def test_path_title_and_summary_of_each_file() -> None:
 
 @pytest.mark.row("H12")
 def test_without_a_file_the_whole_is_described_or_nothing() -> None:
-    assert task_signal.metadata(_result(data={"title": "A", "summary": "a"})) == (ArtifactMetadata(title="A", summary="a"),)
+    assert task_signal.metadata(_result(data={"title": "A", "summary": "a"})) == (
+        ArtifactMetadata(title="A", summary="a"),
+    )
     assert task_signal.metadata(_result(data=[1])) == ()
 
 

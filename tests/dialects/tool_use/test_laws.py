@@ -176,7 +176,9 @@ def test_a_definition_loses_exactly_what_is_reported(definition: Definition) -> 
     assert_exact_losses(definition, read.value, written.losses)
 
 
-wires = st.sampled_from([wire.HandOff, wire.ToolUseCall, wire.ReturnEnvelope, wire.CorrectionObject, wire.ToolDefinition])
+wires = st.sampled_from(
+    [wire.HandOff, wire.ToolUseCall, wire.ReturnEnvelope, wire.CorrectionObject, wire.ToolDefinition]
+)
 
 
 @given(st.data(), wires)

@@ -9,11 +9,11 @@ import pytest
 
 from retinue.contract.definition import ToolSpec
 from retinue.errors import RetinueError
-from retinue.llm.converse import Conversation, converse
+from retinue.llm.conversation import Conversation, converse
 from retinue.llm.models import Models, ProviderSettings
 from retinue.llm.port import LanguageModel, Request, Response, UserMessage
 from retinue.llm.prices import Price
-from retinue.llm.provided import PydanticAIModel
+from retinue.llm.pydantic_ai_model import PydanticAIModel
 from tests.llm.wire.server import WireServer
 
 __all__ = ["ADD", "DOORS", "KEY", "PRICE", "Door", "ask", "asking", "every", "refused", "run", "talk"]

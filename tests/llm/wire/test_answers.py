@@ -9,8 +9,8 @@ import pytest
 from retinue.contract.definition import ToolSpec
 from retinue.contract.json import dumps, loads
 from retinue.contract.schema import compile as compiled
-from retinue.llm.port import AssistantMessage, AnswerShape, Request, UserMessage, ToolResult, ToolResults, ToolCall
-from retinue.llm.provided import PydanticAIModel
+from retinue.llm.port import AnswerShape, AssistantMessage, Request, ToolCall, ToolResult, ToolResults, UserMessage
+from retinue.llm.pydantic_ai_model import PydanticAIModel
 from tests.llm.wire.doors import ADD, DOORS, KEY, Door, ask, asking, every, run, talk
 from tests.llm.wire.script import Call, Reply, tools_in, turns_in
 from tests.llm.wire.server import WireServer
@@ -71,7 +71,7 @@ def test_a_loop_of_tools_runs_to_its_answer(door: Door, streamed: bool) -> None:
         return ToolResult(wanted.id, wanted.name, str(numbers["left"] + numbers["right"]))
 
     with WireServer(script) as server:
-        said = talk(door.at(server), asking("1 + 2?", tools=(ADD,)), use=use, hear=heard.append if streamed else None)
+        said = talk(door.at(server), asking("1 + 2?", tools=(ADD,)), call_tool=use, on_text=heard.append if streamed else None)
     assert (said.text, said.requests, said.error) == ("It is 3.", 2, None)
     assert said.usage.tokens_in == 40
     assert "".join(heard) == ("It is 3." if streamed else "")

@@ -18,7 +18,7 @@ from retinue.errors import (
     UnknownName,
 )
 from retinue.llm.models import Models, ProviderSettings
-from retinue.llm.port import AnswerShape, ToolResult, ToolCall
+from retinue.llm.port import AnswerShape, ToolCall, ToolResult
 from tests.llm.wire.doors import ADD, DOORS, KEY, Door, ask, asking, every, refused, run, talk
 from tests.llm.wire.script import Call, Line, Mishap, Refusal, Reply, turns_in
 from tests.llm.wire.server import WireServer
@@ -102,7 +102,7 @@ def test_an_empty_answer_is_no_answer(door: Door, streamed: bool) -> None:
     with WireServer([Mishap("empty")] * 4) as server:
         model = door.at(server)
         try:
-            said = talk(model, asking(), hear=print if streamed else None)
+            said = talk(model, asking(), on_text=print if streamed else None)
         except RetinueError as error:
             stopped: RetinueError | None = error
         else:
@@ -178,7 +178,7 @@ def test_arguments_that_are_no_json_are_told_to_the_model(door: Door) -> None:
 
     script = [Reply("", (Call("add", '{"left": 1, "rig'),)), Reply("Never mind.")]
     with WireServer(script) as server:
-        said = talk(door.at(server), asking(tools=(ADD,)), use=use, hear=print)
+        said = talk(door.at(server), asking(tools=(ADD,)), call_tool=use, on_text=print)
     assert (said.text, seen) == ("Never mind.", [])
     assert "arguments of `add`" in str(turns_in(server.asked[1].body)[-1])
 
@@ -197,7 +197,7 @@ def test_an_unknown_tool_is_told_to_the_model(door: Door) -> None:
         raise AssertionError(wanted)
 
     with WireServer([Reply("", (Call("launch", {}),)), Reply("I cannot.")]) as server:
-        said = talk(door.at(server), asking(tools=(ADD,)), use=use)
+        said = talk(door.at(server), asking(tools=(ADD,)), call_tool=use)
     assert said.text == "I cannot."
     assert "add" in str(turns_in(server.asked[1].body)[-1])
 
@@ -212,7 +212,7 @@ def test_uses_with_the_same_id_are_kept_apart(door: Door) -> None:
 
     twice = (Call("add", {"left": 1, "right": 2}, "same"), Call("add", {"left": 3, "right": 4}, "same"))
     with WireServer([Reply("", twice), Reply("Done.")]) as server:
-        said = talk(door.at(server), asking(tools=(ADD,)), use=use)
+        said = talk(door.at(server), asking(tools=(ADD,)), call_tool=use)
     assert said.text == "Done."
     assert len(set(seen)) == 2
 
@@ -251,7 +251,7 @@ def test_a_loop_that_never_ends_is_ended(door: Door) -> None:
         return ToolResult(wanted.id, wanted.name, "3")
 
     with WireServer(script) as server:
-        said = talk(door.at(server), asking(tools=(ADD,)), use=use, max_turns=6)
+        said = talk(door.at(server), asking(tools=(ADD,)), call_tool=use, max_turns=6)
     assert said.error is not None
     assert (said.requests, len(server.asked)) == (6, 6)
 

@@ -11,10 +11,19 @@ import pytest
 
 from retinue.contract.json import dumps
 from retinue.errors import DeadlineExceeded, InvalidInput, NotInstalled, Unauthenticated, UnknownName
-from retinue.llm.known import ADDRESSES, EXTRAS, IDENTITIES, KEYS, OPTIONAL_KEYS, PROVIDERS
 from retinue.llm.models import Models, ProviderSettings
-from retinue.llm.port import AssistantMessage, AnswerShape, LanguageModel, Request, UserMessage, ToolResult, ToolResults, ToolCall
-from retinue.llm.provided import PydanticAIModel
+from retinue.llm.port import (
+    AnswerShape,
+    AssistantMessage,
+    LanguageModel,
+    Request,
+    ToolCall,
+    ToolResult,
+    ToolResults,
+    UserMessage,
+)
+from retinue.llm.provider_info import ADDRESSES, EXTRAS, IDENTITIES, KEYS, OPTIONAL_KEYS, PROVIDERS
+from retinue.llm.pydantic_ai_model import PydanticAIModel
 from tests.llm.wire.doors import ADD, KEY, ask, asking, refused, talk
 from tests.llm.wire.script import Call, Mishap, Refusal, Reply, tools_in
 from tests.llm.wire.server import WireServer
@@ -211,7 +220,7 @@ def test_what_google_signed_comes_back_to_it() -> None:
         return ToolResult(wanted.id, wanted.name, "3")
 
     with WireServer([Reply("", (Call("add", {"left": 1, "right": 2}),)), Reply("It is 3.")]) as server:
-        said = talk(opened("google", base_url=server.url), asking(tools=(ADD,)), use=use)
+        said = talk(opened("google", base_url=server.url), asking(tools=(ADD,)), call_tool=use)
     assert said.text == "It is 3."
     assert '"thoughtSignature":"c2lnbmVk"' in dumps(server.asked[1].body)
 
@@ -271,7 +280,11 @@ def test_a_refused_signature_names_what_it_is_made_of(monkeypatch: pytest.Monkey
 
 @pytest.mark.usefixtures("places")
 def test_what_amazons_client_refuses_to_send_is_told_and_not_tried_again() -> None:
-    turns = (UserMessage("1 + 2?"), AssistantMessage("", (ToolCall("one", "", {}),)), ToolResults((ToolResult("one", "", "3"),)))
+    turns = (
+        UserMessage("1 + 2?"),
+        AssistantMessage("", (ToolCall("one", "", {}),)),
+        ToolResults((ToolResult("one", "", "3"),)),
+    )
     with WireServer([Reply("Hello.")]) as server:
         error = refused(opened("bedrock", base_url=server.url), Request(turns, tools=(ADD,)))
     assert isinstance(error, InvalidInput)

@@ -13,9 +13,9 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.engine.base import Outside
-from retinue.llm.converse import Conversation, converse
+from retinue.llm.conversation import Conversation, converse
 from retinue.llm.models import Models
-from retinue.llm.port import LanguageModel, ToolResult, ToolCall
+from retinue.llm.port import LanguageModel, ToolCall, ToolResult
 from retinue.llm.recording import Recorder, Replay
 from retinue.tools.port import ToolContext, ToolOutput
 from tests.llm.wire.doors import ADD, KEY, Door, asking, every, run

@@ -7,7 +7,7 @@ from retinue.contract.plan import Delegation, Dropped, Plan
 from retinue.contract.result import Result
 from retinue.contract.task import Question
 from retinue.contract.tokens import get_counter
-from retinue.orchestration.condense import Savings
+from retinue.orchestration.handoff import Savings
 from retinue.orchestration.synthesise import FinishedRun, synthesise
 
 __all__ = ["CHART", "LINE", "TABLE", "good", "merged", "whole"]

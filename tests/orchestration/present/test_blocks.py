@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from retinue.contract.table import Chart, Table
-from retinue.orchestration.present.blocks import Heading, OpenIssues, MarkdownBlock, Sources, answer_blocks
+from retinue.orchestration.present.blocks import Heading, MarkdownBlock, OpenIssues, Sources, answer_blocks
 from tests.contract.nouns import json_values
 from tests.orchestration.present.answers import LINE, good, merged, whole
 

@@ -132,6 +132,6 @@ def test_any_values_stay_within_the_picture(values: list[float | None], kind: st
 
 
 def test_the_libraries_are_loaded_only_where_something_is_drawn() -> None:
-    code = "import sys, retinue.orchestration.present.html, retinue.orchestration.present.markdown; print({'leather', 'rich'} & {*sys.modules})"
+    code = "import sys, retinue.orchestration.present.html, retinue.orchestration.present.blocks_markdown; print({'leather', 'rich'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.contract.table import TableColumn, Table
-from retinue.orchestration.present.figures import MAX_ROWS, figures_in
+from retinue.contract.table import Table, TableColumn
+from retinue.orchestration.present.answer_figures import MAX_ROWS, figures_in
 from tests.contract.nouns import json_values
 from tests.orchestration.present.answers import CHART, TABLE
 

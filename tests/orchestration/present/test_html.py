@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from retinue.contract.fault import Fault
 from retinue.contract.result import Cost, Result, Usage
 from retinue.orchestration.present.html import as_html
-from retinue.orchestration.present.html.prose import markdown_to_html
+from retinue.orchestration.present.html.markdown_html import markdown_to_html
 from tests.orchestration.present.answers import good, merged, whole
 from tests.orchestration.present.pages import read
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, strategies as st
 from markdown_it import MarkdownIt
 
-from retinue.contract.table import Chart, TableColumn, Series, Table
-from retinue.orchestration.present.blocks import as_code, as_line, as_sentences, answer_blocks, sanitize_markdown
-from retinue.orchestration.present.markdown import blocks_to_markdown
+from retinue.contract.table import Chart, Series, Table, TableColumn
+from retinue.orchestration.present.blocks import answer_blocks, as_code, as_line, as_sentences, sanitize_markdown
+from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
 from tests.orchestration.present.answers import whole
 
 

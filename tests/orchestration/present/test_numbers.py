@@ -7,13 +7,13 @@ from retinue.contract.result import Cost, Usage
 from retinue.contract.table import TableColumn
 from retinue.orchestration.present.numbers import (
     clamp,
+    column_heading,
     format_duration,
     format_exact,
     format_figure,
     format_grouped,
-    column_heading,
-    is_quantity,
     format_short,
+    is_quantity,
     usage_parts,
 )  # fmt: skip
 

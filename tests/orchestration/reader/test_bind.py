@@ -513,7 +513,9 @@ def test_two_parameters_of_one_kind_take_a_name_each_by_the_words_before_it():
 def test_who_is_left_out_is_read_with_the_words_that_leave_out(said: str):
     around = ReaderEnvironment(today=TODAY, facts=lambda _agent, _skill: NAMES)
     people: dict[str, Any] = {"type": "array", "items": {"type": "string", "x-facts": "author"}, "default": []}
-    bound = bind(skill({"authors": people, "not_by": people}), f"the commits {said}", agent="someone", environment=around)
+    bound = bind(
+        skill({"authors": people, "not_by": people}), f"the commits {said}", agent="someone", environment=around
+    )
     assert bound.parameters == {"authors": [], "not_by": ["Mara Lindqvist"]}
     assert bound.rest.split() == ["the", "commits"]
 

@@ -3,7 +3,14 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.orchestration.reader.clauses import Clause, join_pieces, split_clause, back_reference, split_sentences, strip_courtesy
+from retinue.orchestration.reader.clauses import (
+    Clause,
+    back_reference,
+    join_pieces,
+    split_clause,
+    split_sentences,
+    strip_courtesy,
+)
 
 
 def texts(clauses: tuple[Clause, ...]) -> list[str]:

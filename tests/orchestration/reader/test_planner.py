@@ -340,7 +340,9 @@ def test_a_skill_that_writes_is_called_only_when_told_to():
 def test_she_is_who_the_call_before_finds_and_not_what_was_named_in_it():
     facts = Facts(names={"author": ("Ada Lovelace", "Bob")})
     around = ReaderEnvironment(exists=lambda path: path == "setup.py", facts=lambda _agent, _skill: facts)
-    first, second = Planner([PEOPLE]).plan("who changed setup.py last, and what did she change", environment=around).nodes
+    first, second = (
+        Planner([PEOPLE]).plan("who changed setup.py last, and what did she change", environment=around).nodes
+    )
     assert first.parameters["path"] == "setup.py"
     assert second.needs == (first.id,)
     assert second.parameters.get("path", "") == ""

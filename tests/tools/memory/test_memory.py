@@ -16,8 +16,8 @@ from retinue.errors import AccessDenied, InvalidInput, LimitReached, ParseError,
 from retinue.tools.memory import file as file_module, store
 from retinue.tools.memory.entry import MAX_TEXT, MemoryEntry, Provenance
 from retinue.tools.memory.file import memory_error, memory_file
+from retinue.tools.memory.full_text import MOST_WORDS, full_text_query
 from retinue.tools.memory.store import Memory
-from retinue.tools.memory.words import MOST_WORDS, full_text_query
 
 WHO = Provenance("researcher", "run-1", "page https://example.org/")
 

@@ -22,7 +22,7 @@ from retinue.errors import (
     RetinueError,
 )
 from retinue.tools.web import client as module
-from retinue.tools.web.client import WebResponse, WebClient
+from retinue.tools.web.client import WebClient, WebResponse
 from retinue.tools.web.guard import Guard
 from retinue.tools.web.statuses import retry_after_s, status_error
 from retinue.tools.web.url import parse_url

@@ -22,7 +22,7 @@ from retinue.tools.web.client import WebResponse
 from retinue.tools.web.fetch import WebFetch, accessed_date
 from retinue.tools.web.guard import Guard
 from retinue.tools.web.page import MAX_REDIRECTS, read_page
-from retinue.tools.web.text import read_html
+from retinue.tools.web.page_text import read_html
 from retinue.tools.web.url import parse_url
 from tests.tools.web.loopback import Asked, Reply, Server, client, html
 
@@ -353,7 +353,9 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     import sys
 
     monkeypatch.setitem(sys.modules, "trafilatura", None)
-    received = WebResponse(parse_url("https://example.org/"), 200, {"content-type": "text/html"}, b"<p>x", truncated=False)
+    received = WebResponse(
+        parse_url("https://example.org/"), 200, {"content-type": "text/html"}, b"<p>x", truncated=False
+    )
     with pytest.raises(NotInstalled) as refused:
         read_page(received)
     assert "retinue[web]" in refused.value.hint

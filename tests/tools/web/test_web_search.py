@@ -23,10 +23,10 @@ from retinue.errors import (
 )
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.web.guard import Guard
-from retinue.tools.web.search.answer import results_in
 from retinue.tools.web.search.brave import Brave
 from retinue.tools.web.search.choose import PROVIDERS, choose_provider
-from retinue.tools.web.search.port import SearchResult, SearchProvider
+from retinue.tools.web.search.port import SearchProvider, SearchResult
+from retinue.tools.web.search.search_results import results_in
 from retinue.tools.web.search.searxng import SearXNG
 from retinue.tools.web.search.tavily import Tavily
 from retinue.tools.web.search.tool import WebSearch

@@ -131,13 +131,13 @@ class _CoroutineDriver:
     """
 
     __slots__ = (
-        "_prior_cancels",
+        "_done",
         "_given_up",
         "_grace_s",
         "_groups",
         "_inner",
         "_iterator",
-        "_done",
+        "_prior_cancels",
         "_start",
         "_task",
         "_timer",

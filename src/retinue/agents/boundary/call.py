@@ -9,17 +9,17 @@ from asyncio import CancelledError
 from collections.abc import Mapping
 from typing import Final, cast
 
-from retinue.agents.boundary.attempt import Ended, attempt
-from retinue.agents.boundary.bounds import TimeLimit, attempt_time_limit, call_time_limit, budget_error
-from retinue.agents.boundary.checks import ValidatedReply, Readers, plan_findings, validate_reply
+from retinue.agents.boundary.attempt import AttemptResult, attempt
 from retinue.agents.boundary.content import render_content
 from retinue.agents.boundary.faults import fault_of, invalid_input, notes_of, output_invalid
-from retinue.agents.boundary.parameters import PreparedInput, prepare_input, ignored_text
+from retinue.agents.boundary.limits import TimeLimit, attempt_time_limit, budget_error, call_time_limit
 from retinue.agents.boundary.policy import POLICY, Move, Policy, Stop
-from retinue.agents.boundary.prepared import Agents, PreparedSkill, prepare_skill
+from retinue.agents.boundary.prepare_input import PreparedInput, ignored_text, prepare_input
+from retinue.agents.boundary.prepare_skill import Agents, PreparedSkill, prepare_skill
+from retinue.agents.boundary.validate_reply import Readers, ValidatedReply, plan_findings, validate_reply
 from retinue.agents.port import ABSENT, Agent, RunContext
 from retinue.contract import CONTRACT_VERSION
-from retinue.contract.event import Decision, NodeFinished, Message, AttemptRetried, NodeStarted, UsageReported
+from retinue.contract.event import AttemptRetried, Decision, Message, NodeFinished, NodeStarted, UsageReported
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Attempt, Outcome, Result, Usage, Versions, Warned
@@ -139,12 +139,28 @@ class _AgentCall:
     """One call of one agent, with all its attempts."""
 
     __slots__ = (
-        "_attempts", "_bound", "_correction", "_input", "_best_reply", "_prepared", "_readers", "_run", "_started_ns",
-        "_task", "_usage", "_usage_start", "_warnings",
+        "_attempts",
+        "_best_reply",
+        "_bound",
+        "_correction",
+        "_input",
+        "_prepared",
+        "_readers",
+        "_run",
+        "_started_ns",
+        "_task",
+        "_usage",
+        "_usage_start",
+        "_warnings",
     )  # fmt: skip
 
     def __init__(
-        self, prepared: PreparedSkill, prepared_input: PreparedInput, run: RunContext, readers: Readers, correction: Correction | None
+        self,
+        prepared: PreparedSkill,
+        prepared_input: PreparedInput,
+        run: RunContext,
+        readers: Readers,
+        correction: Correction | None,
     ) -> None:
         self._prepared = prepared
         self._correction = correction
@@ -233,7 +249,7 @@ class _AgentCall:
             raise CancelledError
         return reply
 
-    async def _validate_attempt(self, result: Ended, bound: TimeLimit, began_ns: int) -> ValidatedReply:
+    async def _validate_attempt(self, result: AttemptResult, bound: TimeLimit, began_ns: int) -> ValidatedReply:
         """What one attempt came to, with what is to be said about how it ended."""
         run, error = self._run, result.error
         for note in notes_of(error):
@@ -254,7 +270,9 @@ class _AgentCall:
             task = self._task
             reply.outcome, reply.fault = (
                 "error",
-                output_invalid(plan_problems, agent=task.agent, operation=task.skill, target=task.target, now_ns=run.now()),
+                output_invalid(
+                    plan_problems, agent=task.agent, operation=task.skill, target=task.target, now_ns=run.now()
+                ),
             )
         elif why is not None:
             reply.lifecycle, reply.outcome, reply.fault = "ended", "error", self._fault(why)

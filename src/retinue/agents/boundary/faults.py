@@ -84,7 +84,9 @@ _MUST_NOT_END: Final = "An agent must not end the program: let it return, or rai
 def _build_fault(error: BaseException, agent: str, place: JsonMapping) -> Fault:
     fault = Fault.from_error(error, **place)
     if isinstance(error, RetinueError):
-        return fault if len(fault.message) <= _LONGEST else fault.model_copy(update={"message": _truncate(fault.message)})
+        return (
+            fault if len(fault.message) <= _LONGEST else fault.model_copy(update={"message": _truncate(fault.message)})
+        )
     kind = type(error).__name__
     code = next((code for base, code in _BUILT_IN if isinstance(error, base)), fault.code)
     description = fault.message.replace(f"`{kind}` was raised without", f"`{kind}` without")

@@ -13,7 +13,7 @@ from retinue.contract.finding import Level
 from retinue.contract.model import JsonMapping
 from retinue.errors import FaultCode
 
-__all__ = ["POLICY", "RULES", "Action", "Retry", "Move", "Policy", "Rule", "Stop"]
+__all__ = ["POLICY", "RULES", "Action", "Move", "Policy", "Retry", "Rule", "Stop"]
 
 Action: TypeAlias = Literal["correct", "hand_back", "backoff", "none"]
 """What is due after a fault: ask again with a correction; give it back to the model that made the parameters; wait and
@@ -98,7 +98,13 @@ class Policy:
     level: Level = "standard"
 
     def next_move(
-        self, fault: Fault, *, retries: int, limit: int | None = None, remaining_s: float | None = None, chance: float = 0.5
+        self,
+        fault: Fault,
+        *,
+        retries: int,
+        limit: int | None = None,
+        remaining_s: float | None = None,
+        chance: float = 0.5,
     ) -> Move:
         """What to do after `fault`.
 
@@ -118,12 +124,18 @@ class Policy:
         if retries >= retry_limit:
             return Stop(f"{retries + 1} of {retry_limit + 1} attempts are used up", exhausted=True)
         if rule.action == "correct":
-            return Retry(corrects=True) if remaining_s is None or remaining_s > 0 else Stop("no time is left", exhausted=True)
+            return (
+                Retry(corrects=True)
+                if remaining_s is None or remaining_s > 0
+                else Stop("no time is left", exhausted=True)
+            )
         wait_s = self._backoff_s(fault, retries=retries, chance=chance)
         if wait_s > self.longest_wait_s:
             return Stop(f"the peer asks for {wait_s:g} s of patience", exhausted=True)
         if remaining_s is not None and wait_s >= remaining_s:
-            return Stop(f"{max(remaining_s, 0.0):.3g} s are left, and the wait would take {wait_s:.3g} s", exhausted=True)
+            return Stop(
+                f"{max(remaining_s, 0.0):.3g} s are left, and the wait would take {wait_s:.3g} s", exhausted=True
+            )
         return Retry(wait_s)
 
     def differences(self) -> JsonMapping:

@@ -5,8 +5,8 @@ from types import MappingProxyType
 from typing import Final
 
 from retinue.contract.credentials import Cleaner
+from retinue.contract.formatting import truncate
 from retinue.contract.sanitize import printable
-from retinue.contract.text import truncate
 from retinue.errors import (
     DeadlineExceeded,
     InvalidInput,
@@ -17,9 +17,9 @@ from retinue.errors import (
     Unavailable,
     UnknownName,
 )
-from retinue.llm import endings
+from retinue.llm import conversation_errors
 
-__all__ = ["stop_error", "result_error", "exit_error", "silence_error", "protocol_error"]
+__all__ = ["exit_error", "protocol_error", "result_error", "silence_error", "stop_error"]
 
 _LONGEST: Final = 300
 _LATER: Final = "Try again later, or use another model."
@@ -50,7 +50,7 @@ def result_error(subtype: str, status: int | None, message: str, *, model: str, 
     words = _clean(message)
     match subtype:
         case "error_max_turns":
-            return endings.max_turns_error(max_turns)
+            return conversation_errors.max_turns_error(max_turns)
         case "error_max_structured_output_retries":
             return OutputInvalid(
                 f"`{model}` did not come to an answer that fits its schema: {words}", hint="Rephrase the request."
@@ -59,7 +59,8 @@ def result_error(subtype: str, status: int | None, message: str, *, model: str, 
             return _provider_error(status, words, model)
         case _:
             return OutputInvalid(
-                f"Claude Code ended with {truncate(printable(subtype), 80)!r}: {words}", hint="Try again, or ask otherwise."
+                f"Claude Code ended with {truncate(printable(subtype), 80)!r}: {words}",
+                hint="Try again, or ask otherwise.",
             )
 
 
@@ -78,9 +79,9 @@ def stop_error(stop_reason: str, bound: str) -> RetinueError | None:
     """Why an answer that ended for the reason `stop` is not whole; None when it is."""
     match stop_reason:
         case "refusal":
-            return endings.refusal_error()
+            return conversation_errors.refusal_error()
         case "max_tokens":
-            return endings.truncation_error(bound)
+            return conversation_errors.truncation_error(bound)
         case _:
             return None
 

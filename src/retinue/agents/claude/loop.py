@@ -11,26 +11,35 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from retinue.agents.wrapped.lines import LineProgram, finish_shielded
+from retinue.agents.wrapped.line_program import LineProgram, finish_shielded
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Cost, Usage
 from retinue.errors import InvalidInput, OutputInvalid, RetinueError, Unavailable
-from retinue.llm import endings
-from retinue.llm.converse import Conversation
+from retinue.llm import conversation_errors
+from retinue.llm.budget_tracker import BudgetTracker
+from retinue.llm.conversation import Conversation
 from retinue.llm.models import Models
-from retinue.llm.port import AssistantMessage, OnText, LanguageModel, Request, UserMessage, ToolResult, ToolResults, Turn
-from retinue.llm.purse import BudgetTracker
-from retinue.llm.uses import RepetitionCounter, ToolCaller, execute_all, pending_calls
+from retinue.llm.port import (
+    AssistantMessage,
+    LanguageModel,
+    OnText,
+    Request,
+    ToolResult,
+    ToolResults,
+    Turn,
+    UserMessage,
+)
+from retinue.llm.tool_calls import RepetitionCounter, ToolCaller, execute_all, pending_calls
 
 from . import failures
-from .channel import ClaudeTransport
-from .command import argument_vector, environment, find_claude
-from .hearing import FinalResult, StreamParser
+from .claude_model import ClaudeModel, claude_model
 from .home import ClaudeHome, Session, read_session
-from .model import ClaudeModel, claude_model
-from .retold import replay_prompt
+from .launch import argument_vector, environment, find_claude
+from .replay_prompt import replay_prompt
 from .sdk import Client, load_sdk, open_client
-from .spending import SessionBudget
+from .session_budget import SessionBudget
+from .stream_parser import FinalResult, StreamParser
+from .transport import ClaudeTransport
 
 __all__ = ["ClaudeCode"]
 
@@ -85,7 +94,16 @@ class ClaudeCode:
         if not isinstance(model, ClaudeModel):
             raise InvalidInput(f"Claude Code cannot ask `{model.name}`.", hint="Take the model from this loop.")
         program = self._program or find_claude(load_sdk())
-        runner = _ClaudeRunner(model, request, call_tool=call_tool, budget_tracker=budget_tracker, max_turns=max_turns, on_text=on_text, on_turns=on_turns, clock=clock)
+        runner = _ClaudeRunner(
+            model,
+            request,
+            call_tool=call_tool,
+            budget_tracker=budget_tracker,
+            max_turns=max_turns,
+            on_text=on_text,
+            on_turns=on_turns,
+            clock=clock,
+        )
         reason: RetinueError | None = None
         timer = asyncio.timeout(None if deadline_ns is None else max(0.0, (deadline_ns - clock()) / 1e9))
         try:
@@ -94,7 +112,7 @@ class ClaudeCode:
         except TimeoutError:
             if not timer.expired():
                 raise
-            reason = endings.deadline_error()
+            reason = conversation_errors.deadline_error()
         except RetinueError as error:
             reason = error
         if reason is not None and not runner.has_begun:
@@ -187,7 +205,9 @@ class _ClaudeRunner:
             failed = error
             raise
         finally:
-            self._session_budget.end(self._usage(), unspent=failed is None or isinstance(failed, endings.UNSPENT))
+            self._session_budget.end(
+                self._usage(), unspent=failed is None or isinstance(failed, conversation_errors.UNSPENT)
+            )
             self._session = home.read_session_file(self._parser.session, usd=self._usd())
             home.close()
 
@@ -252,15 +272,17 @@ class _ClaudeRunner:
         (count,) = self._repetition.count((call,))
         self._running_tools += 1
         try:
-            if count >= endings.MAX_REPEATS:
-                raise endings.repetition_error(name)
-            (result,) = await execute_all((call,), self._request.tools, self._call_tool, on_results=_ignore_results, repeats=(count,))
+            if count >= conversation_errors.MAX_REPEATS:
+                raise conversation_errors.repetition_error(name)
+            (result,) = await execute_all(
+                (call,), self._request.tools, self._call_tool, on_results=_ignore_results, repeats=(count,)
+            )
             self._parser.add_result(result)
             while self._parser.is_streaming:
                 self._message_event.clear()
                 await self._message_event.wait()
             if len(self._parser.usages) >= self._max_turns:
-                raise endings.max_turns_error(self._max_turns)
+                raise conversation_errors.max_turns_error(self._max_turns)
             await self._session_budget.go_on(self._parser.turns)
         except RetinueError as error:
             self.on_end(error)

@@ -12,9 +12,9 @@ from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import NotInstalled
 
-from .command import SERVER
+from .launch import SERVER
 
-__all__ = ["ToolHandler", "Client", "load_sdk", "open_client"]
+__all__ = ["Client", "ToolHandler", "load_sdk", "open_client"]
 
 ToolHandler: TypeAlias = Callable[[str, JsonMapping], Awaitable[tuple[str, bool]]]
 """Uses one of our tools by name: what it says, and whether it failed."""

@@ -45,7 +45,8 @@ class Extensions:
         missing = [name for name in names if name.casefold() not in by_name]
         keys = {name.casefold() for name in names}
         unknown = tuple(
-            Skipped(path=name, reason="No extension is called that.", hint=_suggestion(name, by_name)) for name in missing
+            Skipped(path=name, reason="No extension is called that.", hint=_suggestion(name, by_name))
+            for name in missing
         )
         matches = tuple(extension for key, extension in by_name.items() if key in keys)
         return Extensions(matches, (*self.skipped, *unknown))

@@ -88,7 +88,9 @@ class ExtensionTool:
                 error = f"{type(raised).__name__}: {raised}"
             else:
                 return ToolRun(self.name, args, output, time.perf_counter_ns() - began_ns, tries=number)
-        return ToolRun(self.name, args, error[:_LONGEST_OUTPUT], time.perf_counter_ns() - began_ns, failed=True, tries=_TRIES)
+        return ToolRun(
+            self.name, args, error[:_LONGEST_OUTPUT], time.perf_counter_ns() - began_ns, failed=True, tries=_TRIES
+        )
 
     def _parse_arguments(self, args: JsonMapping) -> dict[str, object]:
         """The arguments as the Python types that the function declares."""
@@ -100,7 +102,9 @@ class ExtensionTool:
                 f"`{self.name}` cannot be called with {dumps(args)[:200]}: {str(error).partition(chr(10))[0]}.",
                 hint=f"It takes: {expected}.",
             ) from None
-        arguments: dict[str, object] = dict(vars(value)) if self.signature.model is None else {self.signature.model: value}
+        arguments: dict[str, object] = (
+            dict(vars(value)) if self.signature.model is None else {self.signature.model: value}
+        )
         return arguments
 
     async def _call(self, arguments: dict[str, object]) -> object:

@@ -9,9 +9,9 @@ from typing import Final, get_args
 from retinue.agents.load import kinds
 from retinue.agents.load.document import LineColumn, finding_of
 from retinue.agents.load.fields import snake_key
-from retinue.agents.load.front import read_front
-from retinue.agents.load.loaded import LoadedAgents
-from retinue.agents.tool_words import NAMES, ALIASES, parse_tool_reference
+from retinue.agents.load.front_matter import read_front
+from retinue.agents.load.loaded_agents import LoadedAgents
+from retinue.agents.tool_references import ALIASES, NAMES, parse_tool_reference
 from retinue.contract import json
 from retinue.contract.definition import CallSite, Definition, Tier
 from retinue.contract.finding import Finding
@@ -20,13 +20,13 @@ from retinue.contract.lint import lint
 from retinue.contract.lint.rules import make_finding
 from retinue.contract.names import nearest
 from retinue.errors import InvalidInput, ParseError
-from retinue.llm.known import PROVIDERS, nearest_provider
+from retinue.llm.provider_info import PROVIDERS, nearest_provider
 
-from .files import File, Kind
-from .places import SourceMap
 from .python_source import read_python
+from .source_files import File, Kind
+from .source_map import SourceMap
 
-__all__ = ["FileReport", "definitions_in", "check_file"]
+__all__ = ["FileReport", "check_file", "definitions_in"]
 
 _KINDS: Final[Mapping[Kind, kinds.Kind]] = {"agent": "markdown", "skill": "skill", "command": "command"}
 _KEY: Final = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:")

@@ -14,8 +14,8 @@ from typing import Any, Final, cast
 from pydantic import ValidationError
 
 from retinue.agents.load.document import LineColumn
+from retinue.agents.python.decorator_options import AgentOptions, SkillOptions
 from retinue.agents.python.docstring import Docstring, read_docstring
-from retinue.agents.python.options import AgentOptions, SkillOptions
 from retinue.contract import names
 from retinue.contract.definition import Definition, Skill, Source, read_tier
 from retinue.contract.finding import Finding, findings_of
@@ -91,7 +91,9 @@ def read_python(text: str, *, file: str) -> list[PythonSource]:
         line, column = (getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1)
         message = f"It is not Python: {getattr(error, 'msg', None) or error}."
         source.findings.append(
-            make_finding("load/parse-error", "", message, "Fix the syntax.", file=file, line=line, column=max(column, 1))
+            make_finding(
+                "load/parse-error", "", message, "Fix the syntax.", file=file, line=line, column=max(column, 1)
+            )
         )
         return [source]
     return [
@@ -192,7 +194,9 @@ def _input_schema(node: _Function, docstring: Docstring, source: PythonSource, p
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults = dict(zip((each.arg for each in reversed(positional)), reversed(arguments.defaults), strict=False))
-    defaults |= {each.arg: value for each, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value}
+    defaults |= {
+        each.arg: value for each, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value
+    }
     properties: JsonMapping = {}
     for each in (*positional, *arguments.kwonlyargs):
         if each.arg in {"self", "cls"} or _is_injected(each):

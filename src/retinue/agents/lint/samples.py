@@ -86,4 +86,6 @@ def _check_example(value: JsonObject, validator: Validator, text: MarkdownText, 
         line, column = places.get(path, (1, 1))
         place = fence.line + line - 1, fence.column + column - 1
         message = f"The example does not pass the schema above it: {finding.message}"
-        yield make_finding("sample/schema", finding.path, message, finding.fix, file=text.name, line=place[0], column=place[1])
+        yield make_finding(
+            "sample/schema", finding.path, message, finding.fix, file=text.name, line=place[0], column=place[1]
+        )

@@ -13,8 +13,8 @@ from typing import Any, Final
 from retinue.agents.load.outline import CodeBlock
 from retinue.contract import json
 from retinue.contract.finding import Finding, Severity
+from retinue.contract.formatting import natural_list
 from retinue.contract.lint.rules import make_finding
-from retinue.contract.text import natural_list
 from retinue.contract.version import Version, is_version
 from retinue.dialects.markdown_json.parse import parse_result
 from retinue.dialects.port import ParseContext
@@ -22,7 +22,7 @@ from retinue.errors import OutputInvalid, ParseError
 
 from .texts import MarkdownText
 
-__all__ = ["ExampleEnvelope", "find_envelopes", "check_contract"]
+__all__ = ["ExampleEnvelope", "check_contract", "find_envelopes"]
 
 _LINE: Final = re.compile(r"\*\*Contract(?::\*\*|\*\*:)")
 _CITED: Final = re.compile(r"\b(?:[A-Za-z0-9_]+[-_])?AGENT[-_]?CONTRACT\b", re.IGNORECASE)
@@ -114,7 +114,9 @@ def _header_end(text: MarkdownText) -> int:
     return len(text.outline.lines) if second is None else second
 
 
-def _check_agent(text: MarkdownText, line: int | None, envelopes: tuple[ExampleEnvelope, ...], *, family: bool) -> Iterator[Finding]:
+def _check_agent(
+    text: MarkdownText, line: int | None, envelopes: tuple[ExampleEnvelope, ...], *, family: bool
+) -> Iterator[Finding]:
     cited = next((number for number, content in text.outline.prose() if _CITED.search(content)), None)
     if line is None and (cited or family):
         severity: Severity = "error" if cited else "warning"
@@ -193,7 +195,9 @@ def _check_own_errors(text: MarkdownText) -> Iterator[Finding]:
 # Versions.
 
 
-def _check_versions(texts: Sequence[MarkdownText], envelopes: Mapping[str, tuple[ExampleEnvelope, ...]]) -> Iterator[Finding]:
+def _check_versions(
+    texts: Sequence[MarkdownText], envelopes: Mapping[str, tuple[ExampleEnvelope, ...]]
+) -> Iterator[Finding]:
     contracts = {text.name: version for text in texts if (version := _contract_version(text))}
     citations = [citation for text in texts for citation in _citations(text, envelopes[text.name])]
     most = _most_cited(citations)
@@ -279,6 +283,13 @@ def _inside(fence: CodeBlock, problem: ParseError | None) -> tuple[int, int]:
 
 
 def _finding_at(
-    text: MarkdownText, rule: str, message: str, fix: str, *, line: int, column: int = 1, severity: Severity | None = None
+    text: MarkdownText,
+    rule: str,
+    message: str,
+    fix: str,
+    *,
+    line: int,
+    column: int = 1,
+    severity: Severity | None = None,
 ) -> Finding:
     return make_finding(rule, "", message, fix, file=text.name, line=line, column=column, severity=severity)

@@ -13,7 +13,7 @@ from retinue.contract.definition import CallSite, Definition, Source
 from retinue.contract.lint import KnownAgent, Operation
 
 from .definitions import FileReport
-from .files import File
+from .source_files import File
 
 __all__ = ["MarkdownText", "known_agents"]
 

@@ -14,24 +14,24 @@ from retinue.contract.finding import Finding
 from retinue.contract.lint import (
     EarlierDefinition,
     KnownAgent,
-    OperationListing,
     Operation,
+    OperationListing,
     Passage,
-    find_copies,
-    compare_trees,
-    find_inline_behaviours,
     check_calls,
     check_listings,
+    compare_trees,
+    find_copies,
+    find_inline_behaviours,
     find_uncalled,
 )
 from retinue.contract.names import fold
 
 from .definitions import FileReport, check_file
-from .files import File, files_at
+from .duplicate_names import find_duplicate_names
 from .samples import check_samples
-from .shared_contract import ExampleEnvelope, find_envelopes, check_contract
+from .shared_contract import ExampleEnvelope, check_contract, find_envelopes
+from .source_files import File, files_at
 from .texts import MarkdownText, known_agents
-from .twice import find_duplicate_names
 
 __all__ = ["LintReport", "collect_files", "lint_tree"]
 
@@ -122,7 +122,10 @@ def _catalogue_agent(definition: Definition) -> KnownAgent:
 
 
 def _call_findings(
-    texts: Sequence[MarkdownText], agents: Sequence[KnownAgent], ready_made: Sequence[KnownAgent], reports: Sequence[FileReport]
+    texts: Sequence[MarkdownText],
+    agents: Sequence[KnownAgent],
+    ready_made: Sequence[KnownAgent],
+    reports: Sequence[FileReport],
 ) -> Iterator[Finding]:
     calls: list[CallSite] = []
     listings: list[OperationListing] = []
@@ -140,7 +143,9 @@ def _call_findings(
     commands = [command_name(each.file.name) for each in reports if each.file.kind == "command"]
     certain_sources = frozenset(call.source for text in texts for call in text.calls if _says_who_uses_it(text, call))
     documents = frozenset(text.name for text in texts if text.file.kind == "text")
-    yield from check_calls(agents, calls, commands=commands, certain_sources=certain_sources, documents=documents, ready_made=ready_made)
+    yield from check_calls(
+        agents, calls, commands=commands, certain_sources=certain_sources, documents=documents, ready_made=ready_made
+    )
     yield from check_listings(agents, listings, ready_made=ready_made)
     yield from find_uncalled(agents, calls)
 

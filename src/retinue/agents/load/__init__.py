@@ -7,34 +7,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from .behaviour import Behaviour, reference_prompt, read_behaviour
+    from .behaviour import Behaviour, read_behaviour, reference_prompt
     from .command import load_command
     from .json import load_json
-    from .loaded import LoadedAgents
+    from .loaded_agents import LoadedAgents
     from .markdown import load_markdown
-    from .prompted import NEEDS_MODEL, InstructionsAgent
     from .skill import load_skill
+    from .unavailable import NEEDS_MODEL, InstructionsAgent
 
 __all__ = [
     "NEEDS_MODEL",
     "Behaviour",
-    "LoadedAgents",
     "InstructionsAgent",
-    "reference_prompt",
+    "LoadedAgents",
     "load_command",
     "load_json",
     "load_markdown",
     "load_skill",
     "read_behaviour",
+    "reference_prompt",
 ]
 
 _HOMES: Final = {
     "Behaviour": "behaviour",
-    "Loaded": "loaded",
-    "NEEDS_MODEL": "prompted",
-    "Prompted": "prompted",
-    "inject": "behaviour",
+    "InstructionsAgent": "unavailable",
+    "LoadedAgents": "loaded_agents",
+    "NEEDS_MODEL": "unavailable",
     "read_behaviour": "behaviour",
+    "reference_prompt": "behaviour",
 }
 
 

@@ -12,13 +12,13 @@ from retinue.contract.finding import Finding
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.errors import ParseError
 
-from .a2a_old import upgrade_card
-from .definition import TASK_SCHEMA, prompted_skill, read_deprecation, skill_facts
-from .described import ELSEWHERE, CardAgent
+from .a2a_v03 import upgrade_card
+from .card_agent import ELSEWHERE, CardAgent
+from .definition_keys import TASK_SCHEMA, prompted_skill, read_deprecation, skill_facts
 from .document import finding_of
 from .fields import Fields
 from .json import read_json
-from .loaded import LoadedAgents
+from .loaded_agents import LoadedAgents
 from .naming import read_model, read_name, read_version, wire_names
 
 __all__ = ["EXTENSION", "MODES", "card_version", "load_a2a_card"]
@@ -152,7 +152,9 @@ def _skills(
         for key in ("id", "name", "tags"):
             if inner.peek(key) is None:
                 path = inner.path(key)
-                inner.report("load/card-key", f"`{key}` is missing.", path=path, severity="warning", fix=f"Add `{key}`.")
+                inner.report(
+                    "load/card-key", f"`{key}` is missing.", path=path, severity="warning", fix=f"Add `{key}`."
+                )
         skill_name = _skill_name(inner, position)
         more = extension_skills.get(skill_name)
         path = extension_fields.path("skills") + pointer([skill_name])
@@ -161,7 +163,9 @@ def _skills(
             inner.keep_extras("tags")
         skills.append(_skill(inner, extension, name=skill_name))
     if not items:
-        fields.report("load/no-skill", "The card lists no skill.", path="", severity="warning", fix="Add one to `skills`.")
+        fields.report(
+            "load/no-skill", "The card lists no skill.", path="", severity="warning", fix="Add one to `skills`."
+        )
         skills.append(prompted_skill(fields, name=name, description=description, input_schema=TASK_SCHEMA))
     return tuple(skill for skill in skills if skill), tags
 

@@ -92,7 +92,9 @@ def _single_argument(hint: str, placeholders: Sequence[_Placeholder]) -> Command
     about = f"{_ANYTHING} As in: {hint}" if hint else _ANYTHING
     value = _text(only, about)
     must = bool(placeholders) and placeholders[0].required
-    return CommandArguments(_object({ARGUMENTS: value}, [ARGUMENTS] if must else []), None if "enum" in value else ARGUMENTS)
+    return CommandArguments(
+        _object({ARGUMENTS: value}, [ARGUMENTS] if must else []), None if "enum" in value else ARGUMENTS
+    )
 
 
 def _text(placeholder: _Placeholder | None, about: str) -> JsonObject:

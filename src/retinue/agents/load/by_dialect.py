@@ -14,12 +14,12 @@ from retinue.dialects import agent_http, tool_use
 from retinue.dialects.port import Parsed
 from retinue.errors import InvalidInput, ParseError
 
-from .described import ELSEWHERE, CardAgent
+from .card_agent import ELSEWHERE, CardAgent
 from .document import Document, decode, finding_of
 from .fields import CODE_KEYS, snake_key
 from .json import read_json
-from .loaded import LoadedAgents
-from .prompted import NEEDS_MODEL, InstructionsAgent
+from .loaded_agents import LoadedAgents
+from .unavailable import NEEDS_MODEL, InstructionsAgent
 
 __all__ = ["load_agent_json", "load_tool_use"]
 
@@ -70,7 +70,10 @@ def _load(data: bytes, parse: _Parse, *, file: str, runs_here: bool) -> LoadedAg
     findings = (*code_findings, *(_with_position(document, each) for each in parsed.findings))
     if code_findings:
         return LoadedAgents(findings=findings)
-    definitions = [_as_file_definition(each, document, unavailable=NEEDS_MODEL if runs_here else ELSEWHERE) for each in parsed.value]
+    definitions = [
+        _as_file_definition(each, document, unavailable=NEEDS_MODEL if runs_here else ELSEWHERE)
+        for each in parsed.value
+    ]
     agents = tuple(InstructionsAgent(each) if runs_here else CardAgent(each) for each in definitions)
     return LoadedAgents(agents=agents, findings=findings)
 

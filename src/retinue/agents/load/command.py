@@ -16,12 +16,12 @@ from retinue.contract.finding import Finding
 from retinue.contract.json import JsonValue
 
 from .arguments import parse_arguments
-from .definition import prompted_skill
+from .definition_keys import prompted_skill
 from .fields import Fields
-from .front import MarkdownDocument
-from .loaded import LoadedAgents
+from .front_matter import MarkdownDocument
+from .loaded_agents import LoadedAgents
 from .naming import read_model, read_tools, read_version
-from .prompt import load_prompt
+from .prompt_file import load_prompt
 from .skill import FILES
 
 __all__ = ["COMMAND", "command_name", "load_command"]
@@ -74,7 +74,9 @@ def _definition(fields: Fields, front: MarkdownDocument, typed: str) -> Definiti
     if name is None:
         message = f"The file's name {typed[:100]!r} is not a valid name."
         fields.report("load/bad-name", message, path="", fix="Use letters, digits and hyphens.")
-    skill = prompted_skill(fields, name=name, description=description, input_schema=arguments.schema, instruction_name=arguments.free)
+    skill = prompted_skill(
+        fields, name=name, description=description, input_schema=arguments.schema, instruction_name=arguments.free
+    )
     facts: dict[str, object] = {
         "name": name or "unnamed",
         "version": read_version(fields),

@@ -14,7 +14,7 @@ from retinue.contract.model import Model
 
 from .document import Document
 
-__all__ = ["CODE_KEYS", "Fields", "split_list", "snake_key"]
+__all__ = ["CODE_KEYS", "Fields", "snake_key", "split_list"]
 
 CODE_KEYS: Final = frozenset(
     {
@@ -287,7 +287,9 @@ class Fields:
                 else:
                     self.report("load/unknown-key", message, path=self.path(name), severity="info", fix=fix)
         if len(self._remaining) > _MAX_REPORTED:
-            message = f"{len(self._remaining) - _MAX_REPORTED} more keys have no effect here; they are kept in `extras`."
+            message = (
+                f"{len(self._remaining) - _MAX_REPORTED} more keys have no effect here; they are kept in `extras`."
+            )
             self.report("load/unknown-key", message, path=self._path, severity="info")
         self._remaining.clear()
 

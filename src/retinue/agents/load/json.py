@@ -7,10 +7,10 @@ from retinue.contract import json
 from retinue.contract.finding import Finding
 from retinue.errors import ParseError
 
-from .definition import read_definition
+from .definition_keys import read_definition
 from .document import MAX_BYTES, Document, decode, finding_of
-from .loaded import LoadedAgents
-from .prompted import InstructionsAgent
+from .loaded_agents import LoadedAgents
+from .unavailable import InstructionsAgent
 
 __all__ = ["MAX_ENTRIES", "load_json", "read_json"]
 

@@ -9,7 +9,7 @@ from retinue.contract.json import JsonValue
 from retinue.errors import ParseError
 
 if TYPE_CHECKING:
-    from .loaded import LoadedAgents
+    from .loaded_agents import LoadedAgents
 
 __all__ = ["ENDINGS", "SKILL_FILE", "Kind", "home_of", "kind_of", "load"]
 

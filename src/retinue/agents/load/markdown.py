@@ -9,11 +9,11 @@ from pathlib import PurePosixPath
 from retinue.contract.finding import Finding
 from retinue.errors import ParseError
 
-from .definition import read_definition
+from .definition_keys import read_definition
 from .document import finding_of
-from .front import check_behaviour, read_front
-from .loaded import LoadedAgents
-from .prompted import InstructionsAgent
+from .front_matter import check_behaviour, read_front
+from .loaded_agents import LoadedAgents
+from .unavailable import InstructionsAgent
 
 __all__ = ["load_markdown"]
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from retinue.agents.tool_words import parse_tool_reference, rule_warnings, write_loophole
+from retinue.agents.tool_references import parse_tool_reference, rule_warnings, write_loophole
 from retinue.contract import names
 from retinue.contract.definition import Tier, read_tier
 from retinue.contract.json import JsonObject
@@ -38,7 +38,9 @@ def read_name(
         fields.report("load/bad-name", message, path=fields.path("name"), fix=fix)
     elif snake_case and (folded_name := names.fold(raw_name)) != raw_name:
         message = f"{raw_name!r} is read as {folded_name!r}."
-        fields.report("load/name-folded", message, path=fields.path("name"), severity="warning", fix=f"Write `{folded_name}`.")
+        fields.report(
+            "load/name-folded", message, path=fields.path("name"), severity="warning", fix=f"Write `{folded_name}`."
+        )
     if major is not None and version and version.partition(".")[0] != str(major):
         message = f"The name {raw_name!r} says major {major}, but `version` says {version!r}."
         fields.report("load/version-differs", message, path=fields.path("version"), fix="Make them the same.")

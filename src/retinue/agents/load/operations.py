@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Final
 
 from retinue.contract.definition import Definition, Source
-from retinue.contract.lint import OperationListing, Operation
+from retinue.contract.lint import Operation, OperationListing
 from retinue.contract.names import canonical_name, fold
 
 from .command import COMMAND
@@ -56,7 +56,9 @@ def with_operations(definition: Definition) -> Definition:
         if name[:1].isalpha() and len(skills) <= _MAX_SKILLS:
             about = _describe(document, operation.source.line or 1) or f"Operation `{operation.name}`."
             input_schema = {key: value for key, value in own.input_schema.items() if key != "required"}
-            skills.setdefault(name, own.model_copy(update={"name": name, "description": about, "input_schema": input_schema}))
+            skills.setdefault(
+                name, own.model_copy(update={"name": name, "description": about, "input_schema": input_schema})
+            )
     return definition.model_copy(update={"skills": tuple(skills.values())}) if len(skills) > 1 else definition
 
 
@@ -90,7 +92,9 @@ def find_own_operations(outline: MarkdownOutline, *, file: str, own: Collection[
     return tuple(_documented_operations(outline, file=file, pattern=_NAMED if own else _ABOUT))
 
 
-def find_listings(outline: MarkdownOutline, *, file: str, agents: Collection[str], own: str | None = None) -> Iterator[OperationListing]:
+def find_listings(
+    outline: MarkdownOutline, *, file: str, agents: Collection[str], own: str | None = None
+) -> Iterator[OperationListing]:
     """Every place in a text that says which operations an agent has.
 
     Args:
@@ -120,7 +124,9 @@ def _choice_lists(outline: MarkdownOutline, *, file: str) -> Iterator[tuple[int,
             yield number, tuple(Operation(word[0], _source(file, number, word.start())) for word in words)
 
 
-def _documented_operations(outline: MarkdownOutline, *, file: str, pattern: re.Pattern[str] = _ABOUT) -> Iterator[Operation]:
+def _documented_operations(
+    outline: MarkdownOutline, *, file: str, pattern: re.Pattern[str] = _ABOUT
+) -> Iterator[Operation]:
     """The headings, else the items, of the first section on operations that has any."""
     about = (each for each in outline.sections if each.level and pattern.fullmatch(each.heading.rstrip(":")))
     for section in islice(about, _MAX_SECTIONS):

@@ -12,12 +12,12 @@ from retinue.contract import names
 from retinue.contract.definition import Definition
 from retinue.contract.json import JsonObject, JsonValue
 
-from .definition import TASK_SCHEMA, prompted_skill
+from .definition_keys import TASK_SCHEMA, prompted_skill
 from .fields import Fields
-from .front import MarkdownDocument
-from .loaded import LoadedAgents
+from .front_matter import MarkdownDocument
+from .loaded_agents import LoadedAgents
 from .naming import read_model, read_name, read_tools, read_version
-from .prompt import load_prompt
+from .prompt_file import load_prompt
 
 __all__ = ["FACTS", "FILES", "MAX_COMPATIBILITY", "MAX_DESCRIPTION", "MAX_NAME", "SKILL_NAME", "load_skill"]
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from .agent import PromptedAgent
     from .assembly import default_toolbox
-    from .granted import findings_about
+    from .definition_permissions import findings_about
     from .permissions import grants_from_settings, rule_findings, rules_from
-    from .toolbox import EMPTY, ToolsetFactory, Toolbox
+    from .toolbox import EMPTY, Toolbox, ToolsetFactory
 
 __all__ = [
     "EMPTY",
-    "ToolsetFactory",
     "PromptedAgent",
     "Toolbox",
+    "ToolsetFactory",
     "default_toolbox",
     "findings_about",
     "grants_from_settings",
@@ -28,12 +28,12 @@ __all__ = [
 
 _HOMES: Final = {
     "EMPTY": "toolbox",
-    "Kit": "toolbox",
     "PromptedAgent": "agent",
     "Toolbox": "toolbox",
+    "ToolsetFactory": "toolbox",
     "default_toolbox": "assembly",
-    "findings_about": "granted",
-    "permitted": "permissions",
+    "findings_about": "definition_permissions",
+    "grants_from_settings": "permissions",
     "rule_findings": "permissions",
     "rules_from": "permissions",
 }

@@ -10,18 +10,18 @@ from secrets import token_hex
 from typing import Final
 
 from retinue.agents.grants import Grants
-from retinue.agents.load.prompted import NEEDS_MODEL
+from retinue.agents.load.unavailable import NEEDS_MODEL
 from retinue.agents.port import Reply, RunContext
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.task import Task
 from retinue.llm.models import Models
 from retinue.tools.port import Tool
 
-from .calling import PromptedAttempt
-from .delegating import PARENT_MODEL
-from .granted import EffectivePermissions, requested_permissions
+from .attempt import PromptedAttempt
+from .definition_permissions import EffectivePermissions, requested_permissions
+from .delegate_tool import PARENT_MODEL
 from .loop import BUILTIN_LOOP, Loop
-from .prompt import instructions
+from .task_prompt import instructions
 from .toolbox import EMPTY, Toolbox
 
 __all__ = ["PromptedAgent"]
@@ -43,7 +43,9 @@ class PromptedAgent:
         loop: Drives its model.
     """
 
-    def __init__(self, definition: Definition, *, models: Models, toolbox: Toolbox = EMPTY, loop: Loop = BUILTIN_LOOP) -> None:
+    def __init__(
+        self, definition: Definition, *, models: Models, toolbox: Toolbox = EMPTY, loop: Loop = BUILTIN_LOOP
+    ) -> None:
         self._definition = _callable(definition)
         self._models = models
         self._toolbox = toolbox
@@ -101,7 +103,9 @@ class PromptedAgent:
         key = skill.name, is_structured, tuple(skills)
         text = self._instruction_cache.get(key)
         if text is None:
-            text = self._instruction_cache[key] = instructions(self._definition, skill, skills=skills, is_structured=is_structured)
+            text = self._instruction_cache[key] = instructions(
+                self._definition, skill, skills=skills, is_structured=is_structured
+            )
         return text
 
     def _open_toolset(self, toolset: str) -> tuple[str, dict[str, Tool]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from retinue.errors import RetinueError
 
-from .toolbox import ToolsetFactory, Toolbox
+from .toolbox import Toolbox, ToolsetFactory
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -77,7 +77,7 @@ def default_toolbox(
 
 
 def _builtin(contents: _ToolboxParts, *, programs: Collection[str]) -> None:
-    from retinue.tools.hands import builtin_tools  # noqa: PLC0415 - most processes make no toolbox; so below
+    from retinue.tools.builtin import builtin_tools  # noqa: PLC0415 - most processes make no toolbox; so below
 
     contents.toolsets.append(partial(builtin_tools, programs=tuple(programs)))
 
@@ -99,7 +99,7 @@ def _memory(contents: _ToolboxParts, *, state: Path | None, project: Path | None
 
 
 def _lsp(contents: _ToolboxParts, *, commands: Mapping[str, tuple[str, ...]] | None) -> None:
-    from retinue.tools.lsp import LspTool, LanguageServerPool  # noqa: PLC0415
+    from retinue.tools.lsp import LanguageServerPool, LspTool  # noqa: PLC0415
 
     servers = LanguageServerPool(commands)
     contents.add((LspTool(servers),))

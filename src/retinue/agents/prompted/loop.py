@@ -7,11 +7,11 @@ and what becomes of the answer are the same, and not its business.
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol, TypeAlias
 
-from retinue.llm.converse import Conversation, converse
+from retinue.llm.budget_tracker import BudgetTracker
+from retinue.llm.conversation import Conversation, converse
 from retinue.llm.models import Models
-from retinue.llm.port import OnText, LanguageModel, Request, Turn
-from retinue.llm.purse import BudgetTracker
-from retinue.llm.uses import ToolCaller
+from retinue.llm.port import LanguageModel, OnText, Request, Turn
+from retinue.llm.tool_calls import ToolCaller
 
 __all__ = ["BUILTIN_LOOP", "Loop", "Loops"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, get_args
 
 from retinue.agents.grants import Grants, ToolRule, VerdictWord, mode_from
-from retinue.agents.tool_words import parse_tool_reference, rule_warnings, write_loophole
+from retinue.agents.tool_references import parse_tool_reference, rule_warnings, write_loophole
 from retinue.contract.finding import Finding
 from retinue.errors import InvalidInput, RetinueError
 

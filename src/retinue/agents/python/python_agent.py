@@ -20,14 +20,14 @@ from retinue.contract.task import Task
 from retinue.contract.version import split_versioned_name
 from retinue.errors import InvalidDefinition, UnknownName
 
-from .options import AgentOptions, SkillOptions
+from .decorator_options import AgentOptions, SkillOptions
 from .signature import Signature, read_signature, reply_of
 
 if TYPE_CHECKING:
     from retinue.contract.facts import Facts
     from retinue.tools.workspace import Workspace
 
-__all__ = ["SKILL_MARK", "SkillEntry", "PythonAgent", "agent", "skill"]
+__all__ = ["SKILL_MARK", "PythonAgent", "SkillEntry", "agent", "skill"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -134,7 +134,7 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
 
     @cached_property
     def _definition(self) -> Definition:
-        from .definition import read_definition  # noqa: PLC0415 - that of a ready-made agent is kept, and calls need none
+        from .read_definition import read_definition  # noqa: PLC0415 - that of a ready-made agent is kept, and calls need none
 
         name, version = self._name_and_version
         return read_definition(
@@ -152,7 +152,8 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         name, major = split_versioned_name(names.canonical_name(declared_name))
         if major is not None and version is not None and version.partition(".")[0] != str(major):
             raise InvalidDefinition(
-                f"The name {declared_name!r} says major {major}, but `version` says {version!r}.", hint="Make them the same."
+                f"The name {declared_name!r} says major {major}, but `version` says {version!r}.",
+                hint="Make them the same.",
             )
         return name, version or (None if major is None else f"{major}.0")
 
@@ -195,7 +196,7 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         return signature
 
     def _skill(self, name: str) -> Skill:
-        from .definition import read_skill  # noqa: PLC0415 - as above
+        from .read_definition import read_skill  # noqa: PLC0415 - as above
 
         entry = self._entries[name]
         unavailable = entry.options.get("unavailable")

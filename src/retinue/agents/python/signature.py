@@ -298,7 +298,9 @@ def read_signature(function: Callable[..., object], *, bound: bool, output: obje
         function=function,
         input_adapter=input_adapter,
         output_adapter=output_adapter,
-        defaults={} if model else {_wire_name(each, hints): each.default for each in task_parameters if _has_default(each)},
+        defaults={}
+        if model
+        else {_wire_name(each, hints): each.default for each in task_parameters if _has_default(each)},
         injected=tuple(injected.items()),
         model=model,
         answer_type=answer,
@@ -345,7 +347,9 @@ def _parameters(
         elif name not in hints:
             problems.append(f"`{name}` has no type")
         elif isinstance(parameter.default, FieldInfo):
-            problems.append(f"`{name}` has a `Field(...)` as its default; write `Annotated[type, Field(...)] = default`")
+            problems.append(
+                f"`{name}` has a `Field(...)` as its default; write `Annotated[type, Field(...)] = default`"
+            )
     if problems:
         raise InvalidDefinition(
             f"`{_qualified_name(function)}` cannot be an agent: {'; '.join(problems)}.",

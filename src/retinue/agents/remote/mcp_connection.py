@@ -11,10 +11,10 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from retinue.agents.remote.mcp_endpoint import HttpTransport
-from retinue.agents.remote.mcp_failures import FailureContext, error_from
-from retinue.agents.remote.mcp_program import StdioTransport
+from retinue.agents.remote.mcp_errors import FailureContext, error_from
+from retinue.agents.remote.mcp_http import HttpTransport
 from retinue.agents.remote.mcp_servers import McpServer, StdioServer, expand_variables, referenced_variables
+from retinue.agents.remote.mcp_stdio import StdioTransport
 from retinue.contract.credentials import Cleaner
 from retinue.contract.model import JsonMapping
 from retinue.errors import NetworkError, NotInstalled, RetinueError
@@ -143,7 +143,9 @@ class McpConnection:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def _run(self, transport: StdioTransport | HttpTransport, ready: "asyncio.Future[Client]", closing: asyncio.Event) -> None:
+    async def _run(
+        self, transport: StdioTransport | HttpTransport, ready: "asyncio.Future[Client]", closing: asyncio.Event
+    ) -> None:
         """Be connected until told to leave."""
         from mcp.client import Client  # noqa: PLC0415 - optional
 
@@ -166,7 +168,9 @@ class McpConnection:
         if isinstance(server, StdioServer):
             env = {name: expand(value) for name, value in server.env.items()}
             return StdioTransport((expand(server.command), *map(expand, server.args)), cwd=server.cwd, env=env)
-        return HttpTransport(expand(server.url), headers={name: expand(value) for name, value in server.headers.items()})
+        return HttpTransport(
+            expand(server.url), headers={name: expand(value) for name, value in server.headers.items()}
+        )
 
     async def _ensure_running(self) -> None:
         """Start the server once more when it has died.
@@ -188,7 +192,9 @@ class McpConnection:
             raise NetworkError(f"The MCP server {self.name!r} is not connected.", hint="Go on without its tools.")
         return self._client
 
-    def _failure(self, error: Exception, *, operation: str, timeout_s: float, during_call: bool = False) -> RetinueError:
+    def _failure(
+        self, error: Exception, *, operation: str, timeout_s: float, during_call: bool = False
+    ) -> RetinueError:
         """What `error`, met while `doing` something, means."""
         status = self._transport.status if isinstance(self._transport, HttpTransport) else 0
         stderr_tail = self._transport.stderr_tail if isinstance(self._transport, StdioTransport) else ""

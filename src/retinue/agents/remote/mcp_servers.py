@@ -25,9 +25,9 @@ __all__ = [
     "McpServers",
     "StdioServer",
     "expand_variables",
-    "referenced_variables",
     "project_servers",
     "read_servers",
+    "referenced_variables",
 ]
 
 PROJECT_FILE: Final = ".mcp.json"

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
-from retinue.agents.remote.mcp_answer import result_text
 from retinue.agents.remote.mcp_connection import MAX_TOOLS, McpConnection
+from retinue.agents.remote.mcp_result import result_text
 from retinue.agents.remote.mcp_servers import McpServer
 from retinue.contract import schema
 from retinue.contract.definition import ToolSpec

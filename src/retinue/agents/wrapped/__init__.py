@@ -4,16 +4,16 @@ Each writes the request in the dialect that its agent speaks and hands back what
 asking again with a correction is the boundary's work, the same for all.
 """
 
-from .command import MAX_BYTES, CommandAgent
+from .command_agent import MAX_BYTES, CommandAgent
 from .command_line import split_command
-from .function import TextAgent
-from .scripted_agent import ScriptedAnswer, Scripted, ScriptedCall, scripted
+from .scripted_agent import Scripted, ScriptedAnswer, ScriptedCall, scripted
+from .text_agent import TextAgent
 
 __all__ = [
     "MAX_BYTES",
     "CommandAgent",
-    "ScriptedAnswer",
     "Scripted",
+    "ScriptedAnswer",
     "ScriptedCall",
     "TextAgent",
     "scripted",

@@ -21,9 +21,9 @@ from typing import IO, cast
 from retinue.engine.blocking import in_thread
 from retinue.errors import NotInstalled, RetinueError
 
-from ._listening import KILL_WAIT_S, OnOutput, OutputReader, signal_group
-from .refusals import start_error
-from .stragglers import kill_marked, find_marked, marked_environment, new_mark
+from ._output_reader import KILL_WAIT_S, OnOutput, OutputReader, signal_group
+from .orphans import find_marked, kill_marked, marked_environment, new_mark
+from .start_errors import start_error
 
 __all__ = ["ProgramResult", "run_program"]
 
@@ -132,7 +132,9 @@ class _ProcessRunner:
             _alive[process.pid] = mark
             stack.callback(_alive.pop, process.pid)
             stack.callback(_reap, process)
-            reader = stack.enter_context(OutputReader(process, wake_fd, max_bytes=self._max_bytes, on_output=self._on_output))
+            reader = stack.enter_context(
+                OutputReader(process, wake_fd, max_bytes=self._max_bytes, on_output=self._on_output)
+            )
             reader.read_all()
             is_ended = not (self._stopping or reader.flooded or reader.had_orphans)
             if not is_ended:  # a daemon that parted well may live on

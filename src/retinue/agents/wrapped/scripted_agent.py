@@ -10,13 +10,15 @@ from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.task import Correction, Task
 from retinue.errors import InvalidInput
 
-from .asking import Form, render_request
-from .definition import canonical_agent_name, default_definition
-from .function import reply_from
+from .default_definition import canonical_agent_name, default_definition
+from .render_request import Form, render_request
+from .text_agent import reply_from
 
-__all__ = ["ScriptedAnswer", "Scripted", "ScriptedCall", "scripted"]
+__all__ = ["Scripted", "ScriptedAnswer", "ScriptedCall", "scripted"]
 
-ScriptedAnswer: TypeAlias = str | JsonMapping | list[Any] | Reply | BaseException | type[BaseException] | Callable[[str], Any]
+ScriptedAnswer: TypeAlias = (
+    str | JsonMapping | list[Any] | Reply | BaseException | type[BaseException] | Callable[[str], Any]
+)
 """One answer: text or JSON data, a whole `Reply`, an exception to raise, or a function of the request's text."""
 
 
@@ -105,5 +107,7 @@ def scripted(
     """
     if definition is not None:
         return Scripted(*answers, definition=definition)
-    default = default_definition(canonical_agent_name(name), about="Gives prepared answers.", dialect=dialect, effects=())
+    default = default_definition(
+        canonical_agent_name(name), about="Gives prepared answers.", dialect=dialect, effects=()
+    )
     return Scripted(*answers, definition=default, form="words")

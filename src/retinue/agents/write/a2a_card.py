@@ -12,8 +12,8 @@ from retinue.agents.load.a2a_card import EXTENSION, MODES, load_a2a_card
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.json import JsonObject
 
-from .keys import deprecation_keys, file_stem, display_name, skill_keys
-from .written import WrittenDefinition, json_text, check_round_trip
+from .keys import deprecation_keys, display_name, file_stem, skill_keys
+from .round_trip import WrittenDefinition, check_round_trip, json_text
 
 __all__ = ["BINDING", "PROTOCOL", "write_a2a_card"]
 

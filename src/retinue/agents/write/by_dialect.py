@@ -4,14 +4,14 @@ from collections.abc import Callable
 from functools import partial
 
 from retinue.agents.load.by_dialect import load_agent_json, load_tool_use
-from retinue.agents.load.loaded import LoadedAgents
+from retinue.agents.load.loaded_agents import LoadedAgents
 from retinue.contract import json
 from retinue.contract.definition import Definition
 from retinue.dialects import agent_http, tool_use
 from retinue.dialects.port import RenderedMessage
 
 from .keys import file_stem
-from .written import WrittenDefinition, json_text, check_round_trip
+from .round_trip import WrittenDefinition, check_round_trip, json_text
 
 __all__ = ["write_agent_json", "write_tool_use"]
 
@@ -40,7 +40,9 @@ def write_agent_json(definition: Definition, *, url: str | None = None) -> Writt
     return _write(definition, rendered, file=f"{file_stem(definition)}.agent.json", load=load_agent_json)
 
 
-def _write(definition: Definition, rendered: RenderedMessage, *, file: str, load: Callable[..., LoadedAgents]) -> WrittenDefinition:
+def _write(
+    definition: Definition, rendered: RenderedMessage, *, file: str, load: Callable[..., LoadedAgents]
+) -> WrittenDefinition:
     why = {loss.field: loss.why for loss in rendered.losses}
     text = json_text(json.loads(rendered.text))
     return check_round_trip(definition, text, file=file, load=partial(load, file=file), why=why)

@@ -6,10 +6,10 @@ from retinue.contract.definition import Definition
 
 from .a2a_card import write_a2a_card
 from .by_dialect import write_agent_json, write_tool_use
-from .definition import write_json
+from .json_definition import write_json
 from .markdown import write_markdown
+from .round_trip import WrittenDefinition
 from .skill import write_skill
-from .written import WrittenDefinition
 
 __all__ = ["FORMATS", "Format", "format_of_file", "write"]
 

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
 from retinue.agents.instruction import instruction_field
-from retinue.agents.load.definition import TASK_SCHEMA
+from retinue.agents.load.definition_keys import TASK_SCHEMA
 from retinue.agents.load.fields import CODE_KEYS, snake_key
-from retinue.agents.load.prompted import NEEDS_MODEL
+from retinue.agents.load.unavailable import NEEDS_MODEL
 from retinue.contract import names
-from retinue.contract.definition import Definition, Deprecation, Sample, Skill, ThinkingBounds, ModelUse
+from retinue.contract.definition import Definition, Deprecation, ModelUse, Sample, Skill, ThinkingBounds
 from retinue.contract.json import JsonObject, JsonValue
 
-__all__ = ["deprecation_keys", "file_stem", "keys_of", "display_name", "skill_keys", "with_extras"]
+__all__ = ["deprecation_keys", "display_name", "file_stem", "keys_of", "skill_keys", "with_extras"]
 
 _RESERVED: Final = frozenset(
     {*Definition.model_fields, *Skill.model_fields, *Sample.model_fields, *ThinkingBounds.model_fields}
@@ -94,7 +94,9 @@ def skill_keys(skill: Skill, *, schema_required: bool, model_use: ModelUse) -> J
     keys: dict[str, object] = {
         "input_schema": input_schema if schema_required or input_schema != TASK_SCHEMA else None,
         "output_schema": skill.output_schema,
-        "instruction_field": skill.instruction_field if skill.instruction_field != instruction_field(input_schema) else None,
+        "instruction_field": skill.instruction_field
+        if skill.instruction_field != instruction_field(input_schema)
+        else None,
         "target_field": skill.target_field,
         "defaults": skill.defaults or None,
         "timeout_s": skill.timeout_s,

@@ -9,7 +9,7 @@ from retinue.contract.definition import Definition, Tier
 from retinue.contract.json import JsonValue
 
 from .keys import file_stem, keys_of
-from .written import WrittenDefinition, check_round_trip
+from .round_trip import WrittenDefinition, check_round_trip
 from .yaml import write_yaml
 
 __all__ = ["TIER_WORDS", "write_markdown"]

@@ -9,7 +9,7 @@ from retinue.contract import names
 from retinue.contract.definition import Definition
 from retinue.contract.json import JsonObject, JsonValue
 
-from .written import WrittenDefinition, check_round_trip
+from .round_trip import WrittenDefinition, check_round_trip
 from .yaml import write_yaml
 
 __all__ = ["write_skill"]

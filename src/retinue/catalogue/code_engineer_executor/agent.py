@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._choosing import needs_model
+from retinue.catalogue._model_choice import needs_model
 from retinue.contract.definition import Sample, ThinkingBounds
 from retinue.contract.facts import Facts
 from retinue.contract.task import Task

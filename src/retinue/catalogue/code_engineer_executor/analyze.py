@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 
 from pydantic import TypeAdapter
 
+from retinue.catalogue._content_cache import ContentCache
 from retinue.catalogue._names import OUTLINE_SUFFIXES, TYPESCRIPT_SUFFIXES
 from retinue.catalogue._prose import code, quote
-from retinue.catalogue._remembered import ContentCache
 from retinue.catalogue._report import plural
 from retinue.catalogue._tree import read_tree
-from retinue.contract.text import natural_list
+from retinue.contract.formatting import natural_list
 from retinue.errors import DeadlineExceeded, InvalidInput
 from retinue.tools.encoding import decode, is_binary
 from retinue.tools.outline import OutlineItem, language_for, outline, outline_of
@@ -77,14 +77,19 @@ def _report_ranking(work: Work, functions: list[tuple[str, OutlineItem, int]], w
 async def _analyze_symbol(work: Work) -> None:
     """The figures of one symbol, its callers and what it calls."""
     spot = await work.find_spot()
-    outline = await work.in_thread(outline_of, work.workspace, spot.path) if spot.path.endswith(OUTLINE_SUFFIXES) else None
+    outline = (
+        await work.in_thread(outline_of, work.workspace, spot.path) if spot.path.endswith(OUTLINE_SUFFIXES) else None
+    )
     inside = [each for each in (outline.items if outline else ()) if each.first_line <= spot.line <= each.last_line]
     for item in inside[-1:]:
         path_text = f", with {plural(item.complexity, 'path')} through it" if item.complexity else ""
         template = f"{item.kind} {{}} has {plural(item.lines, 'line')}{path_text}."
         work.report.add("size", template, code(item.name), source=f"{spot.path}:{item.line}")
         complexity = {} if item.complexity is None else {"complexity": item.complexity}
-        work.report.figures |= {"metrics": {"lines": item.lines, **complexity}, "outline": [_item_data(spot.path, item)]}
+        work.report.figures |= {
+            "metrics": {"lines": item.lines, **complexity},
+            "outline": [_item_data(spot.path, item)],
+        }
     await report_symbols(work, ("callers", "callees"))
 
 

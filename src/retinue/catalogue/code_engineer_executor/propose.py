@@ -10,9 +10,9 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from retinue.agents.grants import Grants, PermissionSubject
-from retinue.agents.prompted.fence import RULE, as_data_block
-from retinue.agents.prompted.using import ToolExecutor
-from retinue.catalogue._choosing import model_for, parse_answer, no_model_error
+from retinue.agents.prompted.data_block import RULE, as_data_block
+from retinue.agents.prompted.tool_executor import ToolExecutor
+from retinue.catalogue._model_choice import model_for, no_model_error, parse_answer
 from retinue.catalogue._prose import code, quote
 from retinue.contract.definition import Definition
 from retinue.contract.event import Decision, Progress
@@ -20,21 +20,21 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import Many, Model
 from retinue.contract.result import Usage
 from retinue.errors import InvalidInput, MissingFile, OutputInvalid, RetinueError
-from retinue.llm.converse import Conversation, converse
+from retinue.llm.conversation import Conversation, converse
 from retinue.llm.models import Models
-from retinue.llm.port import AnswerShape, LanguageModel, Request, UserMessage, Turn
-from retinue.tools.hands import GlobTool, GrepTool, ReadTool, FileSnapshots, ShellTool
-from retinue.tools.hands.replace import Replacement, apply_replacements
+from retinue.llm.port import AnswerShape, LanguageModel, Request, Turn, UserMessage
+from retinue.tools.builtin import FileSnapshots, GlobTool, GrepTool, ReadTool, ShellTool
+from retinue.tools.builtin.replace import Replacement, apply_replacements
 from retinue.tools.lsp import LspTool
 from retinue.tools.outline import OutlineTool
 from retinue.tools.project_tests import find_suite
-from retinue.tools.refactor import FileUpdate, ChangeSet
+from retinue.tools.refactor import ChangeSet, FileUpdate
 
 from .parameters import ChangeRequest
 from .refactor import ensure_file_count, run_tests, write_changes
 from .work import Work
 
-__all__ = ["Proposal", "EditProposal", "ProposedFile", "propose"]
+__all__ = ["EditProposal", "Proposal", "ProposedFile", "propose"]
 
 _MAX_CORRECTIONS: Final = 2
 _MAX_TURNS: Final = 40
@@ -135,7 +135,13 @@ async def _ask_model(
         shape=AnswerShape(Proposal.model_json_schema(), name="proposal"),
     )
     conversation = await converse(
-        model, model_request, call_tool=executor.execute, budget_tracker=run.budget_tracker, max_turns=_MAX_TURNS, clock=run.now, deadline_ns=run.deadline_ns
+        model,
+        model_request,
+        call_tool=executor.execute,
+        budget_tracker=run.budget_tracker,
+        max_turns=_MAX_TURNS,
+        clock=run.now,
+        deadline_ns=run.deadline_ns,
     )
     work.files |= set(executor.files_read)
     return conversation

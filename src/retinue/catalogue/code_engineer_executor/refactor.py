@@ -4,18 +4,18 @@ from contextlib import suppress
 from typing import Final, assert_never
 
 from retinue.agents.grants import PermissionSubject
-from retinue.agents.prompted.about import path_subject
+from retinue.agents.prompted.permission_subjects import path_subject
 from retinue.catalogue._prose import code, first_of
 from retinue.catalogue._report import plural
 from retinue.errors import InvalidInput, Unavailable
-from retinue.tools.hands import EditTool, FileSnapshots, ShellTool
+from retinue.tools.builtin import EditTool, FileSnapshots, ShellTool
 from retinue.tools.project_tests import Suite, find_suite, run_suite
 from retinue.tools.refactor import ChangeSet, extract, move, rename
 
 from .parameters import Constraints, RefactoringRequest
 from .work import Work
 
-__all__ = ["refactor", "ensure_file_count", "run_tests", "write_changes"]
+__all__ = ["ensure_file_count", "refactor", "run_tests", "write_changes"]
 
 _MEANING: Final = {
     True: "The change breaks something: without it they pass.",

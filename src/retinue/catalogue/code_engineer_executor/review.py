@@ -71,7 +71,9 @@ def _find_issues(work: Work) -> list[ReviewIssue]:
         raise InvalidInput("No source file is there to review.", hint="Name a file or folder with source code.")
     python = sorted(path for path in work.files if path.endswith(_PYTHON))
     issues = [*_todo_issues(work), *(_ruff_issues(work, python) if python else ())]
-    return sorted(_issues_in_symbol(work, issues), key=lambda each: (_ORDER[each.severity], each.file, each.line, each.rule))
+    return sorted(
+        _issues_in_symbol(work, issues), key=lambda each: (_ORDER[each.severity], each.file, each.line, each.rule)
+    )
 
 
 def _todo_issues(work: Work) -> Iterator[ReviewIssue]:

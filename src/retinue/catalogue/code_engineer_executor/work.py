@@ -7,16 +7,16 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from retinue.agents.grants import PermissionSubject
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._leave import ensure_allowed
+from retinue.catalogue._permission import ensure_allowed
 from retinue.catalogue._report import SkillReport
-from retinue.catalogue._watch import RunDeadline, in_cancellable_thread
+from retinue.catalogue._run_deadline import RunDeadline, in_cancellable_thread
 from retinue.contract.definition import ToolSpec
 from retinue.contract.event import Progress
 from retinue.contract.fault import Fault
 from retinue.contract.result import Usage
 from retinue.contract.task import Task
 from retinue.errors import InvalidInput
-from retinue.tools.lsp import LANGUAGES, Navigator, LanguageServerPool, Position
+from retinue.tools.lsp import LANGUAGES, LanguageServerPool, Navigator, Position
 from retinue.tools.refactor import ChangeSet
 from retinue.tools.workspace import Workspace
 

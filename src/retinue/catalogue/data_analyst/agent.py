@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._watch import RunDeadline, in_cancellable_thread
-from retinue.catalogue.data_analyst.files import read_facts
-from retinue.catalogue.data_analyst.work import (
+from retinue.catalogue._run_deadline import RunDeadline, in_cancellable_thread
+from retinue.catalogue.data_analyst.analysis import (
     AggregateRequest,
     Analysis,
     ComparisonRequest,
@@ -17,6 +16,7 @@ from retinue.catalogue.data_analyst.work import (
     PercentileRequest,
     analyse,
 )
+from retinue.catalogue.data_analyst.data_files import read_facts
 from retinue.contract.definition import Sample
 from retinue.contract.facts import Facts
 from retinue.contract.task import Task

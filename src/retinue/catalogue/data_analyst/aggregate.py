@@ -7,7 +7,15 @@ from typing import Final
 from retinue.catalogue._prose import Prose, code, first_of
 from retinue.catalogue._report import plural
 from retinue.catalogue.data_analyst.columns import Columns
-from retinue.catalogue.data_analyst.findings import Findings, describe_measure, format_row_count, format_value, label_of, describe_query, where_clause
+from retinue.catalogue.data_analyst.findings import (
+    Findings,
+    describe_measure,
+    describe_query,
+    format_row_count,
+    format_value,
+    label_of,
+    where_clause,
+)
 from retinue.catalogue.data_analyst.query import conditions_sql, is_serial, order_index, select_sql
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Measure, TableQuery
@@ -133,7 +141,15 @@ class _Aggregation:
         if query.averaged:
             groups = first_of(code(group.label) for group in query.group_by)
             template = "The mean {} per {} is {}{}, over {} groups."
-            add(topic, template, describe_measure(measure), groups, figure, filter_text, format_value(self.rows.rows[0][-1]))
+            add(
+                topic,
+                template,
+                describe_measure(measure),
+                groups,
+                figure,
+                filter_text,
+                format_value(self.rows.rows[0][-1]),
+            )
         elif measure.function == "count" and not measure.column:
             rows = self.columns.source.rows
             of_all = f" (of {rows:,})" if query.where and self.matched != rows else ""
@@ -145,7 +161,13 @@ class _Aggregation:
                 add(topic, template, figure, code(measure.column), whole, where_clause(query.share_conditions))
             else:
                 row_text = f"({round(value * self.matched / 100):,}) " if isinstance(value, int | float) else ""
-                add(topic, f"{{}} {row_text}of the {{}} are those{{}}.", figure, whole, where_clause(query.share_conditions))
+                add(
+                    topic,
+                    f"{{}} {row_text}of the {{}} are those{{}}.",
+                    figure,
+                    whole,
+                    where_clause(query.share_conditions),
+                )
         else:
             add(topic, "The {} is {} in {}{}.", describe_measure(measure), figure, of_rows, filter_text)
 
@@ -164,7 +186,14 @@ class _Aggregation:
         is_cut = len(labels) != total
         cut_note = f" ({len(labels)} of {total:,} groups)" if is_cut else ""
         groups, first_groups = first_of(code(group.label) for group in query.group_by), self._first_groups(labels, at)
-        findings.add(lead.label, f"The {{}} by {{}}{{}}{cut_note}: {{}}.", describe_measure(lead), groups, where_clause(query.where), first_groups)
+        findings.add(
+            lead.label,
+            f"The {{}} by {{}}{{}}{cut_note}: {{}}.",
+            describe_measure(lead),
+            groups,
+            where_clause(query.where),
+            first_groups,
+        )
         if not query.having and lead.function in ("count", "sum"):
             self._report_whole(lead, over=f", over all {total:,} groups" if is_cut else "")
         values = [row[width + at] for row in rows]
@@ -205,7 +234,9 @@ class _Aggregation:
             return
         ends: list[Prose | str] = []
         for bound in (max(numbers)[0], min(numbers)[0]):
-            group_names = first_of((code(name) for value, name in numbers if value == bound), _MAX_NAMED, separator=" and ")
+            group_names = first_of(
+                (code(name) for value, name in numbers if value == bound), _MAX_NAMED, separator=" and "
+            )
             ends += [group_names, format_value(bound, self.columns.unit_of(measure))]
         template = "The highest is {} with {}, the lowest {} with {}."
         self.findings.add(f"extremes of {measure.label}", template, *ends)
@@ -222,7 +253,10 @@ class _Aggregation:
                 figures = [
                     Prose("{} with {}", (code(label_of(row[at])), one)) for row, one in zip(rows, figures, strict=True)
                 ]
-            direction, first_rows = "largest" if order.descending else "smallest", first_of(figures, _MAX_NAMED, more=", …")
+            direction, first_rows = (
+                "largest" if order.descending else "smallest",
+                first_of(figures, _MAX_NAMED, more=", …"),
+            )
             template = f"The {plural(len(rows), 'row')} of {{}} with the {direction} {{}}{{}}: {{}}."
             self.findings.add(order.by, template, path, code(order.by), filter_text, first_rows)
         else:

@@ -14,9 +14,9 @@ from retinue.contract.names import nearest
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Measure, TimeUnit
 from retinue.errors import UnknownName
-from retinue.tools.data import Data, DataField, FieldType, QueryRows, DataSource, identifier, literal
+from retinue.tools.data import Data, DataField, DataSource, FieldType, QueryRows, identifier, literal
 
-__all__ = ["DataColumn", "Columns"]
+__all__ = ["Columns", "DataColumn"]
 
 _READ_SO: Final = "' is read as no value."
 _MAX_INSPECTED: Final = 200

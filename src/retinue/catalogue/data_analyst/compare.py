@@ -7,7 +7,13 @@ from typing import Final
 from retinue.catalogue._prose import code, first_of
 from retinue.catalogue._report import plural
 from retinue.catalogue.data_analyst.columns import Columns
-from retinue.catalogue.data_analyst.findings import Findings, describe_measure, format_value, describe_query, where_clause
+from retinue.catalogue.data_analyst.findings import (
+    Findings,
+    describe_measure,
+    describe_query,
+    format_value,
+    where_clause,
+)
 from retinue.catalogue.data_analyst.query import select_sql
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Measure, TableQuery
@@ -101,14 +107,25 @@ def _report_measure(
     if isinstance(difference, int | float):
         percent = f" ({change:+.3g} %)" if isinstance(change, int | float) and difference else ""
         direction = "more" if difference > 0 else "less"
-        tail = f"; the second is {format_value(abs(difference), unit)} {direction}{percent}" if difference else "; no difference"
+        tail = (
+            f"; the second is {format_value(abs(difference), unit)} {direction}{percent}"
+            if difference
+            else "; no difference"
+        )
     sides = [
         piece
         for figure, side in zip((first, second), pair, strict=True)
         for piece in (format_value(figure, unit), code(side.name))
     ]
     template = f"The {{}}{{}} is {{}} for {{}} and {{}} for {{}}{tail}."
-    findings.add("comparison", template, describe_measure(measure), where_clause(common), *sides, source=pair[1].columns.source.path)
+    findings.add(
+        "comparison",
+        template,
+        describe_measure(measure),
+        where_clause(common),
+        *sides,
+        source=pair[1].columns.source.path,
+    )
 
 
 def compare_files(

@@ -14,9 +14,17 @@ from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue.data_analyst.columns import Columns
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Function, Measure, TableQuery
-from retinue.tools.data import QueryRows, DataSource
+from retinue.tools.data import DataSource, QueryRows
 
-__all__ = ["Findings", "describe_measure", "format_row_count", "format_value", "label_of", "describe_query", "where_clause"]
+__all__ = [
+    "Findings",
+    "describe_measure",
+    "describe_query",
+    "format_row_count",
+    "format_value",
+    "label_of",
+    "where_clause",
+]
 
 _MAX_TABLE_ROWS: Final = 200
 _MAX_TEXT: Final = 500
@@ -171,13 +179,19 @@ def describe_measure(measure: Measure) -> Prose:
 
 def where_clause(conditions: Sequence[Condition]) -> Prose:
     """The conditions as the end of a sentence: " where … and …"."""
-    return Prose(" where {}", (first_of(map(_describe_condition, conditions), separator=" and "),)) if conditions else Prose("")
+    return (
+        Prose(" where {}", (first_of(map(_describe_condition, conditions), separator=" and "),))
+        if conditions
+        else Prose("")
+    )
 
 
 def describe_query(query: TableQuery) -> dict[str, list[str]]:
     """How a question was read."""
     parts: dict[str, list[str]] = {
-        "measure": ["the rows themselves"] if query.select else [describe_measure(one).to_text() for one in query.measures],
+        "measure": ["the rows themselves"]
+        if query.select
+        else [describe_measure(one).to_text() for one in query.measures],
         "group": [one.label for one in query.group_by],
         "filter": [_describe_condition(one).to_text() for one in (*query.where, *query.share_conditions)],
         "having": [f"{one.measure.label} {one.op} {one.value:g}" for one in query.having],

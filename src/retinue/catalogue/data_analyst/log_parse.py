@@ -7,7 +7,7 @@ from typing import Final
 from retinue.catalogue._prose import ExternalText, Prose, code, first_of, quote
 from retinue.catalogue._report import plural
 from retinue.catalogue.data_analyst.columns import Columns
-from retinue.catalogue.data_analyst.findings import Findings, format_value, label_of, describe_query, where_clause
+from retinue.catalogue.data_analyst.findings import Findings, describe_query, format_value, label_of, where_clause
 from retinue.catalogue.data_analyst.query import bucket_sql, conditions_sql
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Grouping, TableQuery
@@ -28,7 +28,9 @@ _SHAPE: Final = "regexp_replace(left(message, 200), '0x[0-9a-fA-F]+|[0-9a-fA-F-]
 
 def summarise_log(columns: Columns, findings: Findings, *, conditions: Sequence[Condition] = ()) -> None:
     """Summarise the log of `columns`, of the entries that fulfil `conditions`, into `findings`."""
-    log = _LogSummary(columns, findings, f"FROM {columns.table}\nWHERE {conditions_sql(conditions, columns)}", conditions)
+    log = _LogSummary(
+        columns, findings, f"FROM {columns.table}\nWHERE {conditions_sql(conditions, columns)}", conditions
+    )
     findings.understood |= describe_query(TableQuery(where=tuple(conditions)))
     if not log.report_span():
         return
@@ -146,7 +148,10 @@ class _LogSummary:
             return
         unit = self.columns[duration].unit
         each = (
-            Prose("{} with {} (95 % within {})", (code(str(row[0])), format_value(row[at], unit), format_value(row[at + 1], unit)))
+            Prose(
+                "{} with {} (95 % within {})",
+                (code(str(row[0])), format_value(row[at], unit), format_value(row[at + 1], unit)),
+            )
             for row in rows.rows[:3]
         )
         self.add("slowest paths", "Slowest on average: {}.", first_of(each), line=rows.rows[0][-1])

@@ -5,7 +5,7 @@ from typing import Final
 
 from retinue.catalogue._prose import Prose, code, first_of
 from retinue.catalogue._report import plural
-from retinue.catalogue.data_analyst.columns import DataColumn, Columns
+from retinue.catalogue.data_analyst.columns import Columns, DataColumn
 from retinue.catalogue.data_analyst.findings import Findings, format_value, label_of
 from retinue.contract.event import Progress
 from retinue.contract.facts import ColumnKind

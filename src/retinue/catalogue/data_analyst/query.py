@@ -12,7 +12,15 @@ from retinue.contract.table_query import Condition, Grouping, Measure, Ordering,
 from retinue.errors import InvalidInput
 from retinue.tools.data import identifier, literal
 
-__all__ = ["bucket_sql", "resolve_query", "conditions_sql", "is_serial", "order_index", "select_sql", "with_percentiles"]
+__all__ = [
+    "bucket_sql",
+    "conditions_sql",
+    "is_serial",
+    "order_index",
+    "resolve_query",
+    "select_sql",
+    "with_percentiles",
+]
 
 _ANY_KIND: Final = ("contains", "not_contains", "is_null", "not_null")
 _DEFAULT_PERCENTILES: Final = (50.0, 90.0, 95.0, 99.0)
@@ -45,7 +53,9 @@ def resolve_query(query: TableQuery, columns: Columns) -> TableQuery:
         "measures": tuple(
             _resolve_measure(one, f"/parameters/measures/{at}", columns) for at, one in enumerate(query.measures)
         ),
-        "group_by": tuple(_resolve_group(one, f"/parameters/group_by/{at}", columns) for at, one in enumerate(query.group_by)),
+        "group_by": tuple(
+            _resolve_group(one, f"/parameters/group_by/{at}", columns) for at, one in enumerate(query.group_by)
+        ),
         "where": _resolve_conditions(query.where, "/parameters/where", columns),
         "having": tuple(
             one.model_copy(update={"column": _resolve_measure(one.measure, f"/parameters/having/{at}", columns).column})
@@ -94,7 +104,9 @@ def _resolve_condition(one: Condition, path: str, columns: Columns) -> Condition
     several = one.op in ("in", "not_in")
     if several != isinstance(one.value, tuple) or not values:
         requirement = "a list of values" if several else "one value"
-        raise InvalidInput(f"`{one.op}` needs {requirement}.", hint=f"Set `value` to {requirement}.", path=f"{path}/value")
+        raise InvalidInput(
+            f"`{one.op}` needs {requirement}.", hint=f"Set `value` to {requirement}.", path=f"{path}/value"
+        )
     text = next((value for value in values if isinstance(value, str)), None)
     if column.kind == "number" and text is not None and one.op not in _ANY_KIND:
         raise InvalidInput(
@@ -158,7 +170,9 @@ def select_sql(query: TableQuery, columns: Columns) -> str:
     if query.select:
         names = () if "*" in query.select else query.select
         select_list = ", ".join(f"{columns.expression(name)} AS {_label(name)}" for name in names) or "*"
-        return "\n".join([f"SELECT {select_list}", f"FROM {columns.table}", *where, *_row_order_sql(query, columns), *limit])
+        return "\n".join(
+            [f"SELECT {select_list}", f"FROM {columns.table}", *where, *_row_order_sql(query, columns), *limit]
+        )
     groups = [f"{bucket_sql(group, columns)} AS {_label(group.label)}" for group in query.group_by]
     figures = [f"{_measure_sql(one, columns)} AS {_label(one.label)}" for one in query.measures]
     # How many rows stand behind a figure is told with it, unless that is the figure.

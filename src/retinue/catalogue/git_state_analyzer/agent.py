@@ -13,11 +13,13 @@ from retinue.errors import Unavailable
 from .branch_status import report_branch_status
 from .commit_analysis import report_commit_analysis
 from .parameters import BranchQuery, BranchStatus, CommitAnalysis, CommitQuery, DriftDetection, Target, TaskValidation
-from .repository import run_on_repository, read_facts
+from .repository import read_facts, run_on_repository
 
 __all__ = ["GitStateAnalyzer"]
 
-_TICKETS_UNAVAILABLE: Final = "It comes with the ticket model: until then, ask `commit_analysis` which commits name a task."
+_TICKETS_UNAVAILABLE: Final = (
+    "It comes with the ticket model: until then, ask `commit_analysis` which commits name a task."
+)
 _SHA: Final = "3c1f0d6a4b2e9f8d7c6b5a493827160f5e4d3c2b"
 _SHORT: Final = _SHA[:10]
 _NO_FILES: Final[dict[str, Any]] = {"modified": [], "added": [], "deleted": [], "stat": ""}
@@ -70,7 +72,11 @@ _COMMIT_EXAMPLES: Final = (
 )  # fmt: skip
 
 
-_TICKET_SKILL: Final[dict[str, Any]] = {"target_field": "target", "effects": ("read",), "unavailable": _TICKETS_UNAVAILABLE}
+_TICKET_SKILL: Final[dict[str, Any]] = {
+    "target_field": "target",
+    "effects": ("read",),
+    "unavailable": _TICKETS_UNAVAILABLE,
+}
 
 
 @retinue.agent(

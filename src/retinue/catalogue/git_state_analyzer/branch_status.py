@@ -5,12 +5,12 @@ from typing import Final, NamedTuple
 
 from retinue.catalogue._prose import Prose, code, first_of
 from retinue.catalogue._report import SkillReport, plural
-from retinue.catalogue._watch import RunDeadline
+from retinue.catalogue._run_deadline import RunDeadline
 from retinue.contract.model import JsonMapping
-from retinue.tools.git import WorktreeChange, FileChange, Git, HeadRef, Status
+from retinue.tools.git import FileChange, Git, HeadRef, Status, WorktreeChange
 
 from .parameters import BranchQuery
-from .repository import commit_pieces, commit_source, day_of, commit_data, short_sha
+from .repository import commit_data, commit_pieces, commit_source, day_of, short_sha
 
 __all__ = ["report_branch_status"]
 
@@ -29,7 +29,9 @@ class _CompareTarget(NamedTuple):
     behind: int
 
 
-def report_branch_status(git: Git, head: HeadRef, report: SkillReport, deadline: RunDeadline, *, query: BranchQuery) -> None:
+def report_branch_status(
+    git: Git, head: HeadRef, report: SkillReport, deadline: RunDeadline, *, query: BranchQuery
+) -> None:
     """Look at a branch (default: the one checked out) against a base (default: the remote's or usual main branch)."""
     branch = _resolve_name(git, query.branch, report)
     side = head if branch in ("", head.branch) else HeadRef(branch, git.resolve(branch))
@@ -60,7 +62,9 @@ def report_branch_status(git: Git, head: HeadRef, report: SkillReport, deadline:
     }
     report.figures = {name: figure for name, figure in figures.items() if figure is not None}
     if base and commits["total"] > 1:  # the last one is told in a sentence
-        rows = [(short_sha(one["sha"]), day_of(one["date"]), one["author"], one["subject"]) for one in commits["messages"]]
+        rows = [
+            (short_sha(one["sha"]), day_of(one["date"]), one["author"], one["subject"]) for one in commits["messages"]
+        ]
         title, kinds = f"Commits that {base.name} has not", {"commit": "source", "date": "time"}
         report.add_table(title, ("commit", "date", "author", "subject"), rows, kinds=kinds)
     if status and not tree:
@@ -130,7 +134,9 @@ def _uncommitted_files(git: Git, head: HeadRef, tree: Status | None) -> JsonMapp
     return {**file_lists, "added": [*file_lists["added"], *paths["untracked"]], **paths}
 
 
-def _report_branch(report: SkillReport, side: HeadRef, upstream: _CompareTarget | None, base: _CompareTarget | None) -> None:
+def _report_branch(
+    report: SkillReport, side: HeadRef, upstream: _CompareTarget | None, base: _CompareTarget | None
+) -> None:
     if side.sha is None:
         text = "The repository has no commits yet; its branch will be {}."
         report.add("branch", text, code(side.branch or "?"), source="git status")
@@ -150,7 +156,9 @@ def _distance(ahead: int, behind: int) -> str:
     return f"{plural(ahead, 'commit')} ahead of" if ahead else sides
 
 
-def _report_commits(git: Git, report: SkillReport, side: HeadRef, base: _CompareTarget | None, changes: Sequence[FileChange]) -> None:
+def _report_commits(
+    git: Git, report: SkillReport, side: HeadRef, base: _CompareTarget | None, changes: Sequence[FileChange]
+) -> None:
     if side.sha is None:
         return
     head = next(git.log(side.sha, limit=1))

@@ -12,18 +12,18 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.catalogue._prose import ExternalText, Prose, code, first_of, name, one_line, title
 from retinue.catalogue._report import SkillReport, plural
-from retinue.catalogue._watch import RunDeadline
+from retinue.catalogue._run_deadline import RunDeadline
 from retinue.contract.model import JsonMapping
 from retinue.contract.table import Cell, Chart, Series
 from retinue.errors import DeadlineExceeded
 from retinue.tools.git import Commit, Git, HeadRef, Tag
 from retinue.tools.git.commit_index import CommitIndex, TruncationReason
-from retinue.tools.git.counts import periods, epoch_seconds
-from retinue.tools.git.tags import is_older, adjacent_tags, find_tag
+from retinue.tools.git.counts import epoch_seconds, periods
+from retinue.tools.git.tags import adjacent_tags, find_tag, is_older
 
-from .history import MAX_MEASURED, CommitHistory, select_history
+from .commit_history import MAX_MEASURED, CommitHistory, select_history
 from .parameters import DEFAULT_LIMIT, CommitQuery
-from .repository import commit_pieces, commit_source, day_of, commit_data, short_sha
+from .repository import commit_data, commit_pieces, commit_source, day_of, short_sha
 
 __all__ = ["report_commit_analysis"]
 
@@ -55,7 +55,9 @@ def report_commit_analysis(
     report.figures = _history_data(history)
 
 
-def _count_commits(index: CommitIndex, history: CommitHistory, report: SkillReport, deadline: RunDeadline, truncation: TruncationReason) -> None:
+def _count_commits(
+    index: CommitIndex, history: CommitHistory, report: SkillReport, deadline: RunDeadline, truncation: TruncationReason
+) -> None:
     query = history.query
     try:
         history.read(index, truncation)
@@ -122,7 +124,9 @@ def _report_limits(report: SkillReport, history: CommitHistory) -> None:
         why = "there are too many" if history.truncation == "cap" else "time was up"
         report.warn(
             "degraded_analysis",
-            f"Only {total} could be read: {why}." if history.truncation else "Time was up before lines could be counted.",
+            f"Only {total} could be read: {why}."
+            if history.truncation
+            else "Time was up before lines could be counted.",
             impact="Other commits, or people who have only those, may be missing, and so may lines.",
             recovery="Ask again: what was read is kept. Or narrow the question by `since`, `paths` or `range`.",
         )
@@ -157,7 +161,9 @@ class _HistoryReport:
             self.report.add("history", f"There are no commits{{}}{when}.", self._scope(0), source="git log")
         else:
             {
-                "overview": partial(self._report_log, _MAX_NAMED if self.history.count > DEFAULT_LIMIT else DEFAULT_LIMIT),
+                "overview": partial(
+                    self._report_log, _MAX_NAMED if self.history.count > DEFAULT_LIMIT else DEFAULT_LIMIT
+                ),
                 "latest_change": partial(self._report_change, "last"),
                 "first_change": partial(self._report_change, "first"),
                 "log": self._report_log,
@@ -178,7 +184,11 @@ class _HistoryReport:
     def _span_source(self) -> str:
         """The commits that were counted, as a source."""
         oldest, newest = self.history.oldest[0], self.history.newest[0]
-        return f"commits {short_sha(oldest.sha)}..{short_sha(newest.sha)}" if self.history.count > 1 else commit_source(oldest)
+        return (
+            f"commits {short_sha(oldest.sha)}..{short_sha(newest.sha)}"
+            if self.history.count > 1
+            else commit_source(oldest)
+        )
 
     def _scope(self, count: int) -> Prose:
         """What was counted, as words after "commits": ` by … that touch …`."""
@@ -308,7 +318,9 @@ class _HistoryReport:
         text = f"{form['correct_format']:,} of {plural(total, 'commit')}{{}} have a subject of the form {{}}."
         form_of_one = code("type(scope): what was done")
         self.report.add("format", text, self._scope(total), form_of_one, source=self._span_source)
-        self.report.add("tasks", f"{tasks['commits_with_refs']:,} of them name a task or issue.", source=self._span_source)
+        self.report.add(
+            "tasks", f"{tasks['commits_with_refs']:,} of them name a task or issue.", source=self._span_source
+        )
         for one in form["violations"][:_MAX_NAMED]:
             self.report.add("format", "Not of that form: {}.", title(one["subject"]), source=commit_source(one["sha"]))
 

@@ -13,7 +13,7 @@ from typing import Final
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import ExternalText, code, name, one_line, title
 from retinue.catalogue._report import SkillReport
-from retinue.catalogue._watch import RunDeadline, in_cancellable_thread
+from retinue.catalogue._run_deadline import RunDeadline, in_cancellable_thread
 from retinue.contract.event import Progress
 from retinue.contract.facts import Facts
 from retinue.contract.model import JsonMapping
@@ -23,7 +23,16 @@ from retinue.tools.git.commit_index import CommitIndex
 from retinue.tools.workspace import Workspace
 
 __all__ = [
-    "SUBJECT_PATTERN", "commit_pieces", "commit_source", "day_of", "commit_data", "run_on_repository", "is_conventional", "read_facts", "short_sha", "tasks_in",
+    "SUBJECT_PATTERN",
+    "commit_data",
+    "commit_pieces",
+    "commit_source",
+    "day_of",
+    "is_conventional",
+    "read_facts",
+    "run_on_repository",
+    "short_sha",
+    "tasks_in",
 ]  # fmt: skip
 
 SUBJECT_PATTERN: Final = r"^(feat|fix|docs|test|refactor|style|chore)\([^()\s][^()]*\)!?: \S.*$"
@@ -42,7 +51,9 @@ _TASK: Final = re.compile(
 )
 
 
-async def run_on_repository(run: RunContext, skill: str, work: Callable[[Git, HeadRef, SkillReport, RunDeadline], None]) -> Reply:
+async def run_on_repository(
+    run: RunContext, skill: str, work: Callable[[Git, HeadRef, SkillReport, RunDeadline], None]
+) -> Reply:
     """Do `work` in a thread, over the repository that the workspace is in; its commands are told as well (G9).
 
     No command may take longer than there is time.
@@ -51,7 +62,9 @@ async def run_on_repository(run: RunContext, skill: str, work: Callable[[Git, He
 
     def build_reply() -> Reply:
         remaining = deadline.remaining_s()
-        git = Git(run.workspace.root, timeout_s=_COMMAND_S if remaining is None else max(0.05, min(remaining, _COMMAND_S)))
+        git = Git(
+            run.workspace.root, timeout_s=_COMMAND_S if remaining is None else max(0.05, min(remaining, _COMMAND_S))
+        )
         head = git.head()
         _report_bounds(git, head, report)
         work(git, head, report, deadline)
@@ -137,7 +150,11 @@ def read_facts(workspace: Workspace, cache_dir: Path | None = None) -> Facts:
             authors = index.authors(_NAMES + 1)
     except RetinueError as error:
         return Facts(is_complete=not isinstance(error, DeadlineExceeded))
-    names = {"author": _printable_names(authors), "branch": _printable_names(branches), "tag": _with_versions(_printable_names(tags))}
+    names = {
+        "author": _printable_names(authors),
+        "branch": _printable_names(branches),
+        "tag": _with_versions(_printable_names(tags)),
+    }
     is_whole = not truncation and max(map(len, (authors, *names.values()))) <= _NAMES
     return Facts(names={kind: tuple(each[:_NAMES]) for kind, each in names.items()}, is_complete=is_whole)
 

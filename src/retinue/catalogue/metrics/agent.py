@@ -9,9 +9,8 @@ from pydantic import Field
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._watch import RunDeadline, in_cancellable_thread
-from retinue.catalogue.metrics.configuration import SAMPLE
-from retinue.catalogue.metrics.figures import (
+from retinue.catalogue._run_deadline import RunDeadline, in_cancellable_thread
+from retinue.catalogue.metrics.calculator import (
     CHURN,
     CustomerChurn,
     MetricCalculator,
@@ -20,6 +19,7 @@ from retinue.catalogue.metrics.figures import (
     YearSales,
     with_calculator,
 )
+from retinue.catalogue.metrics.configuration import SAMPLE
 from retinue.contract.definition import Sample
 
 __all__ = ["Metrics"]

@@ -14,8 +14,7 @@ from retinue.contract.event import Progress
 from retinue.contract.model import JsonMapping
 from retinue.engine.blocking import in_thread
 
-from .answers import look_up, query_words, rank_by_context, report_similar_tests, report_survey
-from .inventory import LIST_LIMIT, Inventory, narrow, reuse_of, build_inventory
+from .inventory import LIST_LIMIT, Inventory, build_inventory, narrow, reuse_of
 from .parameters import (
     Domain,
     DomainPatterns,
@@ -28,6 +27,7 @@ from .parameters import (
     TestSearch,
 )
 from .project import read_project
+from .survey_report import look_up, query_words, rank_by_context, report_similar_tests, report_survey
 
 __all__ = ["PatternDiscovery"]
 

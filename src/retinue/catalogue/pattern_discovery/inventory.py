@@ -22,8 +22,19 @@ from .parameters import Domain
 from .resolution import FixtureUse, Modules, Scopes, node_of
 
 __all__ = [
-    "BUILT_IN", "LIST_LIMIT", "PATTERNS", "Inventory", "PatternEntry", "matcher_of", "narrow", "reuse_of",
-    "reuse_of_words", "rule_entry", "add_table", "build_inventory", "users_of",
+    "BUILT_IN",
+    "LIST_LIMIT",
+    "PATTERNS",
+    "Inventory",
+    "PatternEntry",
+    "add_table",
+    "build_inventory",
+    "matcher_of",
+    "narrow",
+    "reuse_of",
+    "reuse_of_words",
+    "rule_entry",
+    "users_of",
 ]  # fmt: skip
 
 F = TypeVar("F")

@@ -8,15 +8,15 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from retinue.agents.port import RunContext
-from retinue.catalogue._remembered import ContentCache
+from retinue.catalogue._content_cache import ContentCache
+from retinue.catalogue._run_deadline import RunDeadline
 from retinue.catalogue._tree import TreeReading, read_tree
-from retinue.catalogue._watch import RunDeadline
 from retinue.engine.blocking import in_thread
 from retinue.tools.search.kinds import is_test, kind_of
 from retinue.tools.workspace import Workspace
 
-from .extract import extract
 from .facts import VERSION, FileFacts
+from .file_facts import extract
 from .prohibitions import is_historical
 
 __all__ = ["is_read", "read_project"]

@@ -21,7 +21,9 @@ class Modules:
     """The modules of one project, given by path. Where two files could be meant, the one nearer to the importer is."""
 
     def __init__(self, files: Mapping[str, FileFacts]) -> None:
-        self._symbols = {path: {one.symbol for one in file.symbols} for path, file in files.items() if path.endswith(".py")}
+        self._symbols = {
+            path: {one.symbol for one in file.symbols} for path, file in files.items() if path.endswith(".py")
+        }
         self._by_name: dict[str, list[str]] = {}
         for path in sorted(self._symbols):
             for name in python_names(path, self._symbols):

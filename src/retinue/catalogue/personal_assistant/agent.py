@@ -14,7 +14,7 @@ from retinue.agents.extensions import Extension, Extensions, discover
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue.personal_assistant.call import AssistantCall
 from retinue.catalogue.personal_assistant.parameters import AssistantAnswer, AssistRequest, DomainResult, Target
-from retinue.catalogue.personal_assistant.store import use_store
+from retinue.catalogue.personal_assistant.sqlite_store import use_store
 from retinue.contract.definition import Sample
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
@@ -157,7 +157,9 @@ class PersonalAssistant:
 
 def _discover(root: Path) -> Extensions:
     """What a trusted folder holds, read once; again when a file has changed (B19)."""
-    return _discover_cached(root, tuple((str(path), path.stat().st_mtime_ns) for path in sorted(root.rglob("*_tool.py"))))
+    return _discover_cached(
+        root, tuple((str(path), path.stat().st_mtime_ns) for path in sorted(root.rglob("*_tool.py")))
+    )
 
 
 @lru_cache(maxsize=16)

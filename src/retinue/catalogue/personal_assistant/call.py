@@ -12,8 +12,8 @@ from typing import Final, Literal
 
 from retinue.agents.extensions import Extensions, light_schema
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._choosing import model_for, parse_answer
-from retinue.catalogue._watch import RunDeadline
+from retinue.catalogue._model_choice import model_for, parse_answer
+from retinue.catalogue._run_deadline import RunDeadline
 from retinue.catalogue.personal_assistant.domain import Domain, broadcast
 from retinue.catalogue.personal_assistant.parameters import AssistantAnswer, AssistRequest, RoutingAnswer, Target
 from retinue.catalogue.personal_assistant.route import ToolRequest, is_question, only_reads, read_prompt
@@ -24,9 +24,9 @@ from retinue.contract.result import Outcome, Usage, Warned
 from retinue.contract.task import Task
 from retinue.dialects.run_agent.config import ParsedConfig
 from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
-from retinue.llm.converse import Conversation, converse
+from retinue.llm.conversation import Conversation, converse
 from retinue.llm.models import Models
-from retinue.llm.port import AnswerShape, Request, UserMessage, ToolResult, ToolCall
+from retinue.llm.port import AnswerShape, Request, ToolCall, ToolResult, UserMessage
 
 __all__ = ["AssistantCall"]
 
@@ -139,7 +139,9 @@ class AssistantCall:
                 requests.append(ToolRequest(target.intent, extension))
             else:
                 unknown_name = target.extension[:80]
-                self.notes.append(f"The router named {unknown_name!r}, and no extension is called that; it was dropped.")
+                self.notes.append(
+                    f"The router named {unknown_name!r}, and no extension is called that; it was dropped."
+                )
         return requests, answer.direct_text.strip()
 
     async def _merge(self, domains: Sequence[Domain]) -> str:
@@ -147,7 +149,9 @@ class AssistantCall:
             return domains[0].output if domains else "None of the domains is for that."
         if self.models.configured:
             results = "\n\n".join(f"{one.extension.name} (asked: {one.intent}):\n{one.output}" for one in domains)
-            request = Request(turns=(UserMessage(f"{self._prompt_text()}\n\nResults:\n{results}"),), instructions=_SYNTHESIZER)
+            request = Request(
+                turns=(UserMessage(f"{self._prompt_text()}\n\nResults:\n{results}"),), instructions=_SYNTHESIZER
+            )
             try:
                 if merged := (await self._ask("synth", request)).text:
                     return merged
@@ -191,7 +195,13 @@ class AssistantCall:
         self.names[role] = chosen.name
         model, run, max_turns = self.models.get(chosen.name), self.run, _STEPS if use else 1
         conversation = await converse(
-            model, request, call_tool=use, budget_tracker=run.budget_tracker, max_turns=max_turns, clock=run.now, deadline_ns=run.deadline_ns
+            model,
+            request,
+            call_tool=use,
+            budget_tracker=run.budget_tracker,
+            max_turns=max_turns,
+            clock=run.now,
+            deadline_ns=run.deadline_ns,
         )
         self.usages.append(conversation.usage)
         if conversation.error is not None and use is None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from retinue.agents.extensions import Extension, ToolRun
 from retinue.agents.port import RunContext
-from retinue.agents.prompted.about import permission_subjects
+from retinue.agents.prompted.permission_subjects import permission_subjects
 from retinue.catalogue.personal_assistant.parameters import DomainResult, DomainStatus
 from retinue.catalogue.personal_assistant.route import ToolRequest, only_reads
 from retinue.contract.definition import ToolSpec
@@ -153,10 +153,7 @@ async def broadcast(
         return await in_thread(lambda: asyncio.run(domain.run_timed(work)))
 
     start_ns = time.perf_counter_ns()
-    tasks = [
-        asyncio.ensure_future(in_own_loop(domain) if in_threads else domain.run_timed(work))
-        for domain in domains
-    ]
+    tasks = [asyncio.ensure_future(in_own_loop(domain) if in_threads else domain.run_timed(work)) for domain in domains]
     with suppress(TimeoutError):
         async with asyncio.timeout(timeout_s):  # whatever ends the waiting, `gather` cancels those that are not done
             await asyncio.gather(*tasks, return_exceptions=True)

@@ -16,7 +16,7 @@ from retinue.contract.definition import Definition, Skill
 from retinue.contract.model import JsonMapping
 from retinue.orchestration.reader.bind import ReaderEnvironment, bind
 from retinue.orchestration.reader.router import Router
-from retinue.orchestration.reader.words import FUNCTION_WORDS, word_tokens
+from retinue.orchestration.reader.text_tokens import FUNCTION_WORDS, word_tokens
 
 __all__ = ["ToolRequest", "is_question", "only_reads", "read_prompt"]
 
@@ -99,7 +99,9 @@ def _is_question_sentence(sentence: str) -> bool:
 def _routing(extensions: tuple[Extension, ...]) -> tuple[Router, dict[str, tuple[Extension, ExtensionTool, Skill]]]:
     """A router over the tools, and the tools by the names that it knows them by."""
     tools = [(extension, tool) for extension in extensions for tool in extension.tools]
-    tools_by_name = {f"t{place}": (extension, tool, _skill(f"t{place}", tool)) for place, (extension, tool) in enumerate(tools)}
+    tools_by_name = {
+        f"t{place}": (extension, tool, _skill(f"t{place}", tool)) for place, (extension, tool) in enumerate(tools)
+    }
     definitions = [
         Definition(
             name=f"d{place}",

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._choosing import structured_model_for
-from retinue.catalogue._watch import RunDeadline, in_cancellable_thread
+from retinue.catalogue._model_choice import structured_model_for
+from retinue.catalogue._run_deadline import RunDeadline, in_cancellable_thread
 from retinue.catalogue.web import Web
 from retinue.contract.definition import Sample, ThinkingBounds
 from retinue.contract.fault import Fault
 from retinue.contract.task import Task
 from retinue.errors import AccessDenied, RetinueError
-from retinue.orchestration.citing import Evidence, EvidencePiece, CitedSummary, verify_summary, write_claims
+from retinue.orchestration.cited_summary import CitedSummary, Evidence, EvidencePiece, verify_summary, write_claims
 from retinue.tools.git import Git
 from retinue.tools.memory.entry import MemoryEntry, Scope
 from retinue.tools.memory.file import memory_file
@@ -28,10 +28,10 @@ from retinue.tools.memory.tools import MemoryPlace, Recall
 from retinue.tools.search import Index
 from retinue.tools.workspace import Workspace
 
-from .answer import reply_of
 from .browse import browse
 from .parameters import Research, ResearchRequest
 from .quotations import Query
+from .research_report import reply_of
 from .search import Search, SourceText
 
 if TYPE_CHECKING:
@@ -173,7 +173,9 @@ class ResearcherAnalyst:
         except RetinueError as error:
             return CitedSummary(refusal=error.message)
         numbered = enumerate(search.evidence, 1)
-        evidence = Evidence(tuple(EvidencePiece(f"f{number}", one.source, one.plain_text(), one.place) for number, one in numbered))
+        evidence = Evidence(
+            tuple(EvidencePiece(f"f{number}", one.source, one.plain_text(), one.place) for number, one in numbered)
+        )
         return verify_summary(evidence, await write_claims(search.query.text, evidence, thinker, task=task.id))
 
 
@@ -200,7 +202,13 @@ def _memory_texts(search: Search, caller_memory: str, state: Path | None) -> Ite
 def _text_of(entry: MemoryEntry) -> SourceText:
     source = entry.source
     saved_on = datetime.fromtimestamp(entry.at_ns // 10**9, UTC).date().isoformat()
-    provenance = {"scope": entry.scope, "remembered": saved_on, "by": source.by, "run": source.run, "origin": source.origin}
+    provenance = {
+        "scope": entry.scope,
+        "remembered": saved_on,
+        "by": source.by,
+        "run": source.run,
+        "origin": source.origin,
+    }
     facts = {"memory": {name: fact for name, fact in provenance.items() if fact}}
     return SourceText("memory", f"memory:{entry.scope}/{entry.id}", entry.text, facts=facts)
 

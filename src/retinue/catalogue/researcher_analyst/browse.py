@@ -11,9 +11,9 @@ from typing import Final, cast
 
 from retinue.agents.grants import PermissionSubject
 from retinue.agents.port import RunContext
-from retinue.catalogue._leave import ensure_allowed
+from retinue.catalogue._permission import ensure_allowed
 from retinue.catalogue._prose import one_line
-from retinue.catalogue._watch import RunDeadline
+from retinue.catalogue._run_deadline import RunDeadline
 from retinue.catalogue.web import Web
 from retinue.contract.event import Progress, ToolCallEvent
 from retinue.contract.model import JsonMapping
@@ -21,7 +21,7 @@ from retinue.contract.result import Trace
 from retinue.contract.sanitize import printable
 from retinue.errors import AccessDenied, Canceled, RetinueError
 from retinue.telemetry import tool_span
-from retinue.tools.port import ToolContext, Tool, ToolOutput
+from retinue.tools.port import Tool, ToolContext, ToolOutput
 from retinue.tools.web.url import MAX_URL
 
 from .parameters import ResearchRequest

@@ -9,12 +9,12 @@ from typing import Final
 from retinue.catalogue._prose import ExternalText, Prose, code, quote
 from retinue.contract.sanitize import printable
 from retinue.tools.search import PassageHit, terms
-from retinue.tools.search.words import STOP_WORDS
+from retinue.tools.search.tokenizer import STOP_WORDS
 
 from .parameters import FocusName, PassageKind, ResearchRequest, Source
 from .units import Unit
 
-__all__ = ["LIGHT_SHARE", "Judgement", "Query", "Quotation", "select_distinct", "judge", "topic_of"]
+__all__ = ["LIGHT_SHARE", "Judgement", "Query", "Quotation", "judge", "select_distinct", "topic_of"]
 
 _LEAST: Final = 0.4
 """A unit that has less of the weight of the words, with its headings, answers something else."""

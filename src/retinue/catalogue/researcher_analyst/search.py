@@ -14,14 +14,14 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from retinue.agents.port import RunContext
-from retinue.catalogue._aside import is_test_or_vendored
-from retinue.catalogue._watch import RunDeadline
+from retinue.catalogue._run_deadline import RunDeadline
+from retinue.catalogue._test_paths import is_test_or_vendored
 from retinue.contract.event import Progress
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
 from retinue.contract.result import Trace
 from retinue.errors import DeadlineExceeded, RetinueError
-from retinue.orchestration.reader.words import correct_spelling
+from retinue.orchestration.reader.text_tokens import correct_spelling
 from retinue.tools.grep import Match, grep
 from retinue.tools.search import Index, Kind, PassageHit
 from retinue.tools.search.kinds import NO_TEXT
@@ -29,7 +29,7 @@ from retinue.tools.search.passages import split_passages
 from retinue.tools.tree import SkippedFile
 
 from .parameters import PassageKind, ResearchRequest, Source, source_of
-from .quotations import LIGHT_SHARE, Judgement, Query, Quotation, select_distinct, judge, topic_of
+from .quotations import LIGHT_SHARE, Judgement, Query, Quotation, judge, select_distinct, topic_of
 from .units import Unit, paragraphs, units_of
 
 __all__ = ["Search", "SourceText", "WebReading"]
@@ -330,7 +330,9 @@ class Search:
             if one.path in self.files and (one.path, one.line) not in lines and (is_phrase or word.search(one.text))
         ]
         calls = self.query.focus == "uses"
-        return sorted(uses, key=lambda one: (is_test_or_vendored(one.path), calls and not _is_call(one.text), one.path, one.line))
+        return sorted(
+            uses, key=lambda one: (is_test_or_vendored(one.path), calls and not _is_call(one.text), one.path, one.line)
+        )
 
     def _add_definition(self, hit: PassageHit, rank: int) -> None:
         """A definition, with the first paragraph of what it says, and those that the words ask for."""

@@ -6,14 +6,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._choosing import needs_model, no_model_error
+from retinue.catalogue._model_choice import needs_model, no_model_error
 from retinue.contract.definition import Sample, ThinkingBounds
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.task import Task
 
-from .parameters import Architecture, Assessment, HotspotScope, LayerScope, QuestionText, RestructuringOptions, ProjectScope
-from .work import read_components, run_skill
+from .analysis import read_components, run_skill
+from .parameters import (
+    Architecture,
+    Assessment,
+    HotspotScope,
+    LayerScope,
+    ProjectScope,
+    QuestionText,
+    RestructuringOptions,
+)
 
 if TYPE_CHECKING:
     from retinue.llm.models import Models
@@ -178,7 +186,7 @@ class SystemArchitect:
         """Has a model weigh ways to mend what the figures of the project show."""
         if self.models is None or not self.models.configured:
             raise no_model_error("options")
-        from .options import with_options  # noqa: PLC0415 - other skills need no model
+        from .restructuring import with_options  # noqa: PLC0415 - other skills need no model
 
         report = await run_skill("options", scope, run, self.cache_dir)
         definition, question = SystemArchitect.definition, scope.question or task.instruction

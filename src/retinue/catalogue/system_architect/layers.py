@@ -49,7 +49,9 @@ class LayerRule:
         """Why an import is not allowed; empty when it is, or the rule says nothing of it."""
         if one.typing and not self.typing:
             return ""
-        if any(_is_any(importer, one.importer) and _is_any(imported, one.imported) for importer, imported in self.ignored):
+        if any(
+            _is_any(importer, one.importer) and _is_any(imported, one.imported) for importer, imported in self.ignored
+        ):
             return ""
         if not self.layers:
             source = _first_match(self.sources, one.importer)
@@ -78,7 +80,9 @@ class RuleImport(NamedTuple):
     typing: bool = False
 
 
-def find_violations(rules: Sequence[LayerRule], imports: Iterable[RuleImport]) -> list[tuple[LayerRule, RuleImport, str]]:
+def find_violations(
+    rules: Sequence[LayerRule], imports: Iterable[RuleImport]
+) -> list[tuple[LayerRule, RuleImport, str]]:
     """Every import that some rule does not allow, with that rule and the reason, in the order of the places."""
     reasons = ((rule, one, rule.reason(one)) for one in imports for rule in rules)
     return [(rule, one, reason) for rule, one, reason in reasons if reason]

@@ -9,9 +9,22 @@ from retinue.catalogue._report import ReportData
 from retinue.contract.model import Count, JsonMapping, Many, Model
 
 __all__ = [
-    "Architecture", "Assessment", "Circle", "ComponentFigures", "DependencyEdge", "DroppedOption", "HardestFunction",
-    "Hotspot", "HotspotScope", "ImportEdge", "LayerScope", "QuestionText", "RestructuringOption",
-    "RestructuringOptions", "ProjectScope", "Violation",
+    "Architecture",
+    "Assessment",
+    "Circle",
+    "ComponentFigures",
+    "DependencyEdge",
+    "DroppedOption",
+    "HardestFunction",
+    "Hotspot",
+    "HotspotScope",
+    "ImportEdge",
+    "LayerScope",
+    "ProjectScope",
+    "QuestionText",
+    "RestructuringOption",
+    "RestructuringOptions",
+    "Violation",
 ]  # fmt: skip
 
 QuestionText = Annotated[

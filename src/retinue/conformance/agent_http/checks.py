@@ -3,24 +3,24 @@
 from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
-from retinue.conformance.answers import (
-    passes_strict_reader,
-    same_members,
+from retinue.conformance.answer_checks import (
     any_answer,
     each_answer,
     each_object,
     each_object_in_exchange,
     garbled_values,
+    passes_strict_reader,
+    same_members,
     strict_object,
     unmixed,
 )
-from retinue.conformance.members import is_nonblank, object_at, object_in, quote_member, quote
+from retinue.conformance.members import is_nonblank, object_at, object_in, quote, quote_member
 from retinue.conformance.port import Check, ProbeExchange
 from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.dialects import dialect as dialect_of
-from retinue.dialects.moments import parse_timestamp
+from retinue.dialects.dates import parse_timestamp
 from retinue.errors import RetinueError
 
 __all__ = ["CHECKS"]
@@ -94,7 +94,9 @@ def _timestamps(body: JsonObject) -> Iterator[str]:
     for holder in (body, _status(body)):
         for name in _TIMESTAMP_FIELDS:
             value = holder.get(name)
-            if name in holder and not (isinstance(value, str) and value.endswith("Z") and parse_timestamp(value) is not None):
+            if name in holder and not (
+                isinstance(value, str) and value.endswith("Z") and parse_timestamp(value) is not None
+            ):
                 yield f"`{name}` is {quote(value)}"
 
 

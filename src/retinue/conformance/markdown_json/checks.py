@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
-from retinue.conformance.answers import (
+from retinue.conformance.answer_checks import (
     ObjectInspector,
-    passes_strict_reader,
-    same_members,
     any_answer,
     each_answer,
     each_object,
     each_object_in_exchange,
     garbled_values,
+    passes_strict_reader,
+    same_members,
     strict_object,
     unmixed,
 )
@@ -25,7 +25,16 @@ from retinue.conformance.markdown_json.content import (
     wrong_array,
     wrong_count,
 )
-from retinue.conformance.members import is_count, is_nonblank, missing, object_at, object_in, quote_member, quote, values_in
+from retinue.conformance.members import (
+    is_count,
+    is_nonblank,
+    missing,
+    object_at,
+    object_in,
+    quote,
+    quote_member,
+    values_in,
+)
 from retinue.conformance.port import Check, ProbeExchange
 from retinue.contract import spec_exact
 from retinue.contract.json import JsonObject
@@ -118,7 +127,9 @@ def _success_test(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
         yield f"`status` is {quote_member(body, 'status')}" + (f": {quote(message)}" if message else "")
     yield from _agent(body, exchange)
     milliseconds = _metadata(body).get("execution_time_ms")
-    if not isinstance(milliseconds, int) or isinstance(milliseconds, bool):  # C5: the spec's `isinstance` lets a boolean pass
+    if not isinstance(milliseconds, int) or isinstance(
+        milliseconds, bool
+    ):  # C5: the spec's `isinstance` lets a boolean pass
         yield f"`metadata.execution_time_ms` is {quote(milliseconds)}, and no integer"
 
 
@@ -262,7 +273,9 @@ def _metadata(body: JsonObject) -> JsonObject:
 def _warnings(body: JsonObject) -> list[JsonObject]:
     warnings = body.get("warnings")
     return (
-        [each if isinstance(each, dict) else cast("JsonObject", {}) for each in warnings] if isinstance(warnings, list) else []
+        [each if isinstance(each, dict) else cast("JsonObject", {}) for each in warnings]
+        if isinstance(warnings, list)
+        else []
     )
 
 

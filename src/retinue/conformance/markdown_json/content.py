@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from retinue.conformance.members import objects_at, is_uninformative, quote, values_in
+from retinue.conformance.members import is_uninformative, objects_at, quote, values_in
 from retinue.contract.json import JsonObject, JsonValue
 
 __all__ = [

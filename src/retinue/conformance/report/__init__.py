@@ -4,8 +4,8 @@ How it looks on a terminal is the business of `cli/check`.
 """
 
 from .data import as_json
-from .page import as_html
-from .told import RequirementViolation, counts, repeated_ids, violations_in
+from .html_page import as_html
+from .violations import RequirementViolation, counts, repeated_ids, violations_in
 from .xml import as_junit
 
 __all__ = ["RequirementViolation", "as_html", "as_json", "as_junit", "counts", "repeated_ids", "violations_in"]

@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from retinue.conformance.port import ProbeExchange, CheckReport, RequirementVerdict
-from retinue.conformance.report.told import counts
+from retinue.conformance.port import CheckReport, ProbeExchange, RequirementVerdict
+from retinue.conformance.report.violations import counts
 from retinue.contract.model import JsonMapping
 
 __all__ = ["as_json"]

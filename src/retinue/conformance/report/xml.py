@@ -1,7 +1,7 @@
 """A report as JUnit XML: each requirement a case. A broken SHOULD passes there, its words beside it."""
 
 from retinue.conformance.port import CheckReport, RequirementVerdict
-from retinue.conformance.report.told import RequirementViolation, violations_in
+from retinue.conformance.report.violations import RequirementViolation, violations_in
 from retinue.contract.report.junit import ReportCase, render_junit
 
 __all__ = ["as_junit"]

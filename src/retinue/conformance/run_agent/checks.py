@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from retinue.conformance.answers import (
+from retinue.conformance.answer_checks import (
     ObjectInspector,
-    passes_strict_reader,
     any_answer,
     each_answer,
     each_object,
     each_object_in_exchange,
     garbled_values,
+    passes_strict_reader,
     strict_object,
     unmixed,
 )
-from retinue.conformance.members import is_amount, is_nonblank, objects_at, quote_member, quote
+from retinue.conformance.members import is_amount, is_nonblank, objects_at, quote, quote_member
 from retinue.conformance.port import Check, ProbeExchange
 from retinue.contract import schema
 from retinue.contract.json import JsonObject

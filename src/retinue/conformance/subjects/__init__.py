@@ -3,20 +3,20 @@
 Whatever one of them does (prints, raises, hangs, exits, returns nothing) is an exchange, never an exception.
 """
 
-from .apart import isolated_module
-from .calling import CallableSubject
-from .command import CommandSubject
+from .adapter import dialect_adapter
+from .callable_subject import CallableSubject
+from .command_line import CommandSubject
 from .instructions import instructions_subject
-from .named import SubjectInfo, command_subject, module_subject
-from .spoken import dialect_adapter
+from .module_process import isolated_module
+from .subject_info import SubjectInfo, command_subject, module_subject
 
 __all__ = [
     "CallableSubject",
     "CommandSubject",
     "SubjectInfo",
     "command_subject",
+    "dialect_adapter",
     "instructions_subject",
     "isolated_module",
     "module_subject",
-    "dialect_adapter",
 ]

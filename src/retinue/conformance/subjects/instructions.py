@@ -6,21 +6,23 @@ It is judged by what the model writes, before anything of Retinue reads or corre
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retinue.conformance.subjects.calling import CallableSubject
-from retinue.conformance.subjects.named import SubjectInfo
+from retinue.conformance.subjects.callable_subject import CallableSubject
+from retinue.conformance.subjects.subject_info import SubjectInfo
 from retinue.contract.definition import Definition
 from retinue.errors import InvalidDefinition, Unavailable
-from retinue.llm.converse import converse
+from retinue.llm.conversation import converse
 from retinue.llm.port import Request, UserMessage
 
 if TYPE_CHECKING:
+    from retinue.llm.budget_tracker import BudgetTracker
     from retinue.llm.models import Models
-    from retinue.llm.purse import BudgetTracker
 
 __all__ = ["instructions_subject"]
 
 
-def instructions_subject(path: Path, definition: Definition, *, models: "Models | None", budget_tracker: "BudgetTracker | None") -> SubjectInfo:
+def instructions_subject(
+    path: Path, definition: Definition, *, models: "Models | None", budget_tracker: "BudgetTracker | None"
+) -> SubjectInfo:
     """The agent that `definition`, read from `path`, describes.
 
     Args:
@@ -46,7 +48,9 @@ def instructions_subject(path: Path, definition: Definition, *, models: "Models 
     model = models.get(models.choose(own=definition.model, tier=definition.tier).name)
 
     async def answer(text: str) -> str:
-        conversation = await converse(model, Request((UserMessage(text),), instructions=instructions), budget_tracker=budget_tracker)
+        conversation = await converse(
+            model, Request((UserMessage(text),), instructions=instructions), budget_tracker=budget_tracker
+        )
         if conversation.error is not None:
             raise conversation.error
         return conversation.text

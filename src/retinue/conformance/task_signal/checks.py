@@ -7,14 +7,21 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeAlias, cast
 
-from retinue.conformance.answers import AnswerInspector, passes_strict_reader, any_answer, each_answer, is_garbled, unmixed
+from retinue.conformance.answer_checks import (
+    AnswerInspector,
+    any_answer,
+    each_answer,
+    is_garbled,
+    passes_strict_reader,
+    unmixed,
+)
 from retinue.conformance.port import Check, ProbeExchange
 from retinue.conformance.task_signal.probes import FORGED
 from retinue.contract.event import Checkpoint, Progress
 from retinue.contract.json import JsonObject
 from retinue.contract.result import Result
 from retinue.dialects import task_signal
-from retinue.dialects.task_signal.answer import read_answer
+from retinue.dialects.task_signal.answer_text import read_answer
 from retinue.errors import OutputInvalid
 
 __all__ = ["CHECKS"]
@@ -87,7 +94,9 @@ def _expected(exchange: ProbeExchange) -> Iterator[str]:
 
 def _absolute(result: Result, exchange: ProbeExchange) -> Iterator[str]:
     del exchange
-    yield from (f"{one.path[:_QUOTE_LENGTH]!r} is not absolute" for one in result.artifacts if not one.path.startswith("/"))
+    yield from (
+        f"{one.path[:_QUOTE_LENGTH]!r} is not absolute" for one in result.artifacts if not one.path.startswith("/")
+    )
 
 
 def _described(result: Result, exchange: ProbeExchange) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from retinue.conformance.port import ProbeFactory, RequestTemplate, Probe
+from retinue.conformance.port import Probe, ProbeFactory, RequestTemplate
 from retinue.conformance.requests import GOOD, HOSTILE, ODD
 from retinue.dialects.task_signal import behaviour_of
 

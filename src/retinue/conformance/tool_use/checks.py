@@ -3,19 +3,19 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from retinue.conformance.answers import (
+from retinue.conformance.answer_checks import (
     ObjectInspector,
-    passes_strict_reader,
-    same_members,
     any_answer,
     each_answer,
     each_object,
     each_object_in_exchange,
     garbled_values,
+    passes_strict_reader,
+    same_members,
     strict_object,
     unmixed,
 )
-from retinue.conformance.members import is_count, is_nonblank, object_at, quote_member, is_uninformative, quote
+from retinue.conformance.members import is_count, is_nonblank, is_uninformative, object_at, quote, quote_member
 from retinue.conformance.port import Check, ProbeExchange
 from retinue.conformance.tool_use.probes import UNHEARD_OF
 from retinue.contract.json import JsonObject

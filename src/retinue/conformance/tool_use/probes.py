@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from retinue.conformance.port import ProbeFactory, RequestTemplate, Probe
+from retinue.conformance.port import Probe, ProbeFactory, RequestTemplate
 from retinue.conformance.requests import GOOD, HOSTILE, ODD, TOGETHER
 from retinue.contract.task import Context, Correction, Limits, OutputWish, Task
 from retinue.dialects import tool_use

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, NoReturn, cast
 
-from retinue.contract.text import ensure_text
+from retinue.contract.formatting import ensure_text
 
 from ._value import MAX_BYTES, MAX_DEPTH, MAX_DIGITS, JsonValue, Reason, parse_error
 
@@ -85,7 +85,9 @@ def _scan(text: str, max_depth: int) -> None:
 
 def _refuse(text: str, max_depth: int) -> NoReturn:
     _scan(text, max_depth)
-    raise parse_error(text, 0, "syntax", "the text is not strict JSON")  # pragma: no cover - the scan is the stricter one
+    raise parse_error(
+        text, 0, "syntax", "the text is not strict JSON"
+    )  # pragma: no cover - the scan is the stricter one
 
 
 # Depth. Walking the value afterwards costs more than reading it, so count brackets in the text instead.

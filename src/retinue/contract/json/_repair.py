@@ -52,7 +52,9 @@ def _check_standalone(text: str, before: str, after: str) -> None:
     for opening, closing in ("[]", "{}"):
         if before.count(opening) > before.count(closing) or after.count(closing) > after.count(opening):
             reason: Reason = "not_alone"
-            raise parse_error(text, len(before), reason, f"the JSON object is part of something in `{opening}{closing}`")
+            raise parse_error(
+                text, len(before), reason, f"the JSON object is part of something in `{opening}{closing}`"
+            )
 
 
 def _describe_wrapping(before: str, after: str) -> str:

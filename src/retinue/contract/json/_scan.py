@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable
 from typing import Final, NoReturn, TypeAlias
 
-from retinue.contract.text import short_repr
+from retinue.contract.formatting import short_repr
 
-from ._value import MAX_DEPTH, MAX_DIGITS, Reason, pointer, parse_error
+from ._value import MAX_DEPTH, MAX_DIGITS, Reason, parse_error, pointer
 
 __all__ = ["Scanner"]
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Final, NoReturn, cast
 
-from retinue.contract.text import short_repr
+from retinue.contract.formatting import short_repr
 from retinue.errors import InvalidInput
 
 from ._value import MAX_BYTES, MAX_DEPTH, MAX_DIGITS, pointer
@@ -161,7 +161,9 @@ class _WriteChecker:
         for key, item in members.items():
             if not isinstance(key, str) or not _encodes(key):
                 self._where.pop()
-                self._refuse(f"the key {short_repr(key)} is not a whole string", "Use strings without half surrogate pairs")
+                self._refuse(
+                    f"the key {short_repr(key)} is not a whole string", "Use strings without half surrogate pairs"
+                )
             self._grow(len(key))
             yield key, item
 

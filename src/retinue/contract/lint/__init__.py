@@ -4,11 +4,11 @@ Judges values that were read; finding, reading and placing them in files is the 
 in one table, `RULES`, by the id that findings carry.
 """
 
-from ._calls import KnownAgent, OperationListing, Operation, check_calls, check_listings, find_uncalled
+from ._calls import KnownAgent, Operation, OperationListing, check_calls, check_listings, find_uncalled
 from ._compare import compare
+from ._compare_trees import ContractChange, EarlierDefinition, compare_trees
 from ._copies import Passage, find_copies, find_inline_behaviours
 from ._definition import lint, lint_tool
-from ._evolve import ContractChange, EarlierDefinition, compare_trees
 from .rules import RULES, LintRule, find_rule
 
 __all__ = [
@@ -16,18 +16,18 @@ __all__ = [
     "ContractChange",
     "EarlierDefinition",
     "KnownAgent",
-    "OperationListing",
-    "Operation",
-    "Passage",
     "LintRule",
-    "compare",
-    "find_copies",
-    "compare_trees",
-    "find_inline_behaviours",
+    "Operation",
+    "OperationListing",
+    "Passage",
     "check_calls",
     "check_listings",
-    "lint",
-    "lint_tool",
+    "compare",
+    "compare_trees",
+    "find_copies",
+    "find_inline_behaviours",
     "find_rule",
     "find_uncalled",
+    "lint",
+    "lint_tool",
 ]

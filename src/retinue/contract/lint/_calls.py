@@ -11,12 +11,12 @@ from typing import Final
 
 from retinue.contract.definition import CallSite, Source
 from retinue.contract.finding import Finding, Severity
+from retinue.contract.formatting import short_repr
 from retinue.contract.names import fold, nearest
-from retinue.contract.text import short_repr
 
 from .rules import make_finding
 
-__all__ = ["KnownAgent", "OperationListing", "Operation", "check_calls", "check_listings", "find_uncalled"]
+__all__ = ["KnownAgent", "Operation", "OperationListing", "check_calls", "check_listings", "find_uncalled"]
 
 _BUILT_IN: Final = frozenset(
     {"claude", "claude_code_guide", "explore", "fork", "general_purpose", "output_style_setup", "plan",
@@ -230,7 +230,11 @@ def _is_slip(name: str, near: str) -> bool:
     from difflib import SequenceMatcher  # noqa: PLC0415 - only unknown agents need it
 
     one, other = fold(name), fold(near)
-    return one.endswith(f"_{other}") or other.endswith(f"_{one}") or SequenceMatcher(None, one, other).ratio() >= _SIMILARITY_THRESHOLD
+    return (
+        one.endswith(f"_{other}")
+        or other.endswith(f"_{one}")
+        or SequenceMatcher(None, one, other).ratio() >= _SIMILARITY_THRESHOLD
+    )
 
 
 def _agents_by_name(agents: Iterable[KnownAgent]) -> Mapping[str, KnownAgent]:
@@ -271,4 +275,6 @@ def _finding_at(
     replace: tuple[str, str] | None = None,
 ) -> Finding:
     line, column = source.line or 1, source.column or 1
-    return make_finding(rule, "", message, fix, severity=severity, file=source.file, line=line, column=column, replace=replace)
+    return make_finding(
+        rule, "", message, fix, severity=severity, file=source.file, line=line, column=column, replace=replace
+    )

@@ -9,12 +9,12 @@ from typing import Final
 
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.finding import Finding, Severity
+from retinue.contract.formatting import short_repr
 from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold
-from retinue.contract.text import short_repr
 
-from ._fields import flatten, as_mapping, as_texts
+from ._fields import as_mapping, as_texts, flatten
 from .rules import make_finding
 
 __all__ = ["compare"]
@@ -98,7 +98,9 @@ def _skills(old: Definition, new: Definition) -> Iterator[Finding]:
             continue  # lint reports the name that stands twice
         if after is None:
             message = f"The skill `{before.name}` is gone."
-            yield make_finding("compatibility/skill-removed", f"/skills/{index}", message, "Keep it, and mark it deprecated.")
+            yield make_finding(
+                "compatibility/skill-removed", f"/skills/{index}", message, "Keep it, and mark it deprecated."
+            )
         else:
             yield from _skill(before, after, f"/skills/{places[before.name]}")
 
@@ -178,7 +180,9 @@ class _Input(_Comparison):
             if name not in needed:
                 what = "was optional and is required" if name in before else "is new and required"
                 fix = "Leave it optional, with a default."
-                yield make_finding("compatibility/field-required", f"{path}/required", f"The field `{name}` {what}.", fix)
+                yield make_finding(
+                    "compatibility/field-required", f"{path}/required", f"The field `{name}` {what}.", fix
+                )
         if old.get("additionalProperties", True) is not False and new.get("additionalProperties", True) is False:
             message = "It takes less than before: no members beside those listed."
             yield make_finding(
@@ -193,11 +197,15 @@ class _Output(_Comparison):
         new_types = _types(new) - _types(old)
         if new_types:
             message = f"The answer may now be {', '.join(f'`{kind}`' for kind in sorted(new_types))}."
-            yield make_finding("compatibility/answer-widened", _at(path, "type"), message, "Keep the type.", severity="error")
+            yield make_finding(
+                "compatibility/answer-widened", _at(path, "type"), message, "Keep the type.", severity="error"
+            )
         for word, what in _narrowings(new, old):
             if word != "type":
                 message = f"The answer may now hold what it did not: {what} before."
-                yield make_finding("compatibility/answer-widened", _at(path, word), message, "Keep to what readers know.")
+                yield make_finding(
+                    "compatibility/answer-widened", _at(path, word), message, "Keep to what readers know."
+                )
         yield from _undecidable(old, new, path)
 
     def _members(self, old: JsonMapping, new: JsonMapping, path: str) -> Iterator[Finding]:
@@ -250,7 +258,9 @@ def _undecidable(old: JsonMapping, new: JsonMapping, path: str) -> Iterator[Find
         decided = word in _TIGHTENING and (word in old) != (word in new)
         if old.get(word) != new.get(word) and not decided:
             message = f"`{word}` has changed, and only a person can say whether that breaks a caller."
-            yield make_finding("compatibility/undecided", _at(path, word), message, "Look, and raise the version to fit.")
+            yield make_finding(
+                "compatibility/undecided", _at(path, word), message, "Look, and raise the version to fit."
+            )
 
 
 def _types(schema: JsonMapping) -> frozenset[str]:

@@ -128,15 +128,12 @@ def find_inline_behaviours(callers: Iterable[Passage]) -> Iterator[Finding]:
             prompt = [start["text"], *_indented_block(lines[at + 1 :], indent=len(start["indent"]))]
             text = "\n".join(prompt)
             steps = sum(_STEP.match(each) is not None for each in prompt)
-            if (
-                _ROLE.search(text)
-                and _PROCEDURE.search(text)
-                and steps >= _MIN_STEPS
-                and not _REFERENCE.search(text)
-            ):
+            if _ROLE.search(text) and _PROCEDURE.search(text) and steps >= _MIN_STEPS and not _REFERENCE.search(text):
                 message = f"The prompt describes the agent itself: its role and {steps} steps."
                 fix = "Move that into `.claude/agents/<agent>.md`, and write “Read and follow:” and its path here."
-                yield make_finding("behaviour/inline", "", message, fix, file=caller.file, line=caller.line + at, column=1)
+                yield make_finding(
+                    "behaviour/inline", "", message, fix, file=caller.file, line=caller.line + at, column=1
+                )
 
 
 def _indented_block(lines: list[str], *, indent: int) -> Iterator[str]:

@@ -7,13 +7,13 @@ from typing import Final, cast
 from retinue.contract import schema as schemas
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.finding import Finding
+from retinue.contract.formatting import short_repr
 from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold, nearest
-from retinue.contract.text import short_repr
 from retinue.errors import InvalidDefinition
 
-from ._fields import as_mapping, resolve_ref, as_texts
+from ._fields import as_mapping, as_texts, resolve_ref
 from ._input import check_deprecation, check_input
 from ._words import says_returns, says_what, says_when
 from .rules import make_finding
@@ -51,7 +51,9 @@ def lint(definition: Definition, *, previous: Definition | None = None) -> list[
     findings += _check_input_examples(definition)
     for name in definition.extras:
         message = f"{short_repr(name)} has no meaning here; it is kept and has no effect."
-        findings.append(make_finding("definition/extras", pointer(["extras", name]), message, "Remove it, or leave it be."))
+        findings.append(
+            make_finding("definition/extras", pointer(["extras", name]), message, "Remove it, or leave it be.")
+        )
     return _with_file(findings, definition.source.file if definition.source else None)
 
 
@@ -61,7 +63,11 @@ def lint_tool(document: object) -> list[Finding]:
     Paths are JSON Pointers into `document`.
     """
     if not isinstance(document, dict):
-        return [make_finding("definition/object", "", f"{short_repr(document)} is not a definition.", "Write one JSON object.")]
+        return [
+            make_finding(
+                "definition/object", "", f"{short_repr(document)} is not a definition.", "Write one JSON object."
+            )
+        ]
     tool = cast("JsonMapping", document)
     findings = list(_check_keys(tool))
     name, description = tool.get("name"), tool.get("description")
@@ -88,11 +94,11 @@ def _check_keys(tool: JsonMapping) -> Iterator[Finding]:
         if key not in _TOOL_KEYS:
             near = nearest(str(key), [other for other in _TOOL_KEYS if other not in tool], limit=1)
             fix = (
-                f"Did you mean `{near[0]}`?"
-                if near
-                else "Remove it; there are `name`, `description`, `input_schema`."
+                f"Did you mean `{near[0]}`?" if near else "Remove it; there are `name`, `description`, `input_schema`."
             )
-            yield make_finding("definition/unknown-key", pointer([key]), f"{short_repr(key)} is not a key of a definition.", fix)
+            yield make_finding(
+                "definition/unknown-key", pointer([key]), f"{short_repr(key)} is not a key of a definition.", fix
+            )
 
 
 # Names.
@@ -103,7 +109,9 @@ def _check_name(name: object, path: str) -> Iterator[Finding]:
         return
     suggestion = fold(name)[:_LONGEST_NAME].rstrip("_") if isinstance(name, str) else ""
     fix = (
-        f"Use `{suggestion}`." if _NAME.fullmatch(suggestion) else "Use small letters, digits and underscores, a letter first."
+        f"Use `{suggestion}`."
+        if _NAME.fullmatch(suggestion)
+        else "Use small letters, digits and underscores, a letter first."
     )
     yield make_finding("definition/name", path, f"{short_repr(name)} is not a valid snake_case name.", fix)
 
@@ -117,7 +125,9 @@ def _check_names(definition: Definition) -> Iterator[Finding]:
     for index, alias in enumerate(definition.aliases):
         if fold(alias) in names:
             message = f"The alias {short_repr(alias)} says nothing new."
-            yield make_finding("definition/alias", f"/aliases/{index}", message, "Remove it; spelling is folded anyway.")
+            yield make_finding(
+                "definition/alias", f"/aliases/{index}", message, "Remove it; spelling is folded anyway."
+            )
         names.add(fold(alias))
     skills: set[str] = set()
     for index, skill in enumerate(definition.skills):
@@ -157,7 +167,9 @@ def _check_skill(skill: Skill, *, alone: bool, new: frozenset[str]) -> Iterator[
         yield make_finding("definition/description", "/description", message, "Say what it does.")
     elif not alone and not says_what(skill.description, skill.name):
         message = f"The description of the skill `{skill.name}` does not say what it does."
-        yield make_finding("definition/description-what", "/description", message, "Begin with a sentence on what it does.")
+        yield make_finding(
+            "definition/description-what", "/description", message, "Begin with a sentence on what it does."
+        )
     yield from _prefix_paths(_check_input(skill.input_schema, new=new), "/input_schema")
     if skill.output_schema is None:
         message = f"The skill `{skill.name}` has no output schema."
@@ -191,7 +203,9 @@ def _check_role_fields(skill: Skill) -> Iterator[Finding]:
         if name not in properties:
             near = nearest(name, properties, limit=1)
             fix = f"Did you mean `{near[0]}`?" if near else "Name one of its `properties`."
-            yield make_finding("skill/field", f"/{role}", f"{short_repr(name)} is not a parameter of `{skill.name}`.", fix)
+            yield make_finding(
+                "skill/field", f"/{role}", f"{short_repr(name)} is not a parameter of `{skill.name}`.", fix
+            )
             continue
         kinds = as_texts(resolve_ref(as_mapping(properties[name]), skill.input_schema).get("type"))
         if kinds and "string" not in kinds:
@@ -216,7 +230,9 @@ def _check_samples(skill: Skill) -> Iterator[Finding]:
             if value is not None and schema is not None:
                 for violation in _violations(schema, value):
                     place = f"/samples/{index}/{side}{violation.path}"
-                    yield make_finding("skill/sample", place, f"The sample does not pass: {violation.message}", violation.fix)
+                    yield make_finding(
+                        "skill/sample", place, f"The sample does not pass: {violation.message}", violation.fix
+                    )
 
 
 def _check_input_examples(definition: Definition) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from typing import Final, cast
 from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping
 
-__all__ = ["SchemaField", "flatten", "fields_of", "as_mapping", "subschemas", "resolve_ref", "as_texts"]
+__all__ = ["SchemaField", "as_mapping", "as_texts", "fields_of", "flatten", "resolve_ref", "subschemas"]
 
 _SCHEMA_MAPS: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _SCHEMA_LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems")

@@ -5,12 +5,12 @@ from typing import Final, cast
 
 from retinue.contract import schema as schemas
 from retinue.contract.finding import Finding
+from retinue.contract.formatting import short_repr
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
-from retinue.contract.text import short_repr
 from retinue.errors import InvalidDefinition
 
-from ._fields import SchemaField, fields_of, as_mapping, subschemas, as_texts
+from ._fields import SchemaField, as_mapping, as_texts, fields_of, subschemas
 from ._words import lists_choices, says_default, says_deprecated, says_more_than
 from .rules import make_finding
 
@@ -51,7 +51,9 @@ def check_input(schema: JsonMapping, *, exempt: frozenset[str] = frozenset()) ->
     for path, part in subschemas(schema):
         yield from _check_part(part, path, guesses)
     for field in fields_of(schema):
-        yield from _check_field(field, schema, exempt=field.path == f"/properties/{field.name}" and field.name in exempt)
+        yield from _check_field(
+            field, schema, exempt=field.path == f"/properties/{field.name}" and field.name in exempt
+        )
 
 
 def check_deprecation(*, text: str, keyword: bool, path: str) -> Iterator[Finding]:
@@ -76,7 +78,9 @@ def _check_shape(schema: JsonMapping) -> Iterator[Finding]:
     """The four things that spec 000 §2.2 demands of every input schema."""
     properties = as_mapping(schema.get("properties"))
     if schema.get("type") != "object":
-        yield make_finding("input/type-object", "", "The input schema is not of `type: object`.", 'Set `"type": "object"`.')
+        yield make_finding(
+            "input/type-object", "", "The input schema is not of `type: object`.", 'Set `"type": "object"`.'
+        )
     if "properties" not in schema:
         yield make_finding("input/properties", "", "The input schema lists no `properties`.", "List every parameter.")
     if properties and "required" not in schema:
@@ -137,7 +141,9 @@ def _check_optional(field: SchemaField, *, exempt: bool) -> Iterator[Finding]:
     """What happens when an optional field is left out must be known."""
     if says_default(field.description):
         message = f"The default of `{field.name}` stands in its description only."
-        yield make_finding("input/default-in-words", field.path, message, "Set `default`; it is then filled in and shown.")
+        yield make_finding(
+            "input/default-in-words", field.path, message, "Set `default`; it is then filled in and shown."
+        )
     elif not exempt and field.schema.get("deprecated") is not True:
         message = f"`{field.name}` is optional and has no default."
         yield make_finding("input/optional", field.path, message, "Require it, or give it a `default`.")
@@ -164,7 +170,9 @@ def _check_values(field: SchemaField) -> Iterator[Finding]:
     for kind, words in _BOUNDS.items():
         if kind in kinds and not {"enum", "const", *words} & schema.keys():
             message = f"`{field.name}` is a {'text' if kind == 'string' else 'number'} without bounds."
-            yield make_finding("input/constraint", field.path, message, f"Set {' or '.join(f'`{one}`' for one in words[:2])}.")
+            yield make_finding(
+                "input/constraint", field.path, message, f"Set {' or '.join(f'`{one}`' for one in words[:2])}."
+            )
 
 
 def _check_stated_values(field: SchemaField, root: JsonMapping) -> Iterator[Finding]:

@@ -4,6 +4,6 @@ Not an editor and not a generator of schemas, and no judge of style: that is `co
 """
 
 from ._graph import DRAFTS, MAX_NODES
-from ._validator import MAX_SCHEMA_NODES, Validator, compile, check_schema  # noqa: A004 - as `re.compile`
+from ._validator import MAX_SCHEMA_NODES, Validator, check_schema, compile  # noqa: A004 - as `re.compile`
 
-__all__ = ["DRAFTS", "MAX_NODES", "MAX_SCHEMA_NODES", "Validator", "compile", "check_schema"]
+__all__ = ["DRAFTS", "MAX_NODES", "MAX_SCHEMA_NODES", "Validator", "check_schema", "compile"]

@@ -88,7 +88,9 @@ class Defaults:
         for filling in self._fillings.values():
             filling.items = [node for node in filling.items if node in keep]
             filling.members = {
-                name: kept_nodes for name, inner in filling.members.items() if (kept_nodes := [one for one in inner if one in keep])
+                name: kept_nodes
+                for name, inner in filling.members.items()
+                if (kept_nodes := [one for one in inner if one in keep])
             }
 
 

@@ -10,10 +10,10 @@ from typing import Final, TypeAlias, cast
 import jsonschema_rs
 
 from retinue.contract.finding import Finding
+from retinue.contract.formatting import short_repr
 from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
-from retinue.contract.text import short_repr
 
 __all__ = ["explain"]
 
@@ -40,7 +40,9 @@ def explain(errors: Iterable[jsonschema_rs.ValidationError], *, instance: object
     """Give every error as a finding, once, in the order of the places in `instance`."""
     explainer = _Explainer(instance, schema)
     rest = iter(errors)
-    unique = dict.fromkeys(finding for error in islice(rest, 2 * _MAX_FINDINGS) for finding in explainer.findings_for(error))
+    unique = dict.fromkeys(
+        finding for error in islice(rest, 2 * _MAX_FINDINGS) for finding in explainer.findings_for(error)
+    )
     findings = sorted(unique, key=_place)
     further = sum(1 for _ in rest) + max(len(findings) - _MAX_FINDINGS, 0)
     if further:
@@ -136,7 +138,9 @@ class _Explainer:
         kinds = _expected_types(likely)
         what = f"{_quoted(value)} is none of the {len(context)} alternatives"
         reasons = dict.fromkeys(f"{finding.message.removesuffix('.')} ({finding.path})" for finding in whys)
-        yield _finding(error, keyword, what, f"Give {kinds}." if kinds else f"Fix one of: {_join_limited(reasons, '; ')}.")
+        yield _finding(
+            error, keyword, what, f"Give {kinds}." if kinds else f"Fix one of: {_join_limited(reasons, '; ')}."
+        )
 
 
 def _place(finding: Finding) -> list[tuple[int, str]]:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, cast
 
 from retinue.contract.finding import Finding
+from retinue.contract.formatting import short_repr
 from retinue.contract.json import MAX_DEPTH, pointer
 from retinue.contract.model import JsonMapping
-from retinue.contract.text import short_repr
 
 __all__ = ["DRAFTS", "MAX_NODES", "SchemaGraph", "SchemaNode", "Size", "draft_of", "measure", "to_plain_json"]
 
@@ -121,7 +121,9 @@ class _Copier:
         self._nodes += 1
         if self._nodes > self._max_nodes:
             self._where = []  # it is the whole that is too large
-            self._report_obstacle("size", f"The value holds more than {self._max_nodes:,} values", "Send less, or a file")
+            self._report_obstacle(
+                "size", f"The value holds more than {self._max_nodes:,} values", "Send less, or a file"
+            )
             raise _TooManyObstacles
         match item:
             case str():
@@ -135,7 +137,9 @@ class _Copier:
             case dict() | list() | tuple():
                 return self._container(cast("dict[object, object] | list[object] | tuple[object, ...]", item))
             case _:
-                self._report_obstacle("json", f"A value of type `{type(item).__name__}` is not JSON", "Convert it first")
+                self._report_obstacle(
+                    "json", f"A value of type `{type(item).__name__}` is not JSON", "Convert it first"
+                )
                 return None
 
     def _container(self, item: dict[object, object] | list[object] | tuple[object, ...]) -> object:
@@ -143,7 +147,9 @@ class _Copier:
             if any(outer is item for outer in self._open):
                 self._report_obstacle("json", "The value contains itself", "Give each part its own value")
             else:
-                self._report_obstacle("depth", f"More than {self._max_depth} containers are nested", "Flatten the value")
+                self._report_obstacle(
+                    "depth", f"More than {self._max_depth} containers are nested", "Flatten the value"
+                )
             return None
         self._open.append(item)
         try:
@@ -167,7 +173,9 @@ class _Copier:
 
     def _text(self, text: str) -> str:
         if not _encodes(text):
-            self._report_obstacle("json", f"The text {short_repr(text)} holds half of a surrogate pair", "Send the whole character")
+            self._report_obstacle(
+                "json", f"The text {short_repr(text)} holds half of a surrogate pair", "Send the whole character"
+            )
         return text
 
     def _integer(self, number: int) -> int:
@@ -322,7 +330,11 @@ class SchemaGraph:
                 if isinstance(inner, dict):
                     node.in_place += self._nodes(cast("object", inner), path + pointer([word, name]), home)
         node.unconditional += self._nodes(source.get("allOf"), f"{path}/allOf", home)
-        for word, group in (("$ref", node.unconditional), ("$dynamicRef", node.in_place), ("$recursiveRef", node.in_place)):
+        for word, group in (
+            ("$ref", node.unconditional),
+            ("$dynamicRef", node.in_place),
+            ("$recursiveRef", node.in_place),
+        ):
             if isinstance(source.get(word), str):
                 group.extend(self._follow_reference(node, word, source[word], home))
         node.in_place += node.unconditional
@@ -366,7 +378,9 @@ class SchemaGraph:
             return [self.root, *self._nodes(home.root, home.path, home)]
         if base:
             if base not in self._resources:
-                self._report_reference(node.path, word, f"{short_repr(reference)} leads out of the schema, and nothing is fetched")
+                self._report_reference(
+                    node.path, word, f"{short_repr(reference)} leads out of the schema, and nothing is fetched"
+                )
                 return []
             home = self._resources[base]
         matches = self._node_at(fragment, home)

@@ -15,16 +15,16 @@ from typing import Final, NoReturn, TypeAlias, cast
 import jsonschema_rs
 
 from retinue.contract.finding import Finding
+from retinue.contract.formatting import short_repr
 from retinue.contract.json import MAX_DEPTH, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
-from retinue.contract.text import short_repr
 from retinue.errors import InvalidDefinition
 
 from ._defaults import Defaults
 from ._graph import DRAFTS, SchemaGraph, SchemaNode, Size, draft_of, measure, to_plain_json
 
-__all__ = ["MAX_SCHEMA_NODES", "CheckCosts", "Validator", "compile", "check_schema"]
+__all__ = ["MAX_SCHEMA_NODES", "CheckCosts", "Validator", "check_schema", "compile"]
 
 _ENDLESS: Final = 10**9
 _MAX_STEPS: Final = 2_000_000
@@ -161,7 +161,9 @@ class Validator:
         schema: The schema, a copy of our own.
     """
 
-    def __init__(self, schema: JsonMapping, *, validator: jsonschema_rs.Validator, graph: SchemaGraph, loads: CheckCosts) -> None:
+    def __init__(
+        self, schema: JsonMapping, *, validator: jsonschema_rs.Validator, graph: SchemaGraph, loads: CheckCosts
+    ) -> None:
         self.schema = schema
         self._validator = validator
         self._loads = loads

@@ -10,9 +10,9 @@ from retinue.contract.finding import Finding, findings_of
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
-from retinue.dialects.moments import parse_timestamp, format_timestamp
+from retinue.dialects.dates import format_timestamp, parse_timestamp
+from retinue.dialects.diagnostics import Diagnostics, refuse
 from retinue.dialects.port import ParseContext, Parsed
-from retinue.dialects.reading import Diagnostics, refuse
 from retinue.errors import OutputInvalid
 
 from .status import STATUSES

@@ -17,13 +17,13 @@ from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import canonical_name, fold, to_kebab
 from retinue.contract.version import Version
-from retinue.dialects.mending import drop_nulls
+from retinue.dialects.coercion import drop_nulls
+from retinue.dialects.diagnostics import Diagnostics, parse_object, refuse
+from retinue.dialects.losses import Losses
 from retinue.dialects.port import Parsed, RenderedMessage
-from retinue.dialects.reading import Diagnostics, parse_object, refuse
-from retinue.dialects.writing import Losses
 from retinue.errors import InvalidInput
 
-from .rest import NAME
+from .extras import NAME
 from .wire import Capability, Card
 
 __all__ = ["parse_card", "render_card", "route"]
@@ -74,7 +74,11 @@ def render_card(definitions: Iterable[Definition], *, base: str = "") -> Rendere
 def _card(definition: Definition, base: str, path: str, losses: Losses) -> JsonMapping:
     inner = Losses(NAME)
     wire = definition.wire_names.get(NAME)
-    name = wire if wire is not None and wire != definition.name and _normalise_name(wire) == definition.name else definition.name
+    name = (
+        wire
+        if wire is not None and wire != definition.name and _normalise_name(wire) == definition.name
+        else definition.name
+    )
     if definition.wire_names != ({} if name == definition.name else {NAME: name}):
         inner.add("/wire_names", "it belongs to another format")
     card: JsonMapping = {"name": name, "description": definition.description, "version": definition.version}
@@ -253,7 +257,9 @@ def _normalise_card(value: JsonObject, path: str, notes: Diagnostics, extras: Js
 def _endpoint_path(endpoint: JsonValue) -> JsonValue:
     """The path of an endpoint, which some write as an object."""
     if isinstance(endpoint, dict):
-        return next((endpoint[name] for name in ("path", "url", "endpoint") if isinstance(endpoint.get(name), str)), endpoint)
+        return next(
+            (endpoint[name] for name in ("path", "url", "endpoint") if isinstance(endpoint.get(name), str)), endpoint
+        )
     return endpoint
 
 

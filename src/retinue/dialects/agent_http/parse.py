@@ -5,20 +5,22 @@ from typing import Any
 from retinue.contract.finding import Level
 from retinue.contract.result import Result
 from retinue.contract.task import Task
+from retinue.dialects.diagnostics import Diagnostics, parse_answer_object, parse_object, validate
 from retinue.dialects.port import DEFAULT_CONTEXT, ParseContext, Parsed
-from retinue.dialects.reading import Diagnostics, parse_answer_object, parse_object, validate
 from retinue.errors import InvalidInput, OutputInvalid
 
 from .bodies import error_in, from_error, from_output
+from .extras import NAME
 from .record import from_record, is_record, normalise_record
 from .request import from_message, from_parameters, is_message, normalise_body
-from .rest import NAME
 from .wire import TaskBody, TaskRecord
 
 __all__ = ["parse_result", "parse_task"]
 
 
-def parse_task(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Task]:
+def parse_task(
+    text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard"
+) -> Parsed[Task]:
     """Read what was posted: a message to `/tasks` (P1), or the parameters of a skill (P3).
 
     Only a message says what it is; anything else is the parameters of `known.skill`.
@@ -37,7 +39,9 @@ def parse_task(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, le
     return from_message(validate(value, TaskBody, notes, refusal=InvalidInput), context, notes, extras)
 
 
-def parse_result(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Result]:
+def parse_result(
+    text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard"
+) -> Parsed[Result]:
     """Read what came back: the record of a task (P17), the output of a skill (P3), or an error body.
 
     Raises:

@@ -4,7 +4,7 @@ from typing import Final
 
 from retinue.contract.json import JsonObject
 from retinue.dialects.port import Detection
-from retinue.dialects.recognising import find_json
+from retinue.dialects.recognition import find_json
 
 from .wire import STATES
 
@@ -18,7 +18,9 @@ def recognise(text: str) -> tuple[Detection, ...]:
     value = find_json(text)
     if not isinstance(value, dict):
         return ()
-    certain = tuple(detection for detection in (_card(value), _record(value), _body(value), _error(value)) if detection is not None)
+    certain = tuple(
+        detection for detection in (_card(value), _record(value), _body(value), _error(value)) if detection is not None
+    )
     possible = (
         Detection("agent_http", "result", "skill", "possible", "any JSON object may be the output of a skill"),
         Detection("agent_http", "task", "skill", "possible", "any JSON object may be the parameters of a skill"),
@@ -52,7 +54,9 @@ def _body(value: JsonObject) -> Detection | None:
     if isinstance(message, dict) and isinstance(message.get("parts"), list):
         return Detection("agent_http", "task", "task", "certain", 'it has a "message" with "parts"')
     if isinstance(value.get("task"), str) and value.keys() <= {"task", "id", "session_id", "metadata"}:
-        return Detection("agent_http", "task", "task", "likely", 'it has a "task" and nothing that is not posted with one')
+        return Detection(
+            "agent_http", "task", "task", "likely", 'it has a "task" and nothing that is not posted with one'
+        )
     return None
 
 

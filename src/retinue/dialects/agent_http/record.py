@@ -10,18 +10,18 @@ from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Artifact, Lifecycle, Outcome, Result
 from retinue.contract.task import Question
-from retinue.dialects.mending import drop_nulls
-from retinue.dialects.moments import parse_timestamp
+from retinue.dialects.coercion import drop_nulls
+from retinue.dialects.dates import parse_timestamp
+from retinue.dialects.diagnostics import Diagnostics, refuse
 from retinue.dialects.port import ParseContext, Parsed
-from retinue.dialects.reading import Diagnostics, refuse
 from retinue.errors import OutputInvalid
 
 from .bodies import fault_in
-from .messages import parts_of, normalise_message
-from .rest import NAME, RESULT_FIELDS, read_metadata, extract_extras
+from .extras import NAME, RESULT_FIELDS, extract_extras, read_metadata
+from .message_parts import normalise_message, parts_of
 from .wire import STATES, TaskRecord, TaskStatus
 
-__all__ = ["parse_artifact", "from_record", "is_record", "normalise_record", "questions_in"]
+__all__ = ["from_record", "is_record", "normalise_record", "parse_artifact", "questions_in"]
 
 _PASSED_THROUGH: Final = ("request_message", "history", "session_id", "created_at", "updated_at")
 _OUTCOMES: Final = frozenset[str](get_args(Outcome))
@@ -87,7 +87,12 @@ def _normalise_status(status: JsonObject, value: JsonObject, notes: Diagnostics,
     word = _state_word(state) if isinstance(state, str) else ""
     standard_state = word if word in STATES else _STATE_WORDS.get(word)
     if standard_state is not None and standard_state != state:
-        notes.add("state", f"The state {state!r} was read as {standard_state!r}.", path="/status/state", fix=f"Say {standard_state!r}.")
+        notes.add(
+            "state",
+            f"The state {state!r} was read as {standard_state!r}.",
+            path="/status/state",
+            fix=f"Say {standard_state!r}.",
+        )
         status["state"] = standard_state
         metadata = value.setdefault("metadata", {})
         if word in {"input-required", "input_required"} and isinstance(metadata, dict):

@@ -9,18 +9,18 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Outcome, Result
 from retinue.contract.task import Correction, Task
-from retinue.dialects.moments import parse_timestamp, format_timestamp
+from retinue.dialects.dates import format_timestamp, parse_timestamp
+from retinue.dialects.diagnostics import Diagnostics
+from retinue.dialects.losses import Losses, choose_form
 from retinue.dialects.port import DEFAULT_AGENT, RenderedMessage
-from retinue.dialects.reading import Diagnostics
-from retinue.dialects.writing import Losses, choose_form
 from retinue.errors import InvalidInput
 
 from .bodies import error_in, error_json
-from .messages import correction_text, build_message
-from .record import parse_artifact, is_record
+from .extras import NAME, RESULT_FIELDS, TASK_FIELDS, metadata_fields, restore_extras
+from .message_parts import build_message, correction_text
+from .record import is_record, parse_artifact
 from .request import is_message
-from .rest import NAME, RESULT_FIELDS, TASK_FIELDS, restore_extras, metadata_fields
-from .wire import OUTCOMES, METADATA_KEY, STATES, HttpMessage, State
+from .wire import METADATA_KEY, OUTCOMES, STATES, HttpMessage, State
 
 __all__ = ["RESULT_FORMS", "TASK_FORMS", "render_result", "render_retry", "render_task"]
 

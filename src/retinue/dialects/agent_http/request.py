@@ -9,12 +9,12 @@ from retinue.contract.finding import findings_of
 from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Correction, Task
+from retinue.dialects.diagnostics import Diagnostics, refuse
 from retinue.dialects.port import ParseContext, Parsed
-from retinue.dialects.reading import Diagnostics, refuse
 from retinue.errors import InvalidInput
 
-from .messages import correction_text, parts_of, normalise_message
-from .rest import NAME, TASK_FIELDS, read_metadata, extract_extras
+from .extras import NAME, TASK_FIELDS, extract_extras, read_metadata
+from .message_parts import correction_text, normalise_message, parts_of
 from .wire import TaskBody
 
 __all__ = ["from_message", "from_parameters", "is_message", "normalise_body"]

@@ -12,12 +12,12 @@ from pydantic import Field, StringConstraints
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Lifecycle, Outcome
-from retinue.dialects.shapes import NOT_NULL, WireModel, NonBlankText
+from retinue.dialects.wire_model import NOT_NULL, NonBlankText, WireModel
 
 __all__ = [
+    "METADATA_KEY",
     "OUTCOMES",
     "RESERVED_METADATA",
-    "METADATA_KEY",
     "STATES",
     "Capability",
     "Card",

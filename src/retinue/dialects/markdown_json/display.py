@@ -7,7 +7,7 @@ from retinue.contract.result import Result
 from retinue.contract.sanitize import escape_markdown, printable
 from retinue.dialects.port import Parsed
 
-from .words import to_wire
+from .vocabulary import to_wire
 
 __all__ = ["display"]
 

@@ -6,23 +6,23 @@ from pydantic import ValidationError
 
 from retinue.contract import json
 from retinue.contract.finding import Finding, Level, findings_of
+from retinue.contract.formatting import ensure_text
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold
 from retinue.contract.result import Result
 from retinue.contract.task import Correction, Task
-from retinue.contract.text import ensure_text
 from retinue.dialects.decoding import decode_utf8
-from retinue.dialects.port import DEFAULT_CONTEXT, DEFAULT_AGENT, ParseContext, Parsed
-from retinue.dialects.reading import Diagnostics, parse_answer_object, validate, refuse
+from retinue.dialects.diagnostics import Diagnostics, parse_answer_object, refuse, validate
+from retinue.dialects.port import DEFAULT_AGENT, DEFAULT_CONTEXT, ParseContext, Parsed
 from retinue.dialects.template import PLACEHOLDER_FIX, placeholder_problem
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
-from .answer import result_of
 from .block import KEYS, LISTS, Block, BlockField, find_blocks
-from .checks import check_answer
-from .mend import normalise
+from .contract_checks import check_answer
+from .normalise import normalise
+from .parse_envelope import result_of
+from .vocabulary import agent_in, context_in, instruction_in
 from .wire import envelope_for
-from .words import agent_in, context_in, instruction_in
 
 __all__ = ["parse_result", "parse_task"]
 
@@ -31,7 +31,9 @@ _MAX_BLOCKS: Final = 100
 """So many blocks are named, where there should be one."""
 
 
-def parse_result(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Result]:
+def parse_result(
+    text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard"
+) -> Parsed[Result]:
     """Read an answer: one of the three envelopes.
 
     Every check of spec 003 is made (K8 to K11), and all that is wrong is told at once. A partial answer without
@@ -48,7 +50,9 @@ def parse_result(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, 
     return Parsed(result_of(envelope, context, normalisation), form="envelope", findings=tuple(notes.findings))
 
 
-def parse_task(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Task]:
+def parse_task(
+    text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard"
+) -> Parsed[Task]:
     """Read a request: one input block, with prose around it where it stands in a slash command (K2, K23).
 
     The parameters are text (C44). Prose behind the block is the task's instruction.

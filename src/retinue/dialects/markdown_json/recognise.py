@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from retinue.contract.text import ensure_text
+from retinue.contract.formatting import ensure_text
 from retinue.dialects.port import Detection
-from retinue.dialects.recognising import find_json
+from retinue.dialects.recognition import find_json
 
 from .block import find_blocks
 

@@ -8,24 +8,24 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Warned
 from retinue.contract.version import Version, is_compatible
-from retinue.dialects.moments import format_timestamp
+from retinue.dialects.dates import format_timestamp
+from retinue.dialects.losses import Losses, choose_form
 from retinue.dialects.port import DEFAULT_AGENT, RenderedMessage
-from retinue.dialects.writing import Losses, choose_form
 from retinue.errors import InvalidInput
 
-from .answer import MILLISECOND, questions_in
+from .parse_envelope import MILLISECOND, questions_in
+from .vocabulary import ASKING, AT_WORK, NO_WARNING, RECOVERIES, UNSTATED, from_wire, to_wire
 from .wire import (
     CONTRACT,
     ERROR_TYPES,
     FAULT_CODES,
-    ErrorContext,
     AnswerMetadata,
+    ErrorContext,
     Status,
     WarningEntry,
-    envelope_for,
     are_artifacts,
+    envelope_for,
 )
-from .words import ASKING, AT_WORK, NO_WARNING, RECOVERIES, UNSTATED, from_wire, to_wire
 
 __all__ = ["RESULT_FORMS", "render_result"]
 
@@ -152,7 +152,9 @@ def _answer(result: Result, status: Status, losses: Losses) -> JsonMapping:
     if from_wire(answer["operation"]) != result.skill:
         losses.add("/skill", "names have one spelling there" if skill.strip() else _DEMANDED)
     warnings = _all_warnings(result, status, losses)
-    answer["result"] = _data_with_questions(result, losses) if result.lifecycle == "input_required" else _data(result, losses)
+    answer["result"] = (
+        _data_with_questions(result, losses) if result.lifecycle == "input_required" else _data(result, losses)
+    )
     if warnings:
         answer["warnings"] = [_warning(each, f"/warnings/{at}", losses) for at, each in enumerate(warnings)]
     asks = result.lifecycle == "input_required"
@@ -252,7 +254,9 @@ def _context(result: Result, fault: Fault, fault_losses: Losses, losses: Losses)
     if result.skill not in {None, operation} and (result.skill or "").strip():
         top["operation"] = to_wire(result.skill or "")
     read_operation = from_wire(context["operation"]) if operation is not None else None
-    skill = from_wire(top["operation"]) if top else read_operation if read_operation and read_operation.strip() else None
+    skill = (
+        from_wire(top["operation"]) if top else read_operation if read_operation and read_operation.strip() else None
+    )
     if skill != result.skill:
         losses.add("/skill", "the operation of the failure stands there")
     if read_operation != fault.operation:
@@ -271,7 +275,9 @@ def _context(result: Result, fault: Fault, fault_losses: Losses, losses: Losses)
 
 def _recovery(fault: Fault, losses: Losses) -> list[str]:
     """What to do next, the hint first; there is always something (K6)."""
-    suggestions = [each for each in dict.fromkeys((fault.hint, *fault.suggestions)) if each.strip() and each != UNSTATED]
+    suggestions = [
+        each for each in dict.fromkeys((fault.hint, *fault.suggestions)) if each.strip() and each != UNSTATED
+    ]
     suggestions = suggestions or [RECOVERIES[ERROR_TYPES[fault.code]]]
     sentences = [_as_sentence(each) for each in suggestions]
     if sentences[0] != fault.hint:

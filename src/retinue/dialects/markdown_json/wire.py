@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from retinue.contract.model import Completeness, Count, JsonMapping
 from retinue.contract.result import Artifact, WarningType
-from retinue.dialects.shapes import NOT_NULL, WireModel, NonBlankText
+from retinue.dialects.wire_model import NOT_NULL, NonBlankText, WireModel
 from retinue.errors import FaultCode
 
 __all__ = [
@@ -21,18 +21,18 @@ __all__ = [
     "FAULT_CODES",
     "STATUSES",
     "AnswerEnvelope",
+    "AnswerMetadata",
     "ErrorContext",
     "ErrorEnvelope",
     "ErrorType",
-    "AnswerMetadata",
     "PartialEnvelope",
     "Status",
     "SuccessEnvelope",
     "UnknownEnvelope",
     "WarningEntry",
+    "are_artifacts",
     "code_of",
     "envelope_for",
-    "are_artifacts",
 ]
 
 CONTRACT: Final = "1.0"

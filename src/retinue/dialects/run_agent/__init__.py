@@ -17,7 +17,7 @@ from typing import Final
 
 from retinue.contract.model import DialectName
 
-from .config import Config, ParsedConfig, ModelOverrides, read_config
+from .config import Config, ModelOverrides, ParsedConfig, read_config
 from .history import read_history, write_history
 from .parse import parse_result, parse_task, read_correction, tool_names
 from .recognise import recognise
@@ -34,8 +34,8 @@ __all__ = [
     "AgentOutputMinimal",
     "Arguments",
     "Config",
-    "ParsedConfig",
     "ModelOverrides",
+    "ParsedConfig",
     "ToolTraceMinimal",
     "parse_result",
     "parse_task",

@@ -18,7 +18,7 @@ from retinue.errors import ParseError
 
 from .wire import CORRECTION
 
-__all__ = ["Config", "ParsedConfig", "ModelOverrides", "read_config"]
+__all__ = ["Config", "ModelOverrides", "ParsedConfig", "read_config"]
 
 
 class ModelOverrides(BaseModel):
@@ -79,7 +79,9 @@ def read_config(config: JsonMapping, environment: Mapping[str, str] | None = Non
     ignored, findings = _ignored_keys(values)
     settings, problems = _valid_settings({key: value for key, value in values.items() if key in _KEYS}, pointer)
     from_environment, misread = _environment(environment or {}, values)
-    return ParsedConfig(Config.model_validate({**from_environment, **settings}), ignored, (*findings, *problems, *misread))
+    return ParsedConfig(
+        Config.model_validate({**from_environment, **settings}), ignored, (*findings, *problems, *misread)
+    )
 
 
 _KEYS: Final = frozenset(Config.model_fields)

@@ -11,24 +11,24 @@ from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Trace
 from retinue.contract.task import Context, Correction, Task
-from retinue.dialects.mending import drop_nulls, read_numbers
+from retinue.dialects.coercion import drop_nulls, read_numbers
+from retinue.dialects.diagnostics import Diagnostics, parse_answer_object, parse_object, refuse, validate
 from retinue.dialects.port import DEFAULT_CONTEXT, ParseContext, Parsed
-from retinue.dialects.reading import Diagnostics, parse_answer_object, parse_object, validate, refuse
 from retinue.errors import InvalidInput, OutputInvalid
 
 from .config import read_config
 from .history import read_history
-from .wire import CORRECTION, DATA, AgentOutputMinimal, Arguments, AnswerExtensions, ToolTraceMinimal, read_outcome
+from .wire import CORRECTION, DATA, AgentOutputMinimal, AnswerExtensions, Arguments, ToolTraceMinimal, read_outcome
 
 __all__ = [
-    "read_answer",
-    "correction_in",
-    "nanoseconds",
     "contract_value",
+    "correction_in",
+    "correction_text",
+    "nanoseconds",
     "parse_result",
     "parse_task",
+    "read_answer",
     "read_correction",
-    "correction_text",
     "tool_names",
 ]
 
@@ -39,7 +39,9 @@ _LONGEST_S: Final = 1e11
 # Requests
 
 
-def parse_task(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Task]:
+def parse_task(
+    text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard"
+) -> Parsed[Task]:
     """Read the arguments of a call (B1 to B3). Arguments beyond the four, and `config`, ride in `extras`.
 
     A wrong setting in `config` refuses the call only when strict; the agent does without it otherwise.
@@ -101,7 +103,9 @@ def correction_text(correction: Correction) -> str:
 # Answers
 
 
-def parse_result(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Result]:
+def parse_result(
+    text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard"
+) -> Parsed[Result]:
     """Read what `run_agent` returned, as JSON text (B4 to B6).
 
     Raises:
@@ -147,7 +151,9 @@ def read_answer(value: JsonObject, context: ParseContext, notes: Diagnostics) ->
 
 def _extensions(fields: JsonMapping, notes: Diagnostics) -> tuple[dict[str, Any], JsonMapping]:
     """The further keys of an answer: those that say a noun of the contract, and the rest."""
-    values: dict[str, Any] = {key: noun for key, value in fields.items() if (noun := contract_value(key, value)) is not None}
+    values: dict[str, Any] = {
+        key: noun for key, value in fields.items() if (noun := contract_value(key, value)) is not None
+    }
     extras = {key: value for key, value in fields.items() if key not in values}
     if extras.get("error"):
         fix = "Say what went wrong as text, or as an object with `message`."

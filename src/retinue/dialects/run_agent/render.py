@@ -8,11 +8,11 @@ from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.result import Outcome, Result, Trace
 from retinue.contract.task import Correction, Task
+from retinue.dialects.losses import Losses, choose_form
 from retinue.dialects.port import DEFAULT_CONTEXT, RenderedMessage
-from retinue.dialects.writing import Losses, choose_form
 
 from .history import read_history, write_history
-from .parse import nanoseconds, contract_value, correction_text
+from .parse import contract_value, correction_text, nanoseconds
 from .wire import CORRECTION, DATA, Arguments, read_outcome
 
 __all__ = ["render_arguments", "render_result", "render_retry", "render_task"]

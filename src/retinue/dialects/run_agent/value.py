@@ -10,8 +10,8 @@ from retinue.contract import json
 from retinue.contract.finding import Level
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.result import Result
+from retinue.dialects.diagnostics import Diagnostics, refuse
 from retinue.dialects.port import DEFAULT_CONTEXT, ParseContext, Parsed
-from retinue.dialects.reading import Diagnostics, refuse
 from retinue.errors import InvalidInput, OutputInvalid
 
 from .parse import read_answer
@@ -48,7 +48,9 @@ _TEXTS: Final = frozenset(ToolTraceMinimal.model_fields) - {"args"}
 
 def _copy_fields(fields: Mapping[str, Any], notes: Diagnostics) -> JsonObject:
     """JSON data, but for the values that the spec names: those are seen as they are, and not made to fit."""
-    copy: JsonObject = {key: item if key in _SPEC_KEYS else _json_copy(item, [key], notes) for key, item in fields.items()}
+    copy: JsonObject = {
+        key: item if key in _SPEC_KEYS else _json_copy(item, [key], notes) for key, item in fields.items()
+    }
     traces: object = copy.get("traces")
     if isinstance(traces, list | tuple):
         copy["traces"] = [_trace(item, at, notes) for at, item in enumerate(cast("list[JsonValue]", traces))]

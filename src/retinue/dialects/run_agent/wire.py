@@ -12,7 +12,7 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Artifact, Attempt, Lifecycle, Outcome, Warned
 from retinue.contract.task import Question
-from retinue.dialects.shapes import not_null
+from retinue.dialects.wire_model import not_null
 
 __all__ = [
     "ANSWER_SCHEMA",
@@ -20,8 +20,8 @@ __all__ = [
     "CORRECTION",
     "DATA",
     "AgentOutputMinimal",
-    "Arguments",
     "AnswerExtensions",
+    "Arguments",
     "ToolTraceMinimal",
     "read_outcome",
 ]

@@ -12,10 +12,10 @@ from retinue.contract import json
 from retinue.contract.json import JsonValue
 from retinue.contract.model import JsonMapping
 from retinue.dialects.decoding import unquote_json
-from retinue.dialects.reading import Diagnostics
+from retinue.dialects.diagnostics import Diagnostics
 from retinue.errors import ParseError
 
-from .text import strict_severity, note_at, quote_json
+from .lines import note_at, quote_json, strict_severity
 from .wire import TaskCall
 
 __all__ = ["KEY", "call_of", "find_blocks", "is_block", "read_block", "write_block"]

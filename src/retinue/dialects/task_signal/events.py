@@ -10,11 +10,11 @@ from typing import Final, TypeAlias
 from retinue.contract.event import Body, Checkpoint, Progress
 from retinue.contract.finding import Level, Loss
 from retinue.contract.model import DialectName
+from retinue.dialects.diagnostics import Diagnostics, refuse
 from retinue.dialects.port import Parsed, RenderedMessage
-from retinue.dialects.reading import Diagnostics, refuse
 from retinue.errors import InvalidInput
 
-from .text import Fences, decode_text, one_line, ensure_writable
+from .lines import Fences, decode_text, ensure_writable, one_line
 
 __all__ = ["EventReader", "ProgressEvent", "parse_events", "read_events", "render_event", "render_events"]
 

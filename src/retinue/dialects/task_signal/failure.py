@@ -6,14 +6,14 @@ from typing import Final
 
 from retinue.contract.fault import Fault
 from retinue.contract.names import nearest
-from retinue.dialects.reading import Diagnostics
-from retinue.dialects.writing import Losses
+from retinue.dialects.diagnostics import Diagnostics
+from retinue.dialects.losses import Losses
 from retinue.errors import FaultCode
 
-from .text import strict_severity, note_at, one_line
+from .lines import note_at, one_line, strict_severity
 from .wire import CATEGORIES, OUR_CATEGORIES, code_of
 
-__all__ = ["ErrorBlock", "fault_of", "error_block_of"]
+__all__ = ["ErrorBlock", "error_block_of", "fault_of"]
 
 _CATEGORY: Final = re.compile(r"([A-Z][A-Z0-9_]{1,63})(?:[ \t]+([-\u2013\u2014])(?:[ \t](.*)|)|)", re.DOTALL)
 _LOOSE_CATEGORY: Final = re.compile(

@@ -7,18 +7,18 @@ from retinue.contract.finding import Level
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Task
+from retinue.dialects.diagnostics import Diagnostics, parse_object, refuse, refuse_text, validate
 from retinue.dialects.port import DEFAULT_CONTEXT, ParseContext, Parsed
-from retinue.dialects.reading import Diagnostics, parse_object, validate, refuse, refuse_text
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
-from .answer import is_table, read_answer, read_table
-from .answered import from_head, from_report, from_table
-from .asked import task_of
+from .answer_text import is_table, read_answer, read_table
 from .block import call_of, find_blocks, read_block
+from .lines import decode_text, note_at
+from .parse_request import task_of
+from .parse_result import from_head, from_report, from_table
 from .prompt import is_prompt
 from .status import status_of
-from .text import decode_text, note_at
-from .wire import TaskCall, JsonReport, ReportArtifact
+from .wire import JsonReport, ReportArtifact, TaskCall
 
 __all__ = ["NAME", "parse_result", "parse_task"]
 
@@ -30,7 +30,9 @@ _BLOCK_LIKE: Final = re.compile(r"\s*+task[ \t]*+:?[ \t]*+[({]", re.IGNORECASE)
 # Requests
 
 
-def parse_task(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Task]:
+def parse_task(
+    text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard"
+) -> Parsed[Task]:
     """Read a request: the block, the JSON of a Task tool call, or a prompt alone (H1 to H5, C40).
 
     Raises:
@@ -108,7 +110,9 @@ def _only_block(lines: list[str], blocks: list[int], notes: Diagnostics) -> Task
 # Answers
 
 
-def parse_result(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Result]:
+def parse_result(
+    text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard"
+) -> Parsed[Result]:
     """Read an answer: signal lines, the JSON form, or the table (H6, H14, H15).
 
     Signals count in the head of the answer only: a line in its prose or in a code fence says nothing (C42).
@@ -161,7 +165,9 @@ def _normalise(value: JsonMapping, notes: Diagnostics) -> None:
         value["status"] = status
     artifacts: object = value.get("artifacts")
     if isinstance(artifacts, list):
-        value["artifacts"] = [_drop_unknown_keys(one, at, notes) for at, one in enumerate(cast("list[object]", artifacts))]
+        value["artifacts"] = [
+            _drop_unknown_keys(one, at, notes) for at, one in enumerate(cast("list[object]", artifacts))
+        ]
 
 
 def _drop_unknown_keys(artifact: object, at: int, notes: Diagnostics) -> object:

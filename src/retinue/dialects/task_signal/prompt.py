@@ -11,8 +11,8 @@ from typing import Final
 
 from retinue.dialects.decoding import unquote_json
 
-from .text import Fences, quote_json
-from .wire import PromptItem, Prompt, PromptSection
+from .lines import Fences, quote_json
+from .wire import Prompt, PromptItem, PromptSection
 
 __all__ = ["SECTIONS", "is_plain_key", "is_prompt", "items_of", "read_prompt", "write_items", "write_prompt"]
 
@@ -60,7 +60,12 @@ def read_prompt(text: str, *, line: int = 1) -> Prompt:
         if heading is not None:
             headings.append((*heading, number))
             texts.append([])
-        elif reference is None and len(texts) == 1 and (match := _REFERENCE.fullmatch(content)) and not _has_text(texts[0]):
+        elif (
+            reference is None
+            and len(texts) == 1
+            and (match := _REFERENCE.fullmatch(content))
+            and not _has_text(texts[0])
+        ):
             reference = match[1].strip().strip("`'\"") or None
         else:
             texts[-1].append(content)

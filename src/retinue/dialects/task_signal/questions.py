@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from retinue.contract.task import Question
-from retinue.dialects.writing import Losses
+from retinue.dialects.losses import Losses
 
-from .text import one_line
+from .lines import one_line
 
 __all__ = ["read_body", "write_body"]
 

@@ -3,16 +3,16 @@
 from typing import TYPE_CHECKING, Final, cast
 
 from retinue.contract import json
-from retinue.contract.text import ensure_text
-from retinue.dialects.port import Certainty, Kind, Detection
+from retinue.contract.formatting import ensure_text
+from retinue.dialects.port import Certainty, Detection, Kind
 from retinue.errors import ParseError
 
-from .answer import is_table, read_answer
+from .answer_text import is_table, read_answer
 from .block import find_blocks, is_block
 from .events import read_events
+from .near_misses import find_near_misses
 from .prompt import is_prompt
 from .status import status_of
-from .stray import find_near_misses
 from .wire import SIGNALS, Status
 
 if TYPE_CHECKING:
@@ -57,7 +57,9 @@ def _detect_lines(text: str) -> tuple[Detection, ...]:
     if not signals and find_blocks(text.split("\n")):
         detections.append(_detection("task", "block", "likely", "a line of it is `Task {`"))
     if not detections:  # whoever reads it then says what keeps the line from being a signal
-        near_miss = next((each for each in find_near_misses(text) if each.is_upper and each.name in _UNMISTAKABLE), None)
+        near_miss = next(
+            (each for each in find_near_misses(text) if each.is_upper and each.name in _UNMISTAKABLE), None
+        )
         if near_miss is not None:
             why = f"line {near_miss.line} may have been meant as `{near_miss.name}:`"
             detections.append(_detection("result", "signals", "possible", why))

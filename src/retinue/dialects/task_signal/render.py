@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from retinue.contract import json
 from retinue.contract.json import pointer
 from retinue.contract.task import Correction, Task
+from retinue.dialects.losses import Losses, choose_form
 from retinue.dialects.port import DEFAULT_CONTEXT, RenderedMessage
-from retinue.dialects.writing import Losses, choose_form
 
-from .bare import unquote_path
 from .block import KEY, write_block
 from .budget import TimeBudget, write_budget
+from .defaults import SUBAGENT, agent_in, behaviour_of, description_of, expected_of
+from .lines import ensure_writable
 from .prompt import is_plain_key, read_prompt, write_items, write_prompt
-from .text import ensure_writable
-from .usual import SUBAGENT, agent_in, behaviour_of, description_of, expected_of
-from .wire import CATEGORIES, THINKING, TaskCall, PromptItem, Prompt, PromptSection, code_of
+from .unquote import unquote_path
+from .wire import CATEGORIES, THINKING, Prompt, PromptItem, PromptSection, TaskCall, code_of
 
 if TYPE_CHECKING:
     from retinue.contract.model import JsonMapping

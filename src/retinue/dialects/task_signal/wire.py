@@ -12,7 +12,7 @@ from pydantic import Field
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Outcome
 from retinue.contract.task import Thinking
-from retinue.dialects.shapes import WireModel
+from retinue.dialects.wire_model import WireModel
 from retinue.errors import FaultCode
 
 __all__ = [
@@ -26,17 +26,17 @@ __all__ = [
     "TABLE_STATUSES",
     "THINKING",
     "TITLE_CHARS",
-    "SignalAnswer",
-    "TaskCall",
-    "PromptItem",
-    "Prompt",
-    "JsonReport",
-    "ReportArtifact",
-    "TableRow",
-    "PromptSection",
-    "Signal",
-    "Status",
     "AnswerTable",
+    "JsonReport",
+    "Prompt",
+    "PromptItem",
+    "PromptSection",
+    "ReportArtifact",
+    "Signal",
+    "SignalAnswer",
+    "Status",
+    "TableRow",
+    "TaskCall",
     "code_of",
 ]
 

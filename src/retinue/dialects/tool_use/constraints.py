@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 from pydantic import ValidationError
 
 from retinue.contract.task import Limits
-from retinue.dialects.reading import Diagnostics
+from retinue.dialects.diagnostics import Diagnostics
 
 __all__ = ["read_constraints", "write_constraints"]
 

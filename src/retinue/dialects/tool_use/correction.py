@@ -7,16 +7,23 @@ from retinue.contract.finding import Level
 from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Correction
-from retinue.dialects.mending import drop_nulls, read_numbers
+from retinue.dialects.coercion import drop_nulls, read_numbers
+from retinue.dialects.diagnostics import Diagnostics, parse_object, refuse, validate
+from retinue.dialects.losses import Losses
 from retinue.dialects.port import Parsed, RenderedMessage
-from retinue.dialects.reading import Diagnostics, parse_object, validate, refuse
-from retinue.dialects.writing import Losses
 from retinue.errors import FaultCode, InvalidInput
 
-from .rest import UnknownKeys
+from .extras import UnknownKeys
 from .wire import CODES, ERROR_TYPES, CorrectionObject, ErrorType
 
-__all__ = ["MAX_RETRIES", "correction_of", "normalise_error", "parse_correction", "render_correction", "write_correction"]
+__all__ = [
+    "MAX_RETRIES",
+    "correction_of",
+    "normalise_error",
+    "parse_correction",
+    "render_correction",
+    "write_correction",
+]
 
 MAX_RETRIES: Final = 2
 """Of the spec's loop; written where the correction itself sets none."""

@@ -14,14 +14,14 @@ from retinue.contract.definition import Definition, Deprecation, Skill
 from retinue.contract.finding import Finding, Level, Loss, findings_of
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
+from retinue.dialects.diagnostics import Diagnostics, parse_object, refuse
+from retinue.dialects.losses import Losses
 from retinue.dialects.port import Parsed, RenderedMessage
-from retinue.dialects.reading import Diagnostics, parse_object, refuse
-from retinue.dialects.writing import Losses
 from retinue.errors import InvalidInput, ParseError
 
 from .deprecation import read_deprecation, write_deprecation
-from .names import ToolName, read_tool_name, write_tool_name
-from .rest import UnknownKeys
+from .extras import UnknownKeys
+from .tool_name import ToolName, read_tool_name, write_tool_name
 from .wire import ToolDefinition
 
 __all__ = ["parse_definition", "parse_definitions", "render_definition", "render_definitions"]
@@ -76,7 +76,9 @@ def parse_definitions(text: str | bytes, *, level: Level = "standard") -> Parsed
         if entry is None:
             continue
         if entry.name in names:
-            notes.add("twice", f"{entry.tool.name[:100]!r} appears twice.", path=path, fix="Keep one.", severity="error")
+            notes.add(
+                "twice", f"{entry.tool.name[:100]!r} appears twice.", path=path, fix="Keep one.", severity="error"
+            )
         names.add(entry.name)
         agents.setdefault(entry.name[:2], []).append(entry)
     if not agents and not notes.has_errors:

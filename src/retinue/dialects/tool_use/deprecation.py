@@ -30,9 +30,15 @@ def read_deprecation(description: str, input_schema: JsonMapping) -> Deprecation
     ending = _ENDING.search(description)
     if ending is not None:
         since, use, note = ending.groups()
-        return DeprecationSplit(description[: ending.start()], schema, Deprecation(since=since, use=use, note=note or ""))
+        return DeprecationSplit(
+            description[: ending.start()], schema, Deprecation(since=since, use=use, note=note or "")
+        )
     is_deprecated = len(schema) < len(input_schema) or _DEPRECATED.search(description) is not None
-    return DeprecationSplit(description, schema, Deprecation()) if is_deprecated else DeprecationSplit(description, input_schema, None)
+    return (
+        DeprecationSplit(description, schema, Deprecation())
+        if is_deprecated
+        else DeprecationSplit(description, input_schema, None)
+    )
 
 
 def write_deprecation(

@@ -10,29 +10,41 @@ from retinue.contract.finding import Level
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Context, Correction, OutputWish, Question, Task
-from retinue.dialects.mending import drop_nulls
+from retinue.dialects.coercion import drop_nulls
+from retinue.dialects.diagnostics import Diagnostics, parse_answer_object, parse_object, refuse, validate
 from retinue.dialects.port import DEFAULT_CONTEXT, ParseContext, Parsed
-from retinue.dialects.reading import Diagnostics, parse_answer_object, parse_object, validate, refuse
 from retinue.errors import FaultCode, InvalidInput, OutputInvalid, ParseError
 
 from .constraints import read_constraints
 from .correction import correction_of, normalise_error
-from .mending import EnvelopeNormaliser
-from .names import ToolName, read_tool_name
-from .rest import UnknownKeys
+from .extras import UnknownKeys
+from .normalise import EnvelopeNormaliser
 from .summary import read_summary, sentences_of
-from .wire import CODES, OUTCOMES, STYLES, ToolUseCall, CorrectionObject, ReturnEnvelope, HandOff, EnvelopeMetadata, Payload
+from .tool_name import ToolName, read_tool_name
+from .wire import (
+    CODES,
+    OUTCOMES,
+    STYLES,
+    CorrectionObject,
+    EnvelopeMetadata,
+    HandOff,
+    Payload,
+    ReturnEnvelope,
+    ToolUseCall,
+)
 
 if TYPE_CHECKING:
     from retinue.contract.model import JsonMapping
 
-__all__ = ["split_questions", "fault_in_result", "parse_result", "parse_task"]
+__all__ = ["fault_in_result", "parse_result", "parse_task", "split_questions"]
 
 
 # Requests
 
 
-def parse_task(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Task]:
+def parse_task(
+    text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard"
+) -> Parsed[Task]:
     """Read a hand-off (A7) or a tool-use call. Keys that the spec does not show ride in `extras`, unless strict.
 
     Raises:
@@ -184,7 +196,9 @@ _SNAKE: Final = "Use snake_case: small letters, digits and single underscores, a
 # Answers
 
 
-def parse_result(text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Result]:
+def parse_result(
+    text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard"
+) -> Parsed[Result]:
     """Read a return envelope (A11), that of a failure too. Its `reasoning_log` is for the journal only (C9).
 
     A partial answer whose `result` holds questions asks them. `tokens_used` does not say how many tokens went in and

@@ -8,16 +8,28 @@ from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Context, Correction, Limits, Task
+from retinue.dialects.losses import NO_EQUIVALENT, Losses, choose_form
 from retinue.dialects.port import RenderedMessage
-from retinue.dialects.writing import NO_EQUIVALENT, Losses, choose_form
 
 from .constraints import read_constraints, write_constraints
 from .correction import write_correction
-from .names import ToolName, read_tool_name, write_tool_name
-from .parse import split_questions, fault_in_result
-from .rest import restore_extras
+from .extras import restore_extras
+from .parse import fault_in_result, split_questions
 from .summary import read_summary, write_summary
-from .wire import CODES, ERROR_TYPES, OUTCOMES, STATUSES, STYLES, ToolUseCall, ReturnEnvelope, HandOff, EnvelopeMetadata, Payload, Status
+from .tool_name import ToolName, read_tool_name, write_tool_name
+from .wire import (
+    CODES,
+    ERROR_TYPES,
+    OUTCOMES,
+    STATUSES,
+    STYLES,
+    EnvelopeMetadata,
+    HandOff,
+    Payload,
+    ReturnEnvelope,
+    Status,
+    ToolUseCall,
+)
 
 __all__ = ["FORMS", "render_result", "render_retry", "render_task"]
 
@@ -93,7 +105,9 @@ def _call(task: Task, losses: Losses) -> JsonMapping:
         "name": _tool_name(task, losses),
         "input": task.parameters,
     }
-    losses.add_fields(task, "instruction", "context", "limits", "output", "source_agent", why="a call has parameters only")
+    losses.add_fields(
+        task, "instruction", "context", "limits", "output", "source_agent", why="a call has parameters only"
+    )
     if task.produced_by != "model":
         losses.add("/produced_by", "a call is what a model writes")
     restore_extras(message, task.extras, losses, reserved={*ToolUseCall.model_fields, *HandOff.model_fields})
@@ -174,7 +188,9 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
     if result.fault is None and fault_in_result(envelope.get("result"), status=status) is not None:
         losses.add("/fault", "its data reads as the error there")
     _add_unsupported(result, losses)
-    reserved = {"error", *ReturnEnvelope.model_fields} - ({"max_retries"} if fails and _has_max_retries(result.extras) else set())
+    reserved = {"error", *ReturnEnvelope.model_fields} - (
+        {"max_retries"} if fails and _has_max_retries(result.extras) else set()
+    )
     restore_extras(envelope, result.extras, losses, reserved=reserved, sections={"metadata": EnvelopeMetadata})
     return RenderedMessage(json.dumps(envelope), form_name, tuple(losses.entries))
 

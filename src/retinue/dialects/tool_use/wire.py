@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from retinue.contract.result import Artifact, Outcome
-from retinue.dialects.shapes import WireModel, not_null
+from retinue.dialects.wire_model import WireModel, not_null
 from retinue.errors import FaultCode
 
 __all__ = [
@@ -18,15 +18,15 @@ __all__ = [
     "OUTCOMES",
     "STATUSES",
     "STYLES",
-    "ToolUseCall",
     "CorrectionObject",
-    "ReturnEnvelope",
+    "EnvelopeMetadata",
     "ErrorType",
     "HandOff",
-    "EnvelopeMetadata",
     "Payload",
+    "ReturnEnvelope",
     "Status",
     "ToolDefinition",
+    "ToolUseCall",
 ]
 
 Status: TypeAlias = Literal["success", "error", "partial", "failed"]

@@ -4,19 +4,19 @@
 the trials of each agent and model came to. Who is called, and how, is for whoever holds the agents.
 """
 
-from retinue.orchestration.comparing_agents.judging import AnswerVerdict, judge_answer
+from retinue.orchestration.comparing_agents.answer_judge import AnswerVerdict, judge_answer
 from retinue.orchestration.comparing_agents.scoring import Score, score
 from retinue.orchestration.comparing_agents.summary import Contender, Spread, Trial, contenders
 from retinue.orchestration.comparing_agents.tasks import CompareTask, TaskSet, read_tasks
 
 __all__ = [
+    "AnswerVerdict",
     "CompareTask",
     "Contender",
     "Score",
     "Spread",
     "TaskSet",
     "Trial",
-    "AnswerVerdict",
     "contenders",
     "judge_answer",
     "read_tasks",

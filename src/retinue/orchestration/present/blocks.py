@@ -13,24 +13,24 @@ from typing import Final, Literal, TypeAlias, cast
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import escape_inline, printable
-from retinue.contract.table import Chart, TableColumn, Table
-from retinue.orchestration.present.figures import MAX_ROWS, AnswerFigures, figures_in
+from retinue.contract.table import Chart, Table, TableColumn
+from retinue.orchestration.present.answer_figures import MAX_ROWS, AnswerFigures, figures_in
 
 __all__ = [
     "Block",
     "Heading",
+    "MarkdownBlock",
     "OpenIssue",
     "OpenIssues",
-    "MarkdownBlock",
     "Sources",
+    "answer_blocks",
     "as_code",
     "as_line",
     "as_prose",
     "as_sentences",
-    "answer_blocks",
     "place_of",
-    "sources_in",
     "sanitize_markdown",
+    "sources_in",
 ]
 
 _MAX_EXAMPLES: Final = 5
@@ -161,7 +161,9 @@ def _issue_blocks(data: JsonMapping) -> Iterator[Block]:
     questions = [OpenIssue("", _text_of(one, "text")) for one in _dicts_of(data, "questions")]
     if refusals:
         yield OpenIssues("not_answered", tuple(refusals))
-    examples = dict.fromkeys(example for one in unplanned for example in _texts_of(one, "examples")) if is_refusal else ()
+    examples = (
+        dict.fromkeys(example for one in unplanned for example in _texts_of(one, "examples")) if is_refusal else ()
+    )
     if examples:
         lines = "\n".join(f"- {as_prose(example)}" for example in list(examples)[:_MAX_EXAMPLES])
         yield MarkdownBlock(f"What could be asked here:\n\n{lines}")
@@ -174,7 +176,9 @@ def _issue_blocks(data: JsonMapping) -> Iterator[Block]:
 def _refusal_reason(dropped: JsonMapping, *, is_refusal: bool) -> str:
     """Why it is not answered, and in a refusal who came near, but for those whom the reason names already."""
     reason = _text_of(dropped, "reason")
-    names = [f"{_text_of(one, 'agent')}.{_text_of(one, 'skill')}" for one in _dicts_of(dropped, "nearest") if is_refusal]
+    names = [
+        f"{_text_of(one, 'agent')}.{_text_of(one, 'skill')}" for one in _dicts_of(dropped, "nearest") if is_refusal
+    ]
     others = [as_code(name) for name in names[:_MAX_EXAMPLES] if name not in reason]
     label = "The nearest" if len(others) == len(names) else "Also near"
     return as_sentences(reason, f"{label}: {', '.join(others)}" if others else "")

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from retinue.contract.sanitize import printable
 from retinue.contract.table import Chart, Series
-from retinue.orchestration.present.numbers import format_value_label, clamp
+from retinue.orchestration.present.numbers import clamp, format_value_label
 
 __all__ = ["chart_text"]
 
@@ -49,7 +49,9 @@ def _bars(chart: Chart, width: int) -> Iterator[str]:
     grid = Table.grid(padding=(0, 2, 0, 0), pad_edge=False, expand=True)
     value_width = max(len(_value_text(value, chart.unit)) for one in chart.series for value in one.values[:bar_count])
     room = max(4, width - value_width - _MIN_BAR - 6)
-    for label_width in (min(_MAX_LABEL, room // 2), min(_MAX_LABEL // 2, room // 2)) if several else (min(_MAX_LABEL, room),):
+    for label_width in (
+        (min(_MAX_LABEL, room // 2), min(_MAX_LABEL // 2, room // 2)) if several else (min(_MAX_LABEL, room),)
+    ):
         grid.add_column(no_wrap=True, max_width=label_width)
     grid.add_column(no_wrap=True, justify="right")
     grid.add_column(ratio=1, min_width=_MIN_BAR)

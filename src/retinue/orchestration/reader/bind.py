@@ -17,10 +17,16 @@ from retinue.contract.plan import Binding
 from retinue.contract.schema import compile as compiled
 from retinue.contract.task import Question
 from retinue.errors import InvalidDefinition
-from retinue.orchestration.reader.parameters import EMPTY_ENVIRONMENT, Parameter, ReaderEnvironment, parameters_of, accepts_free_text
-from retinue.orchestration.reader.table_call import QUERY_PARTS, table_parameters, accepts_query
+from retinue.orchestration.reader.parameters import (
+    EMPTY_ENVIRONMENT,
+    Parameter,
+    ReaderEnvironment,
+    accepts_free_text,
+    parameters_of,
+)
+from retinue.orchestration.reader.table_call import QUERY_PARTS, accepts_query, table_parameters
+from retinue.orchestration.reader.text_tokens import FUNCTION_STEMS, word_tokens
 from retinue.orchestration.reader.values import READERS, ClauseWords, SkillVocabulary, Value
-from retinue.orchestration.reader.words import FUNCTION_STEMS, word_tokens
 
 __all__ = ["BoundParameters", "ReaderEnvironment", "bind"]
 
@@ -124,7 +130,9 @@ def bind(
     )
 
 
-def _facts(skill: Skill, agent: str | None, parameters: Sequence[Parameter], environment: ReaderEnvironment) -> Facts | None:
+def _facts(
+    skill: Skill, agent: str | None, parameters: Sequence[Parameter], environment: ReaderEnvironment
+) -> Facts | None:
     """What the parameters can be, where any of them is told by facts."""
     if environment.facts is None or agent is None:
         return None
@@ -168,7 +176,9 @@ def _read_values(
                 read[parameter.name] = Binding(parameter=parameter.name, value=value.value, how="said", words=source)
 
 
-def _bind_text_field(parameter: Parameter, skill: Skill, clause: str, *, goal: str, target: str | None) -> Binding | None:
+def _bind_text_field(
+    parameter: Parameter, skill: Skill, clause: str, *, goal: str, target: str | None
+) -> Binding | None:
     """The clause for the instruction, the target for the target."""
     if parameter.name == skill.instruction_field:
         if clause.strip() and parameter.accepts(clause):
@@ -185,7 +195,11 @@ def _bind_free_text(
 ) -> Binding | None:
     """The words that are left, for the one free text of a schema where that must be given."""
     candidates = [one for one in parameters if one.is_free_text]
-    if len(candidates) != 1 or not candidates[0].required or candidates[0].name in {skill.instruction_field, skill.target_field}:
+    if (
+        len(candidates) != 1
+        or not candidates[0].required
+        or candidates[0].name in {skill.instruction_field, skill.target_field}
+    ):
         return None
     # What the skill says of itself is what it is asked to do, and no value: "paint a wooden fence" leaves nothing over.
     unread = [number for number, span in enumerate(words.places) if words.is_free(*span)]
@@ -225,7 +239,9 @@ def _missing_question(parameter: Parameter, skill: Skill, agent: str | None) -> 
     )
 
 
-def _choice_question(parameter: Parameter, value: Value, words: ClauseWords, skill: Skill, agent: str | None) -> Question:
+def _choice_question(
+    parameter: Parameter, value: Value, words: ClauseWords, skill: Skill, agent: str | None
+) -> Question:
     """Which of several things the words mean."""
     text = words.text[value.start : value.end]
     inside = parameter.items or parameter

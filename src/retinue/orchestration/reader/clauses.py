@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Clause", "join_pieces", "split_clause", "back_reference", "split_sentences", "strip_courtesy"]
+__all__ = ["Clause", "back_reference", "join_pieces", "split_clause", "split_sentences", "strip_courtesy"]
 
 _UNSPLIT: Final = re.compile(
     r"```.*?```|`[^`\n]{1,200}`|\"[^\"\n]{1,200}\"|\u201c[^\u201d\n]{1,200}\u201d|(?<!\w)'[^'\n]{1,80}'(?!\w)"
@@ -97,7 +97,11 @@ def split_sentences(goal: str) -> tuple[Clause, ...]:
 def split_clause(clause: Clause) -> tuple[Clause, ...]:
     """`clause` cut wherever it may be cut: by an "and", a comma, an "as well as"."""
     return tuple(
-        Clause(piece.text, start=piece.start, follows=_SEQUENCE.search(separator) is not None if piece.start else clause.follows)
+        Clause(
+            piece.text,
+            start=piece.start,
+            follows=_SEQUENCE.search(separator) is not None if piece.start else clause.follows,
+        )
         for piece, separator in _split(clause.text, _POSSIBLE_BOUNDARY)
         if piece.text
     )

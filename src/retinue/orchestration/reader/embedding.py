@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from retinue.errors import InvalidInput, MissingFile, NotInstalled
 from retinue.orchestration.reader.router import Likeness
-from retinue.tools.kept import read_cache_file, write_cache_file
+from retinue.tools.cache_file import read_cache_file, write_cache_file
 
 if TYPE_CHECKING:
     import numpy as np

@@ -20,11 +20,19 @@ from retinue.contract.facts import FACTS_KEYWORD, Facts
 from retinue.contract.model import JsonMapping
 from retinue.contract.schema import Validator, compile as compiled
 from retinue.errors import InvalidDefinition
-from retinue.orchestration.reader.places import exists_in, find_in
-from retinue.orchestration.reader.words import word_tokens
+from retinue.orchestration.reader.file_finder import exists_in, find_in
+from retinue.orchestration.reader.text_tokens import word_tokens
 from retinue.tools.workspace import Workspace
 
-__all__ = ["EMPTY_ENVIRONMENT", "FactsReader", "Parameter", "ReaderEnvironment", "parameters_of", "reader_environment", "accepts_free_text"]
+__all__ = [
+    "EMPTY_ENVIRONMENT",
+    "FactsReader",
+    "Parameter",
+    "ReaderEnvironment",
+    "accepts_free_text",
+    "parameters_of",
+    "reader_environment",
+]
 
 _LOGGER: Final = logging.getLogger(__name__)
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W_]+")
@@ -99,7 +107,9 @@ class Parameter:
         inside = self.schema.get("items")
         if self.type != "array" or not isinstance(inside, dict):
             return None
-        return Parameter(self.name, _resolve_schema(cast("JsonMapping", inside), self.root_schema), self.root_schema, required=False)
+        return Parameter(
+            self.name, _resolve_schema(cast("JsonMapping", inside), self.root_schema), self.root_schema, required=False
+        )
 
     @cached_property
     def choices(self) -> tuple[str, ...]:
@@ -209,7 +219,10 @@ def _resolve_schema(schema: JsonMapping, root: Mapping[str, object]) -> JsonMapp
     resolved = dict(schema)
     for _ in range(_MAX_REFERENCES):
         if isinstance(reference := resolved.get("$ref"), str):
-            resolved = {**_resolve_reference(root, reference), **{key: value for key, value in resolved.items() if key != "$ref"}}
+            resolved = {
+                **_resolve_reference(root, reference),
+                **{key: value for key, value in resolved.items() if key != "$ref"},
+            }
             continue
         branches = resolved.get("anyOf")
         if isinstance(branches, list):

@@ -16,11 +16,31 @@ from retinue.contract.definition import Definition, Skill
 from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Plan
 from retinue.errors import InvalidInput
 from retinue.orchestration.reader.bind import BoundParameters, bind
-from retinue.orchestration.reader.clauses import Clause, join_pieces, split_clause, back_reference, split_sentences, strip_courtesy
-from retinue.orchestration.reader.parameters import EMPTY_ENVIRONMENT, Parameter, ReaderEnvironment, parameters_of, accepts_free_text
+from retinue.orchestration.reader.clauses import (
+    Clause,
+    back_reference,
+    join_pieces,
+    split_clause,
+    split_sentences,
+    strip_courtesy,
+)
+from retinue.orchestration.reader.parameters import (
+    EMPTY_ENVIRONMENT,
+    Parameter,
+    ReaderEnvironment,
+    accepts_free_text,
+    parameters_of,
+)
 from retinue.orchestration.reader.router import THRESHOLD, THRESHOLD_WITHOUT_EXAMPLES, Embedder, Router, strip_values
-from retinue.orchestration.reader.table_call import is_data_file, accepts_query
-from retinue.orchestration.reader.words import FUNCTION_STEMS, NEGATIONS, is_generic, content_words, word_set, word_tokens
+from retinue.orchestration.reader.table_call import accepts_query, is_data_file
+from retinue.orchestration.reader.text_tokens import (
+    FUNCTION_STEMS,
+    NEGATIONS,
+    content_words,
+    is_generic,
+    word_set,
+    word_tokens,
+)
 
 if TYPE_CHECKING:
     from retinue.contract.facts import Facts
@@ -173,7 +193,9 @@ class Planner:
         routing = self.router.route(instruction, limit=_MAX_CANDIDATES, allows=allows)
         candidates = list(routing.candidates)
         if environment.facts is not None:  # what a table is called and holds, its skills do not say
-            of_tables = self.router.route(instruction, limit=_MAX_CANDIDATES, allows=_table_skills_only(allows)).candidates
+            of_tables = self.router.route(
+                instruction, limit=_MAX_CANDIDATES, allows=_table_skills_only(allows)
+            ).candidates
             candidates += [one for one in of_tables if one not in candidates]
         readings = [self._read_as(one, instruction, environment, before) for one in candidates]
         readings.sort(key=lambda one: (one.candidate.share < 1, -one.score))  # an example, word for word, comes first
@@ -192,11 +214,17 @@ class Planner:
             return is_weak, one.needs_answer, not one.is_whole, not is_again, not is_surer
 
         fitting_readings = sorted(fitting_readings, key=sort_key)
-        nearest = tuple(self._with_example(one.candidate, environment) for one in readings[:3]) if not fitting_readings else ()
+        nearest = (
+            tuple(self._with_example(one.candidate, environment) for one in readings[:3])
+            if not fitting_readings
+            else ()
+        )
         if not fitting_readings:
             reason = readings[0].objection if readings else routing.reason
             unknown = readings[0].unknown_words if readings else ()
-            return ClauseCall(clause, instruction, reason=_refusal_reason(reason, nearest), nearest=nearest, unknown_words=unknown)
+            return ClauseCall(
+                clause, instruction, reason=_refusal_reason(reason, nearest), nearest=nearest, unknown_words=unknown
+            )
         chosen, *others = fitting_readings
         return ClauseCall(
             clause,
@@ -207,7 +235,9 @@ class Planner:
             needs_previous=clause.follows or bool(chosen.reference),
         )
 
-    def _read_as(self, candidate: Candidate, text: str, environment: ReaderEnvironment, before: ClauseCall | None) -> "_SkillReading":
+    def _read_as(
+        self, candidate: Candidate, text: str, environment: ReaderEnvironment, before: ClauseCall | None
+    ) -> "_SkillReading":
         """How `text` would be put to one skill."""
         index = self.router.index_of(candidate)
         skill = self._skill(candidate)
@@ -217,17 +247,27 @@ class Planner:
         if mismatch := self._scope_objection(candidate, text):
             return _SkillReading(candidate, BoundParameters(), candidate.score, objection=mismatch)
         reference = back_reference(text) if before is not None else None
-        antecedents = () if before is None or not reference else _antecedent_bindings(before, candidate, skill, parameters, environment)
-        pronoun_targets = _pronoun_targets(reference, parameters) if reference and not self._accepts_free_text(candidate) else []
+        antecedents = (
+            ()
+            if before is None or not reference
+            else _antecedent_bindings(before, candidate, skill, parameters, environment)
+        )
+        pronoun_targets = (
+            _pronoun_targets(reference, parameters) if reference and not self._accepts_free_text(candidate) else []
+        )
         if reference and reference.lower() in _PERSONS and "it" not in text.lower().split():
             antecedents = tuple(one for one in antecedents if one.parameter in pronoun_targets)
-        bind_text = partial(bind, skill, text, agent=candidate.agent, before=antecedents, environment=environment, parameters=parameters)
+        bind_text = partial(
+            bind, skill, text, agent=candidate.agent, before=antecedents, environment=environment, parameters=parameters
+        )
         bound = bind_text()
         # A query to a table is read anew: what it takes over is the same value, in other words.
         is_known = any(one.value == bound.parameters.get(one.parameter) for one in antecedents)
         spoken_names = {one.parameter for one in bound.bindings if one.how == "said"}
-        if pronoun_targets and not (bound.missing or pronoun_targets[0] in spoken_names or (is_known and str(reference).lower() not in _PERSONS)):
-            bound, is_known = bind_text(asks=pronoun_targets[:1]), False
+        if pronoun_targets and not (
+            bound.missing or pronoun_targets[0] in spoken_names or (is_known and str(reference).lower() not in _PERSONS)
+        ):
+            bound, is_known = bind_text(ask_for=pronoun_targets[:1]), False
         value_count = len(content_words(text)) - len(content_words(f"{bound.rest} {bound.guesses}"))
         result = _SkillReading(
             candidate,
@@ -286,7 +326,9 @@ class Planner:
             return False
         return bool(self.router.skills[index][1].examples) and word_tokens(first)[0] not in self._opening_words[index]
 
-    def _split_sentence(self, sentence: Clause, before: Sequence[ClauseCall], environment: ReaderEnvironment) -> list[ClauseCall]:
+    def _split_sentence(
+        self, sentence: Clause, before: Sequence[ClauseCall], environment: ReaderEnvironment
+    ) -> list[ClauseCall]:
         """The requests in one sentence: cut where both sides are requests that somebody can do."""
         parts = split_clause(sentence)
         calls: list[ClauseCall] = []
@@ -432,10 +474,21 @@ def read_words(
     nearest = planner.router.route(words, limit=1, allows=is_selected).candidates
     nearest_skill = definition.skill(nearest[0].skill) if nearest and (skill or len(definition.skills) == 1) else None
     # Who is asked for a table by name reads the question against it, and says which of its words name nothing.
-    facts = None if nearest_skill is None or environment.facts is None else environment.facts(definition.name, nearest_skill.name)
-    if nearest_skill is None or not (_accepts_raw_words(definition, nearest_skill) or (facts is not None and facts.tables)):
+    facts = (
+        None
+        if nearest_skill is None or environment.facts is None
+        else environment.facts(definition.name, nearest_skill.name)
+    )
+    if nearest_skill is None or not (
+        _accepts_raw_words(definition, nearest_skill) or (facts is not None and facts.tables)
+    ):
         return call
-    return replace(call, chosen=nearest[0], bound=bind(nearest_skill, words, agent=definition.name, environment=environment), unknown=())
+    return replace(
+        call,
+        chosen=nearest[0],
+        bound=bind(nearest_skill, words, agent=definition.name, environment=environment),
+        unknown=(),
+    )
 
 
 def _accepts_raw_words(definition: Definition, skill: Skill) -> bool:
@@ -471,7 +524,12 @@ class _SkillReading:
 
     def fits_better_than(self, best: "_SkillReading") -> bool:
         """Whether it may be called in place of the one that came first; not when that only misses a fact."""
-        return not best.unknown_words or best.needs_answer or best.candidate.share < THRESHOLD or best.score - self.score < _NAME_BONUS
+        return (
+            not best.unknown_words
+            or best.needs_answer
+            or best.candidate.share < THRESHOLD
+            or best.score - self.score < _NAME_BONUS
+        )
 
     @property
     def values(self) -> list[Binding]:
@@ -497,7 +555,11 @@ def _opening_words(skill: Skill) -> frozenset[str]:
 
 
 def _antecedent_bindings(
-    before: ClauseCall, candidate: Candidate, skill: Skill, parameters: Sequence[Parameter], environment: ReaderEnvironment
+    before: ClauseCall,
+    candidate: Candidate,
+    skill: Skill,
+    parameters: Sequence[Parameter],
+    environment: ReaderEnvironment,
 ) -> tuple[Binding, ...]:
     """What the request before names, for a skill that speaks of "it"; of another skill only files and names."""
     bound = bind(skill, before.instruction, agent=candidate.agent, environment=environment, parameters=parameters)

@@ -16,14 +16,14 @@ from retinue.contract.definition import Definition, Skill
 from retinue.contract.plan import Candidate
 from retinue.orchestration.reader.index import SkillIndex, z_scores
 from retinue.orchestration.reader.parameters import parameters_of
-from retinue.orchestration.reader.words import (
+from retinue.orchestration.reader.text_tokens import (
     FUNCTION_STEMS,
     FUNCTION_WORDS,
     NEGATIONS,
-    ngram_tokens,
-    is_generic,
-    correct_spelling,
     content_words,
+    correct_spelling,
+    is_generic,
+    ngram_tokens,
     word_tokens,
 )
 
@@ -120,7 +120,9 @@ class Router:
             {frozenset(word_tokens(strip_values(one))) for one in skill.examples} for _, skill in self.skills
         ]
 
-    def route(self, clause: str, *, limit: int = 5, allows: Callable[[Definition, Skill], bool] | None = None) -> Routing:
+    def route(
+        self, clause: str, *, limit: int = 5, allows: Callable[[Definition, Skill], bool] | None = None
+    ) -> Routing:
         """The best `limit` skills for `clause`, of which only the first 2,000 characters are read.
 
         Args:

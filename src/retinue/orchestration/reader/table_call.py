@@ -6,13 +6,13 @@ from typing import Final, cast
 
 from retinue.contract.definition import Skill
 from retinue.contract.facts import ColumnFacts, Facts, TableFacts
+from retinue.contract.formatting import truncate
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
 from retinue.contract.table_query import TableQuery
-from retinue.contract.text import truncate
 from retinue.orchestration.reader.tables import read_table_question
 
-__all__ = ["QUERY_PARTS", "facts_text", "is_data_file", "table_parameters", "accepts_query", "unknown_names"]
+__all__ = ["QUERY_PARTS", "accepts_query", "facts_text", "is_data_file", "table_parameters", "unknown_names"]
 
 QUERY_PARTS: Final = frozenset(TableQuery.model_fields) - {"limit"}
 """Parameters that only a query fills in; of a limit people speak beside it."""

@@ -17,12 +17,21 @@ from retinue.contract.table_query import (
     TimeUnit,
     Value,
 )
-from retinue.orchestration.reader.table_lexer import SYNONYM_GROUPS, DIMENSIONS, UNIT_SIZES, WEEKDAYS, Lexeme, name_words
+from retinue.orchestration.reader.table_lexer import (
+    DIMENSIONS,
+    SYNONYM_GROUPS,
+    UNIT_SIZES,
+    WEEKDAYS,
+    Lexeme,
+    name_words,
+)
 
-__all__ = ["Ambiguity", "ConditionParser", "AmbiguityError", "flag_value", "is_flag", "default_unit"]
+__all__ = ["Ambiguity", "AmbiguityError", "ConditionParser", "default_unit", "flag_value", "is_flag"]
 
 _ORIGIN_WORDS: Final = frozenset({"from", "origin", "source", "start", "departure", "dep", "sender"})
-_DESTINATION_WORDS: Final = frozenset({"to", "dest", "destination", "target", "end", "arrival", "arr", "receiver", "recipient"})
+_DESTINATION_WORDS: Final = frozenset(
+    {"to", "dest", "destination", "target", "end", "arrival", "arr", "receiver", "recipient"}
+)
 _NO_WORDS: Final = frozenset[str]()
 _BOOLEAN_WORDS: Final = ({"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"})
 _OPPOSITES: Final[dict[str, Operator]] = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "=": "!=", "!=": "="}
@@ -428,7 +437,11 @@ class ConditionParser:
                 return *common[0], name
         direction = item.lead.split()[-1:]
         own, others = (
-            (_ORIGIN_WORDS, _DESTINATION_WORDS) if direction == ["from"] else (_DESTINATION_WORDS, _ORIGIN_WORDS) if direction == ["to"] else (_NO_WORDS, _NO_WORDS)
+            (_ORIGIN_WORDS, _DESTINATION_WORDS)
+            if direction == ["from"]
+            else (_DESTINATION_WORDS, _ORIGIN_WORDS)
+            if direction == ["to"]
+            else (_NO_WORDS, _NO_WORDS)
         )
         pairs = [pair for pair in item.values if not others.intersection(name_words(pair[0]))]
         if not pairs:  # "to JFK", which is only an origin

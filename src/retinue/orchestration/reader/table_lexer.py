@@ -10,16 +10,16 @@ from datetime import date, timedelta
 from typing import Final
 
 from retinue.contract.facts import TableFacts
-from retinue.orchestration.reader.words import correct_spelling, split_words
+from retinue.orchestration.reader.text_tokens import correct_spelling, split_words
 
 __all__ = [
-    "SYNONYM_GROUPS",
     "DIMENSIONS",
     "FILLER",
     "MONTHS",
     "NUMBERS",
     "PHRASES",
     "SYNONYMS",
+    "SYNONYM_GROUPS",
     "UNIT_SIZES",
     "WEEKDAYS",
     "Lexeme",
@@ -76,7 +76,9 @@ _PHRASES_BY_CODE: Final = {
 """Phrases by what they say: a letter (see `tables`), and what of it."""
 
 PHRASES: Final[dict[tuple[str, ...], tuple[str, str]]] = {
-    tuple(phrase.split()): (key[0], key[2:]) for key, phrases in _PHRASES_BY_CODE.items() for phrase in phrases.split(", ")
+    tuple(phrase.split()): (key[0], key[2:])
+    for key, phrases in _PHRASES_BY_CODE.items()
+    for phrase in phrases.split(", ")
 }
 _FILLER: Final = """
 a an the of in on at for being there their its it this these those to from as than please can could you me i us we
@@ -352,7 +354,11 @@ class Lexer:
             if values and (not text.replace(".", "").isdecimal() or (text[0] == "0" and len(text) > 1)):
                 is_common = (word,) in PHRASES or (len(word) <= _MIN_LETTERS and word in FILLER)
                 is_exact = any(text == value for _, value in values) and (not is_common or text.isupper())
-                yield width, width > 1 or (is_exact and len(text) > 1) or not is_common, Lexeme(text, "v", values=values)
+                yield (
+                    width,
+                    width > 1 or (is_exact and len(text) > 1) or not is_common,
+                    Lexeme(text, "v", values=values),
+                )
                 return
 
     def _values_containing(self, text: str) -> tuple[tuple[str, str], ...]:
@@ -426,7 +432,8 @@ class Lexer:
         abbreviated = {
             one: names
             for one, names in self._by_word.items()
-            if (len(one) >= _MIN_LETTERS and word.startswith(one)) or (len(word) > _MIN_LETTERS and one.startswith(word))
+            if (len(one) >= _MIN_LETTERS and word.startswith(one))
+            or (len(word) > _MIN_LETTERS and one.startswith(word))
         }
         short = tuple(dict.fromkeys(name for names in (exact or abbreviated).values() for name in names))
         if short and token.isalpha():
@@ -439,13 +446,17 @@ class Lexer:
 
     def _value_prefix(self, word: str) -> str | None:
         """The one value with which `word` begins: "herbivores", where `herbi` stands."""
-        prefixes = [key[0] for key in self._values if len(key) == 1 and len(key[0]) > _MIN_LETTERS and word.startswith(key[0])]
+        prefixes = [
+            key[0] for key in self._values if len(key) == 1 and len(key[0]) > _MIN_LETTERS and word.startswith(key[0])
+        ]
         return prefixes[0] if len(prefixes) == 1 else None
 
     def _guess(self, token: str) -> Lexeme:
         """A word that may be another's: of the same dimension, or one slip away."""
         word, first = token.casefold(), next(iter(name_words(token)), "")
-        synonyms = {one for group in SYNONYM_GROUPS if word in group for one in group if len(self._by_word.get(one, ())) == 1}
+        synonyms = {
+            one for group in SYNONYM_GROUPS if word in group for one in group if len(self._by_word.get(one, ())) == 1
+        }
         guess = correct_spelling(word, self._spellings, shortest=4) or correct_spelling(first, self._spellings)
         if guess and len(word) <= _MIN_LETTERS + 1 and sorted(guess) != sorted(word):
             guess = None  # "port" is no "post"

@@ -25,11 +25,11 @@ from retinue.contract.table_query import (
 )
 from retinue.orchestration.reader.table_conditions import (
     Ambiguity,
-    ConditionParser,
     AmbiguityError,
+    ConditionParser,
+    default_unit,
     flag_value,
     is_flag,
-    default_unit,
 )
 from retinue.orchestration.reader.table_lexer import DIMENSIONS, Lexeme, Lexer, name_words
 
@@ -40,7 +40,9 @@ _MAX_QUESTION: Final = 2_000
 _DAY: Final = len("2024-01-01")
 _FIGURES: Final = ("mean", "sum", "max", "min")
 _STEM: Final = 4
-_LINK_WORDS: Final = frozenset(["the", "a", "an", "of", "in", "on", "at", "for", "from", "to", "by", "with", "their", "all"])
+_LINK_WORDS: Final = frozenset(
+    ["the", "a", "an", "of", "in", "on", "at", "for", "from", "to", "by", "with", "their", "all"]
+)
 """Filling words that part nothing."""
 _IGNORABLE: Final = frozenset("iwlK,A")
 """Kinds that change no figure when no rule uses them."""
@@ -467,7 +469,9 @@ class _Parser(ConditionParser):
         one_row = any(one.column in unique and one.op == "=" for _, one in self.conditions)
         for match in self.find("(?P<neg>!?)(?P<c>C)"):
             column = self.column(self.item(match, "c"))
-            if column is not None and self._use_column(match.start("c"), column, one_row=one_row, negated=bool(match["neg"])):
+            if column is not None and self._use_column(
+                match.start("c"), column, one_row=one_row, negated=bool(match["neg"])
+            ):
                 self.use_all(match)
         self._split_share()
         self.use(*(one.start() for one in self.find(r"(?<=\.)a(?=[.a]|$)|(?<=\.),(?=\.)")))
@@ -507,7 +511,9 @@ class _Parser(ConditionParser):
         if self.share_at is None:
             return
         verbs = [at for at, one in enumerate(self.items) if one.code == "i"]  # or "survived", which is a column
-        verbs += [at - 1 for at, one in enumerate(self.items) if set(one.lead.split()) - _LINK_WORDS]  # or "went to the"
+        verbs += [
+            at - 1 for at, one in enumerate(self.items) if set(one.lead.split()) - _LINK_WORDS
+        ]  # or "went to the"
         flags = {one.name for one in self.table.columns if is_flag(one)}
         verbs += [at - 1 for at, one in self.conditions if one.column in flags]
         verb = min((at for at in verbs if at > self.share_at), default=self.share_at)

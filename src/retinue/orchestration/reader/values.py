@@ -14,11 +14,11 @@ from typing import Final, TypeAlias, cast
 
 from retinue.orchestration.reader.dates import time_spans
 from retinue.orchestration.reader.parameters import Parameter, ReaderEnvironment
-from retinue.orchestration.reader.words import (
+from retinue.orchestration.reader.text_tokens import (
     FUNCTION_STEMS,
     NEGATIONS,
-    is_generic,
     correct_spelling,
+    is_generic,
     word_set,
     word_tokens,
 )
@@ -38,7 +38,9 @@ _NUMBERS: Final = {
     "ten": 10, "eleven": 11, "twelve": 12,
 }  # fmt: skip
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?|\d+")
-_QUOTATION: Final = re.compile(r"`([^`\n]{1,200})`|\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”|(?<!\w)'([^'\n]{1,200})'(?!\w)")
+_QUOTATION: Final = re.compile(
+    r"`([^`\n]{1,200})`|\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”|(?<!\w)'([^'\n]{1,200})'(?!\w)"
+)
 _CHUNK: Final = re.compile(r"(?<![\w/.:@-])[\w.@+~/-]{2,200}(?![\w/]|:\S)")
 _PATH_LIKE: Final = re.compile(r"/|(?<=\w)\.[A-Za-z]\w{0,7}\Z|\A(?:Makefile|Dockerfile|LICENSE|README)\Z")
 _IDENTIFIER: Final = re.compile(r"_*[A-Za-z]\w*(?:\.[A-Za-z_]\w*)*")
@@ -99,7 +101,9 @@ class ClauseWords:
 
     def is_negated(self, start: int, *, within: int = 3) -> bool:
         """Whether what begins at `start` is to be left out: "not in the tests"."""
-        return self.negation_start(start, within=within) < start and "only" not in self.words_before(start, limit=within)
+        return self.negation_start(start, within=within) < start and "only" not in self.words_before(
+            start, limit=within
+        )
 
     def negation_start(self, start: int, *, within: int = 3) -> int:
         """Where the "not" stands that denies what begins at `start`; `start` when nothing does."""
@@ -324,7 +328,11 @@ def _match_paths(_parameter: Parameter, words: ClauseWords, vocabulary: SkillVoc
         if not text or not words.is_free(start, end):
             continue
         is_path_like = _PATH_LIKE.search(text) is not None
-        if is_path_like if environment.exists is None else (is_path_like or _stem(text) not in vocabulary.own_stems) and environment.exists(text):
+        if (
+            is_path_like
+            if environment.exists is None
+            else (is_path_like or _stem(text) not in vocabulary.own_stems) and environment.exists(text)
+        ):
             is_written = True
             yield Value(text, start, end)
         elif is_path_like and environment.find is not None and (paths := tuple(environment.find(text))):
@@ -357,7 +365,11 @@ def _read_days(parameter: Parameter, words: ClauseWords, vocabulary: SkillVocabu
             day = span.last
         else:
             day = span.first if span.first == span.last else None
-        if day is not None and words.is_free(span.start, end, sharing=True) and not words.is_negated(span.start, within=1):
+        if (
+            day is not None
+            and words.is_free(span.start, end, sharing=True)
+            and not words.is_negated(span.start, within=1)
+        ):
             with_time = parameter.schema.get("format") == "date-time"
             return Value(f"{day.isoformat()}T00:00:00Z" if with_time else day.isoformat(), span.start, end, shared=True)
     return None
@@ -455,7 +467,9 @@ def _read_choices(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVo
         elif not _CUES.isdisjoint(words.words_before(start, limit=2)) or _CONNECTIVES.issuperset(gap):
             included_spans.append((first, last, choice))
     if included_spans:
-        return words.value(list(dict.fromkeys(choice for *_, choice in included_spans)), included_spans[0][0], included_spans[-1][1])
+        return words.value(
+            list(dict.fromkeys(choice for *_, choice in included_spans)), included_spans[0][0], included_spans[-1][1]
+        )
     others = [choice for choice in inside.choices if choice not in {one for *_, one in excluded_spans}]
     return words.value(others, excluded_spans[0][0], excluded_spans[-1][1]) if excluded_spans and others else None
 

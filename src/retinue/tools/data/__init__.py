@@ -6,14 +6,14 @@
 
 from retinue.tools.data.connection import literal
 from retinue.tools.data.database import Data
-from retinue.tools.data.records import (
+from retinue.tools.data.sources import (
     DATA_SUFFIXES,
     DataField,
+    DataSource,
     FieldType,
     Kind,
     QueryRows,
     SkippedLine,
-    DataSource,
     identifier,
     kind_of,
 )
@@ -22,11 +22,11 @@ __all__ = [
     "DATA_SUFFIXES",
     "Data",
     "DataField",
+    "DataSource",
     "FieldType",
     "Kind",
     "QueryRows",
     "SkippedLine",
-    "DataSource",
     "identifier",
     "kind_of",
     "literal",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retinue.contract.table import Cell
 from retinue.errors import AccessDenied, BudgetExceeded, Canceled, InvalidInput, NotInstalled, RetinueError, Unavailable
-from retinue.tools.data.records import identifier
+from retinue.tools.data.sources import identifier
 
 if TYPE_CHECKING:
     import duckdb
@@ -180,7 +180,9 @@ class DuckdbConnection:
         if isinstance(error, self._duckdb.FatalException | self._duckdb.InternalException):
             return Unavailable(f"{subject} broke the database: {message}", hint="leave that file out, and begin anew")
         if isinstance(error, self._duckdb.PermissionException):
-            return AccessDenied(f"{subject} reaches outside: {message}", hint="ask only for the tables that were opened")
+            return AccessDenied(
+                f"{subject} reaches outside: {message}", hint="ask only for the tables that were opened"
+            )
         return InvalidInput(
             f"{subject} is refused: {message}", hint=_hint(str(error)), suggestions=_suggestions(str(error))
         )

@@ -18,9 +18,9 @@ from typing import Final, Literal
 from retinue.errors import InvalidInput
 from retinue.tools.data.connection import DuckdbConnection, literal
 from retinue.tools.data.guess import TypeGuess, guess_type, notes_of, settle_types
-from retinue.tools.data.records import SkippedLine, identifier
 from retinue.tools.data.snapshot import CHUNK
-from retinue.tools.data.text import SKIPPED_SHOWN, LoadResult, SnapshotText, clip
+from retinue.tools.data.snapshot_text import SKIPPED_SHOWN, LoadResult, SnapshotText, clip
+from retinue.tools.data.sources import SkippedLine, identifier
 
 __all__ = ["CsvLayout", "layout_of", "load"]
 
@@ -101,8 +101,7 @@ def layout_of(head: str) -> CsvLayout:
         lines = [replace(line, cells=line.cells + ("",) * (width - len(line.cells))) for line in lines]
     first = next(place for place, line in enumerate(lines) if len(line.cells) == width)
     skipped = tuple(
-        SkippedLine(line.number, "stands before the header", clip(separator.join(line.cells)))
-        for line in lines[:first]
+        SkippedLine(line.number, "stands before the header", clip(separator.join(line.cells))) for line in lines[:first]
     )
     rows = [line.cells for line in lines[first:] if len(line.cells) == width]
     has_header = _has_header(rows)
@@ -231,8 +230,7 @@ def _rejects(connection: DuckdbConnection, layout: CsvLayout, path: Path) -> tup
     _drop_rejects(connection)
     lines = _lines_at(path, [place for place, _, _ in rows])
     rejects = (
-        SkippedLine(line, clip(reason), clip(text or ""))
-        for line, (_, reason, text) in zip(lines, rows, strict=True)
+        SkippedLine(line, clip(reason), clip(text or "")) for line, (_, reason, text) in zip(lines, rows, strict=True)
     )
     return (*layout.skipped, *rejects)[:SKIPPED_SHOWN], total + len(layout.skipped)
 

@@ -12,21 +12,21 @@ from typing import Literal, Self, assert_never
 from retinue.contract.table import Cell
 from retinue.errors import InvalidInput, ParseError
 from retinue.tools.data import csv
-from retinue.tools.data.answers import fetch_rows, field_type
 from retinue.tools.data.connection import DuckdbConnection
-from retinue.tools.data.records import (
+from retinue.tools.data.query_rows import fetch_rows, field_type
+from retinue.tools.data.snapshot import Snapshot, take_snapshot
+from retinue.tools.data.snapshot_text import LoadResult, SnapshotText
+from retinue.tools.data.sources import (
     DATA_SUFFIXES,
     DataField,
+    DataSource,
     Kind,
     QueryRows,
-    DataSource,
     identifier,
     is_packed,
     kind_of,
     table_name,
 )
-from retinue.tools.data.snapshot import Snapshot, take_snapshot
-from retinue.tools.data.text import LoadResult, SnapshotText
 from retinue.tools.workspace import Workspace
 
 __all__ = ["Data"]
@@ -112,7 +112,9 @@ class Data:
                     max_bytes=self._max_bytes,
                     check=self._connection.check,
                 )
-                source = self._describe(path, table, kind, snapshot.size, self._load_table(kind, snapshot, table, spare))
+                source = self._describe(
+                    path, table, kind, snapshot.size, self._load_table(kind, snapshot, table, spare)
+                )
         except BaseException:
             self._connection.clear(keep=[one.table for one in self._sources.values()])
             raise
@@ -206,7 +208,9 @@ class Data:
             message = f"{snapshot.name!r} cannot be read: {error.message}"
             raise type(error)(message, hint=error.hint, path=snapshot.name, detail=error.detail) from error
 
-    def _describe(self, path: str, table: str, kind: Kind | Literal["table"], size: int, load_result: LoadResult) -> DataSource:
+    def _describe(
+        self, path: str, table: str, kind: Kind | Literal["table"], size: int, load_result: LoadResult
+    ) -> DataSource:
         (rows,) = self._connection.fetch_one(f"SELECT count(*) FROM {identifier(table)}")
         columns = self._connection.run(f"DESCRIBE {identifier(table)}")
         return DataSource(

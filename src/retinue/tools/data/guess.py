@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from retinue.tools.data.connection import DuckdbConnection
-from retinue.tools.data.records import FieldType, identifier
+from retinue.tools.data.sources import FieldType, identifier
 
 __all__ = ["ALL_TYPES", "MARKERS", "TypeGuess", "guess_type", "notes_of", "settle_types", "values_of"]
 
@@ -243,13 +243,16 @@ def settle_types(
 ) -> dict[str, TypeGuess]:
     """`guesses` held against every row of `table` (quoted), and widened or given up where a text does not fit."""
     initial = {
-        name: guess_type(values_of(connection, table, name)) if one.form == "none" else one for name, one in guesses.items()
+        name: guess_type(values_of(connection, table, name)) if one.form == "none" else one
+        for name, one in guesses.items()
     }
     candidates = {name: one for name, one in initial.items() if one.type in types}
     results = {name: (one if name in candidates else _as_text(one)) for name, one in initial.items()}
     if not candidates:
         return results
-    misfit_counts = ", ".join(f"count(*) FILTER (WHERE {one.misfit_sql(identifier(name))})" for name, one in candidates.items())
+    misfit_counts = ", ".join(
+        f"count(*) FILTER (WHERE {one.misfit_sql(identifier(name))})" for name, one in candidates.items()
+    )
     counts = connection.fetch_one(f"SELECT {misfit_counts} FROM {table}")
     for (name, one), misfits in zip(candidates.items(), counts, strict=True):
         if misfits:

@@ -16,10 +16,18 @@ from typing import Final, cast
 from retinue.errors import InvalidInput, ParseError
 from retinue.tools.data.connection import DuckdbConnection, literal
 from retinue.tools.data.guess import guess_type, notes_of, settle_types, values_of
-from retinue.tools.data.records import SkippedLine, identifier
-from retinue.tools.data.text import BLANK, SKIPPED_SHOWN, LoadResult, SnapshotText, clip, skipped_lines, table_of_lines
+from retinue.tools.data.snapshot_text import (
+    BLANK,
+    SKIPPED_SHOWN,
+    LoadResult,
+    SnapshotText,
+    clip,
+    skipped_lines,
+    table_of_lines,
+)
+from retinue.tools.data.sources import SkippedLine, identifier
 
-__all__ = ["table_from_objects", "drop_deep", "is_object", "load", "load_lines"]
+__all__ = ["drop_deep", "is_object", "load", "load_lines", "table_from_objects"]
 
 _TIMES: Final = ("date", "timestamp", "time")
 _WIDEST: Final = 1000
@@ -61,13 +69,17 @@ def load(connection: DuckdbConnection, text: SnapshotText, table: str) -> LoadRe
         " ELSE [json_extract($1, $2)] END)::VARCHAR AS text)",
         (whole, path),
     )
-    skipped, total = _drop_non_objects(connection, _ELEMENTS, reason="is not an object; the line is its place in the array")
+    skipped, total = _drop_non_objects(
+        connection, _ELEMENTS, reason="is not an object; the line is its place in the array"
+    )
     notes += table_from_objects(connection, _ELEMENTS, table)
     connection.run(f"DROP TABLE {_ELEMENTS}")
     return LoadResult(text.encoding, (*text.notes, *notes), skipped, total)
 
 
-def table_from_objects(connection: DuckdbConnection, source: str, table: str, *, extra_columns: Sequence[str] = ()) -> tuple[str, ...]:
+def table_from_objects(
+    connection: DuckdbConnection, source: str, table: str, *, extra_columns: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Make `table` of the objects in the column `text` of `source`, a column a key, and say what was odd about it.
 
     Args:
@@ -93,7 +105,10 @@ def table_from_objects(connection: DuckdbConnection, source: str, table: str, *,
     notes += tuple(f"Column {name!r} holds objects whose keys SQL cannot tell apart; it is text." for name in odd)
     mixed = [name for key, name in names_by_key.items() if keys[key] == "JSON"]
     notes += tuple(f"Column {name!r} holds values of several kinds; it is text." for name in mixed)
-    return (*notes, *_convert_times(connection, table, [name for key, name in names_by_key.items() if keys[key] == "VARCHAR"]))
+    return (
+        *notes,
+        *_convert_times(connection, table, [name for key, name in names_by_key.items() if keys[key] == "VARCHAR"]),
+    )
 
 
 def _rows_pointer(connection: DuckdbConnection, whole: str) -> tuple[str, tuple[str, ...]]:
@@ -168,7 +183,9 @@ def _column_names(keys: Iterable[str], extra_columns: Sequence[str]) -> tuple[di
     if not left_out:
         return names_by_key, ()
     examples = ", ".join(repr(key[:40]) for key in left_out[:5])
-    return names_by_key, (f"{len(left_out):,} keys were not read (unnamed, alike but for case, or too many): {examples}.",)
+    return names_by_key, (
+        f"{len(left_out):,} keys were not read (unnamed, alike but for case, or too many): {examples}.",
+    )
 
 
 def _shape(structure: object) -> object:
@@ -191,7 +208,13 @@ def _is_odd(structure: object) -> bool:
 
 
 def _copy_sql(
-    source: str, table: str, shapes: dict[str, object], names_by_key: dict[str, str], extra_columns: Sequence[str], *, integer: str
+    source: str,
+    table: str,
+    shapes: dict[str, object],
+    names_by_key: dict[str, str],
+    extra_columns: Sequence[str],
+    *,
+    integer: str,
 ) -> str:
     """The SQL that makes `table`. Unsigned numbers would not survive a subtraction, so none are left."""
     columns = [identifier(column) for column in extra_columns]
@@ -209,7 +232,9 @@ def _convert_times(connection: DuckdbConnection, table: str, texts: Sequence[str
     guesses = {name: one for name, one in guesses.items() if one.type in _TIMES and not one.markers}
     if not guesses:
         return ()
-    settled_times = {name: one for name, one in settle_types(connection, table, guesses, types=_TIMES).items() if one.type in _TIMES}
+    settled_times = {
+        name: one for name, one in settle_types(connection, table, guesses, types=_TIMES).items() if one.type in _TIMES
+    }
     for name, one in settled_times.items():
         column = identifier(name)
         (sql_type,) = connection.fetch_one(f"SELECT any_value(typeof({one.value_sql(column)})) FROM {table}")

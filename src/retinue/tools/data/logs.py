@@ -16,9 +16,9 @@ from typing import Final
 
 from retinue.tools.data.connection import DuckdbConnection, literal
 from retinue.tools.data.formats import FORMATS, PLAIN, Format
-from retinue.tools.data.json import table_from_objects, drop_deep, is_object
-from retinue.tools.data.records import identifier
-from retinue.tools.data.text import BLANK, LoadResult, SnapshotText, table_of_lines
+from retinue.tools.data.json import drop_deep, is_object, table_from_objects
+from retinue.tools.data.snapshot_text import BLANK, LoadResult, SnapshotText, table_of_lines
+from retinue.tools.data.sources import identifier
 
 __all__ = ["load"]
 
@@ -68,13 +68,19 @@ def _detect_format(connection: DuckdbConnection, lines: str) -> Format | None:
     sample_size, objects, *counts = connection.fetch_one(f"SELECT count(*), {count_list} FROM ({sample})")
     if sample_size and objects >= _LEAST_JSON * sample_size:
         return None
-    good = [(count, form) for form, count in zip(FORMATS, counts, strict=True) if count and count >= form.min_share * sample_size]
+    good = [
+        (count, form)
+        for form, count in zip(FORMATS, counts, strict=True)
+        if count and count >= form.min_share * sample_size
+    ]
     # A format of single lines says more of each than one that takes every other line for a continuation.
     of_lines = [one for one in good if one[1].entry == "line"]
     return max(of_lines or good, key=lambda one: one[0], default=(0, PLAIN))[1]
 
 
-def _from_lines(connection: DuckdbConnection, lines: str, table: str, form: Format, changed: datetime) -> tuple[str, ...]:
+def _from_lines(
+    connection: DuckdbConnection, lines: str, table: str, form: Format, changed: datetime
+) -> tuple[str, ...]:
     groups = ", ".join(literal(group) for group in form.groups)
     inner = "".join(f", {sql} AS {name}" for name, sql in form.inner.items())
     columns = ", ".join(f"{_with_year(sql, changed)} AS {identifier(name)}" for name, sql in form.columns.items())

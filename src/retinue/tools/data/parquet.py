@@ -6,7 +6,7 @@
 from retinue.errors import InvalidInput
 from retinue.tools.data.connection import DuckdbConnection, literal
 from retinue.tools.data.snapshot import Snapshot
-from retinue.tools.data.text import LoadResult
+from retinue.tools.data.snapshot_text import LoadResult
 
 __all__ = ["load"]
 

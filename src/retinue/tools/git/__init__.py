@@ -8,7 +8,6 @@ index, so that a history is walked only once, in `commit_index`.
 from retinue.tools.git.records import (
     BlameLine,
     Branch,
-    WorktreeChange,
     ChangeKind,
     Commit,
     FileChange,
@@ -16,13 +15,13 @@ from retinue.tools.git.records import (
     Status,
     Tag,
     TreeEntry,
+    WorktreeChange,
 )
 from retinue.tools.git.repository import Git
 
 __all__ = [
     "BlameLine",
     "Branch",
-    "WorktreeChange",
     "ChangeKind",
     "Commit",
     "FileChange",
@@ -31,4 +30,5 @@ __all__ = [
     "Status",
     "Tag",
     "TreeEntry",
+    "WorktreeChange",
 ]

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeVar
 
 from retinue.errors import DeadlineExceeded
-from retinue.tools.git.counts import FileCount, AuthorCount, CommitStats, merge_people, epoch_seconds
+from retinue.tools.git.counts import AuthorCount, CommitStats, FileCount, epoch_seconds, merge_people
 from retinue.tools.git.records import Commit
 from retinue.tools.git.repository import Git
 from retinue.tools.sqlite import use_wal
 
-__all__ = ["CommitIndex", "TruncationReason", "Selection"]
+__all__ = ["CommitIndex", "Selection", "TruncationReason"]
 
 TruncationReason = Literal["", "time", "cap"]
 """Why commits may be missing: time was up, or there are too many."""
@@ -463,7 +463,9 @@ class CommitIndex:
         ends = "" if selection.revision == "HEAD" else self._git.shas(selection.revision)
 
         def shas() -> list[str]:
-            commits = self._git.log(selection.revision, changing=selection.text, paths=selection.paths, timeout_s=_TEXT_S)
+            commits = self._git.log(
+                selection.revision, changing=selection.text, paths=selection.paths, timeout_s=_TEXT_S
+            )
             return [commit.sha for commit in commits]
 
         return self.get_or_compute((ends, selection.text, selection.paths), shas)

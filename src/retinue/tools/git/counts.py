@@ -8,7 +8,7 @@ from typing import Final
 
 from retinue.tools.git.records import Commit
 
-__all__ = ["FileCount", "AuthorCount", "CommitStats", "merge_people", "periods", "epoch_seconds"]
+__all__ = ["AuthorCount", "CommitStats", "FileCount", "epoch_seconds", "merge_people", "periods"]
 
 _PERIODS: Final = {"year": "%Y", "month": "%Y-%m", "week": "%Y-W%W", "day": "%Y-%m-%d"}
 _MONTHLY_DAYS: Final = 36 * 31

@@ -130,7 +130,9 @@ def _trusted_folders(runner: GitRunner) -> set[Path]:
     folders: set[Path] = set()
     for scope, folder in zip(fields[::2], fields[1::2], strict=False):
         if scope in TRUSTED_SCOPES and folder != "*":
-            folders = folders | {_real_path(Path(folder))} if folder else set()  # an empty one takes back those before it
+            folders = (
+                folders | {_real_path(Path(folder))} if folder else set()
+            )  # an empty one takes back those before it
     return folders
 
 

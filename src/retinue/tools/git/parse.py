@@ -13,7 +13,6 @@ from retinue.errors import InternalError
 from retinue.tools.git.records import (
     BlameLine,
     Branch,
-    WorktreeChange,
     ChangeKind,
     Commit,
     FileChange,
@@ -21,6 +20,7 @@ from retinue.tools.git.records import (
     Status,
     Tag,
     TreeEntry,
+    WorktreeChange,
 )
 from retinue.tools.paths import quote_name
 

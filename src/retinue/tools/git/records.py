@@ -11,7 +11,6 @@ from typing import Literal, TypeAlias
 __all__ = [
     "BlameLine",
     "Branch",
-    "WorktreeChange",
     "ChangeKind",
     "Commit",
     "FileChange",
@@ -19,6 +18,7 @@ __all__ = [
     "Status",
     "Tag",
     "TreeEntry",
+    "WorktreeChange",
 ]
 
 ChangeKind: TypeAlias = Literal[

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from retinue.tools.git.records import Tag
 
-__all__ = ["is_older", "adjacent_tags", "find_tag"]
+__all__ = ["adjacent_tags", "find_tag", "is_older"]
 
 
 def find_tag(name: str, tags: Sequence[Tag]) -> Tag | None:

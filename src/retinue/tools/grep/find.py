@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
 from retinue.tools.encoding import is_binary
-from retinue.tools.grep import plain, ripgrep
-from retinue.tools.grep.question import LineHit, GrepQuery, lines_of
+from retinue.tools.grep import python_engine, ripgrep
+from retinue.tools.grep.query import GrepQuery, LineHit, lines_of
 from retinue.tools.tree import SkippedFile, list_files, matcher
 from retinue.tools.workspace import Workspace
 
@@ -122,7 +122,7 @@ class _Search:
         skipped = list(skipped)
         timeouts: list[DeadlineExceeded] = []
         limit = self.query.max_matches
-        find = ripgrep.find if engine == "ripgrep" else plain.find
+        find = ripgrep.find if engine == "ripgrep" else python_engine.find
         with closing(find(self.workspace, self.query, self.files, timeout_s=self.timeout_s)) as hits:
             for path, group in groupby(_until_deadline(hits, timeouts), key=lambda hit: hit.path):
                 result = _to_matches(self.workspace, path, list(group), self.context)

@@ -9,7 +9,7 @@ from time import monotonic
 
 from retinue.errors import InvalidInput, NotInstalled
 from retinue.tools import process
-from retinue.tools.grep.question import LineHit, GrepQuery
+from retinue.tools.grep.query import GrepQuery, LineHit
 from retinue.tools.workspace import Workspace
 
 __all__ = ["UnsupportedPattern", "find"]
@@ -26,7 +26,9 @@ class UnsupportedPattern(Exception):
     """The pattern is none of Rust's, though it may be one of Python's. Never seen outside of `grep`."""
 
 
-def find(workspace: Workspace, query: GrepQuery, files: list[str], *, timeout_s: float) -> Generator[LineHit, None, None]:
+def find(
+    workspace: Workspace, query: GrepQuery, files: list[str], *, timeout_s: float
+) -> Generator[LineHit, None, None]:
     """The matching lines of `files`, in their order; the files are asked in batches, as the answer is wanted.
 
     Raises:

@@ -7,8 +7,8 @@ the line and the column. Its files are regular ones inside the workspace, chosen
 import json
 import sys
 
-from retinue.tools.grep.plain import hits_in
-from retinue.tools.grep.question import GrepQuery
+from retinue.tools.grep.python_engine import hits_in
+from retinue.tools.grep.query import GrepQuery
 from retinue.tools.workspace import Workspace
 
 __all__ = ["main"]

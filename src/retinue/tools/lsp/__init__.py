@@ -6,27 +6,27 @@ workspace are named, never read.
 """
 
 from .commands import LANGUAGES, language_of
+from .locations import HierarchyCall, Location, Position, Symbol
 from .navigator import OPERATIONS, Navigator, TraceStep
-from .places import HierarchyCall, Location, Position, Symbol
 from .pool import LanguageServerPool
 from .tool import LspTool
-from .uses import NameMentions, SymbolUses, name_at, classify_mentions, uses_of
+from .uses import NameMentions, SymbolUses, classify_mentions, name_at, uses_of
 
 __all__ = [
     "LANGUAGES",
     "OPERATIONS",
     "HierarchyCall",
-    "NameMentions",
-    "LspTool",
-    "Navigator",
-    "Location",
     "LanguageServerPool",
+    "Location",
+    "LspTool",
+    "NameMentions",
+    "Navigator",
     "Position",
-    "TraceStep",
     "Symbol",
     "SymbolUses",
+    "TraceStep",
+    "classify_mentions",
     "language_of",
     "name_at",
-    "classify_mentions",
     "uses_of",
 ]

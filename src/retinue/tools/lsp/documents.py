@@ -22,7 +22,7 @@ from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
 from .commands import LANGUAGES, language_of
-from .reading import path_of
+from .responses import path_of
 
 __all__ = ["Documents", "NotificationSink"]
 
@@ -78,7 +78,9 @@ class Documents:
         with self._lock:
             for path in [path for path in self._copies if path not in states]:
                 self._delete(path)
-            copies = {path: facts for path, facts in states.items() if self._copies.get(path) == facts or self._copy(path)}
+            copies = {
+                path: facts for path, facts in states.items() if self._copies.get(path) == facts or self._copy(path)
+            }
             self._copies = copies
         return copies
 

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.contract.json import JsonObject, JsonValue
 
-from .places import RawLocation, RawSymbol, parse_symbols
+from .locations import RawLocation, RawSymbol, parse_symbols
 
 __all__ = ["Ask", "Hierarchy"]
 

@@ -19,13 +19,13 @@ from .commands import language_of
 from .connection import is_server_gone
 from .documents import Documents
 from .hierarchy import Hierarchy
-from .places import (
+from .locations import (
     HierarchyCall,
     Location,
+    Position,
     RawCall,
     RawLocation,
     RawSymbol,
-    Position,
     Symbol,
     column_of,
     parse_calls,
@@ -33,8 +33,8 @@ from .places import (
     parse_symbols,
 )
 from .pool import LanguageServerPool
-from .reading import hover_text, path_of, parse_workspace_edits
-from .refusing import ambiguous_symbol, server_gone, lsp_position, unknown_symbol
+from .query_errors import ambiguous_symbol, lsp_position, server_gone, unknown_symbol
+from .responses import hover_text, parse_workspace_edits, path_of
 from .server import LanguageServer
 
 __all__ = ["OPERATIONS", "Navigator", "TraceStep"]
@@ -294,7 +294,9 @@ class Navigator:
         operation = "prepareCallHierarchy"
         session, answer = await self._ask(operation, "callHierarchyProvider", "textDocument/prepareCallHierarchy", at)
         raw = parse_symbols(answer, session.documents.uri(at.path))
-        self._record(operation, str(at), str(self._symbol(session, raw[0]).place) if raw else "", self._word(session, at))
+        self._record(
+            operation, str(at), str(self._symbol(session, raw[0]).place) if raw else "", self._word(session, at)
+        )
         return session, raw
 
     async def _calls(self, operation: str, method: str, side: str, at: Position) -> tuple[HierarchyCall, ...]:
@@ -379,7 +381,9 @@ class Navigator:
         path = session.documents.path(raw.uri)
         if path is None:
             display_path = path_of(raw.uri) or raw.uri
-            return Location(display_path, raw.line + 1, raw.units + 1, raw.end_line + 1, raw.end_units + 1, is_outside=True)
+            return Location(
+                display_path, raw.line + 1, raw.units + 1, raw.end_line + 1, raw.end_units + 1, is_outside=True
+            )
         self.files.add(path)
         first, last = session.line(path, raw.line), session.line(path, raw.end_line)
         return Location(

@@ -12,8 +12,8 @@ from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
 from .commands import language_of
+from .locations import HierarchyCall, Location, Position, Symbol
 from .navigator import OPERATIONS, Navigator
-from .places import HierarchyCall, Location, Position, Symbol
 from .pool import LanguageServerPool
 from .uses import SymbolUses, uses_of
 
@@ -115,7 +115,9 @@ class LspTool:
 
 
 def _seconds_left(context: ToolContext) -> float:
-    remaining = _SPEC.timeout_s if context.deadline_ns is None else max(0.0, (context.deadline_ns - time.time_ns()) / 1e9)
+    remaining = (
+        _SPEC.timeout_s if context.deadline_ns is None else max(0.0, (context.deadline_ns - time.time_ns()) / 1e9)
+    )
     return min(remaining, _SPEC.timeout_s)
 
 

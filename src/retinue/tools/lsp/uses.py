@@ -16,11 +16,11 @@ from retinue.tools.tree import glob
 from retinue.tools.workspace import Workspace
 
 from .commands import language_of
+from .locations import Location, Position
 from .mentions import Mention, find_mentions
 from .navigator import Navigator
-from .places import Location, Position
 
-__all__ = ["NameMentions", "LocationKey", "SymbolUses", "location_key", "name_at", "classify_mentions", "uses_of"]
+__all__ = ["LocationKey", "NameMentions", "SymbolUses", "classify_mentions", "location_key", "name_at", "uses_of"]
 
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
 _MOST_FILES: Final = 20_000
@@ -98,7 +98,9 @@ async def uses_of(navigator: Navigator, workspace: Workspace, at: Position, *, d
         return SymbolUses(references)
     definitions = await navigator.definition(at)
     mentions = await asyncio.to_thread(NameMentions.scan, workspace, name)
-    beyond, unsure = await classify_mentions(navigator, mentions, {location_key(place) for place in (*references, *definitions)})
+    beyond, unsure = await classify_mentions(
+        navigator, mentions, {location_key(place) for place in (*references, *definitions)}
+    )
     if not declaration:  # a server that leaves out the definition it was asked about may still give the others
         meanings = await navigator.definitions([Position(*location_key(each)) for each in beyond])
         beyond = tuple(each for each, targets in zip(beyond, meanings, strict=True) if not _is_one_of(each, targets))
@@ -111,7 +113,9 @@ async def classify_mentions(
 ) -> tuple[tuple[Location, ...], tuple[Location, ...]]:
     """What of the code that holds a name is meant by `ours` too, and what nobody knows; both without `ours`."""
     files = {path for path, _, _ in ours}
-    candidates = sorted((each for each in mentions.code() if location_key(each) not in ours), key=lambda each: each.path not in files)
+    candidates = sorted(
+        (each for each in mentions.code() if location_key(each) not in ours), key=lambda each: each.path not in files
+    )
     same: list[Location] = []
     unsure = candidates[_MOST_ASKED:]
     batch = candidates[:_MOST_ASKED]

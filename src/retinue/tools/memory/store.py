@@ -11,9 +11,9 @@ from typing import Any, Final, Self
 
 from retinue.contract.sanitize import clean_content
 from retinue.errors import InvalidInput, LimitReached, Unavailable, UnknownName
-from retinue.tools.memory.entry import MAX_ENTRIES, MAX_TEXT, MemoryEntry, Provenance, ScoredEntry, Scope
+from retinue.tools.memory.entry import MAX_ENTRIES, MAX_TEXT, MemoryEntry, Provenance, Scope, ScoredEntry
 from retinue.tools.memory.file import damaged_file_error, memory_error, memory_file, open_file, set_aside
-from retinue.tools.memory.words import full_text_query
+from retinue.tools.memory.full_text import full_text_query
 
 __all__ = ["Memory"]
 

@@ -16,7 +16,7 @@ from retinue.contract.model import JsonMapping
 from retinue.errors import UnknownName
 from retinue.tools.memory.entry import MAX_TEXT, MemoryEntry, Provenance, Scope
 from retinue.tools.memory.store import Memory
-from retinue.tools.port import ToolContext, Tool, ToolOutput
+from retinue.tools.port import Tool, ToolContext, ToolOutput
 
 __all__ = ["Forget", "MemoryPlace", "Recall", "Remember", "memory_tools"]
 

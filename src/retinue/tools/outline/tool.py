@@ -9,8 +9,8 @@ from retinue.errors import AccessDenied
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
+from .builder import FileOutline, OutlineItem, outline
 from .grammars import language_for
-from .reading import OutlineItem, FileOutline, outline
 
 __all__ = ["OutlineTool", "outline_of"]
 

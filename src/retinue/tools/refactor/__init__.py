@@ -4,19 +4,19 @@ Formatting and comments are kept, because texts are cut and put and never printe
 refused with the reason.
 """
 
-from .changes import Action, FileUpdate, ChangeSet, SourceEdit, apply_edits, syntax_error
+from .changes import Action, ChangeSet, FileUpdate, SourceEdit, apply_edits, syntax_error
 from .extract import ExtractResult, extract
 from .move import MoveResult, move
 from .rename import RenameResult, rename
 
 __all__ = [
     "Action",
-    "FileUpdate",
     "ChangeSet",
-    "SourceEdit",
     "ExtractResult",
+    "FileUpdate",
     "MoveResult",
     "RenameResult",
+    "SourceEdit",
     "apply_edits",
     "extract",
     "move",

@@ -15,7 +15,7 @@ from retinue.errors import InvalidInput, MissingFile, RetinueError
 from retinue.tools.outline import language_for, outline
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Action", "FileUpdate", "ChangeSet", "SourceEdit", "check_lines", "apply_edits", "syntax_error"]
+__all__ = ["Action", "ChangeSet", "FileUpdate", "SourceEdit", "apply_edits", "check_lines", "syntax_error"]
 
 Action: TypeAlias = Literal["create", "edit", "delete"]
 _CONTEXT: Final = 3

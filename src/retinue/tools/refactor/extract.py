@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from retinue.errors import InvalidInput
 
-from .changes import FileUpdate, ChangeSet, check_lines
+from .changes import ChangeSet, FileUpdate, check_lines
 from .flow import Flow, flow_of
 
 __all__ = ["ExtractResult", "extract"]
@@ -62,7 +62,9 @@ def extract(path: str, text: str, *, first_line: int, last_line: int, name: str)
     if flow.refusal:
         raise _refusal(flow.refusal, "Choose other lines.")
     after = _rewrite(text, tree, block, flow, name)
-    changes = ChangeSet.of([FileUpdate(path, text, after, f"lines {first_line} to {last_line} are a function `{name}`")])
+    changes = ChangeSet.of(
+        [FileUpdate(path, text, after, f"lines {first_line} to {last_line} are a function `{name}`")]
+    )
     changes.check()
     return ExtractResult(changes, name, flow.inputs, flow.outputs)
 
@@ -190,7 +192,9 @@ def _rewrite(text: str, tree: ast.Module, block: _Block, flow: Flow, name: str) 
     indent = head_line[: len(head_line) - len(head_line.lstrip())]
     # Text within strings over several lines must not move.
     string_lines = _string_lines(block.statements)
-    body = [_reindent(line, indent, number in string_lines) for number, line in enumerate(lines[first - 1 : last], first)]
+    body = [
+        _reindent(line, indent, number in string_lines) for number, line in enumerate(lines[first - 1 : last], first)
+    ]
     call = f"{name}({', '.join(flow.inputs)})"
     results = ", ".join(flow.outputs)
     if results:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
-from .names import surely_bound, free_names, read_names, bound_names
+from .bindings import bound_names, free_names, read_names, surely_bound
 
 __all__ = ["Flow", "flow_of"]
 
@@ -61,7 +61,12 @@ def flow_of(parents: Sequence[ast.AST], statements: Sequence[ast.stmt]) -> Flow:
 
 def _parameters(function: _Function) -> set[str]:
     signature = function.args
-    arguments = [*signature.posonlyargs, *signature.args, *signature.kwonlyargs, *filter(None, (signature.vararg, signature.kwarg))]
+    arguments = [
+        *signature.posonlyargs,
+        *signature.args,
+        *signature.kwonlyargs,
+        *filter(None, (signature.vararg, signature.kwarg)),
+    ]
     return {each.arg for each in arguments}
 
 
@@ -69,7 +74,9 @@ def _locals(function: _Function) -> set[str]:
     return _parameters(function) | set(bound_names(function.body))
 
 
-def _shared_name_reason(scope: ast.AST, statements: Sequence[ast.stmt], visible: set[str], assigned_names: set[str]) -> str:
+def _shared_name_reason(
+    scope: ast.AST, statements: Sequence[ast.stmt], visible: set[str], assigned_names: set[str]
+) -> str:
     """Why a name cannot be parted from where it stands; empty when all can."""
     first, last = statements[0].lineno, statements[-1].end_lineno or 0
     later = {
@@ -78,7 +85,9 @@ def _shared_name_reason(scope: ast.AST, statements: Sequence[ast.stmt], visible:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and node.lineno > last
     }
     for node in ast.walk(scope):
-        if isinstance(node, (ast.Global, ast.Nonlocal)) and (conflicts := sorted(assigned_names.intersection(node.names))):
+        if isinstance(node, (ast.Global, ast.Nonlocal)) and (
+            conflicts := sorted(assigned_names.intersection(node.names))
+        ):
             return f"`{conflicts[0]}` is declared global or nonlocal"
         if not isinstance(node, _Inner) or node is scope:
             continue

@@ -16,10 +16,10 @@ from retinue.errors import InvalidInput, MissingFile, RetinueError, UnknownName
 from retinue.tools.tree import glob
 from retinue.tools.workspace import Workspace
 
-from .changes import FileUpdate, ChangeSet
-from .circles import find_new_cycle
+from .bindings import bound_names, read_names
+from .changes import ChangeSet, FileUpdate
+from .import_cycles import find_new_cycle
 from .layout import ModuleLayout, relative_module
-from .names import read_names, bound_names
 from .source import ImportedName, ModuleSource
 
 __all__ = ["MoveResult", "move"]
@@ -92,7 +92,9 @@ class _Move:
                 hint=f"Available: {', '.join(names) or 'none'}.",
                 suggestions=names,
             )
-        if name in set(bound_names(new.tree.body)) and not any(_is_from(each, old.path, name) for each in new.imports()):
+        if name in set(bound_names(new.tree.body)) and not any(
+            _is_from(each, old.path, name) for each in new.imports()
+        ):
             raise _refusal(f"{new.path!r} has a {name!r} already", "Rename one of them first.")
         self._old, self._new, self._name, self._definitions = old, new, name, definitions
         self._layout = layout
@@ -108,7 +110,9 @@ class _Move:
         for each in self._new.imports():
             if _is_from(each, self._old.path, self._name):
                 if each.local_name != self._name:
-                    raise _refusal(f"{self._new.path!r} imports it as {each.local_name!r}", "Use its own name there first.")
+                    raise _refusal(
+                        f"{self._new.path!r} imports it as {each.local_name!r}", "Use its own name there first."
+                    )
                 self._new.drop(each)
         self._add_imports(required_names - {self._name})
         self._new.append("\n\n\n".join(self._old.remove_definition(each) for each in self._definitions))
@@ -122,7 +126,8 @@ class _Move:
             if _is_from(each, self._old.path, self._name):
                 short = f" as {each.alias.asname}" if each.alias.asname else ""
                 other.drop(
-                    each, instead=f"from {self._layout.module_name_like(other, each, self._new.path)} import {self._name}{short}"
+                    each,
+                    instead=f"from {self._layout.module_name_like(other, each, self._new.path)} import {self._name}{short}",
                 )
             elif (is_module := _module_of(each, self._old.path)) is not None:
                 self._update_attributes(other, each, is_module)

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from .bindings import bound_names
 from .changes import SourceEdit
-from .names import bound_names
 
-__all__ = ["rename_exports", "loses_name"]
+__all__ = ["loses_name", "rename_exports"]
 
 _STRING: Final = re.compile(r"[A-Za-z]{0,3}(['\"]{1,3})(.*)\1", re.DOTALL)
 

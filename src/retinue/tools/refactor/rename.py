@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from retinue.errors import AccessDenied, InvalidInput, Unavailable
-from retinue.tools.lsp import NameMentions, Navigator, Location, Position, language_of, name_at, classify_mentions
+from retinue.tools.lsp import Location, NameMentions, Navigator, Position, classify_mentions, language_of, name_at
 from retinue.tools.workspace import Workspace
 
-from .changes import FileUpdate, ChangeSet, SourceEdit, check_lines, apply_edits
-from .public import rename_exports, loses_name
+from .changes import ChangeSet, FileUpdate, SourceEdit, apply_edits, check_lines
+from .public import loses_name, rename_exports
 from .source import ModuleSource
 
 __all__ = ["RenameResult", "rename"]
@@ -141,7 +141,9 @@ def _is_text(place: Location, name: str) -> bool:
     return place.line == place.end_line and place.text[place.column - 1 : place.end_column - 1] == name
 
 
-def _build_result(workspace: Workspace, plan: _RenamePlan, old: str, new: str, definitions: tuple[str, ...]) -> RenameResult:
+def _build_result(
+    workspace: Workspace, plan: _RenamePlan, old: str, new: str, definitions: tuple[str, ...]
+) -> RenameResult:
     by_file: dict[str, list[SourceEdit]] = defaultdict(list)
     for place, text in plan.edits.values():
         if place.is_outside:
@@ -150,7 +152,9 @@ def _build_result(workspace: Workspace, plan: _RenamePlan, old: str, new: str, d
                 hint="Rename only what the project itself defines.",
             )
         by_file[place.path].append(SourceEdit(place.line, place.column, place.end_line, place.end_column, text))
-    texts = plan.mentions.texts | {path: workspace.read_text(path) for path in by_file if path not in plan.mentions.texts}
+    texts = plan.mentions.texts | {
+        path: workspace.read_text(path) for path in by_file if path not in plan.mentions.texts
+    }
     _rename_exports(texts, by_file, old, new)
     files: list[FileUpdate] = []
     remaining: list[str] = []
@@ -228,7 +232,9 @@ def _lines_using(text: str, name: str) -> Iterator[int]:
         match node:
             case ast.Name(id=identifier) | ast.Attribute(attr=identifier) | ast.arg(arg=identifier):
                 names = {identifier}
-            case ast.FunctionDef(name=identifier) | ast.AsyncFunctionDef(name=identifier) | ast.ClassDef(name=identifier):
+            case (
+                ast.FunctionDef(name=identifier) | ast.AsyncFunctionDef(name=identifier) | ast.ClassDef(name=identifier)
+            ):
                 names = {identifier}
             case ast.alias(name=whole, asname=short):
                 names = {short or whole.partition(".")[0]}

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from retinue.errors import InvalidInput
 
-from .changes import SourceEdit, check_lines, apply_edits
+from .changes import SourceEdit, apply_edits, check_lines
 
 __all__ = ["ImportedName", "ModuleSource"]
 

@@ -263,7 +263,9 @@ class Index:
 
     def _refresh(self, progress: ProgressCallback | None) -> RefreshResult:
         listing = list_files(self._workspace)
-        file_states = {path: (state, reason) for path, state, reason in self._rows("SELECT path, state, reason FROM files")}
+        file_states = {
+            path: (state, reason) for path, state, reason in self._rows("SELECT path, state, reason FROM files")
+        }
         skipped = list(listing.skipped)
         entries: list[FileEntry] = []
         for entry in listing.files:
@@ -279,7 +281,9 @@ class Index:
             file_states = self._update(file_states, stale, missing, len(entries), progress)
         if progress is not None:
             progress(len(entries), len(entries))
-        skipped += [SkippedFile(path, reason) for path, (_, reason) in file_states.items() if reason and path in present]
+        skipped += [
+            SkippedFile(path, reason) for path, (_, reason) in file_states.items() if reason and path in present
+        ]
         warnings, self._warnings = (*self._warnings, *filter(None, [listing.note])), []
         searchable = sum(not file_states.get(path, ("", "unread"))[1] for path in present)
         return RefreshResult(
@@ -299,7 +303,9 @@ class Index:
     ) -> dict[str, tuple[str, str]]:
         """Take out what is gone or has changed and put in what is new; what is known then."""
         changed = [(path,) for path in (*missing, *(entry.path for entry in stale if entry.path in file_states))]
-        file_states = {path: row for path, row in file_states.items() if (path,) not in set(changed)} if changed else file_states
+        file_states = (
+            {path: row for path, row in file_states.items() if (path,) not in set(changed)} if changed else file_states
+        )
         database = self._database
         database.execute("BEGIN IMMEDIATE")
         try:

@@ -5,30 +5,37 @@ nothing is run.
 """
 
 from retinue.tools.structure.cycles import find_cycles, strongly_connected
-from retinue.tools.structure.extract import is_source, structure_of
-from retinue.tools.structure.graph import Component, Dependency, DependencyGraph, component_names, connect, group_by_component
-from retinue.tools.structure.python import parse_python, parse_failure
+from retinue.tools.structure.graph import (
+    Component,
+    Dependency,
+    DependencyGraph,
+    component_names,
+    connect,
+    group_by_component,
+)
+from retinue.tools.structure.python import parse_failure, parse_python
+from retinue.tools.structure.reader import is_source, structure_of
 from retinue.tools.structure.records import Function, ModuleImport, Structure, When
 from retinue.tools.structure.resolve import Resolver, absolute_name, python_names
 
 __all__ = [
     "Component",
     "Dependency",
-    "Function",
     "DependencyGraph",
+    "Function",
     "ModuleImport",
     "Resolver",
     "Structure",
     "When",
     "absolute_name",
-    "find_cycles",
     "component_names",
     "connect",
+    "find_cycles",
     "group_by_component",
     "is_source",
+    "parse_failure",
     "parse_python",
     "python_names",
-    "structure_of",
     "strongly_connected",
-    "parse_failure",
+    "structure_of",
 ]

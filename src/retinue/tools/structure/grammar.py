@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from retinue.tools.encoding import decode
+from retinue.tools.outline.builder import outline
 from retinue.tools.outline.grammars import Language, parser_for
-from retinue.tools.outline.reading import outline
 from retinue.tools.structure.records import Function, ModuleImport, Structure, When
 
 if TYPE_CHECKING:

@@ -95,7 +95,9 @@ def connect(files: Mapping[str, Structure], resolver: Resolver) -> DependencyGra
     return graph
 
 
-def group_by_component(files: Mapping[str, Structure], graph: DependencyGraph, names: Mapping[str, str]) -> DependencyGraph:
+def group_by_component(
+    files: Mapping[str, Structure], graph: DependencyGraph, names: Mapping[str, str]
+) -> DependencyGraph:
     """The graph of components, out of that of files; `names` says which file belongs to which."""
     members: dict[str, list[Structure]] = {}
     for path, structure in files.items():

@@ -64,7 +64,9 @@ class Structure(NamedTuple):
         """
         imports, functions, loose, lines, error, error_line = row
         return cls(
-            tuple(ModuleImport(target, tuple(names), line, cast("When", when)) for target, names, line, when in imports),
+            tuple(
+                ModuleImport(target, tuple(names), line, cast("When", when)) for target, names, line, when in imports
+            ),
             tuple(Function(*one) for one in functions),
             int(loose),
             int(lines),

@@ -107,7 +107,9 @@ class Resolver:
         for end in range(len(rest), -1, -1):
             place = "/".join([base, *rest[:end]])
             # The crate itself is no part of it: its root names every module and depends on none.
-            candidates = (f"{place}.rs", f"{place}/mod.rs") if end or first not in self._crates else (f"{place}/lib.rs",)
+            candidates = (
+                (f"{place}.rs", f"{place}/mod.rs") if end or first not in self._crates else (f"{place}/lib.rs",)
+            )
             if (path := next((one for one in candidates if one in self._paths), None)) is not None:
                 yield path
                 return

@@ -21,7 +21,7 @@ from retinue.tools.web.url import WebUrl
 if TYPE_CHECKING:
     import httpcore
 
-__all__ = ["USER_AGENT", "ProxyUse", "WebResponse", "WebClient"]
+__all__ = ["USER_AGENT", "ProxyUse", "WebClient", "WebResponse"]
 
 USER_AGENT: Final = "retinue/0 (+https://github.com/retinue/retinue; fetches pages that its user asks for)"
 
@@ -87,7 +87,12 @@ class WebClient:
         load_httpcore()
         import httpcore  # noqa: PLC0415 - optional
 
-        request_headers = {"Host": url.authority, "User-Agent": USER_AGENT, "Accept-Encoding": ACCEPTED_CODINGS, **(headers or {})}
+        request_headers = {
+            "Host": url.authority,
+            "User-Agent": USER_AGENT,
+            "Accept-Encoding": ACCEPTED_CODINGS,
+            **(headers or {}),
+        }
         if content:
             request_headers["Content-Length"] = str(len(content))
         times = {"connect": _CONNECT_S, "read": _READ_S, "write": _READ_S, "pool": _CONNECT_S}

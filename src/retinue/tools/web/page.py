@@ -8,10 +8,10 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.errors import AccessDenied, InvalidInput
 from retinue.tools.web.body import decode_body, media_type
-from retinue.tools.web.client import WebResponse, WebClient
+from retinue.tools.web.client import WebClient, WebResponse
 from retinue.tools.web.page_process import read_html_in_process
+from retinue.tools.web.page_text import Link
 from retinue.tools.web.statuses import status_error
-from retinue.tools.web.text import Link
 from retinue.tools.web.url import WebUrl
 
 __all__ = ["MAX_REDIRECTS", "CrossHostRedirect", "Page", "RedirectPolicy", "fetch_page", "read_page"]
@@ -71,7 +71,9 @@ class CrossHostRedirect:
     to: WebUrl
 
 
-async def fetch_page(client: WebClient, url: WebUrl, *, redirects: RedirectPolicy, max_bytes: int) -> WebResponse | CrossHostRedirect:
+async def fetch_page(
+    client: WebClient, url: WebUrl, *, redirects: RedirectPolicy, max_bytes: int
+) -> WebResponse | CrossHostRedirect:
     """Ask for `url` and follow where it leads, each hop as closely guarded as the first.
 
     Raises:
@@ -154,7 +156,8 @@ def _is_readable(kind: str) -> bool:
 def _is_binary(body: bytes, text: str) -> bool:
     """Whether a page that says it is text is something else: a PDF, or full of what no text holds."""
     return (
-        body.startswith(b"%PDF-") or len(_NO_TEXT.findall(text, 0, _SAMPLE_CHARS)) * 50 > min(len(text), _SAMPLE_CHARS) + 100
+        body.startswith(b"%PDF-")
+        or len(_NO_TEXT.findall(text, 0, _SAMPLE_CHARS)) * 50 > min(len(text), _SAMPLE_CHARS) + 100
     )
 
 

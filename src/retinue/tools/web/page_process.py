@@ -11,7 +11,7 @@ from pathlib import Path
 
 from retinue.errors import DeadlineExceeded, InvalidInput
 from retinue.tools import process
-from retinue.tools.web.text import Link, PageText, read_html, ensure_installed
+from retinue.tools.web.page_text import Link, PageText, ensure_installed, read_html
 from retinue.tools.web.url import WebUrl, parse_url
 
 __all__ = ["main", "read_html_in_process"]

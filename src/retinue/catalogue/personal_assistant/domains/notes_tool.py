@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from datetime import date
 
-from retinue.catalogue.personal_assistant.store import query
+from retinue.catalogue.personal_assistant.sqlite_store import query
 
 __all__ = [
     "NAME",

@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from retinue.catalogue.personal_assistant.store import query
+from retinue.catalogue.personal_assistant.sqlite_store import query
 
 __all__ = [
     "NAME",

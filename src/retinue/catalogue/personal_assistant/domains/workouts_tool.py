@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 from typing import Literal
 
-from retinue.catalogue.personal_assistant.store import query
+from retinue.catalogue.personal_assistant.sqlite_store import query
 
 __all__ = [
     "NAME",

@@ -11,14 +11,14 @@ from retinue.contract.finding import Finding, Severity, TextEdit
 
 from .across import ACROSS
 from .compatibility import COMPATIBILITY
-from .definition import DEFINITION
+from .definitions import DEFINITION
 from .input import INPUT
 from .load import LOAD
 from .message import MESSAGE
 from .rule import LintRule
-from .skill import SKILL
+from .skills import SKILL
 
-__all__ = ["RULES", "LintRule", "make_finding", "find_rule"]
+__all__ = ["RULES", "LintRule", "find_rule", "make_finding"]
 
 RULES: Final[Mapping[str, LintRule]] = {
     rule.id: rule for rule in (*LOAD, *DEFINITION, *INPUT, *SKILL, *ACROSS, *COMPATIBILITY, *MESSAGE)

@@ -18,7 +18,7 @@ from retinue.contract.sanitize import printable
 from retinue.contract.table import Chart
 from retinue.orchestration.present.html.markup import element, text
 from retinue.orchestration.present.html.style import CHART_STYLE, COLOURS
-from retinue.orchestration.present.numbers import format_value_label, clamp, format_short
+from retinue.orchestration.present.numbers import clamp, format_short, format_value_label
 
 __all__ = ["caption_of", "chart_svg", "charts_file"]
 
@@ -59,7 +59,9 @@ def charts_file(title: str, charts: Iterable[Chart], *, subtitle: str = "") -> s
         parts.append(element("g", marks, transform=f"translate({margin} {top + 10})"))
         descriptions.append(f"{caption_of(chart)}: {_description(chart)}")
         top, widest = top + height, max(widest, width)
-    head = element("title", text(title), id="title") + element("desc", text(" ".join(descriptions)[:4000]), id="description")
+    head = element("title", text(title), id="title") + element(
+        "desc", text(" ".join(descriptions)[:4000]), id="description"
+    )
     paper = element("rect", "", width=widest, height=top, fill="#ffffff", class_="paper")
     size = {"width": widest, "height": top, "viewBox": f"0 0 {widest} {top}", "xmlns": "http://www.w3.org/2000/svg"}
     inside = head + element("style", CHART_STYLE) + paper + "\n".join(parts)
@@ -70,7 +72,11 @@ def caption_of(chart: Chart) -> str:
     """What stands above a chart: its title, else the names of its series, the unit, and how many bars are drawn."""
     title = chart.title.strip() or " and ".join(one.name for one in chart.series if one.name) or "Chart"
     unit = f" ({chart.unit})" if chart.unit and chart.unit.casefold() not in title.casefold() else ""
-    first = f", the first {_MAX_BARS} of {len(chart.labels):,}" if chart.kind == "bar" and len(chart.labels) > _MAX_BARS else ""
+    first = (
+        f", the first {_MAX_BARS} of {len(chart.labels):,}"
+        if chart.kind == "bar" and len(chart.labels) > _MAX_BARS
+        else ""
+    )
     return f"{title}{unit}{first}"
 
 
@@ -81,7 +87,10 @@ def _description(chart: Chart) -> str:
         points = [(value, place) for place, value in enumerate(one.values) if value is not None]
         if points:
             (low, first), (high, last) = min(points), max(points)
-            lowest, highest = f"{format_value_label(low)} at {chart.labels[first]}", f"{format_value_label(high)} at {chart.labels[last]}"
+            lowest, highest = (
+                f"{format_value_label(low)} at {chart.labels[first]}",
+                f"{format_value_label(high)} at {chart.labels[last]}",
+            )
             parts.append(f"{one.name or 'values'}: lowest {lowest}, highest {highest}")
     return f"{'; '.join(parts)[:2000]}."
 
@@ -97,7 +106,10 @@ def _render(chart: Chart) -> tuple[str, int, int, int]:
     tree.remove(tree[0])  # a background of its own
     # leather takes every character to be as wide as a Latin one, and writes no values beside bars.
     margin = max(cell_len(label) - len(label) for label in labels) * _CELL_PX
-    right = max(len(format_value_label(value)) for one in chart.series for value in one.values if value is not None) * _CELL_PX
+    right = (
+        max(len(format_value_label(value)) for one in chart.series for value in one.values if value is not None)
+        * _CELL_PX
+    )
     return ET.tostring(tree, encoding="unicode"), margin, margin + _WIDTH + right, height
 
 

@@ -18,7 +18,9 @@ def text(external: str) -> str:
 
 def element(tag: str, inside: str, /, **values: str | float) -> str:
     """`<tag …>inside</tag>`. `inside` is markup already; `class_` stands for `class`, `_` in a name for `-`."""
-    attributes = "".join(f' {name.rstrip("_").replace("_", "-")}="{text(str(value))}"' for name, value in values.items())
+    attributes = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{text(str(value))}"' for name, value in values.items()
+    )
     return f"<{tag}{attributes}>{inside}</{tag}>"
 
 

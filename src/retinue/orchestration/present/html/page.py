@@ -8,17 +8,33 @@ from typing import Final, assert_never, cast
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
-from retinue.contract.table import Cell, Chart, TableColumn, Table
-from retinue.orchestration.present.blocks import Block, Heading, OpenIssue, OpenIssues, MarkdownBlock, Sources, as_sentences, sanitize_markdown
-from retinue.orchestration.present.ending import outcome_label
-from retinue.orchestration.present.explained import answer_and_explanation
-from retinue.orchestration.present.figures import MAX_ROWS
+from retinue.contract.table import Cell, Chart, Table, TableColumn
+from retinue.orchestration.present.answer_figures import MAX_ROWS
+from retinue.orchestration.present.blocks import (
+    Block,
+    Heading,
+    MarkdownBlock,
+    OpenIssue,
+    OpenIssues,
+    Sources,
+    as_sentences,
+    sanitize_markdown,
+)
+from retinue.orchestration.present.blocks_markdown import ISSUE_TITLES, omission_note
+from retinue.orchestration.present.explanation import answer_and_explanation
 from retinue.orchestration.present.html.document import document
+from retinue.orchestration.present.html.markdown_html import markdown_to_html
 from retinue.orchestration.present.html.markup import element, link, text
-from retinue.orchestration.present.html.prose import markdown_to_html
 from retinue.orchestration.present.html.style import CHART_STYLE, STYLE
-from retinue.orchestration.present.markdown import ISSUE_TITLES, omission_note
-from retinue.orchestration.present.numbers import format_duration, format_exact, format_grouped, column_heading, is_quantity, usage_parts
+from retinue.orchestration.present.numbers import (
+    column_heading,
+    format_duration,
+    format_exact,
+    format_grouped,
+    is_quantity,
+    usage_parts,
+)
+from retinue.orchestration.present.outcome_label import outcome_label
 
 __all__ = ["as_html"]
 
@@ -77,10 +93,18 @@ def _answer_parts(blocks: Sequence[Block], result: Result) -> Iterator[str]:
     for number, block in enumerate(blocks):
         yield _block_html(block, number)
     if not blocks:  # a plan made by hand has no sections
-        yield markdown_to_html(sanitize_markdown(result.content)) if result.content.strip() else element("p", "There is no answer.")
+        yield (
+            markdown_to_html(sanitize_markdown(result.content))
+            if result.content.strip()
+            else element("p", "There is no answer.")
+        )
     if result.fault is not None and not any(isinstance(block, OpenIssues) for block in blocks):
         message = f"{result.fault.message} {result.fault.hint}".strip()
-        yield element("section", element("h2", "What went wrong") + markdown_to_html(sanitize_markdown(message)), class_="aside failures")
+        yield element(
+            "section",
+            element("h2", "What went wrong") + markdown_to_html(sanitize_markdown(message)),
+            class_="aside failures",
+        )
 
 
 def _block_html(block: Block, number: int) -> str:
@@ -132,7 +156,12 @@ def _chart_html(chart: Chart, number: int) -> str:
 
 def _table_html(table: Table) -> str:
     heads = "".join(
-        element("th", text(_line(column_heading(column))), scope="col", class_="number" if column.kind == "number" else "text")
+        element(
+            "th",
+            text(_line(column_heading(column))),
+            scope="col",
+            class_="number" if column.kind == "number" else "text",
+        )
         for column in table.columns
     )
     rows = (
@@ -141,7 +170,8 @@ def _table_html(table: Table) -> str:
     )
     caption = element("caption", text(_line(table.title))) if table.title.strip() else ""
     whole = element(
-        "table", caption + element("thead", element("tr", heads)) + element("tbody", "\n".join(rows) or _empty_row(table))
+        "table",
+        caption + element("thead", element("tr", heads)) + element("tbody", "\n".join(rows) or _empty_row(table)),
     )
     more = omission_note(table, rows=len(table.rows[:MAX_ROWS]), columns=len(table.columns))
     notes = element("p", text(f"{more}."), class_="more") if more else ""
@@ -186,14 +216,18 @@ def _plan_parts(result: Result, data: JsonMapping) -> Iterator[str]:
         str(one.get("node")): str(one.get("outcome")) for key in ("answer", "failures") for one in _dicts(data, key)
     }
     unneeded: object = data.get("not_needed")
-    not_needed = {str(one): "not needed" for one in cast("list[object]", unneeded)} if isinstance(unneeded, list) else {}
+    not_needed = (
+        {str(one): "not needed" for one in cast("list[object]", unneeded)} if isinstance(unneeded, list) else {}
+    )
     rows: list[tuple[Cell, ...]] = []
     for node in nodes:
         name = str(node.get("id", ""))
         needs: object = node.get("needs")
         after = ", ".join(map(str, cast("list[object]", needs))) if isinstance(needs, list) else ""
         agent = ".".join(filter(None, (str(node.get("agent") or ""), str(node.get("skill") or ""))))
-        rows.append((name, agent, str(node.get("instruction") or ""), after, outcomes.get(name) or not_needed.get(name) or ""))
+        rows.append(
+            (name, agent, str(node.get("instruction") or ""), after, outcomes.get(name) or not_needed.get(name) or "")
+        )
     columns = tuple(TableColumn(name=name) for name in ("step", "who", "asked", "after", "came to"))
     yield _table_html(Table(title="Plan", columns=columns, rows=tuple(rows[:MAX_ROWS]), total_rows=len(rows)))
     yield from _token_note(data)

@@ -4,8 +4,8 @@ from typing import Final
 from urllib.parse import urlencode
 
 from retinue.tools.web.client import WebClient
-from retinue.tools.web.search.answer import MAX_ANSWER, results_in, json_answer
 from retinue.tools.web.search.port import MAX_RESULTS, SearchResult
+from retinue.tools.web.search.search_results import MAX_ANSWER, json_answer, results_in
 from retinue.tools.web.url import parse_url
 
 __all__ = ["BRAVE_KEY", "Brave"]

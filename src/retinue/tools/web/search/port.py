@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-__all__ = ["MAX_RESULTS", "SearchResult", "SearchProvider"]
+__all__ = ["MAX_RESULTS", "SearchProvider", "SearchResult"]
 
 MAX_RESULTS: Final = 20
 

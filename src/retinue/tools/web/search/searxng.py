@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 from retinue.errors import InvalidInput, Unavailable
 from retinue.tools.web.client import WebClient
 from retinue.tools.web.guard import ANYWHERE
-from retinue.tools.web.search.answer import MAX_ANSWER, results_in, json_answer
 from retinue.tools.web.search.port import SearchResult
+from retinue.tools.web.search.search_results import MAX_ANSWER, json_answer, results_in
 from retinue.tools.web.url import parse_url
 
 __all__ = ["SEARXNG_URL", "SearXNG"]

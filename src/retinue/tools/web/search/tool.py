@@ -11,7 +11,7 @@ from retinue.tools.web.client import WebClient
 from retinue.tools.web.fetch import accessed_date
 from retinue.tools.web.limit import time_limit
 from retinue.tools.web.search.choose import choose_provider
-from retinue.tools.web.search.port import MAX_RESULTS, SearchResult, SearchProvider
+from retinue.tools.web.search.port import MAX_RESULTS, SearchProvider, SearchResult
 
 __all__ = ["WebSearch"]
 

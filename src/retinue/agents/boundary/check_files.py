@@ -1,0 +1,114 @@
+"""Whether the files an agent says it wrote are there. "Success claimed, nothing written" ends here.
+
+Size, hash and media type are measured, whatever the agent said of them.
+"""
+
+from dataclasses import dataclass
+from itertools import islice
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from retinue.agents.port import RunContext
+from retinue.contract.finding import Finding
+from retinue.contract.json import pointer
+from retinue.contract.result import Artifact
+from retinue.errors import RetinueError
+
+if TYPE_CHECKING:
+    from retinue.tools.workspace import ArtifactFacts, Workspace
+
+__all__ = ["CheckedFiles", "check_files"]
+
+_MOST_FILES: Final = 2_000
+"""Files that one answer may claim: each is opened."""
+_MOST_BYTES: Final = 2**30
+"""What is read of all of them for their hashes; those beyond it, or beyond the attempt's time, go without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFiles:
+    """The claimed files that are really there, and a finding for each that is not."""
+
+    artifacts: tuple[Artifact, ...] = ()
+    files_written: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+async def check_files(
+    artifacts: tuple[Artifact, ...], files_written: tuple[str, ...], requested_path: str | None, run: RunContext
+) -> CheckedFiles:
+    """Look for every file: inside the workspace, regular, and not empty.
+
+    Args:
+        artifacts: Files with what the agent says of them.
+        written: Files it says it wrote.
+        asked: A file that the caller asked for, whether or not the agent claims it.
+        run: Holds the workspace; without one no file can be there.
+    """
+    pointers = {artifact.path: pointer(["artifacts", at, "path"]) for at, artifact in enumerate(artifacts)}
+    pointers |= {path: pointer(["files_written", at]) for at, path in enumerate(files_written)}
+    if requested_path is not None:
+        pointers.setdefault(requested_path, "/artifacts")
+    if not pointers:
+        return CheckedFiles()
+    checks = await _inspect_files(run, tuple(islice(pointers, _MOST_FILES)))
+    facts = {path: check for path, check in checks.items() if not isinstance(check, Exception)}
+    findings = [
+        _missing_finding(path, pointers[path], why) for path, why in checks.items() if isinstance(why, Exception)
+    ]
+    if len(pointers) > _MOST_FILES:
+        message = f"{len(pointers):,} files are claimed; only {_MOST_FILES:,} were checked."
+        fix = f"Claim at most {_MOST_FILES:,} files, or one that lists the others."
+        findings.append(Finding(rule="claim/files", message=message, path="/artifacts", fix=fix))
+    return CheckedFiles(
+        artifacts=tuple(
+            _with_facts(artifact, facts[artifact.path]) for artifact in artifacts if artifact.path in facts
+        ),
+        files_written=tuple(dict.fromkeys(facts[path].path for path in files_written if path in facts)),
+        findings=tuple(findings),
+    )
+
+
+async def _inspect_files(run: RunContext, paths: tuple[str, ...]) -> "dict[str, ArtifactFacts | Exception]":
+    from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only claims of files need threads
+
+    try:
+        workspace = run.workspace
+    except RetinueError as error:
+        return dict.fromkeys(paths, error)
+    remaining_s = float("inf") if run.deadline_ns is None else (run.deadline_ns - run.now()) / 1e9
+    return await in_thread(_file_facts, workspace, paths, monotonic() + remaining_s)
+
+
+def _file_facts(
+    workspace: "Workspace", paths: tuple[str, ...], until_s: float
+) -> "dict[str, ArtifactFacts | Exception]":
+    """What is true of each file. Hashing may take long, so this runs in a thread."""
+    from retinue.tools.artifact import MAX_HASHED  # noqa: PLC0415 - see above
+
+    results: dict[str, ArtifactFacts | Exception] = {}
+    remaining = _MOST_BYTES
+    for path in paths:
+        max_hashed = min(remaining, MAX_HASHED) if monotonic() < until_s else 0
+        try:
+            results[path] = facts = workspace.check_artifact(path, max_hashed=max_hashed)
+            remaining -= 0 if facts.sha256 is None else facts.size
+        except (RetinueError, OSError, ValueError) as error:
+            results[path] = error
+    return results
+
+
+def _with_facts(artifact: Artifact, facts: "ArtifactFacts") -> Artifact:
+    return artifact.model_copy(
+        update={"path": facts.path, "size": facts.size, "sha256": facts.sha256, "media_type": facts.media_type}
+    )
+
+
+def _missing_finding(path: str, place: str, why: Exception) -> Finding:
+    reason = why.message if isinstance(why, RetinueError) else str(why)
+    return Finding(
+        rule="claim/file",
+        message=f"Success is claimed, but {path[:200]!r} was not written: {reason.rstrip('.')}.",
+        path=place,
+        fix=f"Write {path[:200]!r} inside the workspace, or do not claim it.",
+    )

@@ -1,0 +1,100 @@
+"""Claude Code as a program beside us, in the form of the SDK's port for transports.
+
+It stands in for the SDK's own, which gives the program every variable of its user's and leaves it behind when we are
+cancelled at the wrong moment. Only messages about who asks whom for what go on to the SDK; the rest is ours to hear.
+"""
+
+from collections.abc import AsyncGenerator
+from typing import Final, Protocol, cast
+
+from retinue.agents.wrapped.line_program import MAX_LINE, LineProgram
+from retinue.contract.json import loads
+from retinue.contract.model import JsonMapping
+from retinue.errors import ParseError, RetinueError
+
+from . import failures
+
+__all__ = ["ClaudeTransport", "MessageListener"]
+
+_PARTS: Final = {"control_request": "request", "control_response": "response"}
+"""Messages for the SDK, and the object that each must have: it looks into them without looking first."""
+
+
+class MessageListener(Protocol):
+    """Who hears what is not for the SDK."""
+
+    def on_message(self, message: JsonMapping) -> None:
+        """A message."""
+        ...
+
+    def on_end(self, reason: RetinueError) -> None:
+        """There will be no further one."""
+        ...
+
+
+class ClaudeTransport:
+    """One process of Claude Code."""
+
+    def __init__(self, program: LineProgram, listener: MessageListener) -> None:
+        self._program, self._listener = program, listener
+
+    async def connect(self) -> None:
+        """Start it."""
+        await self._program.start()
+
+    async def write(self, data: str) -> None:
+        """Say something."""
+        await self._program.write(data.encode(errors="replace"))
+
+    async def read_messages(self) -> AsyncGenerator[JsonMapping, None]:
+        """Yield what is for the SDK; the listener hears the rest."""
+        unreadable = ""
+        try:
+            while line := await self._program.read_line():
+                text = line.strip()
+                if not text.startswith(b"{"):  # some of its parts talk on stdout
+                    continue
+                try:
+                    message = loads(text, max_bytes=MAX_LINE)
+                except ParseError as error:
+                    unreadable = error.message
+                    return
+                data = cast("JsonMapping", message)
+                if not str(data.get("type", "")).startswith("control_"):
+                    self._listener.on_message(data)
+                elif _is_valid(data):
+                    yield data
+            await self._program.wait_exit()
+        finally:
+            self._listener.on_end(failures.protocol_error(unreadable) if unreadable else self._exit_error())
+
+    async def close(self) -> None:
+        """End it, and whatever it has started."""
+        await self._program.stop()
+
+    async def stop(self) -> None:
+        """End it by force: what it would do next, without us, it must not do."""
+        await self._program.stop(graceful=False)
+
+    def is_ready(self) -> bool:
+        """Whether it can be spoken to."""
+        return True
+
+    async def end_input(self) -> None:
+        """Nothing: it is ended as a whole."""
+
+    def _exit_error(self) -> RetinueError:
+        program = self._program
+        return failures.exit_error(program.status, program.stderr_tail, flooded=program.flooded)
+
+
+def _is_valid(message: JsonMapping) -> bool:
+    part = _PARTS.get(str(message["type"]))
+    if part is None:
+        return isinstance(message.get("request_id"), str)
+    inner = message.get(part)
+    if not isinstance(inner, dict):
+        return False
+    body = cast("JsonMapping", inner)
+    id_holder = message if part == "request" else body
+    return isinstance(id_holder.get("request_id"), str) and isinstance(body.get("subtype"), str)

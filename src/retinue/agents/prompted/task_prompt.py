@@ -1,0 +1,176 @@
+"""What a model is told: who it is and what its contract is, then the task, then why its answer was refused.
+
+The instructions hold only what the definition's author and we wrote. Whatever came from elsewhere stands between marks,
+in the turns.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from retinue.contract import names
+from retinue.contract.definition import Definition, Skill
+from retinue.contract.fault import Fault
+from retinue.contract.json import dumps
+from retinue.contract.model import DialectName, JsonMapping
+from retinue.contract.result import Result, Warned
+from retinue.contract.task import Correction, Task
+
+from .data_block import RULE, as_data_block, one_line
+
+__all__ = ["answer_schema_of", "correction_text", "instructions", "task_text"]
+
+_MOST_FINDINGS: Final = 50
+_TYPED: Final = "command"
+"""The key of `Definition.extras` that says what a slash command is typed as."""
+
+_PLACEHOLDERS: Final = (
+    "In the words above, `$ARGUMENTS`, `$1`, `$2` and so on stand for what the task gives: all of it, or one part each."
+)
+_HONEST: Final = (
+    "Say only what you know from the task or from your tools, and make nothing up. If you can do only a part, give "
+    "that part and say what is missing and why; if you can do nothing, say why."
+)
+
+
+def answer_schema_of(skill: Skill, task: Task, definition: Definition) -> JsonMapping | None:
+    """The schema that the answer is owed in: the skill's, else the caller's; None where it is text or a dialect's."""
+    if definition.dialect is not None:
+        return None
+    return skill.output_schema if skill.output_schema is not None else task.output.answer_schema
+
+
+def instructions(definition: Definition, skill: Skill, *, skills: Mapping[str, Definition], is_structured: bool) -> str:
+    """What the system says: the definition's own words, then the contract in a few lines.
+
+    Args:
+        definition: Whose they are.
+        skill: What is asked of it.
+        skills: Skills it may look up, by name.
+        owed: Whether an object is owed whose schema goes with the request.
+    """
+    own = definition.instructions or f"You are `{definition.name}`. {definition.description}"
+    kebab_name = names.to_kebab(skill.name)  # as the instructions call an operation
+    operation = kebab_name if kebab_name in own else skill.name
+    parts = [own.strip(), "# Your contract", f"You are asked for `{operation}`: {one_line(skill.description, 500)}"]
+    parts.append(RULE)
+    if definition.extras.get(_TYPED):
+        parts.append(_PLACEHOLDERS)
+    if skills:
+        skill_lines = "\n".join(f"- {name}: {one_line(each.description, 300)}" for name, each in sorted(skills.items()))
+        parts.append(f"Skills that you can look up with the tool `skill` before you do such work:\n{skill_lines}")
+    if definition.dialect is not None:
+        parts.append(_in_dialect(definition, skill, definition.dialect))
+    elif is_structured:
+        parts.append("Your final answer is one JSON object of the schema you are given, with nothing around it.")
+    parts.append(_HONEST)
+    return "\n\n".join(parts)
+
+
+def task_text(task: Task, skill: Skill, *, memory: str = "") -> str:
+    """The task as the first turn; what others wrote stands between marks.
+
+    Args:
+        task: What is asked.
+        skill: Of which skill.
+        remembered: What the agent's own memory says about it, already marked.
+    """
+    return "\n\n".join(
+        filter(None, (*_task_parts(task, skill), *_context_parts(task), memory, *_output_parts(task, skill)))
+    )
+
+
+def correction_text(correction: Correction) -> str:
+    """Why the answer was refused, as a turn: every finding, and what would be right."""
+    lines = [f"Your answer was refused. {correction.message}"]
+    for finding in correction.findings[:_MOST_FINDINGS]:
+        where = f" (at `{finding['path']}`)" if finding.get("path") else ""
+        fix = f" {finding['fix']}" if finding.get("fix") else ""
+        lines.append(f"- {finding.get('message', '')}{where}{fix}")
+    if len(correction.findings) > _MOST_FINDINGS:
+        lines.append(f"- and {len(correction.findings) - _MOST_FINDINGS} more")
+    if correction.hint:
+        lines.append(correction.hint)
+    lines.append("Answer again, completely and in the same form.")
+    return "\n".join(lines)
+
+
+# The task
+
+
+def _task_parts(task: Task, skill: Skill) -> Iterator[str]:
+    parameters = dict(task.parameters)
+    instruction = _take_parameter(parameters, skill.instruction_field, task.instruction)
+    target = _take_parameter(parameters, skill.target_field, task.target or "")
+    yield f"# Task\n\n{instruction}" if instruction else f"# Task\n\nDo `{skill.name}`."
+    if target:
+        yield f"Target: {target}"
+    if parameters:
+        yield f"Parameters:\n{dumps(parameters)}"
+
+
+def _take_parameter(parameters: JsonMapping, field: str | None, text: str) -> str:
+    """What the task says, or its parameter of that meaning; where both say the same, it stands there once."""
+    value = parameters.get(field) if field is not None else None
+    if field is None or not isinstance(value, str) or text not in ("", value):
+        return text
+    del parameters[field]
+    return value
+
+
+def _context_parts(task: Task) -> Iterator[str]:
+    context = task.context
+    if context.what and context.what != task.instruction:
+        yield f"It is a part of this: {context.what}"
+    if context.why:
+        yield f"Why: {context.why}"
+    if context.constraints:
+        yield "To be kept to:\n" + "\n".join(f"- {each}" for each in context.constraints)
+    if context.history:
+        yield "What was said before:\n" + as_data_block("\n".join(context.history), "the history of this conversation")
+    if context.memory:
+        yield "What is remembered:\n" + as_data_block(context.memory, "memory")
+    for name, value in context.inputs.items():
+        text = value if isinstance(value, str) else dumps(value)
+        yield f"What `{one_line(name, 64)}` came to:\n" + as_data_block(text, f"the result of {name}")
+
+
+def _output_parts(task: Task, skill: Skill) -> Iterator[str]:
+    output = task.output
+    if output.style:
+        yield f"Style of the report: {one_line(output.style)}"
+    if output.path:
+        yield f"Write the report to the file {output.path!r} of the workspace."
+    if output.answer_schema is not None and skill.output_schema is not None:
+        yield f"The answer must pass this JSON Schema as well: {dumps(output.answer_schema)}"
+
+
+# The form of an answer
+
+
+def _in_dialect(definition: Definition, skill: Skill, dialect: DialectName) -> str:
+    """The answers of a dialect, shown by samples that its own writer made."""
+    from retinue.dialects import dialect as dialect_of  # noqa: PLC0415 - most agents speak none
+
+    adapter = dialect_of(dialect)
+    name = definition.wire_names.get(dialect, definition.name)
+    samples = [
+        f"{what}:\n\n{adapter.render_result(sample).text.strip()}"
+        for what, sample in _samples(names.fold(name) or definition.name, skill.name)
+    ]
+    schema = (
+        f"\n\nThe data of an answer has this JSON Schema: {dumps(skill.output_schema)}" if skill.output_schema else ""
+    )
+    forms = "\n\n".join(samples)
+    return f"Answer in the form `{dialect}` and in no other, nothing before it. As in these samples:\n\n{forms}{schema}"
+
+
+def _samples(agent: str, skill: str) -> Iterator[tuple[str, Result]]:
+    content, data = "What you found, in words.", {"key": "what was asked for"}
+    whole = Result(task_id="1", agent=agent, skill=skill, outcome="success", content=content, data=data)
+    yield "A whole answer", whole
+    warning = Warned(
+        type="missing_data", message="What is missing.", impact="What that means.", recovery="What would help."
+    )
+    yield "A part", whole.model_copy(update={"outcome": "partial", "warnings": (warning,), "completeness": 60})
+    fault = Fault(code="missing_file", message="Why there is no answer.", hint="What would help.")
+    yield "No answer", Result(task_id="1", agent=agent, skill=skill, outcome="error", fault=fault)

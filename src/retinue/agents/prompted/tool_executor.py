@@ -1,0 +1,313 @@
+"""Uses tools for one agent: checked arguments, then permission, then the call, and what came of it as marked data.
+
+This is the guard of an agent that thinks: whatever a model read and whatever it wants, a call that `Grants` denies is
+not made. What kept a call from being made is told to the model, which may try something else.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from retinue.agents.grants import Grants, PermissionSubject, PermissionVerdict
+from retinue.agents.port import RunContext
+from retinue.agents.tool_references import DELEGATE
+from retinue.contract import schema
+from retinue.contract.definition import ToolSpec
+from retinue.contract.event import ToolCallEvent
+from retinue.contract.formatting import truncate
+from retinue.contract.json import dumps
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Trace
+from retinue.contract.sanitize import printable
+from retinue.contract.task import Question
+from retinue.errors import AccessDenied, Canceled, DeadlineExceeded, InvalidInput, RetinueError
+from retinue.llm.port import AssistantMessage, ToolCall, ToolResult, ToolResults, Turn
+from retinue.telemetry import Span, tool_span
+from retinue.tools.port import Tool, ToolContext, ToolOutput
+
+from .data_block import as_data_block
+from .delegate_tool import DelegateTool
+from .permission_subjects import call_summary, permission_subjects
+
+if TYPE_CHECKING:
+    from retinue.contract.schema import Validator
+    from retinue.tools.workspace import Workspace
+
+__all__ = ["OUTPUT_LIMIT", "ToolExecutor"]
+
+OUTPUT_LIMIT: Final = 30_000
+"""Characters of a tool's output that a model is given, unless said otherwise."""
+
+_SECOND: Final = 1_000_000_000
+_MOST_FINDINGS: Final = 20
+_LONGEST_ERROR: Final = 4_000
+_MAX_SHOWN_ARGUMENTS: Final = 4_000
+
+
+class ToolExecutor:
+    """The tools of one agent in one conversation.
+
+    Args:
+        agent: Its name.
+        key: Tells this call of the agent from all others of the run, also when it goes on after a question.
+        tools: Those it is offered.
+        grants: What it may do with them.
+        run: Asks people, records events, knows the time.
+        turns: The conversation so far.
+        traces: The calls in it.
+        output_limit: Characters of output for the model.
+
+    Attributes:
+        turns: The conversation as far as it went, the answers included that its last turn still waits for.
+        traces: Every call that was made or refused here.
+        files_read: Files that tools say they read; `files_written` likewise.
+        unapproved: What was said of each call that a person had to allow and did not.
+    """
+
+    def __init__(
+        self,
+        *,
+        agent: str,
+        key: str,
+        tools: Mapping[str, Tool],
+        grants: Grants,
+        run: RunContext,
+        turns: Sequence[Turn],
+        traces: Sequence[Trace] = (),
+        output_limit: int = OUTPUT_LIMIT,
+    ) -> None:
+        self._agent, self._key, self._tools = agent, key, tools
+        self._grants, self._run, self._limit = grants, run, output_limit
+        self._validators: dict[str, Validator] = {}
+        self._turns: tuple[Turn, ...] = tuple(turns)
+        self._results: dict[str, ToolResult] = {}
+        self._start_times: dict[str, int] = {}
+        self.traces = list(traces)
+        self.files_read: dict[str, None] = {}
+        self.files_written: dict[str, None] = {}
+        self.unapproved: dict[str, None] = {}
+
+    @cached_property
+    def _workspace(self) -> "Workspace | None":
+        try:
+            return self._grants.restrict_workspace(self._run.workspace.whole)
+        except AccessDenied:
+            return None
+
+    def on_turns(self, turns: Sequence[Turn]) -> None:
+        """Hear how the conversation goes on."""
+        if len(turns) != len(self._turns):
+            self._results.clear()
+        self._turns = tuple(turns)
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The conversation, with the answers of its last turn that are there already."""
+        turns = self._turns
+        if turns and isinstance(turns[-1], ToolResults):
+            turns = turns[:-1]
+        last = turns[-1] if turns else None
+        if not isinstance(last, AssistantMessage) or not last.tool_calls:
+            return self._turns
+        results = {answer.id: answer for answer in _last_results(self._turns)} | self._results
+        ready = tuple(results[call.id] for call in last.tool_calls if call.id in results)
+        return (*turns, ToolResults(ready)) if ready else turns
+
+    async def execute(self, call: ToolCall) -> ToolResult:
+        """Do what the model wants done, if it may.
+
+        Raises:
+            Canceled: A person must be asked first, and the run waits for the answer.
+        """
+        with tool_span(call.name, call.id) as span:
+            return await self._execute(call, span)
+
+    async def _execute(self, call: ToolCall, span: Span) -> ToolResult:
+        tool, arguments = self._tools[call.name], call.arguments or {}
+        subjects: tuple[PermissionSubject, ...] = ()
+        try:
+            self._check_arguments(tool.spec, arguments)
+            subjects = permission_subjects(call.name, arguments, workspace=self._workspace)
+            approved = await self._check_allowed(tool, call, arguments, subjects)
+            output = await self._call_with_timeout(tool, call, arguments, approved)
+            self.files_written.update(dict.fromkeys(output.files_written))
+            self._check_readable(output, call.name, approved)
+        except Canceled:
+            raise
+        except RetinueError as error:
+            span.fail(error.code)
+            text, failed = _error_text(error), True
+            foreign = call.name.startswith((DELEGATE, "mcp__")) or "network" in tool.spec.effects
+            origin = (
+                f"tool {call.name}" if foreign and call.id in self._start_times else ""
+            )  # before it began, we refused
+        else:
+            text, failed, origin = self._output_text(output, call.name), False, output.origin
+            self.files_read.update(dict.fromkeys(output.files_read))
+        started_at = self._start_times.pop(call.id, None)
+        duration = None if started_at is None else max(0, self._run.now() - started_at)
+        self.traces.append(Trace(tool=call.name, output=text, args=arguments, duration_ns=duration))
+        self._run.emit(ToolCallEvent(call.name, duration, failed=failed, about=call_summary(subjects, arguments)))
+        result = ToolResult(call.id, call.name, as_data_block(text, origin) if origin else text, failed=failed)
+        self._results[call.id] = result
+        return result
+
+    # Before the call
+
+    def _check_arguments(self, spec: ToolSpec, arguments: JsonMapping) -> None:
+        validator = self._validators.get(spec.name)
+        if validator is None:
+            validator = self._validators[spec.name] = schema.compile(spec.input_schema)
+        findings = validator.findings(arguments)
+        if findings:
+            lines = [
+                f"- {each.message}{f' (at `{each.path}`)' if each.path else ''}" for each in findings[:_MOST_FINDINGS]
+            ]
+            raise InvalidInput(
+                f"The arguments of `{spec.name}` do not fit its schema:\n" + "\n".join(lines),
+                hint="Call it again with arguments that fit.",
+            )
+
+    async def _check_allowed(
+        self, tool: Tool, call: ToolCall, arguments: JsonMapping, subjects: tuple[PermissionSubject, ...]
+    ) -> frozenset[str]:
+        """See that the call may be made: by the rules, or because a person says so.
+
+        Returns:
+            The files it is about that are read only because that person approved.
+
+        Raises:
+            AccessDenied: It may not.
+            Canceled: Nobody has answered yet.
+        """
+        verdict = self._verdict(tool, arguments, subjects)
+        if verdict.word == "allow":
+            return frozenset()
+        if verdict.word == "ask" and await self._ask_approval(call, arguments, subjects):
+            return frozenset(
+                each.real for each in subjects if (hidden := self._hiding_verdict(each.real)) and hidden.word == "ask"
+            )
+        why = f"{verdict.reason}." if verdict.word == "deny" else f"{verdict.reason}, and nobody approved it."
+        message = f"`{call.name}` was not used: {why}"
+        if verdict.word == "ask":
+            self.unapproved[message] = None
+        raise AccessDenied(message, hint="Do without it, and say in your answer what is missing for that.")
+
+    def _verdict(
+        self, tool: Tool, arguments: JsonMapping, subjects: tuple[PermissionSubject, ...]
+    ) -> PermissionVerdict:
+        spec = tool.spec
+        if isinstance(tool, DelegateTool):
+            target_spec, agent = tool.effective_spec(arguments)
+            if not self._grants.covers(target_spec.effects):
+                return PermissionVerdict(
+                    "deny", f"it may {' and '.join(target_spec.effects)}, and this agent may not do all of that"
+                )
+            if not self._grants.offers(target_spec):
+                return PermissionVerdict("deny", f"`{spec.name}` is not among the tools of this agent")
+            return self._grants.verdict(target_spec, agent)
+        return self._grants.verdict(spec, *subjects)
+
+    async def _ask_approval(
+        self, call: ToolCall, arguments: JsonMapping, subjects: tuple[PermissionSubject, ...]
+    ) -> bool:
+        arguments_text = dumps(arguments)
+        question = Question(
+            id=self._question_id(call, arguments_text),
+            text=f"May `{self._agent}` use `{call.name}`{_approval_text(call.name, subjects, arguments_text)}",
+            kind="approval",
+            agent=self._agent,
+        )
+        answer = await self._run.ask(question)
+        return answer is not None and answer.value is True
+
+    def _question_id(self, call: ToolCall, arguments: str) -> str:
+        """The same when the same call of the same conversation is asked about again."""
+        from hashlib import sha256  # noqa: PLC0415 - costs 2 ms, and most calls are not asked about
+
+        facts = [self._key, self._agent, self._call_position(call), call.name, arguments]
+        return f"approve_{sha256(dumps(facts).encode()).hexdigest()[:16]}"
+
+    def _call_position(self, call: ToolCall) -> str:
+        """Where in the conversation the model asked for it: how many times it had answered, and which of its uses."""
+        messages = [turn for turn in self._turns if isinstance(turn, AssistantMessage)]
+        calls = messages[-1].tool_calls if messages else ()
+        at = next((at for at, each in enumerate(calls) if each.id == call.id), len(calls))
+        return f"{len(messages)}.{at + 1}"
+
+    # The call, and after it
+
+    async def _call_with_timeout(
+        self, tool: Tool, call: ToolCall, arguments: JsonMapping, approved: frozenset[str]
+    ) -> ToolOutput:
+        spec = tool.spec
+        now, ends = self._run.now(), self._run.deadline_ns
+        seconds = spec.timeout_s if ends is None else min(spec.timeout_s, (ends - now) / _SECOND)
+        self._start_times[call.id] = now
+        ends_ns = now + int(seconds * _SECOND)
+        workspace = self._workspace and self._workspace.showing(approved)
+        context = ToolContext(workspace, ends_ns, self._limit, agent=self._agent, run=self._run.run)
+        timer = asyncio.timeout(seconds)
+        try:
+            async with timer:
+                if isinstance(tool, DelegateTool):
+                    return await tool.delegate(arguments, key=self._call_position(call))
+                return await tool.use(arguments, context)
+        except TimeoutError as error:
+            if not timer.expired():
+                raise
+            raise DeadlineExceeded(
+                f"`{spec.name}` took longer than {max(seconds, 0):.3g} s, and was stopped.", hint="Ask it for less."
+            ) from error
+
+    def _check_readable(self, output: ToolOutput, tool: str, approved: frozenset[str]) -> None:
+        """See that nothing is shown of files that a rule keeps from being read: a tool may have a way of its own.
+
+        Raises:
+            AccessDenied: A file that was read on the way may not be.
+        """
+        for path in output.files_read:
+            verdict = None if path in approved else self._hiding_verdict(path)
+            if verdict is not None:
+                raise AccessDenied(
+                    f"What `{tool}` found is not shown: {verdict.reason}, and it read {path!r}.",
+                    hint="Name the files or folders to look at, without that one.",
+                )
+
+    def _hiding_verdict(self, path: str) -> PermissionVerdict | None:
+        return self._grants.hides(path, root=self._workspace and self._workspace.root)
+
+    def _output_text(self, output: ToolOutput, tool: str) -> str:
+        text = printable(output.text[: self._limit])
+        left_out = len(output.text) - self._limit
+        if left_out > 0:
+            text += f"\n[… {left_out:,} more characters of `{tool}` are left out; ask it for less at once]"
+        return text
+
+
+def _approval_text(tool: str, subjects: Iterable[PermissionSubject], arguments: str) -> str:
+    """A call as a person approves it: the whole of what it is about, and of longer arguments the beginning and the end.
+
+    Never only the beginning: what is approved would then stand behind it.
+    """
+    if tool != "shell" and len(arguments) > _MAX_SHOWN_ARGUMENTS:
+        half = _MAX_SHOWN_ARGUMENTS // 2
+        left_out = f" [… {len(arguments) - 2 * half:,} characters are left out here …] "
+        arguments = arguments[:half] + left_out + arguments[-half:]
+    targets = ", ".join(
+        dict.fromkeys(each.real for each in subjects if not each.incidental and each.real not in {"", "."})
+    )
+    line = " ".join(printable(f"{targets}? {arguments}").split())
+    return f" on {line}" if targets else line
+
+
+def _last_results(turns: Sequence[Turn]) -> tuple[ToolResult, ...]:
+    last = turns[-1] if turns else None
+    return last.results if isinstance(last, ToolResults) else ()
+
+
+def _error_text(error: RetinueError) -> str:
+    where = f" (at `{error.path}`)" if error.path else ""
+    text = " ".join(part for part in (f"{error.code}: {error.message}{where}", error.hint) if part)
+    return truncate(printable(text), _LONGEST_ERROR)

@@ -1,0 +1,129 @@
+"""A Python function that takes a text and gives one, as an agent: whatever framework or model stands behind it.
+
+For functions with typed parameters there is `retinue.agent`. What the text says is read by the boundary.
+"""
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, cast
+
+from retinue.agents.port import Reply, RunContext
+from retinue.contract import json
+from retinue.contract.definition import Definition
+from retinue.contract.model import DialectName
+from retinue.contract.task import Task
+from retinue.errors import InvalidInput, OutputInvalid
+
+from .default_definition import canonical_agent_name, check_definition, default_definition
+from .render_request import Form, render_request
+
+__all__ = ["TextAgent", "reply_from"]
+
+
+class TextAgent:
+    """A function from text to text, in any dialect or none, as an agent.
+
+        def answer(request: str) -> str:
+            return my_framework.invoke(request)
+
+        analyst = TextAgent(answer, dialect="markdown_json")
+
+    A plain `def` runs in a thread. What it returns may be a text, a dictionary (the JSON of its dialect, or without a
+    dialect its data), or a `Reply`.
+
+    Args:
+        function: What is called with the request as its only argument.
+        name: What the agent is called; after the function when absent.
+        dialect: What it speaks; without one it is asked in words.
+        definition: What it says of itself, when that is known. Without a dialect it is then asked with its parameters
+            as JSON.
+
+    Raises:
+        InvalidInput: The name is none, or name and dialect do not agree with the definition.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[str], Any],
+        *,
+        name: str | None = None,
+        dialect: DialectName | None = None,
+        definition: Definition | None = None,
+    ) -> None:
+        self._function = function
+        self._asynchronous = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+            getattr(type(function), "__call__", None)  # noqa: B004 - is it a coroutine function, not: can it be called
+        )
+        self._form: Form = "words" if definition is None else "json"
+        if definition is None:
+            agent_name = canonical_agent_name(name or getattr(function, "__name__", type(function).__name__))
+            definition = default_definition(agent_name, about=_about(function), dialect=dialect, guessed=name is None)
+        else:
+            check_definition(definition, name=name, dialect=dialect)
+        self._definition = definition
+
+    def __repr__(self) -> str:
+        return f"<text agent {self._definition.name}>"
+
+    @property
+    def definition(self) -> Definition:
+        """What is known of it."""
+        return self._definition
+
+    async def run(self, task: Task, run: RunContext, /) -> Reply:
+        """Call the function once.
+
+        Raises:
+            InvalidInput: Its dialect cannot say the request.
+            OutputInvalid: What it returned is neither text nor JSON data.
+        """
+        request = render_request(task, run.correction, self._definition, form=self._form)
+        if self._asynchronous:
+            value = await self._function(request.text)
+        else:
+            from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only synchronous functions need it
+
+            value = await in_thread(partial(self._function, request.text))
+            value = await value if inspect.isawaitable(value) else value
+        reply = reply_from(value, self._definition)
+        reply.warnings = (*reply.warnings, *request.warnings)
+        return reply
+
+
+def reply_from(value: object, definition: Definition) -> Reply:
+    """What a wrapped agent handed back, as a reply that is still to be read.
+
+    Raises:
+        OutputInvalid: It is neither text nor JSON data.
+    """
+    if isinstance(value, Reply):
+        return value
+    if isinstance(value, (bytes, bytearray)):
+        return Reply(text=bytes(value).decode("utf-8", "backslashreplace"))
+    if isinstance(value, str):
+        return Reply(text=value)
+    if not isinstance(value, (dict, list, tuple)):
+        raise OutputInvalid(
+            f"`{definition.name}` returned a `{type(value).__name__}`, and a text is owed.",
+            hint="Return a text, or a dictionary.",
+        )
+    if definition.dialect is None:
+        return Reply(data=cast("object", value))
+    try:
+        return Reply(text=json.dumps(cast("object", value)))
+    except InvalidInput as error:
+        raise OutputInvalid(
+            f"What `{definition.name}` returned cannot be written as JSON: {error.message}",
+            hint=error.hint,
+            path=error.path,
+        ) from None
+
+
+_NO_ABOUT: Final = "A Python function that answers in text."
+
+
+def _about(function: Callable[..., object]) -> str:
+    """The first sentence of its docstring."""
+    text = " ".join((inspect.getdoc(function) or "").split()) if inspect.isroutine(function) else ""
+    return f"{text.partition('. ')[0].rstrip('.')}." if text else _NO_ABOUT

@@ -1,0 +1,153 @@
+"""`options`: a model proposes ways to mend what the figures show; each reason is held against them (G21).
+
+The figures come first and stay whatever the model says. What it would change and what that risks is its judgement and
+told as such; a reason whose figures, names or places do not stand in what it cites takes its option with it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Final, TypeAlias, cast
+
+from pydantic import Field
+
+from retinue.agents.port import Reply, RunContext
+from retinue.agents.prompted.data_block import RULE, as_data_block
+from retinue.catalogue._model_choice import structured_model_for
+from retinue.catalogue._prose import Prose, code, first_of, one_line, quote
+from retinue.catalogue._report import SkillReport
+from retinue.contract.definition import Definition
+from retinue.contract.event import Progress
+from retinue.contract.model import JsonMapping, Many, Model
+from retinue.contract.result import Usage
+from retinue.contract.sanitize import printable
+from retinue.contract.task import Task
+from retinue.errors import RetinueError
+from retinue.llm.models import Models
+from retinue.llm.port import AnswerShape
+from retinue.orchestration.cited_summary import EvidencePiece, claim_error
+
+__all__ = ["ProposedOption", "ProposedOptions", "with_options"]
+
+_MOST: Final = 120
+_LONGEST: Final = 600
+
+_Text: TypeAlias = Annotated[str, Field(min_length=1, max_length=_LONGEST)]
+
+_INSTRUCTIONS: Final = """\
+You advise on the architecture of a project, from figures that were counted in its source, and answer with one JSON
+object only: `options`, the one you would take first.
+- `change` says what would be done, in one or two sentences. `risk` says what it costs or may break.
+- `why` says what in the figures speaks for it, and `cites` names the ids of the figures it rests on, without brackets.
+  Figures and names in `why` stand in what it cites as you write them: copy, do not compute.
+- Options differ in what they change, not in how it is worded.
+"""
+
+
+class ProposedOption(Model):
+    """One way that a model proposes, and which figures it rests on."""
+
+    title: Annotated[str, Field(min_length=1, max_length=120)]
+    change: _Text
+    why: _Text
+    risk: _Text
+    cites: Annotated[Many[Annotated[str, Field(max_length=20)]], Field(min_length=1, max_length=12)]
+
+    def row(self, pieces_by_id: Mapping[str, EvidencePiece]) -> JsonMapping:
+        """What is told of it, with the places that it rests on."""
+        pieces = [pieces_by_id[cite] for cite in dict.fromkeys(self.cites)]
+        words = {name: one_line(getattr(self, name), limit=_LONGEST) for name in ("title", "change", "why", "risk")}
+        return {**words, "places": list(dict.fromkeys(piece.source for piece in pieces if piece.source))}
+
+
+class ProposedOptions(Model):
+    """What a model answers with."""
+
+    options: Annotated[Many[ProposedOption], Field(min_length=2, max_length=4)]
+
+
+async def with_options(
+    report: SkillReport, models: Models, question: str, *, definition: Definition, task: Task, run: RunContext
+) -> Reply:
+    """The reply of `report` with options in front; without any that hold, with why."""
+    report.figures["options"] = []
+    if report.unanswered is not None:
+        return report.reply()
+    try:
+        thinker = structured_model_for(task, models, definition, run, purpose="for options")
+    except RetinueError as error:
+        return _without_options(report, error.message)
+    run.emit(Progress("weighing options", thinker.model.name))
+    pieces_by_id = {piece.id: piece for piece in _pieces(report)}
+
+    def check_options(answer: JsonMapping) -> list[tuple[ProposedOption, str]]:
+        options = ProposedOptions.model_validate(answer).options
+        return [(one, claim_error(one.why, one.cites, pieces_by_id)) for one in options]
+
+    def judge(answer: JsonMapping) -> list[str]:
+        """Sent back only when no option at all rests on the figures."""
+        wrong = [f"The `why` of {one.title!r}: {why}" for one, why in check_options(answer) if why]
+        return wrong if len(wrong) == len(check_options(answer)) else []
+
+    schema, about = ProposedOptions.model_json_schema(), "Ways to mend what the figures show."
+    shape = AnswerShape(schema, name="options", description=about)
+    prompt = _prompt(question, pieces_by_id.values())
+    proposal = await thinker.ask(f"{_INSTRUCTIONS}\n{RULE}", prompt, shape, check=judge, max_tokens=3_000)
+    report.figures |= {"model": proposal.model} if proposal.model else {}
+    if proposal.data is None:
+        return _without_options(report, proposal.refusal, usage=proposal.usage)
+    verdicts = check_options(proposal.data)
+    options = report.figures["options"] = [one.row(pieces_by_id) for one, why in verdicts if not why]
+    dropped = report.figures["dropped"] = [
+        {"title": one_line(one.title), "reason": why} for one, why in verdicts if why
+    ]
+    notes = [Prose("{} was left out: {}.", (quote(one["title"]), quote(one["reason"].rstrip(".")))) for one in dropped]
+    if not options:
+        reason = f"none of what it proposed rests on the {len(pieces_by_id)} figures"
+        return _without_options(report, reason, notes, usage=proposal.usage)
+    by = Prose("{} proposed this; what speaks for it was held against the figures.", (code(proposal.model),))
+    lines = [line for number, option in enumerate(options, 1) for line in _lines(number, option)]
+    return _in_front(report, lines, [by, *notes], usage=proposal.usage)
+
+
+def _pieces(report: SkillReport) -> Iterator[EvidencePiece]:
+    """What may be cited: the sentences of the facts, then the rows of their tables."""
+    texts = [(one.prose.to_text(), one.source) for one in report.statements if one.source]
+    for table in report.tables:
+        for row in table.rows:
+            cells = {column.name: cell for column, cell in zip(table.columns, row, strict=True) if cell is not None}
+            text = "; ".join(f"{name}: {cell}" for name, cell in cells.items())
+            texts.append((f"{table.title}: {text}", str(cells.get("place") or cells.get("file") or "")))
+    for number, (text, source) in enumerate(texts[:_MOST], 1):
+        yield EvidencePiece(f"f{number}", "system_architect", one_line(text, limit=_LONGEST), one_line(source))
+
+
+def _prompt(question: str, pieces: Iterable[EvidencePiece]) -> str:
+    question = printable(question) or "How should it be restructured?"
+    lines = "\n".join(f"[{piece.id}] {piece.text}{f' ({piece.source})' if piece.source else ''}" for piece in pieces)
+    return f"The question:\n{question}\n\nThe figures:\n{as_data_block(lines, 'the source of the project')}"
+
+
+def _without_options(
+    report: SkillReport, reason: str, notes: Sequence[Prose] = (), *, usage: Usage | None = None
+) -> Reply:
+    """The facts, and why there are no options."""
+    recovery = "Decide by the figures, or ask again."
+    report.warn("degraded_analysis", f"There are no options: {one_line(reason)}", impact="", recovery=recovery)
+    return _in_front(report, [Prose("There are no options: {}", (quote(reason),))], notes, usage=usage)
+
+
+def _in_front(report: SkillReport, lines: Sequence[Prose], notes: Sequence[Prose], *, usage: Usage | None) -> Reply:
+    facts = report.reply(usage=usage)
+    data = cast("JsonMapping", facts.data)
+    data["answer"] = "\n".join([*(line.to_text() for line in lines), data["answer"]])
+    data["notes"] = [*(note.to_text() for note in notes), *data["notes"]]
+    blocks = [*(line.to_markdown() for line in lines), *(note.to_markdown() for note in notes), facts.content]
+    facts.content = "\n\n".join(filter(None, blocks))
+    return facts
+
+
+def _lines(number: int, option: JsonMapping) -> Iterator[Prose]:
+    places = [code(place) for place in option["places"]]
+    where = Prose(" ({})", (first_of(places, len(places)),)) if places else ""
+    yield Prose(f"Option {number}, {{}}: {{}}", (quote(option["title"]), quote(option["change"], limit=_LONGEST)))
+    yield Prose("It rests on this: {}{}", (quote(option["why"], limit=_LONGEST), where))
+    yield Prose("Its risk: {}", (quote(option["risk"], limit=_LONGEST),))

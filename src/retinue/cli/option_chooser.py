@@ -1,0 +1,259 @@
+"""Choosing how a plan is done: the menu, shown to a person where one is there, and the notice where nobody is asked.
+
+What there is to choose from is worked out in `orchestration.options`; here it is put together from the settings and the
+history, shown, and answered.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import click
+
+from retinue.cli.output import echo_err, safe
+from retinue.contract.task import Question
+from retinue.errors import RetinueError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retinue.cli.project import Project
+    from retinue.cli.session import FinishedSession
+    from retinue.contract.model import JsonMapping
+    from retinue.contract.plan import Plan
+    from retinue.contract.task import Budget
+    from retinue.llm.estimate import Estimate, PastCall, PriceOf, Range
+    from retinue.llm.models import Models
+    from retinue.orchestration.orchestrator import Orchestrator
+    from retinue.orchestration.plan_options import By, Menu, ModelCatalogue, Option
+
+__all__ = ["OptionChooser", "comparison_line", "model_catalogue", "with_actuals"]
+
+_NEWEST: Final = 500
+"""Runs of the history that an estimate looks back on."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionChooser:
+    """How the way is chosen.
+
+    Attributes:
+        project: With whom, and with which models.
+        word: An option's letter, `auto` for the recommended one, `ask` to ask whoever is there.
+        silent: Nobody is asked or told; the plan itself says what was chosen.
+    """
+
+    project: "Project"
+    word: str
+    silent: bool = False
+
+    async def make_plan(self, goal: str, orchestrator: "Orchestrator", budget: "Budget") -> "Plan":
+        """The plan for `goal`, made by the rules or by a model, as the settings say.
+
+        Raises:
+            InvalidInput: The goal is empty, too long, or holds control characters.
+            RetinueError: A model is insisted on, and none can be asked.
+        """
+        from retinue.cli.plans import planner_model
+
+        by = self.project.settings.get("run.planner")
+        if by == "rules" or (by == "auto" and not self.project.models.configured):
+            return orchestrator.plan(goal)
+        from retinue.cli.questions import TerminalAnswerer
+        from retinue.cli.screen import is_interactive
+
+        ask = None if self.silent or not is_interactive() else TerminalAnswerer(nullcontext)
+        reader = replace(orchestrator, model=planner_model(self.project))
+        return await reader.plan_goal(goal, budget=budget, by=by, ask=ask)
+
+    async def with_option(self, plan: "Plan") -> "Plan":
+        """`plan`, done the way that is chosen; as it is where nobody in it asks a model.
+
+        Raises:
+            UnknownName: The word names no option of this plan.
+        """
+        if not self.project.models.configured:
+            return plan
+        from retinue.orchestration.goal_planner import by_name
+        from retinue.orchestration.plan_options import menu_of, with_option
+
+        definitions = by_name(self.project.registry.definitions())
+        nodes = [node for node in plan.nodes if node.agent in definitions]
+        thinking = {node.agent for node in nodes if definitions[node.agent].uses_model(node.skill)}
+        if not thinking:
+            return plan
+        menu = menu_of(plan, definitions, model_catalogue(self.project, thinking))
+        option, by = await self._pick(menu)
+        if not self.silent and by != "person":
+            _notify(menu, option, by)
+        return with_option(plan, option, by=by)
+
+    async def _pick(self, menu: "Menu") -> "tuple[Option, By]":
+        from retinue.cli.screen import is_interactive
+
+        if self.word != "ask":
+            return menu.pick(self.word), "flag"
+        if menu.routine:
+            return menu.recommended, "routine"
+        if len(menu.options) == 1:
+            return menu.recommended, "only"
+        if self.silent or not is_interactive():
+            return menu.recommended, "nobody"
+        return await _ask_user(menu), "person"
+
+
+def with_actuals(session: "FinishedSession") -> "FinishedSession":
+    """`ended`, its result saying what was expected of the chosen way and what it took."""
+    if "option" not in session.plan.extras:  # most runs ask no model, and need none of what follows
+        return session
+    from retinue.orchestration.plan_options import actuals
+
+    comparison = actuals(session.plan, session.result)
+    if comparison is None:
+        return session
+    return replace(
+        session, result=session.result.model_copy(update={"extras": {**session.result.extras, "option": comparison}})
+    )
+
+
+def model_catalogue(project: "Project", agents: set[str]) -> "ModelCatalogue":
+    """What is known around a plan: models, prices, and what calls of `agents` took in the past."""
+    from retinue.orchestration.plan_options import ModelCatalogue
+
+    models = project.models
+    past = _past_calls(agents)
+    return ModelCatalogue(
+        model_of=lambda word: _model(models, word),
+        price_of=lambda name: _price(models, name),
+        max_output=lambda name: _max_output(models, name),
+        past_of=lambda agent, skill: past.get((agent, skill), ()),
+        default=models.default,
+        tiers=models.tiers,
+    )
+
+
+def _model(models: "Models", word: str) -> str | None:
+    try:
+        return models.choose(model=word, source="user").name
+    except RetinueError:
+        return None
+
+
+def _price(models: "Models", name: str) -> "PriceOf":
+    from retinue.llm.prices import price
+
+    ready = models.ready.get(name)
+    if ready is not None:
+        return ready.price
+    own, address = models.prices.get(name), models.address(name)
+
+    def price_of(*, tokens_in: int, tokens_out: int) -> float | None:
+        cost = price(name, tokens_in=tokens_in, tokens_out=tokens_out, own=own, address=address)
+        return cost.usd if cost else None
+
+    return price_of
+
+
+def _max_output(models: "Models", name: str) -> int | None:
+    """The longest answer of a model: its own bound, else all that a conversation with it can hold."""
+    from retinue.llm.model_listing import model_listing
+
+    try:
+        return models.get(name).max_output or model_listing(name).window
+    except RetinueError:  # it cannot be asked; that is told when it is asked
+        return None
+
+
+def _past_calls(agents: set[str]) -> "dict[tuple[str, str], Sequence[PastCall]]":
+    """Earlier calls of these agents, by agent and skill; none when the history cannot be read."""
+    from retinue.cli import user_paths
+    from retinue.engine.journal import Journal
+    from retinue.llm.estimate import PastCall
+
+    history: dict[tuple[str, str], list[PastCall]] = defaultdict(list)
+    try:
+        with Journal(user_paths.journal_file()) as journal:
+            calls = journal.facts(newest=_NEWEST).calls
+    except RetinueError:
+        return {}
+    for call in calls:
+        if call.agent in agents and call.outcome in {"success", "partial"} and len(call.used) == 1:
+            used = call.used[0]
+            seconds = None if call.duration_ns is None else call.duration_ns / 1e9
+            history[call.agent, call.skill].append(PastCall(used.model, used.tokens_in, used.tokens_out, seconds))
+    return dict(history)
+
+
+# For people.
+
+
+async def _ask_user(menu: "Menu") -> "Option":
+    from retinue.cli.questions import TerminalAnswerer
+
+    echo_err(f"{click.style('How should it be done?', bold=True)} {safe(menu.why)}")
+    for option in menu.options:
+        for line in _option_lines(option):
+            echo_err(line)
+    letters = tuple(option.letter for option in menu.options)
+    text = f'which of them? Press Enter for {menu.recommended.letter}; set `run.choose = "auto"` to always take it.'
+    question = Question(id="option", text=text, kind="choice", options=(*letters, "decide for me"))
+    answer = await TerminalAnswerer(nullcontext)(question)
+    return menu.pick(str(answer.value)) if answer else menu.recommended
+
+
+def _option_lines(option: "Option") -> Iterator[str]:
+    mark = click.style(" (recommended)", fg="green") if option.recommended else ""
+    models = ", ".join(option.models) or "each agent its own"
+    yield f"  {click.style(option.letter, bold=True)}) {safe(option.title)}: {safe(models)}{mark}"
+    yield f"     {'; '.join(_figures(option.estimate)) or 'No estimate available.'}"
+    for reason in option.reasons:
+        yield f"     - {safe(reason)}"
+
+
+def _notify(menu: "Menu", option: "Option", by: "By") -> None:
+    why = {
+        "flag": "as asked.",
+        "only": "no other option with the configured models.",
+        "nobody": f"no terminal to choose in. {menu.why}",
+    }.get(by, f"routine. {menu.why}")
+    figures = "; ".join(_figures(option.estimate))
+    echo_err(f"option {option.letter}, {safe(option.title)}: {safe(why)}{f' Expected: {figures}' if figures else ''}")
+
+
+def _figures(expected: "Estimate") -> Iterator[str]:
+    """The figures of an estimate that are known, as ranges."""
+    if expected.tokens is not None:
+        yield f"{_range(expected.tokens, '{:,.0f}')} tokens"
+    if expected.usd is not None:
+        yield f"${_range(expected.usd, '{:.4f}')}"
+    if expected.seconds is not None:
+        yield f"{_range(expected.seconds, '{:.1f}')} s"
+
+
+def _range(bounds: "Range", form: str) -> str:
+    low, high = form.format(bounds.low), form.format(bounds.high)
+    return low if low == high else f"{low}-{high}"
+
+
+_UNITS: Final = {
+    "tokens": ("{:,.0f} tokens", "{:,.0f}"),
+    "cost_usd": ("${:.4f}", "{:.4f}"),
+    "seconds": ("{:.1f} s", "{:.1f}"),
+}
+
+
+def comparison_line(comparison: "JsonMapping") -> str:
+    """One line: what was expected of the chosen way, and what it took."""
+    figures = cast("dict[str, dict[str, Any]]", comparison["figures"])
+    parts: list[str] = []
+    for name, figure in figures.items():
+        bounds, actual = figure.get("estimate"), figure.get("actual")
+        whole, number = _UNITS[name]
+        if bounds is None:
+            continue
+        low, high = (number.format(bound) for bound in bounds)
+        took = "not measured" if actual is None else whole.format(actual)
+        parts.append(f"{took} (expected {low if low == high else f'{low}-{high}'})")
+    return f"option {safe(comparison['option'])}: {'; '.join(parts)}" if parts else ""

@@ -1,0 +1,193 @@
+"""An order to judge somebody, as a person gives it in words: who it is, what it speaks, how it is asked.
+
+The command line and the pytest plugin both make one; what it comes to is here, so that it comes to the same.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from retinue.conformance.guess import guess_dialect
+from retinue.conformance.judge import DEFAULT_TIMEOUT_S, OnExchange, judge
+from retinue.conformance.port import CheckReport, CheckSubject, RequestTemplate
+from retinue.conformance.request_template import template_of
+from retinue.conformance.subjects import SubjectInfo, command_subject, instructions_subject, isolated_module
+from retinue.contract.definition import Definition
+from retinue.contract.finding import as_detail, findings_of, summarise_findings
+from retinue.contract.names import fold
+from retinue.errors import InvalidDefinition, InvalidInput, MissingFile
+
+if TYPE_CHECKING:
+    from retinue.llm.budget_tracker import BudgetTracker
+    from retinue.llm.models import Models
+
+__all__ = ["CheckRequest", "PreparedCheck", "prepare"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRequest:
+    """Who is judged, and what was said of it. What is absent is found out or done without.
+
+    Attributes:
+        words: A module (as `module_apart` reads it), a Markdown agent or, when `is_command`, a command line.
+        dialect: What it is to speak.
+        definition: A file with its definition, JSON or Markdown.
+        agent: What it is called in its own answers.
+        environment: Variables that a command may see.
+        timeout_s: How long it may take for one request.
+        models: What answers for a Markdown agent.
+        purse: What these models may spend.
+    """
+
+    words: str
+    is_command: bool = False
+    dialect: str | None = None
+    definition: Path | None = None
+    agent: str | None = None
+    operation: str | None = None
+    target: str | None = None
+    partial_target: str | None = None
+    instruction: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    environment: tuple[str, ...] = ()
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    models: "Models | None" = None
+    budget_tracker: "BudgetTracker | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCheck:
+    """A subject that can be judged: what it speaks is known, or was found out. Whoever has it closes it.
+
+    Attributes:
+        facts: How it is asked, and how its dialect was found out.
+    """
+
+    subject: CheckSubject
+    dialect: str
+    template: RequestTemplate
+    facts: Mapping[str, str]
+    timeout_s: float
+
+    async def judge(self, *, on_exchange: OnExchange | None = None) -> CheckReport:
+        """Judge it."""
+        return await judge(
+            self.subject,
+            self.dialect,
+            template=self.template,
+            timeout_s=self.timeout_s,
+            facts=dict(self.facts),
+            on_exchange=on_exchange,
+        )
+
+    def close(self) -> None:
+        """Let go of the subject."""
+        self.subject.close()
+
+
+async def prepare(request: CheckRequest) -> PreparedCheck:
+    """Get everything ready: import or find the subject, read its definition, find out what it speaks.
+
+    Raises:
+        RetinueError: There is no such subject or definition, or nothing says what it speaks.
+    """
+    definition = None if request.definition is None else _definition(request.definition, request.agent)
+    info = await _find_subject(request, definition)
+    try:
+        template = _template(request, info, definition or info.definition)
+        facts = {"asked": _template_text(template)}
+        if unset := [name for name in request.environment if name not in os.environ]:
+            facts["not set here"] = ", ".join(unset)
+        dialect = request.dialect or (definition.dialect if definition else None) or info.dialect
+        if dialect is None:
+            detected = await guess_dialect(info.subject, template=template, timeout_s=request.timeout_s)
+            dialect = detected.dialect
+            facts["dialect"] = f"found out ({detected.certainty}): {detected.why}"
+    except BaseException:
+        info.subject.close()
+        raise
+    return PreparedCheck(info.subject, dialect, template, facts, request.timeout_s)
+
+
+def _definition(file: Path, agent: str | None) -> Definition:
+    """What the file says of the agent that is meant.
+
+    Raises:
+        MissingFile: There is none.
+        InvalidDefinition: It cannot be read, or holds no such agent.
+    """
+    from retinue.agents.definition_files import load_file  # noqa: PLC0415 - loaders are heavy, and most orders name no file
+
+    if not file.exists():
+        raise MissingFile(f"There is no file {str(file)!r}.", hint="Name a definition, JSON or Markdown.")
+    loaded = load_file(file)
+    definitions = [each.definition for each in loaded.agents]
+    chosen = next((each for each in definitions if agent is None or each.name == fold(agent)), None)
+    if chosen is None:
+        what = f"no agent called {agent[:80]!r}" if agent and definitions else "no definition that can be used"
+        raise InvalidDefinition(
+            f"{str(file)!r} holds {what}.",
+            hint=f"See `retinue lint {file}`.",
+            detail={"findings": [each.to_json() for each in loaded.errors]},
+        )
+    return chosen
+
+
+async def _find_subject(request: CheckRequest, definition: Definition | None) -> SubjectInfo:
+    if request.is_command:
+        return command_subject(request.words, environment=request.environment)
+    if request.environment:
+        raise InvalidInput("Variables are for commands.", hint="Say that it is a command, or name no variables.")
+    if request.words.startswith(("http://", "https://")):
+        raise InvalidInput(
+            f"{request.words[:200]!r} is a URL, and `check` judges modules, Markdown agents and commands.",
+            hint="Judge it through a program that sends the request: "
+            f"`--command 'curl --silent --data-binary @- {request.words[:200]}'`.",
+        )
+    if request.words.lower().endswith(".md"):
+        from retinue.agents.load.operations import with_operations  # noqa: PLC0415 - likewise
+
+        path = Path(request.words)
+        own = definition or with_operations(_definition(path, request.agent))
+        return instructions_subject(path, own, models=request.models, budget_tracker=request.budget_tracker)
+    return await isolated_module(request.words, dialect=request.dialect or (definition.dialect if definition else None))
+
+
+def _template(request: CheckRequest, info: SubjectInfo, definition: Definition | None) -> RequestTemplate:
+    """As the definition says, and before that as the order does.
+
+    Raises:
+        InvalidInput: No task can be made of it.
+    """
+    if definition is not None:
+        template = template_of(definition, skill=request.operation)
+    else:
+        skill = fold(request.operation) if request.operation else None
+        template = RequestTemplate(agent=fold(request.agent or "") or info.name, skill=skill)
+    template = template.about(target=request.target, instruction=request.instruction)
+    parameters = {**template.parameters, **request.parameters}
+    template = replace(template, parameters=parameters, partial_target=request.partial_target)
+    try:
+        template.task("check")
+    except ValidationError as error:
+        wrong = findings_of(error, rule="conformance/asking")
+        raise InvalidInput(
+            f"Invalid request: {summarise_findings(wrong)}.",
+            hint="Names are of letters, digits and dashes, begin with a letter, and have at most 64 characters.",
+            detail=dict(as_detail(wrong)),
+        ) from None
+    return template
+
+
+def _template_text(template: RequestTemplate) -> str:
+    facts = {
+        "agent": template.agent,
+        "operation": template.skill,
+        "target": template.target,
+        "parameters": ", ".join(template.parameters),
+    }
+    return ", ".join(f"{name} {value}" for name, value in facts.items() if value)

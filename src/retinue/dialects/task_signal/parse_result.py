@@ -1,0 +1,365 @@
+"""What an answer means: signals, the JSON form or a table as a `Result`."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from retinue.contract.fault import Fault
+from retinue.contract.formatting import natural_list
+from retinue.contract.model import JsonMapping
+from retinue.contract.names import nearest
+from retinue.contract.result import Artifact, Outcome, Result, Warned
+from retinue.dialects.diagnostics import Diagnostics
+from retinue.dialects.port import ParseContext
+
+from .answer_text import AnswerHead, ParsedTable
+from .duration import read_duration
+from .failure import ErrorBlock, fault_of
+from .lines import CONTROL, note_at, strict_severity
+from .near_misses import note_near_misses, note_no_signals
+from .questions import read_body
+from .status import status_of
+from .unquote import is_nothing, unquote_path
+from .wire import (
+    COLUMNS,
+    SIGNALS,
+    SUMMARY_CHARS,
+    TABLE_STATUSES,
+    TITLE_CHARS,
+    JsonReport,
+    Signal,
+    Status,
+    TableRow,
+)
+
+__all__ = ["from_head", "from_report", "from_table", "outcome_of", "outcome_of_rows"]
+
+_LONGEST_COUNT: Final = 300
+_LOOSE_COUNT: Final = re.compile(r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,300})(?:[ \t]++[^0-9]*)?", re.ASCII)
+_LIMITS: Final = {"TITLE": TITLE_CHARS, "SUMMARY": SUMMARY_CHARS}
+
+
+def outcome_of(status: Status | None, fault: Fault | None) -> Outcome:
+    """What a status and an error block come to (C1); without a status it is a success, unless there is an error."""
+    if status == "failed" or (status is None and fault is not None):
+        return "canceled" if fault is not None and fault.code == "canceled" else "error"
+    return "partial" if status == "partial" else "success"
+
+
+# Signals
+
+
+@dataclass(slots=True)
+class _HeadFields:
+    """What the signals of one head say."""
+
+    notes: Diagnostics
+    artifacts: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    data: JsonMapping = field(default_factory=dict[str, Any])
+    by_name: dict[str, Signal] = field(default_factory=dict[str, Signal])
+    unknown: JsonMapping = field(default_factory=dict[str, Any])
+    empty: list[Signal] = field(default_factory=list[Signal])
+
+
+def from_head(head: AnswerHead, context: ParseContext, notes: Diagnostics) -> Result:
+    """The result that the signals report (C41). What is wrong with them is noted."""
+    fields = _HeadFields(notes)
+    for signal in head.answer.signals:
+        _read_signal(signal, fields)
+    if not any(signal.name in SIGNALS for signal in head.answer.signals):
+        if head.has_events and not head.answer.signals and not head.answer.body:
+            return Result(task_id=context.task_id, agent=context.agent, skill=context.skill, lifecycle="working")
+        note_no_signals(head, notes)
+    else:
+        note_near_misses(head, notes, has_outcome=not fields.by_name.keys().isdisjoint({"STATUS", "ERROR"}))
+    fault = _fault(fields)
+    status = _status(fields, fault)
+    _note_empty(fields, status, has_body=bool(head.answer.body.strip()))
+    content, questions = (
+        read_body(head.answer.body) if status == "partial" else read_body(head.answer.body, allow_questions=False)
+    )
+    is_waiting = questions is not None
+    return Result(
+        task_id=context.task_id,
+        agent=context.agent,
+        skill=context.skill,
+        lifecycle="input_required" if is_waiting else "ended",
+        outcome=None if is_waiting else outcome_of(status, fault),
+        data=fields.data or None,
+        content=content,
+        artifacts=tuple(Artifact(**one) for one in fields.artifacts),  # pyright: ignore[reportArgumentType] - texts
+        fault=fault,
+        questions=questions or (),
+        extras={"task_signal": fields.unknown} if fields.unknown else {},
+    )
+
+
+def _read_signal(signal: Signal, fields: _HeadFields) -> None:
+    name, value = signal.name, signal.value
+    if control := CONTROL.search(value):
+        message, fix = (
+            f"`{name}` holds the control character {control[0]!r}.",
+            "End lines with a line feed, and write plain text.",
+        )
+        severity = "error" if "\r" in value else strict_severity(fields.notes)
+        note_at(fields.notes, "control", message, line=signal.line, fix=fix, severity=severity)
+    if not value or (name in {"CREATED", "ERROR"} and is_nothing(value)):
+        fields.empty.append(signal)
+    elif name == "CREATED":
+        fields.artifacts.append({"path": _read_path(value, signal.line, fields.notes)})
+    elif name in _LIMITS:
+        _describe(signal, fields)
+    elif name == "COUNT":
+        _read_count(signal, fields)
+    elif name in SIGNALS:
+        if name in fields.by_name:
+            _note_duplicate(signal, fields.notes)
+        fields.by_name[name] = signal
+    else:
+        _keep_unknown(signal, fields)
+
+
+def _note_empty(fields: _HeadFields, status: Status | None, *, has_body: bool) -> None:
+    """A signal without a value is borne, but never where that would make a success of an answer that reports none."""
+    empty_answer = not (fields.artifacts or fields.data or fields.by_name or has_body)
+    for signal in fields.empty:
+        name = signal.name
+        # A template filled in by a model may keep `ERROR:` or `CREATED:` beside a status that speaks for itself. The
+        # word "none" is an answer; no word is not.
+        failure = name == "ERROR" and status is None and not signal.value
+        claim = name == "CREATED" and status in {None, "complete"} and not signal.value
+        message, fix = f"`{name}` has no value.", f"Give `{name}` a value, or leave it out."
+        if failure:
+            fix = "Write `ERROR: CATEGORY - description`, or leave `ERROR` out."
+        elif claim:
+            fix = "Name the file, as in `CREATED: path`, or leave `CREATED` out."
+        severity = "error" if failure or claim or empty_answer else strict_severity(fields.notes)
+        note_at(fields.notes, "empty", message, line=signal.line, fix=fix, severity=severity)
+
+
+def _read_path(value: str, line: int, notes: Diagnostics) -> str:
+    """The path itself, without what is put around it."""
+    path = unquote_path(value)
+    if path != value:
+        message, fix = f"{value[:80]!r} is read as the path {path[:80]!r}.", "Write the path alone."
+        note_at(notes, "path", message, line=line, fix=fix, severity=strict_severity(notes))
+    return path
+
+
+def _describe(signal: Signal, fields: _HeadFields) -> None:
+    """Attach a title or summary to the file before it, else to the whole (C41)."""
+    target = fields.artifacts[-1] if fields.artifacts else fields.data
+    name, limit = signal.name.lower(), _LIMITS[signal.name]
+    if name in target:
+        _note_duplicate(signal, fields.notes)
+    target[name] = signal.value
+    if len(signal.value) > limit:
+        message = f"`{signal.name}` has {len(signal.value)} characters, and {limit} are allowed."
+        fix = "Shorten it; the whole belongs below the signals, or into the file."
+        note_at(fields.notes, "length", message, line=signal.line, fix=fix, severity=strict_severity(fields.notes))
+
+
+def _read_count(signal: Signal, fields: _HeadFields) -> None:
+    if "count" in fields.data:
+        _note_duplicate(signal, fields.notes)
+    if signal.value.isascii() and signal.value.isdigit() and len(signal.value) <= _LONGEST_COUNT:
+        fields.data["count"] = int(signal.value)
+        return
+    match = _LOOSE_COUNT.fullmatch(signal.value) if fields.notes.level == "lenient" else None
+    if match:
+        fields.data["count"] = int(match[1].replace(",", ""))
+    means = f"it is read as {match[1].replace(',', '')}" if match else "and no number"
+    note_at(
+        fields.notes, "count", f"`COUNT` is {signal.value[:80]!r}, {means}.", line=signal.line, path="/data/count",
+        fix="Write digits alone, as in `COUNT: 1234`.", severity="warning" if match else "error",
+    )  # fmt: skip
+
+
+def _keep_unknown(signal: Signal, fields: _HeadFields) -> None:
+    suggestions = nearest(signal.name, SIGNALS, limit=1)
+    fix = (
+        f"Did you mean `{suggestions[0]}`?"
+        if suggestions
+        else f"Use {', '.join(SIGNALS)}, or say it below a blank line."
+    )
+    message = f"`{signal.name}` is not a signal; it is kept and not understood."
+    note_at(fields.notes, "unknown", message, line=signal.line, fix=fix, severity=strict_severity(fields.notes))
+    previous: object = fields.unknown.get(signal.name)
+    if previous is None:
+        fields.unknown[signal.name] = signal.value
+    else:
+        fields.unknown[signal.name] = [*(previous if isinstance(previous, list) else [previous]), signal.value]
+
+
+def _fault(fields: _HeadFields) -> Fault | None:
+    error, context, recovery = (fields.by_name.get(name) for name in ("ERROR", "CONTEXT", "RECOVERY"))
+    if error is not None:
+        block = ErrorBlock(error.value, context and context.value, recovery and recovery.value)
+        return fault_of(block, fields.notes, line=error.line)
+    for signal in filter(None, (context, recovery)):
+        message = f"`{signal.name}` stands without an `ERROR`; it is kept and not understood."
+        fix = "Add an `ERROR` line before it that says what went wrong."
+        note_at(fields.notes, "error_block", message, line=signal.line, fix=fix, severity=strict_severity(fields.notes))
+        fields.unknown[signal.name] = signal.value
+    return None
+
+
+def _status(fields: _HeadFields, fault: Fault | None) -> Status | None:
+    signal = fields.by_name.get("STATUS")
+    if signal is None:
+        return None
+    status = _read_status(signal.value, ("complete", "partial", "failed"), signal.line, fields.notes)
+    if status == "complete" and fault is not None:
+        message = "The answer is complete, and reports an error."
+        fix = "Write `STATUS: failed`, or `STATUS: partial`, or leave the `ERROR` out."
+        note_at(fields.notes, "status", message, line=signal.line, fix=fix, path="/outcome", severity="error")
+    elif status == "failed" and fault is None:
+        message = "The answer failed, but does not say why."
+        fix = "Add `ERROR: CATEGORY - description`."
+        note_at(
+            fields.notes,
+            "error_block",
+            message,
+            line=signal.line,
+            fix=fix,
+            path="/fault",
+            severity=strict_severity(fields.notes),
+        )
+    return status
+
+
+def _read_status(word: str, valid_words: Sequence[str], line: int, notes: Diagnostics) -> Status | None:
+    """The status that a word says; another word of the same meaning is borne, any other is an error."""
+    status = status_of(word)
+    if word not in valid_words:
+        means = "is not a valid status" if status is None else f"is taken as `{status}`"
+        note_at(
+            notes, "status", f"{word[:80]!r} {means}.", line=line, path="/outcome",
+            fix=f"Write {natural_list((f'`{each}`' for each in valid_words), last='or')}.",
+            severity="error" if status is None else strict_severity(notes),
+        )  # fmt: skip
+    return status
+
+
+# The JSON form
+
+
+def from_report(report: JsonReport, extras: JsonMapping, context: ParseContext, notes: Diagnostics) -> Result:
+    """The result that the JSON form reports (H14); its metrics are the data, but for the time."""
+    fault = None
+    if report.error is not None:
+        fault = fault_of(ErrorBlock(report.error, report.context, report.recovery), notes)
+    if report.status == "complete" and fault is not None:
+        fix = 'Write `"status": "failed"`, or leave `error` out.'
+        notes.add("status", "The answer is complete, and reports an error.", path="/status", fix=fix, severity="error")
+    data = None if report.metrics is None else dict(report.metrics)
+    duration_ns = None
+    if data is not None and "time_elapsed" in data:
+        duration_ns = read_duration(data["time_elapsed"])
+        if duration_ns is None:
+            fix = 'Write a number and a unit, as in `"2.3s"`.'
+            notes.add(
+                "time",
+                "`time_elapsed` is not a valid time; it is kept as it is.",
+                path="/metrics/time_elapsed",
+                fix=fix,
+            )
+        else:
+            del data["time_elapsed"]
+            data = data or None
+    return Result(
+        task_id=context.task_id,
+        agent=context.agent,
+        skill=context.skill,
+        outcome=outcome_of(report.status, fault),
+        data=data,
+        artifacts=tuple(Artifact(**one.model_dump()) for one in report.artifacts),
+        fault=fault,
+        duration_ns=duration_ns,
+        extras={"task_signal": extras} if extras else {},
+    )
+
+
+# The table form
+
+
+def from_table(sheet: ParsedTable, context: ParseContext, notes: Diagnostics) -> Result:
+    """The result that a table reports: an artifact a row (H15). A row without a path is about the whole."""
+    _check_columns(sheet, notes)
+    table = sheet.table
+    if not table.rows:
+        fix = "Write a row for every file, or `STATUS: complete` where there is none."
+        note_at(notes, "rows", "The table has no rows.", line=sheet.line, fix=fix, severity="error")
+    artifacts = [_artifact(row, notes) for row in table.rows if unquote_path(row.path)]
+    fault: Fault | None = None
+    warnings: list[Warned] = []
+    for row in table.rows:
+        if row.status:
+            _read_status(row.status, TABLE_STATUSES, row.line, notes)
+        if unquote_path(row.path) or not row.summary:
+            continue
+        if status_of(row.status) == "failed" and fault is None:
+            fault = fault_of(ErrorBlock(row.summary), notes, line=row.line)
+        else:
+            text = f"{row.topic}: {row.summary}" if row.topic else row.summary
+            warnings.append(Warned(type="missing_data", message=text))
+            fix = "Name the file of every row."
+            note_at(
+                notes,
+                "path",
+                f"No file is named for {text[:80]!r}.",
+                line=row.line,
+                fix=fix,
+                severity=strict_severity(notes),
+            )
+    return Result(
+        task_id=context.task_id,
+        agent=context.agent,
+        skill=context.skill,
+        outcome=outcome_of_rows(table.rows, fault),
+        content=table.body,
+        artifacts=tuple(artifacts),
+        warnings=tuple(warnings),
+        fault=fault,
+    )
+
+
+def outcome_of_rows(rows: Sequence[TableRow], fault: Fault | None) -> Outcome:
+    """What the rows come to together: all failed is an error, all done a success, anything else partial."""
+    words = {status_of(row.status) or "complete" for row in rows}
+    if words == {"failed"}:
+        return outcome_of("failed", fault)
+    return "success" if words <= {"complete"} else "partial"
+
+
+def _artifact(row: TableRow, notes: Diagnostics) -> Artifact:
+    path = _read_path(row.path, row.line, notes)
+    return Artifact(path=path, topic=row.topic or None, status=row.status or None, summary=row.summary or None)
+
+
+def _check_columns(sheet: ParsedTable, notes: Diagnostics) -> None:
+    columns = sheet.columns
+    if columns != COLUMNS:
+        fix = f"Use the columns {', '.join(COLUMNS)}."
+        other = [name for name in columns if name.lower() not in {one.lower() for one in COLUMNS}]
+        suffix = f" Not read: {', '.join(repr(name[:40]) for name in other[:10])}." if other else ""
+        message = f"The table does not have the four columns in their order.{suffix}"
+        note_at(notes, "columns", message, line=sheet.line, fix=fix, severity=strict_severity(notes))
+    if not sheet.has_rule:
+        fix = "Write `|---|---|---|---|` below the names of the columns."
+        message = "The table has no line of dashes below the names of its columns."
+        note_at(notes, "rule", message, line=sheet.line, fix=fix, severity=strict_severity(notes))
+    for line, count in sheet.uneven_rows[:100]:
+        message = f"The row has {count} cells, and there are {len(columns)} columns."
+        fix = r"Write `\|` for a bar inside a cell."
+        note_at(notes, "cells", message, line=line, fix=fix, severity="error")
+
+
+# Notes
+
+
+def _note_duplicate(signal: Signal, notes: Diagnostics) -> None:
+    message = f"`{signal.name}` is given twice about the same."
+    fix = "Say it once; a file of its own begins with its own `CREATED`."
+    note_at(notes, "twice", message, line=signal.line, fix=fix, severity="error")

@@ -1,0 +1,326 @@
+"""The files that delegations must leave behind: told apart before the start, looked for when a branch has ended (H24).
+
+A missing file is a failure of its branch, a missing section a warning. Who writes into whose file meanwhile is the
+business of `written`.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, cast
+
+from retinue.contract.fault import Fault
+from retinue.contract.finding import Finding
+from retinue.contract.plan import Delegation, Expected, Plan, topological_order
+from retinue.contract.result import Artifact, Result, Warned
+from retinue.contract.sanitize import check_workspace_path
+from retinue.errors import AccessDenied, MissingFile, OutputInvalid, RetinueError
+from retinue.tools.workspace import ArtifactFacts, Workspace
+
+if TYPE_CHECKING:
+    from retinue.contract.model import JsonMapping
+
+__all__ = [
+    "MIN_BYTES",
+    "Ancestry",
+    "ReportCounts",
+    "count_report",
+    "overlap_findings",
+    "report_shortfalls",
+    "verify_files",
+]
+
+MIN_BYTES: Final = 500
+"""A research report of fewer bytes counts as not written."""
+
+_MIN_ITEMS: Final = 3
+_SHOWN: Final = 3
+_URL: Final = re.compile(r"https?://[^\s<>()\[\]\"'`]{3,500}")
+_SUFFIXES: Final = "py|js|ts|go|rs|md|toml|json|ya?ml|java|c|h|cpp|rb|sh|txt|csv"
+_FILE: Final = re.compile(
+    rf"(?<![\w/.:-])((?:[\w.-]{{1,80}}/){{1,20}}[\w.-]{{1,80}}\.[A-Za-z]\w{{0,7}}|[\w-]{{1,80}}\.(?:{_SUFFIXES}))"
+    r"(:\d{1,7}(?:-\d{1,7})?|#L\d{1,7})?(?![\w/])"
+)
+_HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s+(.*)")
+_ITEM: Final = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+\S")
+_PLACEHOLDER: Final = re.compile(
+    r"\b(?:TODO|TBD|FIXME|XXX)\b|\blorem ipsum\b|\[(?:insert|your|add|fill)\b[^\]\n]{0,80}\]"
+    r"|<(?:insert|placeholder|your)\b[^>\n]{0,80}>|\bplaceholder (?:text|content)\b|\{\{[^}\n]{1,80}\}\}"
+    r"|^[^\S\n]*\.\.\.[^\S\n]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FENCES: Final = frozenset({"```", "~~~"})
+
+
+@dataclass(frozen=True, slots=True)
+class ReportCounts:
+    """What was counted in a report.
+
+    Attributes:
+        sources: Addresses and files that it names.
+        recommendations: Items under its recommendations.
+        bare: Files it refers to without a line number.
+        placeholder: Placeholder text that stands in it; empty when none does.
+    """
+
+    sources: int
+    recommendations: int
+    without_line: tuple[str, ...]
+    placeholder: str
+
+
+def count_report(text: str) -> ReportCounts:
+    """Count what there is in a report."""
+    lines = list(_outside_code(text))
+    prose = "\n".join(line for _, line in lines)
+    files = [(match[1], match[2]) for match in _FILE.finditer(_URL.sub(" ", prose))]
+    sources = {match.group().rstrip(".,;:") for match in _URL.finditer(prose)} | {name for name, _ in files}
+    recommended = sum(_ITEM.match(line) is not None for section, line in lines if section.startswith("recommendation"))
+    without_line = tuple(dict.fromkeys(name for name, line in files if not line))
+    placeholder = _PLACEHOLDER.search(prose)
+    return ReportCounts(
+        len(sources), recommended, without_line, " ".join(placeholder.group().split())[:60] if placeholder else ""
+    )
+
+
+def report_shortfalls(text: str) -> list[str]:
+    """What a research report lacks of what can be counted, in sentences; nothing when it has all of it."""
+    counts = count_report(text)
+    shortfalls: list[str] = []
+    if counts.sources < _MIN_ITEMS:
+        shortfalls.append(f"It names {counts.sources} sources, and {_MIN_ITEMS} are asked.")
+    if counts.recommendations < _MIN_ITEMS:
+        shortfalls.append(f"It lists {counts.recommendations} recommendations, and {_MIN_ITEMS} are asked.")
+    if counts.without_line:
+        more = " …" if len(counts.without_line) > _SHOWN else ""
+        shortfalls.append(f"References without a line number: {', '.join(counts.without_line[:_SHOWN])}{more}.")
+    if counts.placeholder:
+        shortfalls.append(f"Placeholder text stands in it: {counts.placeholder!r}.")
+    return shortfalls
+
+
+def _outside_code(text: str) -> Iterator[tuple[str, str]]:
+    """Every line that is no code, with the heading it stands under, lower case."""
+    section, fence = "", ""
+    for line in text.splitlines():
+        mark = line.strip()[:3]
+        if mark in _FENCES and (not fence or mark == fence):
+            fence = "" if fence else mark
+        elif fence:
+            continue
+        elif (heading := _HEADING.match(line)) is not None:
+            section = heading[1].strip("#*_` ").lower()
+        else:
+            yield section, line
+
+
+_MAX_READ_BYTES: Final = 4 * 2**20
+"""Headings are looked for in so many bytes of a report."""
+
+_NUMBER: Final = re.compile(r"^[\d.)]+\s+")
+_VISITS: Final = 1_000_000
+"""So many steps from node to node are taken to tell whether one follows another; what stays open counts as a no."""
+
+
+class Ancestry:
+    """Tells whether one node of a plan stands above another: whether that one needs it, by however many steps."""
+
+    def __init__(self, nodes: Sequence[Delegation]) -> None:
+        self._needs = {node.id: node.needs for node in nodes}
+        self._visits = _VISITS
+
+    def __call__(self, upper: str, lower: str) -> bool:
+        """Whether `lower` needs `upper`."""
+        visited, waiting = {lower}, [lower]
+        for node in waiting:  # grows while it is walked
+            self._visits -= 1
+            if upper in self._needs[node]:
+                return True
+            if self._visits < 0:
+                return False
+            fresh = [need for need in dict.fromkeys(self._needs[node]) if need not in visited]
+            visited.update(fresh)
+            waiting += fresh
+        return False
+
+
+def overlap_findings(plan: Plan) -> list[Finding]:
+    """A finding for every two branches of `plan` that expect to write one file.
+
+    A node that needs the other may go on with its file. Names that differ only in case are one file on some systems.
+    """
+    writers: dict[str, list[str]] = defaultdict(list)
+    for node in plan.nodes:
+        for path in dict.fromkeys(_fold_path(expected.path) for expected in node.expects):
+            writers[path].append(node.id)
+    shared = {path: ids for path, ids in writers.items() if len(ids) > 1}
+    return list(_overlaps(plan, shared)) if shared else []
+
+
+def _overlaps(plan: Plan, shared: Mapping[str, list[str]]) -> Iterator[Finding]:
+    ancestry = Ancestry(plan.nodes)
+    rank = {name: place for place, name in enumerate(topological_order(plan.nodes))}
+    place = {node.id: at for at, node in enumerate(plan.nodes)}
+    for path, ids in shared.items():
+        line = sorted(ids, key=rank.__getitem__)
+        for first, second in pairwise(line):
+            if not ancestry(first, second):
+                second_path = next(
+                    one.path for one in plan.nodes[place[second]].expects if _fold_path(one.path) == path
+                )
+                yield Finding(
+                    rule="plan/file",
+                    message=f"`{first}` and `{second}` both write {second_path!r}.",
+                    path=f"/nodes/{place[second]}/expects",
+                    fix="Give each a file of its own, or let one need the other.",
+                )
+
+
+def verify_files(result: Result, expects: tuple[Expected, ...], workspace: Workspace | None) -> Result:
+    """`result` with what is true of the files that were expected of it. Reads files: run it in a thread.
+
+    Files that are there become artifacts with their measured size and hash. A result that brought nothing stays as it
+    is, unless it failed because it did not write what it should: then that is its fault.
+    """
+    if not result.useful:
+        return _blame_missing(result, expects)
+    artifacts = {artifact.path: artifact for artifact in result.artifacts}
+    warnings: list[Warned] = []
+    errors: list[RetinueError] = []
+    for expected in expects:
+        try:
+            facts = _measure(expected, workspace)
+        except RetinueError as error:
+            errors.append(error)
+            continue
+        artifacts[facts.path] = _artifact(artifacts.get(facts.path), expected, facts)
+        warnings += _shortfall_warnings(expected, workspace)
+    checked = result.model_copy(
+        update={"artifacts": tuple(artifacts.values()), "warnings": (*result.warnings, *warnings)}
+    )
+    return _as_failure(checked, errors) if errors else checked
+
+
+def _measure(expected: Expected, workspace: Workspace | None) -> ArtifactFacts:
+    if workspace is None:
+        raise MissingFile(f"There is no workspace in which {expected.path!r} could be.", path=expected.path)
+    try:
+        facts = workspace.check_artifact(check_workspace_path(expected.path))
+    except AccessDenied:
+        raise
+    except RetinueError as error:
+        raise MissingFile(
+            f"The expected file {expected.path!r} was not written: {error.message.rstrip('.')}.", path=expected.path
+        ) from error
+    min_bytes = max(expected.min_bytes, MIN_BYTES if expected.rules == "research" else 1)
+    if facts.size < min_bytes:
+        raise OutputInvalid(
+            f"The expected file {expected.path!r} has {facts.size:,} bytes, and not the {min_bytes:,} asked.",
+            path=expected.path,
+        )
+    return facts
+
+
+def _artifact(artifact: Artifact | None, expected: Expected, facts: ArtifactFacts) -> Artifact:
+    """The artifact as its worker describes it, with what was measured."""
+    fields = {"path": facts.path, "size": facts.size, "sha256": facts.sha256, "media_type": facts.media_type}
+    if artifact is not None:
+        return artifact.model_copy(update=fields)
+    return Artifact(**fields, title=expected.title or None)  # pyright: ignore[reportArgumentType] - by their names
+
+
+def _shortfall_warnings(expected: Expected, workspace: Workspace | None) -> list[Warned]:
+    """What a file that is there does not have: headings, or what its rules ask (H29)."""
+    if workspace is None or not (expected.sections or expected.rules):
+        return []
+    with workspace.open(check_workspace_path(expected.path)) as file:
+        text = file.read(_MAX_READ_BYTES).decode("utf-8", "replace")
+    shortfalls = report_shortfalls(text) if expected.rules == "research" else []
+    return [*_sections_missing(expected, text), *(_shortfall_warning(expected, shortfall) for shortfall in shortfalls)]
+
+
+def _shortfall_warning(expected: Expected, shortfall: str) -> Warned:
+    return Warned(
+        type="degraded_analysis",
+        message=f"The report {expected.path!r} is not as it should be. {shortfall}",
+        impact="What it says can be relied on less.",
+        recovery="Ask for it again, and say what is missing.",
+    )
+
+
+def _sections_missing(expected: Expected, text: str) -> list[Warned]:
+    if not expected.sections:
+        return []
+    there = set(_headings(text))
+    missing = [section for section in expected.sections if _normalise_heading(section) not in there]
+    if not missing:
+        return []
+    names = ", ".join(map(repr, missing))
+    return [
+        Warned(
+            type="missing_data",
+            message=f"The file {expected.path!r} lacks the section{'s' if len(missing) > 1 else ''} {names}.",
+            impact="What should stand there is not known.",
+            recovery="Read the file, and ask for it again where it matters.",
+        )
+    ]
+
+
+def _as_failure(result: Result, errors: list[RetinueError]) -> Result:
+    first = errors[0]
+    fault = Fault.from_error(
+        type(first)(
+            " ".join(error.message for error in errors),
+            hint="Look at what it did instead; ask again, or ask an agent that writes files.",
+            path=first.path,
+            detail={"missing": [error.path for error in errors]},
+        ),
+        operation=result.skill,
+        failed_at="output",
+    )
+    return result.model_copy(update={"outcome": "error", "fault": fault})
+
+
+def _blame_missing(result: Result, expects: tuple[Expected, ...]) -> Result:
+    """The boundary refused the answer because a file is not there: say which, and that it is missing."""
+    fault = result.fault
+    if fault is None or fault.code != "output_invalid":
+        return result
+    claims = [one for one in cast("list[JsonMapping]", fault.detail.get("findings", [])) if one["rule"] == "claim/file"]
+    text = " ".join(str(claim["message"]) for claim in claims)
+    missing = [expected.path for expected in expects if f"{expected.path[:200]!r} was not written" in text]
+    if not missing:
+        return result
+    error = MissingFile(
+        f"The expected file {missing[0]!r} was not written.",
+        hint=fault.hint,
+        path=missing[0],
+        detail={**fault.detail, "missing": missing},
+    )
+    return result.model_copy(update={"fault": Fault.from_error(error, operation=result.skill, failed_at="output")})
+
+
+def _headings(text: str) -> Iterator[str]:
+    """The headings of a Markdown text; what stands in a code fence is none."""
+    fence = ""
+    for line in text.splitlines():
+        bare = line.strip()
+        mark = bare[:3]
+        if mark in {"```", "~~~"} and (not fence or mark == fence):
+            fence = "" if fence else mark
+        elif not fence and bare.startswith("#"):
+            yield _normalise_heading(bare.strip("#"))
+
+
+def _fold_path(path: str) -> str:
+    try:
+        return check_workspace_path(path).casefold()
+    except RetinueError:
+        return path.casefold()  # refused by name in `check`
+
+
+def _normalise_heading(heading: str) -> str:
+    """A heading without number, marks and case."""
+    return _NUMBER.sub("", heading.strip("*_` ")).strip("*_`: ").casefold()

@@ -1,0 +1,233 @@
+"""Whether a plan can be walked with the agents at hand, told before anything runs: every finding, not the first.
+
+That it is a graph without circles, the noun itself has seen to. Whether an answer is any good is the boundary's
+business.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from retinue.contract import names, schema
+from retinue.contract.definition import Definition, Skill
+from retinue.contract.finding import Finding
+from retinue.contract.json import pointer
+from retinue.contract.plan import Delegation, Plan
+from retinue.contract.sanitize import check_workspace_path
+from retinue.contract.schema import Validator
+from retinue.contract.task import Task
+from retinue.errors import InvalidDefinition, RetinueError
+from retinue.orchestration.expected_files import overlap_findings
+from retinue.orchestration.run_request import RESERVED, Caller
+
+__all__ = ["ASK_LESS", "PlanChecker", "call_cycle", "findings"]
+
+ASK_LESS: Final = "Ask for less than what was asked, or answer it."
+"""What to do instead of asking again what is being answered."""
+
+_MAX_FINDINGS: Final = 1_000
+"""More findings than this help nobody, and a plan may have a hundred thousand nodes."""
+
+
+def findings(plan: Plan, definitions: Iterable[Definition]) -> list[Finding]:
+    """Everything that keeps `plan` from being walked with agents that say `definitions` of themselves.
+
+    An unknown or ambiguous agent or skill, one that is unavailable, parameters that are missing or do not fit, files
+    outside the workspace or expected of two branches, and what is handed on from a node that is not needed. `path` is
+    the JSON Pointer into the plan; `fix` names the nearest there is. Warnings keep nothing from being walked.
+    """
+    return PlanChecker(definitions).findings(plan)
+
+
+@dataclass(frozen=True, slots=True)
+class _ResolvedSkill:
+    definition: Definition
+    skill: Skill
+    input_validator: Validator | None
+
+
+class PlanChecker:
+    """The agents of one registry, prepared for checking many plans."""
+
+    def __init__(self, definitions: Iterable[Definition]) -> None:
+        self._majors: dict[str, dict[int, Definition]] = {}
+        self._names: dict[str, str] = {}
+        self._cache: dict[tuple[str, int | None, str | None], _ResolvedSkill | Finding] = {}
+        for definition in definitions:
+            self._majors.setdefault(definition.name, {})[definition.major] = definition
+            for name in (definition.name, *definition.aliases, *definition.wire_names.values()):
+                self._names.setdefault(names.fold(name), definition.name)
+
+    def definition(self, name: str) -> Definition | None:
+        """What the agent called `name` says of itself, the oldest major; None when nobody is called that."""
+        majors = self._majors.get(name) or self._majors.get(self._names.get(names.fold(name), ""))
+        return majors[min(majors)] if majors else None
+
+    def skill(self, agent: str, skill: str | None) -> Skill | None:
+        """The skill of the agent called `agent` that a request for `skill` is meant for; None when there is none."""
+        definition = self.definition(agent)
+        return definition.skill_for(skill) if definition else None
+
+    def findings(self, plan: Plan) -> list[Finding]:
+        """As the function of this name."""
+        findings: list[Finding] = []
+        for place, node in enumerate(plan.nodes):
+            findings += self._node_findings(node, pointer(["nodes", place]))
+            if len(findings) >= _MAX_FINDINGS:
+                more = Finding(rule="plan/more", message=f"Only the first {_MAX_FINDINGS} findings are told.")
+                return [*findings[:_MAX_FINDINGS], more]
+        return [*findings, *overlap_findings(plan)]
+
+    def cycles(self, plan: Plan, above: tuple[Caller, ...]) -> list[Finding]:
+        """The nodes of `plan` that ask again exactly what is being answered above them, each with its chain."""
+        findings: list[Finding] = []
+        askers = {(caller.agent, caller.skill) for caller in above}
+        for place, node in enumerate(plan.nodes):
+            if self._agent_and_skill(node) not in askers:
+                continue
+            chain = call_cycle(above, self.caller(node, node.id))
+            if chain:
+                message = f"`{node.id}` asks again exactly what is being answered: {chain}."
+                findings.append(
+                    Finding(rule="plan/again", message=message, path=pointer(["nodes", place]), fix=ASK_LESS)
+                )
+        return findings
+
+    def caller(self, request: Delegation | Task, node: str) -> Caller:
+        """Who is asked, and for what, in a form that is the same for the same request."""
+        from hashlib import sha256  # noqa: PLC0415 - only agents that compose need it; it costs the quick path 2 ms
+
+        agent, skill = self._agent_and_skill(request)
+        ready = self._resolve(request.agent, request.major, request.skill)
+        major, fields = None, (None, None)
+        if not isinstance(ready, Finding):  # one major may well ask another the same
+            major, fields = ready.definition.major, (ready.skill.instruction_field, ready.skill.target_field)
+        parameters, words = dict(request.parameters), list[str]()
+        for name, text in zip(fields, (request.instruction, request.target), strict=True):
+            line = " ".join((text or "").split())
+            if name is None:
+                words.append(line)
+            elif line:
+                parameters.setdefault(name, line)
+        parts = [agent, skill, major, words, {name: _collapse_spaces(value) for name, value in parameters.items()}]
+        digest = sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()
+        return Caller(node=node, agent=agent, skill=skill, request=digest)
+
+    def _agent_and_skill(self, request: Delegation | Task) -> tuple[str, str]:
+        ready = self._resolve(request.agent, request.major, request.skill)
+        if isinstance(ready, Finding):
+            return request.agent, request.skill or ""
+        return ready.definition.name, ready.skill.name
+
+    # One node
+
+    def _node_findings(self, node: Delegation, path: str) -> Iterator[Finding]:
+        if RESERVED in node.id:
+            message = f"`{RESERVED}` is reserved, and stands in the id `{node.id}`."
+            yield Finding(rule="plan/id", message=message, path=f"{path}/id", fix="Use letters, digits, dots, dashes.")
+        ready = self._resolve(node.agent, node.major, node.skill)
+        if isinstance(ready, Finding):
+            yield ready.model_copy(update={"message": f"`{node.id}`: {ready.message}", "path": path + ready.path})
+        else:
+            yield from _parameter_findings(node, ready, path)
+        for place, candidate in enumerate(node.alternatives):
+            other = self._resolve(candidate.agent, None, candidate.skill)
+            if isinstance(other, Finding):
+                message = f"`{node.id}` cannot fall back to this: {other.message}"
+                there = f"{path}/alternatives/{place}{other.path}"
+                yield other.model_copy(update={"message": message, "path": there, "severity": "warning"})
+        for need in node.context:
+            if need not in node.needs:
+                message = f"`{node.id}` says how much of `{need}` it is handed, and does not need it."
+                fix = f"Add `{need}` to its `needs`, or remove it from `context`."
+                there = path + pointer(["context", need])
+                yield Finding(rule="plan/context", message=message, path=there, fix=fix, severity="warning")
+        yield from _file_findings(node, path)
+
+    def _resolve(self, agent: str, major: int | None, skill: str | None) -> "_ResolvedSkill | Finding":
+        """Who is meant, looked up once for each way of naming; a finding without its place when nobody is."""
+        key = agent, major, skill
+        entry = self._cache.get(key)
+        if entry is None:
+            entry = self._cache[key] = self._look_up(agent, major, skill)
+        return entry
+
+    def _look_up(self, agent: str, major: int | None, skill: str | None) -> "_ResolvedSkill | Finding":
+        name = agent if agent in self._majors else self._names.get(names.fold(agent))
+        if name is None:
+            return _unknown_finding(
+                "plan/agent", f"No agent is called `{agent}`.", "/agent", agent, sorted(self._majors)
+            )
+        majors = self._majors[name]
+        definition = majors.get(min(majors) if major is None else major)
+        if definition is None:
+            there = ", ".join(map(str, sorted(majors)))
+            message = f"`{name}` has no major {major}."
+            return Finding(rule="plan/agent", message=message, path="/major", fix=f"Available: {there}.")
+        target_skill = definition.default_skill if skill is None else definition.skill(skill)
+        if target_skill is None:
+            message = f"`{name}` has several skills, and none is named."
+            if skill is not None:
+                message = f"`{name}` has no skill `{skill}`."
+            return _unknown_finding(
+                "plan/skill", message, "/skill", skill or "", [one.name for one in definition.skills]
+            )
+        if target_skill.unavailable:
+            message = f"`{name}.{target_skill.name}` is not available."
+            return Finding(rule="plan/unavailable", message=message, path="/skill", fix=target_skill.unavailable)
+        try:
+            return _ResolvedSkill(definition, target_skill, schema.compile(target_skill.input_schema))
+        except InvalidDefinition:
+            return _ResolvedSkill(
+                definition, target_skill, None
+            )  # lint says what is wrong with it; the boundary refuses it
+
+
+def call_cycle(above: tuple[Caller, ...], again: Caller) -> str:
+    """The chain that leads round to `again`, which asks what is being answered above it; empty when none does."""
+    same = next((at for at, caller in enumerate(above) if caller.request == again.request), None)
+    return "" if same is None else " → ".join(f"`{one.agent}.{one.skill}`" for one in (*above[same:], again))
+
+
+def _collapse_spaces(value: object) -> object:
+    """A parameter as it is compared: more or fewer spaces make no other request."""
+    return " ".join(value.split()) if isinstance(value, str) else value
+
+
+def _unknown_finding(rule: str, message: str, path: str, name: str, there: list[str]) -> Finding:
+    near = names.nearest(name, there)
+    available = f"Available: {', '.join(there[:20])}{' …' if len(there) > 20 else ''}." if there else "There is none."
+    return Finding(
+        rule=rule, message=message, path=path, fix=f"Did you mean `{near[0]}`? {available}" if near else available
+    )
+
+
+def _parameter_findings(node: Delegation, ready: _ResolvedSkill, path: str) -> Iterator[Finding]:
+    """What the skill's schema has against the parameters, but for what will be asked or handed on."""
+    skill, validator = ready.skill, ready.input_validator
+    if validator is None:
+        return
+    parameters = dict(node.parameters)
+    for name, text in ((skill.instruction_field, node.instruction), (skill.target_field, node.target)):
+        if name is not None and text:
+            parameters.setdefault(name, text)
+    filled, _ = validator.apply_defaults(parameters)
+    if validator.is_valid(filled):
+        return
+    question_messages = tuple(f"`{question.parameter}` is missing" for question in node.questions)
+    for finding in validator.findings(filled):
+        if finding.rule == "schema/required" and not finding.path and finding.message.startswith(question_messages):
+            continue
+        yield finding.model_copy(
+            update={"message": f"`{node.id}`: {finding.message}", "path": f"{path}/parameters{finding.path}"}
+        )
+
+
+def _file_findings(node: Delegation, path: str) -> Iterator[Finding]:
+    for place, expected in enumerate(node.expects):
+        try:
+            check_workspace_path(expected.path)
+        except RetinueError as error:
+            there = f"{path}/expects/{place}/path"
+            yield Finding(rule="plan/file", message=f"`{node.id}`: {error.message}", path=there, fix=error.hint)

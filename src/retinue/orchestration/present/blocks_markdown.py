@@ -1,0 +1,128 @@
+"""Blocks as Markdown, for a pipe, a file or an agent. Every word of an agent is tamed or escaped before it is here."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, assert_never
+
+from retinue.contract.sanitize import printable
+from retinue.contract.table import Cell, Chart, Table, TableColumn
+from retinue.orchestration.present.blocks import (
+    Block,
+    Heading,
+    MarkdownBlock,
+    OpenIssue,
+    OpenIssues,
+    Sources,
+    as_code,
+    as_line,
+    as_prose,
+)
+from retinue.orchestration.present.numbers import column_heading, format_figure
+
+__all__ = ["ISSUE_TITLES", "blocks_to_markdown", "first_of", "omission_note"]
+
+ISSUE_TITLES: Final = {"not_answered": "Not answered", "failures": "What went wrong", "questions": "Questions"}
+"""What stands above each kind of listing, in every medium."""
+
+_MAX_ROWS: Final = 50
+_MAX_COLUMNS: Final = 20
+_MAX_SOURCES: Final = 8
+_MAX_CELL: Final = 300
+
+
+def blocks_to_markdown(blocks: Iterable[Block], *, is_ascii: bool = False) -> str:
+    """`blocks` as one Markdown text.
+
+    Args:
+        blocks: What to draw.
+        in_ascii: Draw charts with ASCII, for a stream that can carry nothing else.
+    """
+    return "\n\n".join(text for block in blocks if (text := _block_markdown(block, is_ascii=is_ascii)))
+
+
+def omission_note(table: Table, *, rows: int, columns: int) -> str:
+    """What a drawing of the first `rows` and `columns` leaves out, and what a reader must know; one line or none."""
+    total = max(table.total_rows or 0, len(table.rows))
+    parts: list[str] = []
+    if total > rows:
+        parts.append(f"and {total - rows:,} more {'row' if total - rows == 1 else 'rows'}")
+    if len(table.columns) > columns:
+        parts.append(f"{len(table.columns) - columns:,} more columns")
+    return " and ".join(parts)
+
+
+def _block_markdown(block: Block, *, is_ascii: bool) -> str:
+    match block:
+        case Heading():
+            return f"## {as_line(block.text)}"
+        case MarkdownBlock():
+            return block.text
+        case Table():
+            return _table_markdown(block)
+        case Chart():
+            return _chart_markdown(block, is_ascii=is_ascii)
+        case Sources():
+            return _sources_markdown(block)
+        case OpenIssues():
+            return _issues_markdown(block)
+        case _:
+            assert_never(block)
+
+
+def _table_markdown(table: Table) -> str:
+    columns = table.columns[:_MAX_COLUMNS]
+    rows = [
+        f"| {' | '.join(_cell_markdown(cell, column) for cell, column in zip(row, columns, strict=False))} |"
+        for row in table.rows[:_MAX_ROWS]
+    ]
+    rules = " | ".join("---:" if column.kind == "number" else "---" for column in columns)
+    head = f"| {' | '.join(as_line(column_heading(column)) for column in columns)} |"
+    more = omission_note(table, rows=min(len(table.rows), _MAX_ROWS), columns=_MAX_COLUMNS)
+    after = " ".join(filter(None, (f"… {more}." if more else "", as_prose(table.note))))
+    title = f"**{as_line(table.title)}**" if table.title.strip() else ""
+    return "\n\n".join(filter(None, (title, "\n".join([head, f"| {rules} |", *rows]), after)))
+
+
+def _cell_markdown(cell: Cell, column: TableColumn) -> str:
+    text = format_figure(cell)
+    text = text if len(text) <= _MAX_CELL else f"{text[:_MAX_CELL]}…"
+    if column.kind == "source" and text.strip():
+        # Inside of a table a bar divides cells even in code.
+        return as_code(text).replace("|", "\\|")
+    return as_line(text)
+
+
+def _chart_markdown(chart: Chart, *, is_ascii: bool) -> str:
+    from retinue.orchestration.present.text_chart import chart_text  # noqa: PLC0415 - takes rich
+
+    picture = chart_text(chart, is_ascii=is_ascii)
+    # A label cannot end the fence: it is longer than any row of backticks in the picture.
+    fence = "`" * max(3, *(len(run) + 1 for run in _backtick_runs(picture)), 3)
+    title = f"**{as_line(chart.title)}**\n\n" if chart.title.strip() else ""
+    return f"{title}{fence}text\n{printable(picture)}\n{fence}"
+
+
+def _backtick_runs(text: str) -> Iterator[str]:
+    """The rows of backticks in `text`."""
+    return (run for run in "".join(one if one == "`" else " " for one in text).split())
+
+
+def _sources_markdown(sources: Sources) -> str:
+    if sources.is_repeated:
+        return "Sources: as above"
+    return f"Sources: {first_of([as_code(place) for place in sources.places], _MAX_SOURCES)}"
+
+
+def first_of(items: Sequence[str], most: int) -> str:
+    """The first `most` of `items` in a row, and how many more there are."""
+    more = f" and {len(items) - most} more" if len(items) > most else ""
+    return f"{', '.join(items[:most])}{more}"
+
+
+def _issues_markdown(issues: OpenIssues) -> str:
+    return f"## {ISSUE_TITLES[issues.kind]}\n\n" + "\n".join(f"- {_item_markdown(item)}" for item in issues.items)
+
+
+def _item_markdown(item: OpenIssue) -> str:
+    about = as_line(item.about).rstrip(".?! ") if item.about and not item.agent else as_line(item.about)
+    agent = f" ({as_code(item.agent)})" if item.agent else ""
+    return f"{about}{agent}: {as_prose(item.text)}" if item.about or item.agent else as_prose(item.text)

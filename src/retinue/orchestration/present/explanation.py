@@ -1,0 +1,158 @@
+"""An explanation (see `explain`) as blocks, to be drawn below the answer it explains. Every word of it is foreign."""
+
+from collections.abc import Iterator
+from typing import Final, cast
+
+from retinue.contract.json import dumps
+from retinue.contract.model import JsonMapping
+from retinue.contract.table import Table, TableColumn
+from retinue.orchestration.present.blocks import (
+    Block,
+    Heading,
+    MarkdownBlock,
+    answer_blocks,
+    as_code,
+    as_line,
+    as_prose,
+)
+
+__all__ = ["answer_and_explanation", "binding_origin", "explanation_blocks"]
+
+_ORIGINS: Final = {
+    "said": "said",
+    "default": "the default of the schema",
+    "fallback": "what the skill takes when nothing is said",
+    "delegation": "handed on",
+    "given": "given",
+}
+_MAX_CHARS: Final = 120
+
+
+def answer_and_explanation(data: object) -> tuple[Block, ...]:
+    """The blocks of the data of a run's result, its explanation last when it has one."""
+    if not isinstance(data, dict):
+        return ()
+    whole = cast("JsonMapping", data)
+    explanation: object = whole.get("explanation")
+    if not isinstance(explanation, dict):
+        return tuple(answer_blocks(whole))
+    return (*answer_blocks(whole), *explanation_blocks(cast("JsonMapping", explanation)))
+
+
+def explanation_blocks(explanation: JsonMapping) -> Iterator[Block]:
+    """What `explain` gives, in reading order."""
+    planning: object = explanation.get("planning")
+    if isinstance(planning, dict):
+        yield from _planning_blocks(cast("JsonMapping", planning))
+    for clause in _entries(explanation, "clauses"):
+        yield from _clause_blocks(clause)
+    confidence: object = explanation.get("confidence")
+    if isinstance(confidence, dict):
+        level = cast("JsonMapping", confidence)
+        yield Heading("How sure it is")
+        yield MarkdownBlock(
+            f"{str(level['label']).capitalize()}: {level['value']:.2f}, by what the agents say of themselves."
+        )
+    dropped = [_dropped_line(one) for one in _entries(explanation, "dropped")]
+    if dropped:
+        yield Heading("Why something was left out")
+        yield MarkdownBlock("\n".join(dropped))
+    decisions = [_decision_line(one) for one in _entries(explanation, "decisions")]
+    if decisions:
+        yield Heading("What was decided on the way")
+        yield MarkdownBlock("\n".join(decisions))
+    tokens: object = explanation.get("tokens")
+    facts = cast("JsonMapping", tokens) if isinstance(tokens, dict) else {}
+    full, used = facts.get("full"), facts.get("handed_on")
+    if isinstance(full, int) and isinstance(used, int) and full:
+        yield Heading("How much of the results was passed on")
+        yield MarkdownBlock(f"{used:,} of {full:,} tokens (counted by {as_code(str(facts.get('counter', '')))}).")
+
+
+def binding_origin(how: str, words: str, *, clause: str = "") -> str:
+    """Where a value comes from, in words; `clause` is what all of the words are."""
+    if how == "said" and words == clause:
+        return "all of it"
+    origin = _ORIGINS.get(how, how)
+    return f"{origin}: {_clip(words)!r}" if words else origin
+
+
+def _clause_blocks(clause: JsonMapping) -> Iterator[Block]:
+    agent = ".".join(filter(None, (str(clause["agent"]), str(clause["skill"]))))
+    needs = cast("list[str]", clause["needs"])
+    after = f", after {', '.join(map(as_code, needs))}" if needs else ""
+    yield Heading(
+        f"Why {clause['node']}: {_clip(str(clause['clause']))}" if clause["clause"] else f"Why {clause['node']}"
+    )
+    yield MarkdownBlock(f"Put to {as_code(agent)}{after}.{_model_text(clause)}")
+    considered = [
+        (f"{one['agent']}.{one['skill']}", round(float(one["share"]), 2), _candidate_reason(one))
+        for one in _entries(clause, "candidates")
+    ]
+    if considered:
+        columns = (TableColumn(name="considered"), TableColumn(name="fit", kind="number"), TableColumn(name="because"))
+        yield Table(columns=columns, rows=tuple(considered))
+    bound = [
+        (
+            str(one["parameter"]),
+            _clip(dumps(one["value"])),
+            binding_origin(str(one["how"]), str(one.get("words", "")), clause=str(clause["clause"])),
+        )
+        for one in _entries(clause, "parameters")
+    ]
+    if bound:
+        columns = (TableColumn(name="parameter"), TableColumn(name="value"), TableColumn(name="from"))
+        yield Table(columns=columns, rows=tuple(bound))
+    questions = cast("list[str]", clause["questions"])
+    if questions:
+        yield MarkdownBlock("\n".join(f"- to be asked: {as_prose(text)}" for text in questions))
+
+
+def _planning_blocks(planning: JsonMapping) -> Iterator[Block]:
+    yield Heading("Who made the plan")
+    move = as_line(str(planning["move"]).replace("_", " "))
+    by = "The rules" if planning["by"] == "rules" else f"A model, {as_code(str(planning.get('model', '')))}: {move}"
+    corrections: object = planning.get("corrections")
+    times = f" Its draft was sent back {corrections} times." if corrections else ""
+    reason = as_prose(str(planning.get("reason", "")))
+    yield MarkdownBlock(f"{by}.{times} {reason}".rstrip())
+
+
+def _model_text(clause: JsonMapping) -> str:
+    """With which model its agent thinks, why, and how hard (A31)."""
+    text = ""
+    model: object = clause.get("model")
+    if isinstance(model, dict):
+        facts = cast("JsonMapping", model)
+        name = as_code(str(facts.get("model") or facts.get("tier") or ""))
+        score = f", score {facts['score']}" if "score" in facts else ""
+        points = "; ".join(map(str, cast("list[object]", facts.get("reasons") or [])))
+        why = "; ".join(filter(None, (str(facts.get("why", "")), points)))
+        text = f" It thinks with {name}{score}{f': {as_prose(why)}' if why else ''}."
+    if "thinking" in clause:
+        text += f" Thinking mode: {as_line(str(clause['thinking']).replace('_', ' '))}."
+    return text
+
+
+def _candidate_reason(one: JsonMapping) -> str:
+    return "; ".join(filter(None, (str(one.get("reason", "")), str(one["verdict"]))))
+
+
+def _dropped_line(one: JsonMapping) -> str:
+    near = ", ".join(as_code(f"{each['agent']}.{each['skill']}") for each in _entries(one, "nearest"))
+    nearest = f" Nearest: {near}." if near else ""
+    return f"- {as_line(_clip(str(one['clause'])))}: {as_prose(str(one['reason']))}{nearest}"
+
+
+def _decision_line(one: JsonMapping) -> str:
+    node = f"{as_code(str(one['node']))} " if one["node"] else ""
+    return f"- {node}{as_line(str(one['move']).replace('_', ' '))}: {as_prose(str(one['reason']))}"
+
+
+def _entries(data: JsonMapping, name: str) -> list[JsonMapping]:
+    return cast("list[JsonMapping]", data.get(name) or [])
+
+
+def _clip(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_CHARS else f"{line[:_MAX_CHARS]}…"

@@ -1,0 +1,397 @@
+"""The reader with a model: a goal becomes a plan by one structured answer, checked before anything runs (B19, P20).
+
+The model sees the skills nearest to the goal with their schemas and facts, and answers with calls, their parameters and
+their order, or with another move. The answer is held against the schemas, the facts and the registry; findings go back
+to the model, and when they do not end, or there is no budget or no model, the rules read the goal and the plan says
+why. Nothing here runs an agent.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING, Annotated, Final, cast
+
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError
+
+from retinue.agents.grants import ALL, Grants
+from retinue.contract.definition import Definition, Skill
+from retinue.contract.facts import FACTS_KEYWORD, Facts
+from retinue.contract.model import JsonMapping, Many, Model, SnakeName
+from retinue.contract.names import nearest
+from retinue.contract.plan import Candidate, Delegation, Dropped, Plan
+from retinue.contract.result import Usage
+from retinue.contract.sanitize import printable
+from retinue.contract.task import ContextLevel
+from retinue.errors import InvalidInput
+from retinue.orchestration._untrusted import one_line
+from retinue.orchestration.plan_checker import PlanChecker
+from retinue.orchestration.planning import Planning, PlanningMove, with_planning
+from retinue.orchestration.reader.bind import bind
+from retinue.orchestration.reader.model_prompt import INSTRUCTIONS, SPLITTING, count_mentions, goal_prompt
+from retinue.orchestration.reader.parameters import EMPTY_ENVIRONMENT, ReaderEnvironment
+from retinue.orchestration.reader.planner import Planner, check_goal
+from retinue.orchestration.reader.table_call import unknown_names
+from retinue.orchestration.run_request import Caller
+from retinue.orchestration.structured_model import StructuredAnswer, StructuredModel
+
+if TYPE_CHECKING:
+    from retinue.llm.port import AnswerShape
+
+__all__ = ["MAX_NODES", "DraftedCall", "DraftedPlan", "LeftOut", "ModelReader", "Split", "unknown_values"]
+
+MAX_NODES: Final = 40
+"""A model that plans more has not understood; a larger plan is made in parts, each by its own."""
+
+_MAX_CANDIDATES: Final = 30
+_MAX_FIRST: Final = 3
+"""So many by words, then by facts: shows the right skill for all 43 goals and 60 table questions of the benchmarks."""
+_MAX_PIECES: Final = 20
+_MAX_ALTERNATIVES: Final = 3
+_MAX_LISTED: Final = 20
+
+
+def _one_line(text: str) -> str:
+    return " ".join(printable(text).split())
+
+
+_NodeName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,39}$")]
+_Words = Annotated[str, StringConstraints(min_length=1, max_length=2_000), AfterValidator(_one_line)]
+
+
+class DraftedCall(Model):
+    """One call of a skill."""
+
+    id: Annotated[_NodeName, Field(description="A short name, such as n1.")]
+    agent: SnakeName
+    skill: SnakeName
+    instruction: Annotated[_Words, Field(description="What this agent is asked, in the words of the goal.")]
+    parameters: Annotated[JsonMapping, Field(description="In the form of the skill's schema.")] = Field(
+        default_factory=dict
+    )
+    needs: Annotated[
+        Many[_NodeName], Field(max_length=MAX_NODES, description="The nodes whose results it must see first.")
+    ] = ()
+    context: Annotated[
+        ContextLevel, Field(description="How much of those results it is handed: summary, unless it must read all.")
+    ] = "summary"
+    optional: Annotated[bool, Field(description="The goal is reached without it too.")] = False
+
+
+class LeftOut(Model):
+    """A part of the goal that nobody here does."""
+
+    clause: Annotated[_Words, Field(description="Its words.")]
+    reason: Annotated[_Words, Field(description="Why nobody does it.")]
+
+
+class DraftedPlan(Model):
+    """Who does what for the goal, in which order."""
+
+    move: Annotated[
+        PlanningMove,
+        Field(
+            description="delegate: agents do it. respond_directly: it needs no agent. clarify: it cannot be "
+            "understood without an answer. cannot_handle: no agent here does any part of it."
+        ),
+    ]
+    reason: Annotated[_Words, Field(description="Why this move, in one sentence.")]
+    text: Annotated[
+        str,
+        StringConstraints(max_length=4_000),
+        AfterValidator(lambda text: printable(text).strip()),
+        Field(description="The answer of respond_directly, or the one question of clarify; else empty."),
+    ] = ""
+    nodes: Annotated[
+        Many[DraftedCall], Field(max_length=MAX_NODES, description="The calls of delegate; else empty.")
+    ] = ()
+    left_out: Annotated[
+        Many[LeftOut], Field(max_length=MAX_NODES, description="Parts of the goal that nobody here does.")
+    ] = ()
+
+    def contradictions(self) -> Iterator[str]:
+        """What its parts have against each other."""
+        if self.move == "delegate" and not self.nodes:
+            yield "The move is delegate, and there is no node."
+        elif self.move != "delegate" and self.nodes:
+            yield f"The move is {self.move}, and there are nodes: take delegate, or leave them out."
+        elif self.move in {"respond_directly", "clarify"} and not self.text:
+            yield f"The move is {self.move}, and `text` is empty."
+
+
+@cache
+def _answer_shape() -> "AnswerShape":
+    from retinue.llm.port import AnswerShape  # noqa: PLC0415 - the rules read without it
+
+    return AnswerShape(DraftedPlan.model_json_schema(), name="plan", description=str(DraftedPlan.__doc__))
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What a model makes of a request that is too large for one agent (A25).
+
+    Attributes:
+        plan: The smaller requests; None when it stays as it is.
+        reason: Why.
+    """
+
+    plan: Plan | None
+    reason: str
+    usage: Usage | None = None
+    model: str | None = None
+
+
+@dataclass(slots=True)
+class ModelReader:
+    """Reads goals for the agents of one registry, with a model's judgement.
+
+    Attributes:
+        definitions: The agents at hand.
+        rules: Who reads when the model cannot, and who ranks skills.
+        grants: What whoever asks may use; skills that need more are not offered to the model, and refused.
+        finish: Has the last word on a plan that holds: which model each node gets, say.
+    """
+
+    definitions: Iterable[Definition]
+    rules: Planner
+    grants: Grants = ALL
+    finish: Callable[[Plan], Plan] = field(default=lambda plan: plan)
+    _skills: dict[tuple[str, str], tuple[Definition, Skill]] = field(init=False, repr=False)
+    _check: PlanChecker = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Leave out whoever may not be asked."""
+        allowed: dict[str, Definition] = {}
+        for definition in self.definitions:
+            skills = tuple(
+                skill
+                for skill in definition.skills
+                if not skill.unavailable and self.grants.covers(skill.possible_effects)
+            )
+            if skills:
+                allowed.setdefault(definition.name, definition.model_copy(update={"skills": skills}))
+        self._skills = {(one.name, skill.name): (one, skill) for one in allowed.values() for skill in one.skills}
+        self._check = PlanChecker(allowed.values())
+
+    async def plan(
+        self,
+        goal: str,
+        model: StructuredModel,
+        *,
+        environment: ReaderEnvironment = EMPTY_ENVIRONMENT,
+        answers: Sequence[tuple[str, str]] = (),
+    ) -> Plan:
+        """A plan for `goal`, with how it came about in it (see `planning_of`).
+
+        Args:
+            goal: What is asked.
+            thinker: Who is asked, and within which budget.
+            around: What may be known beside the words.
+            answers: Questions that were put to the person already, with the answers.
+
+        Raises:
+            InvalidInput: The goal is empty, too long, or holds control characters.
+        """
+        text = check_goal(goal)
+        if not self._skills:
+            return self._plan_by_rules(
+                text, environment, model, StructuredAnswer(None, None, "", refusal="there is no agent to ask")
+            )
+        draft, plan, reply = await self._draft(text, model, environment=environment, answers=answers)
+        if draft is None:
+            return self._plan_by_rules(text, environment, model, reply)
+        planning = Planning(
+            by="model",
+            model=model.model.name,
+            move=draft.move,
+            reason=draft.reason,
+            text=draft.text,
+            corrections=reply.corrections,
+            usage=reply.usage,
+        )
+        return with_planning(self.finish(plan), planning)
+
+    async def split(
+        self,
+        node: Delegation,
+        model: StructuredModel,
+        *,
+        goal: str,
+        ancestors: tuple[Caller, ...],
+        limit: int,
+        environment: ReaderEnvironment,
+    ) -> Split:
+        """The request of `node` as several smaller ones, when it holds several (A25).
+
+        Args:
+            node: Whose instruction is too large for one agent.
+            thinker: Who is asked.
+            goal: What the whole is for.
+            above: What is being answered already, this node last: none of it may be asked again.
+            most: How many delegations the plan may have.
+            around: What may be known beside the words.
+        """
+        if limit < 2:
+            return Split(None, "no delegations are left in the budget for its parts")
+        draft, plan, reply = await self._draft(
+            node.instruction,
+            model,
+            environment=environment,
+            ancestors=ancestors,
+            limit=limit,
+            whole=goal,
+            extra=SPLITTING,
+        )
+        reason = reply.refusal if draft is None else draft.reason
+        parts = self.finish(plan) if draft is not None and len(plan.nodes) > 1 else None
+        return Split(parts, reason, reply.usage, model.model.name)
+
+    async def _draft(
+        self,
+        goal: str,
+        model: StructuredModel,
+        *,
+        environment: ReaderEnvironment,
+        answers: Sequence[tuple[str, str]] = (),
+        ancestors: tuple[Caller, ...] = (),
+        limit: int = MAX_NODES,
+        whole: str = "",
+        extra: str = "",
+    ) -> tuple[DraftedPlan | None, Plan, StructuredAnswer]:
+        """A draft that holds, with its plan; None and an empty plan when there is none; and what came of asking."""
+        valid: list[tuple[DraftedPlan, Plan]] = []
+
+        def check(data: JsonMapping) -> list[str]:
+            try:
+                draft = DraftedPlan.model_validate(data)
+                plan = Plan(goal=goal, nodes=[self._delegation(one, environment) for one in draft.nodes])
+            except (ValidationError, InvalidInput) as error:
+                return [str(error)]
+            objections = [*draft.contradictions(), *self._objections(plan, ancestors, environment)]
+            if answers and draft.move == "clarify":
+                objections.append("It was asked already: go on without.")
+            if len(plan.nodes) > limit:
+                objections.append(f"There are {len(plan.nodes)} nodes, and {limit} may be made.")
+            if not objections:
+                valid.append((draft, self._with_candidates(plan, draft)))
+            return objections
+
+        prompt = goal_prompt(
+            goal, self._nearest(goal, environment), environment=environment, answers=answers, full_goal=whole
+        )
+        reply = await model.ask(f"{INSTRUCTIONS}\n{extra}".strip(), prompt, _answer_shape(), check=check)
+        draft, plan = valid[-1] if reply.data is not None else (None, Plan())
+        return draft, plan, reply
+
+    def _nearest(self, goal: str, environment: ReaderEnvironment) -> Iterator[tuple[Definition, Skill]]:
+        """All skills: those nearest to the goal or to one of its sentences, those whose facts it names, the others."""
+        sentences = goal.replace("? ", ". ").replace("\n", ". ").split(". ")
+        pieces = dict.fromkeys([goal, *(one.strip() for one in sentences if one.strip())])
+        ranked = [
+            self.rules.router.route(piece, limit=_MAX_CANDIDATES).candidates for piece in list(pieces)[:_MAX_PIECES]
+        ]
+        near = [(one.agent, one.skill) for one in chain.from_iterable(zip_longest(*ranked)) if one is not None]
+        facts = {key: environment.facts(*key) for key in self._skills} if environment.facts is not None else {}
+        mentions = {key: count_mentions(one, goal) for key, one in facts.items() if one is not None}
+        by_facts = sorted((key for key, count in mentions.items() if count), key=lambda key: -mentions[key])
+        order = dict.fromkeys([*near[:_MAX_FIRST], *by_facts[:_MAX_FIRST], *near[_MAX_FIRST:], *self._skills])
+        return (self._skills[key] for key in order if key in self._skills)
+
+    def _delegation(self, call: DraftedCall, environment: ReaderEnvironment) -> Delegation:
+        """The delegation of a call; one without any parameters is read from its words, as the rules read a goal."""
+        definition = self._check.definition(call.agent)  # also by an alias
+        skill = None if definition is None else definition.skill(call.skill)
+        node = Delegation(
+            id=call.id,
+            agent=call.agent if definition is None else definition.name,
+            skill=call.skill if skill is None else skill.name,
+            instruction=call.instruction,
+            parameters=call.parameters,
+            needs=tuple(dict.fromkeys(call.needs)),
+            context=dict.fromkeys(call.needs, call.context),
+            optional=call.optional,
+        )
+        if skill is None:
+            return node
+        words = "" if call.parameters else call.instruction
+        bound = bind(
+            skill, words, agent=node.agent, goal=call.instruction, preset=call.parameters, environment=environment
+        )
+        questions = tuple(question for question in bound.questions if question.parameter is not None)
+        return node.model_copy(
+            update={"parameters": bound.parameters, "bindings": bound.bindings, "questions": questions}
+        )
+
+    def _objections(self, plan: Plan, ancestors: tuple[Caller, ...], environment: ReaderEnvironment) -> Iterator[str]:
+        """What keeps `plan` from being walked here, or is not there."""
+        for one in (*self._check.findings(plan), *self._check.cycles(plan, ancestors)):
+            if one.severity == "error":
+                yield f"At `{one.path}`: {one.message} {one.fix}"
+        for node in plan.nodes:
+            _, skill = self._skills.get((node.agent, node.skill or ""), (None, None))
+            if skill is not None:
+                facts = environment.facts(node.agent, skill.name) if environment.facts is not None else None
+                for one in unknown_values(skill, node.parameters, facts, environment):
+                    yield f"In `{node.id}`: {one}"
+
+    def _with_candidates(self, plan: Plan, draft: DraftedPlan) -> Plan:
+        """`plan` with who else could do each node (A14), and what of the goal is left out, with who came nearest."""
+        nodes: list[Delegation] = []
+        for node in plan.nodes:
+            routing = self.rules.router.route(node.instruction, limit=_MAX_ALTERNATIVES + 2)
+            own = next((one for one in routing.candidates if (one.agent, one.skill) == (node.agent, node.skill)), None)
+            others = [one for one in self._allowed(routing.alternatives) if one is not own][:_MAX_ALTERNATIVES]
+            nodes.append(node.model_copy(update={"chosen": own, "alternatives": tuple(others)}))
+        dropped = [self._dropped(one.clause, one.reason) for one in draft.left_out]
+        if draft.move == "cannot_handle":
+            dropped = [self._dropped(plan.goal, draft.reason)]
+        return plan.model_copy(update={"nodes": tuple(nodes), "dropped": tuple(dropped)})
+
+    def _dropped(self, clause: str, reason: str) -> Dropped:
+        near = self._allowed(self.rules.router.route(clause, limit=_MAX_ALTERNATIVES).candidates)
+        return Dropped(clause=clause, reason=reason, nearest=tuple(near))
+
+    def _allowed(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        return [one for one in candidates if (one.agent, one.skill) in self._skills]
+
+    def _plan_by_rules(
+        self, goal: str, environment: ReaderEnvironment, model: StructuredModel, reply: StructuredAnswer
+    ) -> Plan:
+        """The rules' plan, with why it is not the model's."""
+        name = model.model.name
+        planning = Planning(
+            by="rules",
+            model=name,
+            reason=f"The rules made the plan, since `{name}` made none: {reply.refusal.rstrip('.')}.",
+            corrections=reply.corrections,
+            refused=reply.objections,
+            usage=reply.usage,
+        )
+        return with_planning(self.finish(self.rules.plan(goal, environment=environment)), planning)
+
+
+def unknown_values(
+    skill: Skill,
+    parameters: Mapping[str, object],
+    facts: Facts | None,
+    environment: ReaderEnvironment = EMPTY_ENVIRONMENT,
+) -> Iterator[str]:
+    """What `parameters` name that is not there: tables, columns, names of the kinds of `x-facts`, paths."""
+    if facts is not None and facts.tables:
+        yield from unknown_names(parameters, facts)
+    for name, inside in cast("dict[str, JsonMapping]", skill.input_schema.get("properties") or {}).items():
+        kind = str(inside.get(FACTS_KEYWORD) or cast("JsonMapping", inside.get("items") or {}).get(FACTS_KEYWORD, ""))
+        value = parameters.get(name)
+        for one in cast("list[object]", value if isinstance(value, list) else [value]):
+            if not (kind and isinstance(one, str) and one):
+                continue
+            if kind == "path" and environment.exists is not None and not environment.exists(one):
+                yield f"There is no `{one_line(one)}` here. {_suggestion(one, environment.find(one) if environment.find else ())}"
+            elif facts is not None and facts.is_complete and one not in facts.names.get(kind, (one,)):
+                yield f"There is no {kind} `{one_line(one)}`. {_suggestion(one, facts.names[kind])}"
+
+
+def _suggestion(name: str, names: Sequence[str]) -> str:
+    near = nearest(name, names)
+    choice = ", ".join(one_line(one, limit=80) for one in (near or names)[:_MAX_LISTED])
+    return f"The nearest: {choice}." if near else f"Available: {choice or 'none'}."

@@ -1,0 +1,410 @@
+"""What to do with a node that did not bring what it should. A pure decision.
+
+The boundary has retried and corrected already (A13); here the request itself is reconsidered (A14, C29, P11 to P14).
+The ways out, in this order, each only when a check speaks for it: another skill of the same agent, another agent, the
+same agent's generic task in more general words, a question to a person, giving up. Never a blind fallback: whoever is
+asked next must fit nearly as well, must be callable from what was said, must not touch more than the first choice did,
+must not be told again what was just refused, and is not asked when the reason of the failure would follow it there.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias, TypeGuard
+
+from retinue.contract.definition import Definition, Skill
+from retinue.contract.fault import Fault
+from retinue.contract.plan import Binding, Candidate, Delegation
+from retinue.contract.result import Result
+from retinue.contract.task import Question
+from retinue.errors import FaultCode
+
+__all__ = [
+    "MAX_MOVES",
+    "Accept",
+    "Ask",
+    "BroaderRequest",
+    "GiveUp",
+    "Move",
+    "Reroute",
+    "Situation",
+    "broaden",
+    "decide",
+    "generic_task",
+    "left_out_words",
+    "open_moves",
+    "parameter_at_fault",
+    "reword",
+]
+
+_POINTER: Final = re.compile(r"(?:/parameters)?/([A-Za-z_][A-Za-z0-9_]*)(?:/.*)?")
+_LINKS: Final = (
+    "a about after an and at before between by during for from in into of on or since the to until with within"
+)
+_DANGLING: Final = re.compile(rf"(?:\s+(?:{'|'.join(_LINKS.split())}))+(?=\s*[,.;:?!]|\s*$)", re.IGNORECASE)
+"""What is left hanging when the words after it have gone: "since", "in the"."""
+_LOOSE: Final = re.compile(r"[\"'`(\[]\s*[\"'`)\]]")
+_SPACED: Final = re.compile(r"\s+(?=[,.;:?!])")
+
+
+@dataclass(frozen=True, slots=True)
+class BroaderRequest:
+    """A request in more general words.
+
+    Attributes:
+        left_out: The words of the old one that it does without.
+    """
+
+    words: str
+    left_out: tuple[str, ...]
+
+
+def parameter_at_fault(fault: Fault | None, parameters: Collection[str]) -> str | None:
+    """Which of `parameters` a fault points at."""
+    match = _POINTER.fullmatch(fault.path) if fault else None
+    return match[1] if match and match[1] in parameters else None
+
+
+def broaden(node: Delegation, fault: Fault | None) -> BroaderRequest | None:
+    """The request of `node` without what limited it; None when nothing did, or nothing would be left.
+
+    What the fault points at goes. When it points at nothing, whatever was read out of the words for the skill that
+    failed goes, since another skill has its own parameters; but not a table: asked of another it is another question.
+    """
+    bindings = {one.parameter: one for one in node.bindings if _limits(one, node.instruction)}
+    parameter = parameter_at_fault(fault, bindings)
+    dropped = (
+        [bindings[parameter]]
+        if parameter is not None
+        else [one for one in bindings.values() if one.parameter != "files"]
+    )
+    words = node.instruction
+    for binding in sorted(dropped, key=lambda one: -len(one.words)):
+        words = _as_words(binding.words).sub(" ", words, count=1)
+    words = _SPACED.sub("", " ".join(_LOOSE.sub(" ", words).split()))
+    words = " ".join(_DANGLING.sub("", words).split()).strip(" ,;:-")
+    left_out = tuple(dict.fromkeys(binding.words for binding in dropped))
+    return BroaderRequest(words, left_out) if left_out and len(words.split()) > 1 else None
+
+
+def left_out_words(node: Delegation, request: Delegation) -> tuple[str, ...]:
+    """The words that limited `node` and that `request`, the same put to somebody else, tells nobody."""
+    texts = [one.words for one in request.bindings] + [text for text in request.parameters.values() if _is_text(text)]
+    limiting_words = (one.words for one in node.bindings if _limits(one, node.instruction))
+    return tuple(dict.fromkeys(words for words in limiting_words if not any(words in text for text in texts)))
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str)
+
+
+def _limits(binding: Binding, instruction: str) -> bool:
+    """Whether words of the instruction, and not all of it, became a parameter."""
+    words = binding.words
+    is_part = binding.how == "said" and bool(words.strip()) and words != instruction
+    return is_part and _as_words(words).search(instruction) is not None
+
+
+def _as_words(text: str) -> re.Pattern[str]:
+    """Finds `text` where it is not part of a longer word."""
+    return re.compile(rf"(?<!\w){re.escape(text)}(?!\w)")
+
+
+def generic_task(definition: Definition, words: str, tried: Collection[tuple[str, str | None]]) -> Candidate | str:
+    """Which skill of an agent its generic task would use for `words`, those that were tried left out; or why none."""
+    others = tuple(skill for skill in definition.skills if (definition.name, skill.name) not in tried)
+    if not any(not skill.unavailable for skill in others):
+        return "has no other skill"
+    from retinue.orchestration.reader.router import Router  # noqa: PLC0415 - only a request that failed needs it
+
+    routing = Router([definition.model_copy(update={"skills": others})]).route(words, limit=1)
+    return f"does nothing like it: {routing.reason}" if routing.abstained else routing.candidates[0]
+
+
+MAX_MOVES: Final = 4
+"""A node is put to so many others at most: three alternatives of the plan and the generic task."""
+
+_FINAL_FAULTS: Final[frozenset[FaultCode]] = frozenset(
+    {"access_denied", "unauthenticated", "budget_exceeded", "canceled"}
+)
+"""Faults that another agent must not be used to get round."""
+
+_AGENT_FAULTS: Final[frozenset[FaultCode]] = frozenset({"missing_file", "network_error", "unavailable", "timeout"})
+"""Faults that another skill of the same agent would share, were it asked the same."""
+
+_REQUEST_FAULTS: Final[frozenset[FaultCode]] = frozenset({"invalid_input", "missing_file", "parse_error"})
+"""4xx (P11): the same again would be refused again, by whomever. Only another request may fare better."""
+
+_SKILL_FAULTS: Final[frozenset[FaultCode]] = frozenset(
+    {"invalid_input", "output_invalid", "unavailable", "timeout", "internal_error"}
+)
+"""Faults after which the agent's other skills may still do it, put more generally (P14). Not what was not found: a
+broader question does not find it either, it only finds something else."""
+
+_REPHRASABLE_FAULTS: Final[frozenset[FaultCode]] = frozenset({"invalid_input", "missing_file"})
+"""Faults that a person can mend by saying one parameter otherwise."""
+
+_SIMILAR_SHARE: Final = 0.5
+_NEAR_EQUAL_SHARE: Final = 0.8
+"""Who was asked first has looked and found nothing: only somebody who was nearly asked first may know better."""
+_MAX_ROUNDS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """The node has ended with what it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A person must say something first."""
+
+    questions: tuple[Question, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reroute:
+    """Another agent or skill is asked, the same or something more general.
+
+    Attributes:
+        request: The node as it is put to them.
+        left_out: Words that limited the request and that they are not told; none when it is the same.
+    """
+
+    candidate: Candidate
+    reason: str
+    request: Delegation
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The failure stands."""
+
+    reason: str
+
+
+Move: TypeAlias = Accept | Ask | Reroute | GiveUp
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a decision rests on beside the node and its result.
+
+    Attributes:
+        tried: Agents and skills that were asked already, the last one included.
+        rounds: How often a person was asked on behalf of this node.
+        definition_of: What an agent says of itself; None when nobody is called that.
+        request_to: A node as a request to a candidate; None when something would have to be asked first.
+        unreliable: Whether a skill has failed too often in this run to be called now.
+        asked: Ids of the questions that were asked already.
+    """
+
+    tried: Collection[tuple[str, str | None]]
+    rounds: int
+    definition_of: Callable[[str], Definition | None]
+    request_to: Callable[[Delegation, Candidate], Delegation | None]
+    is_unreliable: Callable[[str, str | None], bool] = lambda _agent, _skill: False
+    question_ids: Collection[str] = ()
+
+    def skill_of(self, candidate: Candidate) -> Skill | None:
+        """What the definition says of a candidate; None when there is no such skill."""
+        definition = self.definition_of(candidate.agent)
+        return None if definition is None else definition.skill(candidate.skill)
+
+
+def decide(node: Delegation, result: Result, situation: Situation) -> Move:
+    """What to do now that `node` has come to `result`: the first of the ways that are open."""
+    return next(open_moves(node, result, situation))
+
+
+def open_moves(node: Delegation, result: Result, situation: Situation) -> Iterator[Move]:
+    """All that may be done about `result`, best first; each is found when it is asked for.
+
+    The last is always to leave it at that. Nobody, a model included, may do anything else.
+    """
+    if result.useful:
+        yield Accept()
+        return
+    fault = result.fault or Fault(code="internal_error", message="It did not say why.")
+    if result.lifecycle == "input_required":
+        yield _ask(result, situation.rounds)
+    elif result.outcome == "canceled":
+        yield GiveUp("Stopped.")
+    elif fault.code in _FINAL_FAULTS:
+        yield GiveUp(f"`{fault.code}` is no reason to ask somebody else.")
+    elif fault.detail.get("bound") == "run.budget.timeout_s":
+        yield GiveUp("The time of the whole run is over.")
+    else:
+        yield from _recovery_moves(node, fault, situation)
+
+
+def _ask(result: Result, rounds: int) -> Move:
+    if not result.questions:
+        return GiveUp("It waits for an answer but asks nothing.")
+    if rounds >= _MAX_ROUNDS:
+        return GiveUp(f"A person was asked {rounds} times, and it asks again.")
+    return Ask(result.questions, "It cannot go on without an answer.")
+
+
+def _recovery_moves(node: Delegation, fault: Fault, situation: Situation) -> Iterator[Move]:
+    """The ways out that nothing speaks against; at the end giving up, with what speaks against each of the others."""
+    refused: list[str] = []
+    if len(set(situation.tried)) > MAX_MOVES:
+        refused.append(f"it was put to {MAX_MOVES} others already")
+    else:
+        own = [one for one in node.alternatives if one.agent == node.agent]
+        for candidate in [*own, *(one for one in node.alternatives if one.agent != node.agent)]:
+            move = _same_request(node, candidate, fault, situation)
+            if isinstance(move, str):
+                refused.append(f"{_name(candidate)} {move}")
+            else:
+                yield move
+        move = _broader_move(node, fault, situation)
+        if isinstance(move, str):
+            refused.append(f"`{node.agent}` in general {move}")
+        else:
+            yield move
+    others = f", and nobody else to ask: {'; '.join(refused)}" if refused else ""
+    question = _question(node, fault, situation)
+    if question is not None:
+        nobody = f", and nobody else to ask ({'; '.join(refused)})" if refused else ""
+        yield Ask((question,), f"`{fault.code}`{nobody}: perhaps it was said wrongly.")
+    yield GiveUp(f"`{fault.code}`{others}.")
+
+
+def reword(node: Delegation, result: Result, move: Reroute, words: str, situation: Situation) -> Reroute | None:
+    """`way` with the request in these words; None when that cannot be put to the same candidate.
+
+    Args:
+        node: What failed.
+        result: What it came to.
+        way: One of its open ways.
+        words: The request anew.
+        situation: What the decision rests on.
+    """
+    fault = result.fault or Fault(code="internal_error", message="It did not say why.")
+    request = _request(node.model_copy(update={"instruction": words}), move.candidate, fault, situation)
+    if isinstance(request, str):
+        return None
+    left_out = tuple(dict.fromkeys((*move.left_out, *left_out_words(node, request))))
+    return Reroute(move.candidate, move.reason, request, left_out)
+
+
+def _same_request(node: Delegation, candidate: Candidate, fault: Fault, situation: Situation) -> Reroute | str:
+    """The same request put to `candidate`, or why not."""
+    if (candidate.agent, candidate.skill) in situation.tried:
+        return "was tried"
+    if fault.code in _AGENT_FAULTS and any(agent == candidate.agent for agent, _ in situation.tried):
+        return "is the same agent"
+    nearly = _NEAR_EQUAL_SHARE if fault.code == "missing_file" else _SIMILAR_SHARE
+    if node.chosen is not None and candidate.share < nearly * node.chosen.share:
+        return "fits too badly"
+    request = _request(node, candidate, fault, situation)
+    if isinstance(request, str):
+        return request
+    left_out = left_out_words(node, request)
+    why = f"{_node_name(node)} ended with `{fault.code}`; {_name(candidate)} fits to {candidate.share:.2f}"
+    why += f", but has no use for {_quoted(left_out)}." if left_out else ", and can be called from what was said."
+    return Reroute(candidate, why, request, left_out)
+
+
+def _broader_move(node: Delegation, fault: Fault, situation: Situation) -> Reroute | str:
+    """A more general request to what else the agent does, or why not."""
+    definition = situation.definition_of(node.agent)
+    if fault.code not in _SKILL_FAULTS or definition is None or _is_missing_here(fault):
+        return f"would end with `{fault.code}` too"
+    planned = _planned_skill(node, situation)
+    if planned is not None and "write" in (planned.effects or ()):
+        return "would only answer a question, and a change was asked for"
+    broad_request = broaden(node, fault)
+    if broad_request is None:
+        return "can be told nothing more general"
+    candidate = generic_task(definition, broad_request.words, situation.tried)
+    if isinstance(candidate, str):
+        return candidate
+    general = node.model_copy(update={"instruction": broad_request.words})
+    request = _request(general, candidate, fault, situation)
+    if isinstance(request, str):
+        return request
+    left_out = _quoted(broad_request.left_out)
+    why = f"{_node_name(node)} ended with `{fault.code}`; asked more generally, without {left_out}, {_name(candidate)}"
+    return Reroute(candidate, f"{why} fits to {candidate.share:.2f}.", request, broad_request.left_out)
+
+
+def _request(node: Delegation, candidate: Candidate, fault: Fault, situation: Situation) -> Delegation | str:
+    """`node` as a request to `candidate`, or what forbids it."""
+    skill = situation.skill_of(candidate)
+    if skill is None or skill.unavailable:
+        return "is not available"
+    if situation.is_unreliable(candidate.agent, candidate.skill):
+        return "has failed too often in this run"
+    if not set(skill.possible_effects) <= _effects_of(node, situation):
+        return "would touch more than was planned"
+    request = situation.request_to(node, candidate)
+    if request is None:
+        return "needs to know more than was said"
+    parameter = parameter_at_fault(fault, node.parameters) if fault.code in _REQUEST_FAULTS else None
+    if (
+        parameter is not None
+        and parameter in request.parameters
+        and request.parameters[parameter] == node.parameters[parameter]
+    ):
+        return f"would be told the same `{parameter}`"
+    return request
+
+
+def _question(node: Delegation, fault: Fault, situation: Situation) -> Question | None:
+    """What a person could say otherwise; None when the fault points at nothing that can be said, or it was asked."""
+    definition = situation.definition_of(node.agent)
+    skill = definition.skill(node.skill) if definition is not None and node.skill else None
+    if skill is None or fault.code not in _REPHRASABLE_FAULTS or situation.rounds >= _MAX_ROUNDS:
+        return None
+    properties: dict[str, dict[str, object]] = skill.input_schema.get("properties") or {}
+    parameter = parameter_at_fault(fault, properties)
+    if parameter is None or f"other_{parameter}" in situation.question_ids:
+        return None
+    hint = f" {fault.hint}" if fault.hint else ""
+    return Question(
+        id=f"other_{parameter}",
+        text=f"{fault.message}{hint} What should `{parameter}` be instead?",
+        agent=node.agent,
+        skill=node.skill,
+        parameter=parameter,
+        answer_schema=properties[parameter] if "$ref" not in str(properties[parameter]) else None,
+    )
+
+
+def _planned_skill(node: Delegation, situation: Situation) -> Skill | None:
+    """The skill that the plan chose; without a plan's choice, what it was first put to."""
+    return situation.skill_of(
+        node.chosen or Candidate(agent=node.agent, skill=node.skill or node.agent, score=0, share=0)
+    )
+
+
+def _effects_of(node: Delegation, situation: Situation) -> set[str]:
+    """What the planned skill may touch: everything, while nobody has said."""
+    planned = _planned_skill(node, situation)
+    touched: set[str] = set(planned.possible_effects) if planned else set()
+    definition = situation.definition_of(node.chosen.agent if node.chosen else node.agent)
+    if definition is not None and definition.instructions is not None and definition.tools != ():
+        touched.add("read")  # it says what it touches by its tools, and there are none that read less
+    return touched
+
+
+def _is_missing_here(fault: Fault) -> bool:
+    """Whether a program or an optional part is missing: that, no other words bring."""
+    return fault.code == "unavailable" and not fault.retryable
+
+
+def _node_name(node: Delegation) -> str:
+    return f"`{node.agent}.{node.skill}`" if node.skill else f"`{node.agent}`"
+
+
+def _quoted(words: tuple[str, ...]) -> str:
+    return ", ".join(map(repr, words))
+
+
+def _name(candidate: Candidate) -> str:
+    return f"`{candidate.agent}.{candidate.skill}`"

@@ -1,0 +1,314 @@
+"""What a run comes to when all its nodes have ended: in which form, and whether it is enough.
+
+Each form is made in `synthesise`, or below; here one is chosen, branches are counted against the quorum
+(H24, H25), and a fault is told where in the whole it happened.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, cast
+
+from retinue.agents.boundary.content import render_content
+from retinue.contract.fault import Fault
+from retinue.contract.model import JsonMapping
+from retinue.contract.plan import Delegation, Plan
+from retinue.contract.result import Artifact, Result, Usage, Warned
+from retinue.contract.table import Cell, Table, TableColumn
+from retinue.contract.tokens import TokenCounter
+from retinue.errors import Unavailable
+from retinue.orchestration.handoff import Savings, full_text, metadata_of, summarise
+from retinue.orchestration.plan_state import required_count
+from retinue.orchestration.present.blocks import answer_blocks, sanitize_markdown, sources_in
+from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
+from retinue.orchestration.run_request import RunRequest
+from retinue.orchestration.synthesise import DONE, FinishedRun, collect, has_reports, synthesise
+
+if TYPE_CHECKING:
+    from retinue.orchestration.cited_summary import CitedSummary
+
+__all__ = ["as_agent_result", "build_result", "locate_fault", "with_quorum_warnings"]
+
+_SUBJECTS: Final = 50
+_CITED: Final = 5
+_TITLE: Final = 120
+
+
+def as_agent_result(
+    request: RunRequest, run: FinishedRun, merged: Result, summary: "CitedSummary | None" = None
+) -> Result:
+    """`merged`, the answer of a child run, as one agent's result.
+
+    Args:
+        order: What the run was told.
+        ended: What its nodes came to.
+        merged: The answer that `synthesise` made of them.
+        summary: What holds of a model's summary; it leads.
+    """
+    merged_data = cast("JsonMapping", merged.data)
+    pairs = run.pairs()
+    tally = _tally([result for _, result in pairs])
+    claims = _claims(summary)
+    answer = "\n".join((*claims, tally))
+    parts = [_part(request, node, result) for node, result in run.reports]
+    data: JsonMapping = {
+        "answer": answer,
+        "findings": [_with_place(request, finding) for finding in cast("list[JsonMapping]", merged_data["findings"])],
+        "notes": [f"{_title(node)}: {_why_not(result)}" for node, result in pairs if not result.useful],
+        "subjects": [_title(node) for node, _ in pairs][:_SUBJECTS],
+        "parts": parts,
+        "failures": [_with_place(request, failure) for failure in cast("list[JsonMapping]", merged_data["failures"])],
+        "not_answered": merged_data["not_answered"],
+        "metadata": [metadata for _, result in pairs if result.useful and (metadata := metadata_of(result))],
+        "tables": [_overview(request.plan, pairs).to_json(), *_collect_items(run.reports, "tables")],
+        "charts": _collect_items(run.reports, "charts"),
+    }
+    filled_data = {name: value for name, value in data.items() if value not in ([], None)}
+    opening = "\n\n".join(filter(None, (sanitize_markdown("\n".join(f"- {claim}" for claim in claims)), tally)))
+    artifacts = tuple(_with_status(one, result) for _, result in pairs if result.useful for one in result.artifacts)
+    whole = merged.model_copy(update={"data": filled_data, "content": _content(opening, parts), "artifacts": artifacts})
+    return whole if summary is None else _with_summary(whole, summary)
+
+
+def _claims(summary: "CitedSummary | None") -> tuple[str, ...]:
+    """The sentences of a summary, each with its places."""
+    claims = summary.claims if summary else ()
+    sentences: list[str] = []
+    for claim in claims:
+        places = dict.fromkeys(piece.source for piece in claim.pieces if piece.source)
+        sentences.append(f"{claim.text} ({', '.join(places)})" if places else claim.text)
+    return tuple(sentences)
+
+
+def _with_summary(whole: Result, summary: "CitedSummary") -> Result:
+    from retinue.orchestration.cited_summary import dropped_claim_warnings, summary_facts  # noqa: PLC0415 - only with a model
+
+    facts = summary_facts(summary)
+    data: JsonMapping = {**cast("JsonMapping", whole.data), **({"summary": facts} if facts else {})}
+    return whole.model_copy(update={"data": data, "warnings": (*whole.warnings, *dropped_claim_warnings(summary))})
+
+
+def locate_fault(request: RunRequest, run: FinishedRun, fault: Fault | None) -> Fault | None:
+    """`fault` with the node it belongs to, seen from the whole: the deepest that is known."""
+    if fault is None or not request.above or "node" in fault.detail:
+        return fault
+    node = next((node for node, result in run.pairs() if result.fault == fault), None)
+    where = request.above[-1].node if node is None else request.place_of(node.id)
+    return fault.model_copy(update={"detail": {**fault.detail, "node": where}})
+
+
+def _tally(results: list[Result]) -> str:
+    """How many parts there are, and how many of them are answered."""
+    whole = sum(result.outcome == "success" for result in results)
+    in_part = sum(has_reports(result) for result in results) - whole
+    text = f"{whole} of {len(results)} {'part is' if len(results) == 1 else 'parts are'} answered"
+    return f"{text}, {in_part} more in part." if in_part else f"{text}."
+
+
+def _with_status(artifact: Artifact, result: Result) -> Artifact:
+    """`artifact` with how its worker ended: above, only the whole is known."""
+    status = "complete" if result.outcome == "success" else result.outcome
+    return artifact if artifact.status else artifact.model_copy(update={"status": status})
+
+
+def _part(request: RunRequest, node: Delegation, result: Result) -> JsonMapping:
+    """What one delegation brought, as its agent said it; no text where it brought only files."""
+    text = result.content
+    if not text.strip():
+        text = render_content(result.data) if result.data is not None else "" if result.artifacts else DONE
+    return {
+        "node": request.place_of(node.id),
+        "title": _title(node),
+        "agent": result.agent,
+        "skill": result.skill or node.skill or "",
+        "outcome": result.outcome,
+        "text": text,
+        "sources": list(sources_in(result.data)),
+    }
+
+
+def _with_place(request: RunRequest, item: JsonMapping) -> JsonMapping:
+    """A part with where it stands in the whole."""
+    return {**item, "node": request.place_of(str(item["node"]))} if "node" in item else item
+
+
+def _overview(plan: Plan, pairs: list[tuple[Delegation, Result]]) -> Table:
+    """One row a delegation: as many as were asked, found or not."""
+    title = summarise(plan.goal).text
+    columns = (
+        TableColumn(name="subject"),
+        TableColumn(name="found"),
+        TableColumn(name="first sentence"),
+        TableColumn(name="source", kind="source"),
+    )
+    return Table(
+        title=title[:1].upper() + title[1:],
+        columns=columns,
+        rows=tuple((_title(node), _found_word(result), *_gist(result)) for node, result in pairs),
+    )
+
+
+def _found_word(result: Result) -> str:
+    return "yes" if result.outcome == "success" else "in part" if has_reports(result) else "no"
+
+
+def _gist(result: Result) -> tuple[Cell, Cell]:
+    """The first thing that a result says, and its place."""
+    if not result.useful:
+        return _why_not(result), None
+    if result.outcome == "partial" and result.warnings:
+        return summarise(result.warnings[0].message).text, None  # what it found may be something else
+    data: Mapping[str, object] = cast("Mapping[str, object]", result.data) if isinstance(result.data, dict) else {}
+    findings = data.get("findings")
+    first: object = cast("list[object]", findings)[0] if isinstance(findings, list) and findings else None
+    if isinstance(first, dict):
+        finding = cast("Mapping[str, object]", first)
+        content, source = finding.get("content"), finding.get("source")
+        if isinstance(content, str) and content.strip():
+            return summarise(content).text, source if isinstance(source, str) else None
+    answer = data.get("answer")
+    file = result.artifacts[0] if result.artifacts else None
+    text = answer if isinstance(answer, str) else result.content.strip() or (file and (file.summary or file.title))
+    return summarise(text or full_text(result)).text, file and file.path
+
+
+def _why_not(result: Result) -> str:
+    if result.fault is not None:
+        return summarise(result.fault.message).text
+    return "It waits for an answer." if result.questions else "It brought nothing."
+
+
+def _collect_items(reports: list[tuple[Delegation, Result]], name: str) -> list[object]:
+    """The tables or charts of all reports, as their agents gave them."""
+    items: list[object] = []
+    for _, result in reports:
+        values: object = cast("Mapping[str, object]", result.data).get(name) if isinstance(result.data, dict) else None
+        if isinstance(values, list):
+            items += cast("list[object]", values)
+    return items
+
+
+def _content(answer: str, parts: list[JsonMapping]) -> str:
+    """A section for every part that brought something, as it is: whoever shows it makes it harmless."""
+    sections = [answer]
+    for part in parts:
+        if not part["text"]:
+            continue  # its files are told of all parts together
+        sources = cast("list[str]", part["sources"])
+        cited = f"\n\nSources: {', '.join(sources[:_CITED])}" if sources else ""
+        sections.append(f"### {part['title']}\n\n{part['text']}{cited}")
+    return "\n\n".join(sections)
+
+
+def _title(node: Delegation) -> str:
+    """What a delegation is about: its target, else what it is asked."""
+    title = " ".join((node.target or node.instruction or f"{node.agent} {node.skill or ''}").split())
+    return title if len(title) <= _TITLE else f"{title[:_TITLE].rsplit(' ', 1)[0]} …"
+
+
+def build_result(
+    request: RunRequest,
+    run: FinishedRun,
+    *,
+    savings: Savings,
+    counter: TokenCounter,
+    record: Result | None = None,
+    usage: Usage | None = None,
+) -> Result:
+    """The result of a run.
+
+    Args:
+        order: What the run was told.
+        ended: What its nodes came to.
+        savings: What hand-offs spared.
+        counter: Counts tokens.
+        record: What a model wrote as the summary, not yet judged.
+        usage: What all of it took: also what failed, was stopped, or was done by the orchestrator itself.
+    """
+    if request.answer == "collected":
+        result = collect(run)
+    else:
+        merged = synthesise(run, savings=savings, counter=counter)
+        summary = _verified_summary(run, record)
+        result = (
+            as_agent_result(request, run, merged, summary)
+            if request.answer == "reduced"
+            else _lead_with_summary(merged, summary)
+        )
+    if usage is not None:
+        result = result.model_copy(update={"usage": usage})
+    if run.plan.join == "quorum" and result.outcome in {"success", "partial", "error"}:
+        result = _apply_quorum(request, run, result)
+    fault = locate_fault(request, run, result.fault)
+    return result if fault is result.fault else result.model_copy(update={"fault": fault})
+
+
+def _verified_summary(run: FinishedRun, record: Result | None) -> "CitedSummary | None":
+    """What holds of the summary that a model wrote."""
+    if record is None:
+        return None
+    from retinue.orchestration.cited_summary import collect_evidence, verify_summary  # noqa: PLC0415 - only with a model
+
+    return verify_summary(collect_evidence(run), record)
+
+
+def _lead_with_summary(merged: Result, summary: "CitedSummary | None") -> Result:
+    """`merged` with what holds of the summary in front."""
+    if summary is None:
+        return merged
+    from retinue.orchestration.cited_summary import with_summary  # noqa: PLC0415 - only with a model
+
+    whole = with_summary(merged, summary)
+    return whole.model_copy(update={"content": blocks_to_markdown(answer_blocks(whole.data))})
+
+
+def with_quorum_warnings(node: Delegation, result: Result, results: Mapping[str, Result]) -> Result:
+    """`result` of a node that joined a quorum, with a warning when not all were there, or not all were counted in."""
+    needs = tuple(dict.fromkeys(node.needs))
+    missing = [need for need in needs if not results[need].useful]
+    warnings: list[Warned] = []
+    if missing:
+        came = f"{len(needs) - len(missing)} of {len(needs)}"
+        warnings.append(_missing_warning(f"`{node.id}` works with {came} branches: {_names(missing)} brought nothing."))
+    data = cast("JsonMapping", result.data) if isinstance(result.data, dict) else {}
+    items: object = data.get("metadata")
+    if isinstance(items, list) and len(cast("list[object]", items)) != len(needs) - len(missing):
+        size = len(cast("list[object]", items))
+        warnings.append(
+            _missing_warning(f"`{node.id}` aggregates {size} items, and {len(needs) - len(missing)} were handed on.")
+        )
+    return result.model_copy(update={"warnings": (*result.warnings, *warnings)}) if warnings else result
+
+
+def _apply_quorum(request: RunRequest, run: FinishedRun, result: Result) -> Result:
+    """Fewer than all but the share: a warning. Fewer than the share: an error, with what there is kept (H25).
+
+    Who has looked and found nothing (`rejected`) has reported.
+    """
+    needed = {need for node in run.plan.nodes for need in node.needs}
+    ends = [(node, one) for node, one in run.pairs() if node.id not in needed]
+    missing = [node.id for node, one in ends if not one.useful and one.outcome != "rejected"]
+    if not missing:
+        return result
+    came, required = len(ends) - len(missing), required_count(run.plan.quorum, len(ends))
+    if came >= required:
+        warning = _missing_warning(f"{came} of {len(ends)} branches reported: {_names(missing)} did not.")
+        return result.model_copy(update={"warnings": (*result.warnings, warning)})
+    silent = Fault.from_error(Unavailable("It brought nothing.", hint="Ask again."))
+    failed = ((node.id, one.fault) for node, one in ends if node.id in missing and one.fault is not None)
+    first, fault = next(failed, (missing[0], silent))
+    message = f"Only {came} of {len(ends)} branches reported, and {required} are wanted: {_names(missing)} did not."
+    detail = {"node": request.place_of(first), **fault.detail, "wanted": required, "came": came, "missing": missing}
+    blamed = fault.model_copy(update={"message": f"{message} The first: {fault.message}", "detail": detail})
+    return result.model_copy(update={"outcome": "error", "fault": blamed})
+
+
+def _missing_warning(message: str) -> Warned:
+    return Warned(
+        type="missing_data",
+        message=message,
+        impact="The answer rests on fewer parts than were asked for.",
+        recovery="Ask for the missing ones again, or set the quorum to 1.0 to insist on all.",
+    )
+
+
+def _names(ids: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in ids[:10]) + (f" and {len(ids) - 10} more" if len(ids) > 10 else "")

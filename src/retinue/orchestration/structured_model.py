@@ -1,0 +1,171 @@
+"""One question to a model, answered by one JSON object that has been judged, or not answered: never an exception.
+
+Orchestration asks a model for judgement only, always in this form. Whatever comes back that is not what was asked for
+is sent back with the findings, at most twice; then, and when there is no budget, no time or no model, whoever asked
+decides by its own rules and says so.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from retinue.contract import json, schema
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Usage
+from retinue.contract.task import Thinking
+from retinue.engine.base import REAL
+from retinue.errors import ParseError, RetinueError
+from retinue.llm.port import EFFORT_OF
+from retinue.orchestration._untrusted import one_line
+
+if TYPE_CHECKING:
+    from retinue.llm.budget_tracker import BudgetTracker
+    from retinue.llm.conversation import Conversation
+    from retinue.llm.port import AnswerShape, LanguageModel, Turn
+
+__all__ = ["CORRECTIONS", "AnswerCheck", "StructuredAnswer", "StructuredModel"]
+
+CORRECTIONS: Final = 2
+"""So often an answer is sent back (C6)."""
+
+_TIMEOUT_S: Final = 120.0
+"""A judgement that takes longer holds up a run for too long: the rules decide at once."""
+
+_MAX_BYTES: Final = 200_000
+_SHOWN: Final = 12
+_FINDING: Final = 400
+
+AnswerCheck: TypeAlias = Callable[[JsonMapping], Sequence[str]]
+"""What is wrong with an answer that has the right form, in sentences; nothing when it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredAnswer:
+    """What came of one question.
+
+    Attributes:
+        data: The answer; None when there is none that holds.
+        usage: What it took, corrections included.
+        model: Who was asked.
+        corrections: How often it was sent back.
+        objections: What was wrong with the last answer that was refused.
+        refused: Why there is no answer; empty when there is one.
+    """
+
+    data: JsonMapping | None
+    usage: Usage | None
+    model: str
+    corrections: int = 0
+    objections: tuple[str, ...] = ()
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredModel:
+    """A model that orchestration may ask.
+
+    Attributes:
+        purse: What it may spend.
+        deadline_ns: When its time is up, nanoseconds since 1970 UTC.
+        thinking: How hard it is to think.
+        clock: What time it is.
+    """
+
+    model: "LanguageModel"
+    budget_tracker: "BudgetTracker"
+    deadline_ns: int | None = None
+    thinking: Thinking | None = None
+    clock: Callable[[], int] = REAL.clock
+
+    async def ask(
+        self, instructions: str, prompt: str, shape: "AnswerShape", *, check: AnswerCheck, max_tokens: int = 4_000
+    ) -> StructuredAnswer:
+        """Ask, and send back what does not hold.
+
+        Args:
+            instructions: What is wanted, in words of our own only.
+            said: The matter itself; foreign parts of it are marked.
+            shape: What the answer looks like.
+            judge: What is wrong with an answer of that shape.
+            max_tokens: The longest answer.
+        """
+        from retinue.llm.port import UserMessage  # noqa: PLC0415 - a run without a model never comes here
+
+        turns: list[Turn] = [UserMessage(prompt)]
+        usages: list[Usage] = []
+        objections: tuple[str, ...] = ()
+        validator = schema.compile(shape.schema)
+        for corrections in range(CORRECTIONS + 1):
+            try:
+                conversation = await self._converse(instructions, turns, shape, max_tokens)
+            except Exception as error:  # noqa: BLE001 - a model may be anybody's; without an answer the rules decide
+                return self._no_answer(_error_text(error), usages, corrections, objections)
+            usages.append(conversation.usage)
+            if conversation.error is not None:
+                return self._no_answer(_error_text(conversation.error), usages, corrections, objections)
+            data, objections = _read(conversation.text, validator, check)
+            if data is not None and not objections:
+                return StructuredAnswer(data, Usage.total(usages), self.model.name, corrections)
+            turns = [*conversation.turns, UserMessage(_correction(objections))]
+        last = next(iter(objections), "nothing was said of it")
+        refusal = f"its answer was refused {CORRECTIONS + 1} times, the last time because of this: {last}"
+        return self._no_answer(refusal, usages, CORRECTIONS, objections)
+
+    async def _converse(
+        self, instructions: str, turns: "list[Turn]", shape: "AnswerShape", max_tokens: int
+    ) -> "Conversation":
+        """One request. A second is made only when the answer was empty."""
+        from retinue.llm.conversation import converse  # noqa: PLC0415 - as above
+        from retinue.llm.port import Request  # noqa: PLC0415
+
+        request = Request(
+            turns=tuple(turns),
+            instructions=instructions,
+            shape=shape,
+            max_tokens=min(max_tokens, self.model.max_output or max_tokens),
+            effort=EFFORT_OF[self.thinking or "standard"],
+            timeout_s=_TIMEOUT_S,
+        )
+        return await converse(
+            self.model,
+            request,
+            budget_tracker=self.budget_tracker,
+            max_turns=2,
+            clock=self.clock,
+            deadline_ns=self.deadline_ns,
+        )
+
+    def _no_answer(
+        self, why: str, usages: list[Usage], corrections: int, objections: tuple[str, ...]
+    ) -> StructuredAnswer:
+        return StructuredAnswer(None, Usage.total(usages), self.model.name, corrections, objections, why)
+
+
+def _read(text: str, validator: "schema.Validator", check: AnswerCheck) -> tuple[JsonMapping | None, tuple[str, ...]]:
+    """The answer, and what is wrong with it."""
+    try:
+        data = json.loads(text, max_bytes=_MAX_BYTES)
+    except ParseError:
+        try:
+            data, _ = json.repair(text, max_bytes=_MAX_BYTES)
+        except ParseError as error:
+            return None, (one_line(error.message, limit=_FINDING),)
+    if not isinstance(data, dict):
+        return None, ("It is not a JSON object.",)
+    findings = validator.findings(data, bounded=True)
+    if findings:
+        lines = (f"At `{one.path or '/'}`: {one.message} {one.fix}" for one in findings[:_SHOWN])
+        return None, tuple(one_line(each, limit=_FINDING) for each in lines)
+    objections = check(data)
+    return data, tuple(one_line(each, limit=_FINDING) for each in objections[:_SHOWN])
+
+
+def _correction(objections: tuple[str, ...]) -> str:
+    lines = "\n".join(f"- {each}" for each in objections)
+    return f"This answer cannot be used:\n{lines}\nGive the whole JSON object again, with all of this mended."
+
+
+def _error_text(error: Exception) -> str:
+    if isinstance(error, RetinueError):
+        return one_line(f"`{error.code}`: {error.message}", limit=_FINDING)
+    return one_line(f"`{type(error).__name__}`: {error}", limit=_FINDING)

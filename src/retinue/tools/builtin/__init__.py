@@ -1,0 +1,58 @@
+"""The hands a model is given in a workspace: `read`, `glob`, `grep`, `git`, `write`, `edit`, `shell`.
+
+They do what they are told within the fence, and ask nobody whether they may. What they bring back is data with its
+origin, never instructions.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from retinue.tools.builtin.argv import argument_vector, command_line
+from retinue.tools.builtin.edit_tool import EditTool
+from retinue.tools.builtin.file_snapshots import FileSnapshots
+from retinue.tools.builtin.git_tool import GitTool
+from retinue.tools.builtin.read_tool import ReadTool
+from retinue.tools.builtin.search_tools import GlobTool, GrepTool
+from retinue.tools.builtin.shell_tool import ShellTool
+from retinue.tools.builtin.write_tool import WriteTool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from retinue.tools.port import Tool
+
+__all__ = [
+    "EditTool",
+    "FileSnapshots",
+    "GitTool",
+    "GlobTool",
+    "GrepTool",
+    "ReadTool",
+    "ShellTool",
+    "WriteTool",
+    "argument_vector",
+    "builtin_tools",
+    "command_line",
+]
+
+
+def builtin_tools(
+    *, programs: Collection[str] = (), environment: Mapping[str, str] | None = None, home: "Path | None" = None
+) -> "tuple[Tool, ...]":
+    """All of them, made anew for one conversation: they remember what it has read, to notice what changed since.
+
+    Args:
+        programs: What `shell` may run (see `Shell`); by default nothing.
+        environment: Variables that its programs get besides the few that all do.
+        home: What its programs take for the user's home folder; by default an empty one of their own.
+    """
+    snapshots = FileSnapshots()
+    return (
+        ReadTool(snapshots),
+        GlobTool(),
+        GrepTool(),
+        GitTool(),
+        WriteTool(snapshots),
+        EditTool(snapshots),
+        ShellTool(programs=programs, environment=environment, home=home),
+    )

@@ -1,0 +1,180 @@
+"""`git`: the history and state of the workspace's repository, as git itself prints it. It only reads.
+
+Everything goes through the runner that a hostile repository can do nothing to, and every question is limited to the
+workspace, so that a repository above it shows nothing from beside it. Patches leave out the files that it hides.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from retinue.contract.definition import ToolSpec
+from retinue.contract.model import JsonMapping
+from retinue.errors import AccessDenied, InvalidInput, LimitReached
+from retinue.tools.builtin.support import require_workspace, run_in_thread, seconds_left, tool_spec, truncate
+from retinue.tools.git import Git
+from retinue.tools.git.runner import GitRunner
+from retinue.tools.port import ToolContext, ToolOutput
+from retinue.tools.workspace import Workspace
+
+__all__ = ["GitTool"]
+
+_MOST_BYTES: Final = 16 * 1024 * 1024
+_MOST_NAMED: Final = 2_000
+_PATCH: Final = ("--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--ignore-submodules=dirty")
+_NAMES: Final = ("--name-only", "--relative", "--no-renames", "-z", "--no-ext-diff", "--ignore-submodules=dirty")
+_LOG: Final = "--format=%h %ad %an: %s"
+
+_SPEC: Final = tool_spec(
+    "git",
+    "Reads the history and state of the project's repository. Use it to see what changed, when and by whom. Returns "
+    "what git prints; nothing is ever changed.",
+    {
+        "operation": {
+            "enum": ["status", "log", "show", "diff", "blame"],
+            "description": "`status` of the work tree, `log` of commits, `show` of one commit, `diff` of the work tree "
+            "against `revision` or of a range such as `main..HEAD`, or `blame` of a file.",
+        },
+        "revision": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 250,
+            "default": "HEAD",
+            "description": "A branch, tag, commit, or for `log` and `diff` a range.",
+        },
+        "path": {"type": "string", "maxLength": 4096, "description": "Only this file or folder."},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 30, "description": "Commits at most."},
+        "first_line": {"type": "integer", "minimum": 1, "default": 1, "description": "For `blame`: where to begin."},
+        "last_line": {"type": "integer", "minimum": 1, "description": "For `blame`: where to end, included."},
+    },
+    required=("operation",),
+    effects=("read",),
+    timeout_s=30.0,
+)
+
+
+class GitTool:
+    """Reads a repository."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What it says of itself."""
+        return _SPEC
+
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
+        """Ask git.
+
+        Raises:
+            InvalidInput: A revision, range or path can be none.
+            UnknownName: A revision names nothing.
+            AccessDenied: The repository is another user's, a path lies outside, or there is no workspace.
+            MissingFile: There is no repository, or no such file in it.
+            NotInstalled: There is no git.
+            LimitReached: It says far too much.
+            DeadlineExceeded: It took too long.
+        """
+        workspace, seconds = require_workspace(context, _SPEC), seconds_left(_SPEC, context)
+        text = await run_in_thread(_SPEC, context, _ask, workspace, arguments, seconds)
+        text, is_cut = truncate(text.removesuffix("\n") or "(Nothing.)", context.output_limit, notice="(And more.)")
+        return ToolOutput(text, origin="git", truncated=is_cut)
+
+
+def _ask(workspace: Workspace, arguments: JsonMapping, timeout_s: float) -> str:
+    path = str(arguments.get("path", "."))
+    _check_readable(workspace, path)
+    root = str(workspace.root)
+    git = Git(root, timeout_s=timeout_s, max_bytes=_MOST_BYTES)
+    runner = GitRunner(root, timeout_s=timeout_s, max_bytes=_MOST_BYTES)
+    git.head()  # says what is wrong with the repository, if anything is
+    return _OPERATIONS[str(arguments["operation"])](git, runner, workspace, arguments, path)
+
+
+def _check_readable(workspace: Workspace, path: str) -> None:
+    # Not `resolve`: what git is asked about may no longer be there.
+    relative = workspace.relative(path)
+    if not workspace.covers(() if relative == "." else tuple(relative.split("/"))):
+        raise AccessDenied(f"{path!r} may not be read", hint="name a `path` that may be read", path="/path")
+
+
+def _status(git: Git, runner: GitRunner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:  # noqa: ARG001 - one form for all
+    words = ("status", "--short", "--branch", "--untracked-files=all", "--ignore-submodules=dirty", "--", path)
+    git.status()  # refuses a bare repository in words
+    return _text(runner, *words, touches_files=True)
+
+
+def _log(git: Git, runner: GitRunner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:  # noqa: ARG001 - as above
+    limit, ends = f"--max-count={int(arguments.get('limit', 30))}", _ends(git, arguments)
+    return _text(runner, "log", _LOG, "--date=short", limit, "--no-patch", "--end-of-options", ends, "--", path)
+
+
+def _show(git: Git, runner: GitRunner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:
+    commit = git.resolve(_revision(arguments))
+    names = ("show", "--format=", *_NAMES, "--end-of-options", commit, "--", path)
+    paths = _visible_paths(workspace, path, _text(runner, *names))
+    return _text(runner, "show", "--stat", "--patch", "--relative", *_PATCH, "--end-of-options", commit, "--", *paths)
+
+
+def _diff(git: Git, runner: GitRunner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:
+    revision = _revision(arguments)
+    ends = [_ends(git, arguments)] if ".." in revision else [git.resolve(revision)]
+    touches = ".." not in revision
+    names = _text(runner, "diff", *_NAMES, "--end-of-options", *ends, "--", path, touches_files=touches)
+    words = ("diff", "--relative", *_PATCH, "--end-of-options", *ends, "--", *_visible_paths(workspace, path, names))
+    return _text(runner, *words, touches_files=touches)
+
+
+def _visible_paths(workspace: Workspace, path: str, names: str) -> Sequence[str]:
+    """What a patch is limited to: `path`, or where the workspace hides some of the changed files, the others by name.
+
+    Raises:
+        AccessDenied: All of them are hidden.
+        LimitReached: The others are too many to be named.
+    """
+    changed = [name for name in names.split("\0") if name]
+    visible = [name for name in changed if not workspace.why_hidden(tuple(name.split("/")))]
+    if len(visible) == len(changed):
+        return [path]
+    if not visible:
+        raise AccessDenied("what was changed there may not be read", hint="ask about other files", path="/path")
+    if len(visible) > _MOST_NAMED:
+        raise LimitReached(f"{len(visible):,} files were changed there", hint="name a `path`", path="/path")
+    return visible
+
+
+def _blame(git: Git, runner: GitRunner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:  # noqa: ARG001 - as above
+    if "path" not in arguments:
+        raise InvalidInput("`blame` needs a file", hint="name one with `path`", path="/path")
+    first = int(arguments.get("first_line", 1))
+    lines = git.blame(path, start=first, end=arguments.get("last_line"), revision=_revision(arguments))
+    return "\n".join(f"{line.sha[:10]} {_day(line.time)} {line.author} {line.line}: {line.text}" for line in lines)
+
+
+def _day(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+
+
+def _revision(arguments: JsonMapping) -> str:
+    return str(arguments.get("revision", "HEAD"))
+
+
+def _ends(git: Git, arguments: JsonMapping) -> str:
+    """A revision or range with its ends resolved, so that nothing in it can be taken for an option."""
+    revision = _revision(arguments)
+    between = "..." if "..." in revision else ".."
+    first, dots, last = revision.partition(between)
+    if not dots:
+        return git.resolve(first)
+    return f"{git.resolve(first or 'HEAD')}{between}{git.resolve(last or 'HEAD')}"
+
+
+def _text(runner: GitRunner, *words: str, touches_files: bool = False) -> str:
+    return runner.run(*words, touches_files=touches_files).stdout.decode("utf-8", "replace")
+
+
+_OPERATIONS: Final[Mapping[str, Callable[[Git, GitRunner, Workspace, JsonMapping, str], str]]] = {
+    "blame": _blame,
+    "diff": _diff,
+    "log": _log,
+    "show": _show,
+    "status": _status,
+}

@@ -1,0 +1,96 @@
+"""What the hands share: the form of their schemas, the fence they need, and work that ends in time."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from time import time_ns
+from typing import Final, ParamSpec, TypeVar
+
+from retinue.contract.definition import Effect, ToolSpec
+from retinue.contract.model import JsonMapping
+from retinue.errors import AccessDenied, DeadlineExceeded
+from retinue.tools.port import ToolContext
+from retinue.tools.workspace import Workspace
+
+__all__ = ["require_workspace", "run_in_thread", "seconds_left", "tool_spec", "truncate"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_SECOND: Final = 1_000_000_000
+
+
+def tool_spec(
+    name: str,
+    description: str,
+    properties: JsonMapping,
+    *,
+    required: Sequence[str] = (),
+    effects: tuple[Effect, ...],
+    timeout_s: float,
+) -> ToolSpec:
+    """What a hand says of itself; arguments that nobody named are refused."""
+    schema: JsonMapping = {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(required),
+        "properties": properties,
+    }
+    return ToolSpec(name=name, description=description, input_schema=schema, effects=effects, timeout_s=timeout_s)
+
+
+def require_workspace(context: ToolContext, spec: ToolSpec) -> Workspace:
+    """The workspace of a call.
+
+    Raises:
+        AccessDenied: The run has none.
+    """
+    if context.workspace is None:
+        raise AccessDenied(
+            f"`{spec.name}` needs a workspace, and this run has none", hint="start the run in a folder, or do without"
+        )
+    return context.workspace
+
+
+def seconds_left(spec: ToolSpec, context: ToolContext, *, requested_s: float | None = None) -> float:
+    """How long a call may take: the least of the tool's limit, what was asked for, and the time until the deadline.
+
+    Raises:
+        DeadlineExceeded: There is no time at all.
+    """
+    remaining = spec.timeout_s if requested_s is None else min(requested_s, spec.timeout_s)
+    if context.deadline_ns is not None:
+        remaining = min(remaining, (context.deadline_ns - time_ns()) / _SECOND)
+    if remaining <= 0:
+        raise DeadlineExceeded(
+            f"no time is left for `{spec.name}`", hint="answer with what is known", detail={"bound": "deadline"}
+        )
+    return remaining
+
+
+async def run_in_thread(
+    spec: ToolSpec, context: ToolContext, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """Do blocking `work` in a thread, and wait for it no longer than the call may take.
+
+    Raises:
+        DeadlineExceeded: It took longer. The thread cannot be stopped; whatever it writes, it writes whole.
+    """
+    seconds = seconds_left(spec, context)
+    try:
+        async with asyncio.timeout(seconds):
+            return await asyncio.to_thread(work, *args, **kwargs)
+    except TimeoutError:
+        raise DeadlineExceeded(
+            f"`{spec.name}` took longer than {seconds:.3g} seconds",
+            hint="ask for less at once",
+            detail={"bound": "tool"},
+        ) from None
+
+
+def truncate(text: str, limit: int, *, notice: str) -> tuple[str, bool]:
+    """As many whole lines of `text` as fit into `limit` characters, with `rest` said below when some are missing."""
+    if len(text) <= limit:
+        return text, False
+    room = max(limit - len(notice) - 1, 0)
+    end = text.rfind("\n", 0, room + 1)
+    return f"{text[: end if end > 0 else room]}\n{notice}", True

@@ -1,0 +1,215 @@
+"""Places and symbols as people count them, and what a server says read into them.
+
+Lines and columns count from 1, columns in characters. What a server counts (bytes, UTF-16 units) is turned here, and
+nowhere else. No file is opened: whoever has the text hands in the line.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from retinue.contract.json import JsonValue
+
+__all__ = [
+    "HierarchyCall",
+    "Location",
+    "Position",
+    "RawCall",
+    "RawLocation",
+    "RawSymbol",
+    "Symbol",
+    "column_of",
+    "parse_calls",
+    "parse_locations",
+    "parse_symbols",
+    "units_before",
+]
+
+_KINDS: Final = (
+    "", "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum",
+    "interface", "function", "variable", "constant", "string", "number", "boolean", "array", "object", "key", "null",
+    "enum member", "struct", "event", "operator", "type parameter",
+)  # fmt: skip
+_MOST_DEPTH: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where something is asked about: a file of the workspace, a line and a column, both from 1."""
+
+    path: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A stretch of a file.
+
+    Attributes:
+        path: Relative to the workspace; of a file outside, as the server names it.
+        line: From 1.
+        column: From 1, in characters.
+        end_line: Where it ends, both included; `end_column` is one behind its last character.
+        text: The line it begins on; empty when the file may not be read.
+        is_outside: The file is no part of the workspace: it was not opened.
+    """
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str = ""
+    is_outside: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """Something with a name.
+
+    Attributes:
+        place: Its name where it is defined.
+        last_line: Where its body ends.
+        container: The name of what it stands in; empty at the top of a file.
+    """
+
+    name: str
+    kind: str
+    place: Location
+    last_line: int
+    container: str = ""
+
+    @property
+    def qualified_name(self) -> str:
+        """Its name with that of what it stands in."""
+        return f"{self.container}.{self.name}".lstrip(".")
+
+
+@dataclass(frozen=True, slots=True)
+class HierarchyCall:
+    """One side of a call: who calls or is called, and the places of the calls."""
+
+    symbol: Symbol
+    places: tuple[Location, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RawLocation:
+    """A stretch as the server counts: from 0, in its own units."""
+
+    uri: str
+    line: int
+    units: int
+    end_line: int
+    end_units: int
+
+
+@dataclass(frozen=True, slots=True)
+class RawSymbol:
+    """A symbol as the server says it; `item` is what call hierarchies are asked with."""
+
+    name: str
+    kind: str
+    name_at: RawLocation
+    full_range: RawLocation
+    container: str
+    item: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class RawCall:
+    """One side of a call as the server says it."""
+
+    symbol: RawSymbol
+    spans: tuple[RawLocation, ...]
+
+
+def column_of(line: str, units: int, encoding: str) -> int:
+    """The column, from 1, of what stands `units` into `line`. What lies behind the line's end is its end."""
+    if encoding == "utf-32" or line.isascii():
+        return min(units, len(line)) + 1
+    if encoding == "utf-8":
+        return len(line.encode("utf-8", "surrogatepass")[:units].decode("utf-8", "ignore")) + 1
+    return len(line.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "ignore")) + 1
+
+
+def units_before(line: str, column: int, encoding: str) -> int:
+    """How many units of `encoding` stand before `column` of `line`."""
+    before = line[: max(column - 1, 0)]
+    if encoding == "utf-32" or before.isascii():
+        return len(before)
+    if encoding == "utf-8":
+        return len(before.encode("utf-8", "surrogatepass"))
+    return len(before.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def parse_locations(value: JsonValue) -> list[RawLocation]:
+    """Locations and links to locations; what is neither is left out."""
+    locations: list[RawLocation] = []
+    for each in value if isinstance(value, list) else [value]:
+        match each:
+            case {"targetUri": str(uri), "targetSelectionRange": span} | {"uri": str(uri), "range": span}:
+                place = _span(uri, span)
+                if place is not None:
+                    locations.append(place)
+            case _:
+                continue
+    return locations
+
+
+def parse_symbols(value: JsonValue, uri: str) -> list[RawSymbol]:
+    """Symbols of a file or a workspace, or items of a call hierarchy; nested ones follow what they stand in."""
+    return list(_symbols(value, uri, "", 0))
+
+
+def parse_calls(value: JsonValue, side: str, uri: str) -> list[RawCall]:
+    """Calls of a hierarchy; `side` is `from` or `to`. What calls `uri` has its places there, else in the caller."""
+    calls: list[RawCall] = []
+    for each in value if isinstance(value, list) else []:
+        if not isinstance(each, dict):
+            continue
+        spans = each.get("fromRanges")
+        for symbol in parse_symbols([each.get(side)], ""):
+            where = symbol.name_at.uri if side == "from" else uri
+            places = [_span(where, span) for span in spans] if isinstance(spans, list) else []
+            calls.append(RawCall(symbol, tuple(place for place in places if place is not None)))
+    return calls
+
+
+def _symbols(value: JsonValue, uri: str, container: str, depth: int) -> Iterator[RawSymbol]:
+    if not isinstance(value, list) or depth > _MOST_DEPTH:
+        return
+    for each in value:
+        match each:
+            case {"name": str(name), "kind": int(kind), "location": {"uri": str(where), "range": whole}}:
+                within = each.get("containerName")
+                spans, within = (_span(where, whole), _span(where, whole)), within if isinstance(within, str) else ""
+            case {"name": str(name), "kind": int(kind), "range": whole, "selectionRange": span}:
+                own_uri = each.get("uri")
+                where, within = own_uri if isinstance(own_uri, str) else uri, container
+                spans = _span(where, span), _span(where, whole)
+            case _:
+                continue
+        name_at, full_range = spans
+        if name_at is not None and full_range is not None:
+            word = _KINDS[kind] if 0 <= kind < len(_KINDS) else ""
+            yield RawSymbol(name, word, name_at, full_range, within, each)
+            yield from _symbols(each.get("children"), uri, f"{container}.{name}".lstrip("."), depth + 1)
+
+
+def _span(uri: str, span: JsonValue) -> RawLocation | None:
+    match span:
+        case {
+            "start": {"line": int(line), "character": int(units)},
+            "end": {"line": int(end_line), "character": int(end_units)},
+        } if min(line, units, end_line, end_units) >= 0:
+            return RawLocation(uri, line, units, end_line, end_units)
+        case _:
+            return None

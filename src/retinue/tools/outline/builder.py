@@ -1,0 +1,280 @@
+"""What a source file defines: names, signatures, first lines of documentation, where each begins and ends.
+
+A file that is broken gives what can be read of it and says so. It resolves no names across files: that is the business
+of a language server.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from .grammars import GRAMMARS, Grammar, ItemKind, Language, finder_for, parser_for
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = ["FileOutline", "OutlineItem", "outline"]
+
+_MAX_BYTES: Final = 4 * 2**20
+_MAX_ITEMS: Final = 20_000
+_MAX_DEPTH: Final = 40
+_SIGNATURE: Final = 240
+_DOC: Final = 200
+_MARKS: Final = ("attribute_item", "decorator")
+"""What may stand between a definition and the comment that speaks of it."""
+
+
+@dataclass(slots=True)
+class OutlineItem:
+    """One thing that a file defines.
+
+    Attributes:
+        signature: Its head on one line, without its body.
+        doc: The first line of its documentation; empty when it has none.
+        first_line: Where it begins, decorators included, from 1.
+        line: Where its name stands.
+        depth: How many others it stands in.
+        complexity: Paths through it (McCabe), of functions only; what is nested counts for itself.
+    """
+
+    name: str
+    kind: ItemKind
+    signature: str
+    doc: str
+    first_line: int
+    last_line: int
+    line: int
+    depth: int
+    container: str = ""
+    complexity: int | None = None
+
+    @property
+    def qualified_name(self) -> str:
+        """Its name with that of what it stands in."""
+        return f"{self.container}.{self.name}".lstrip(".")
+
+    @property
+    def lines(self) -> int:
+        """How long it is."""
+        return self.last_line - self.first_line + 1
+
+
+@dataclass(slots=True)
+class FileOutline:
+    """What was read of a file.
+
+    Attributes:
+        items: In the order of the file; those inside another follow it.
+        notes: Why it may be less than the file holds.
+        errors: Lines at which the text does not fit the language, at most ten.
+    """
+
+    language: Language
+    items: list[OutlineItem] = field(default_factory=list[OutlineItem])
+    notes: list[str] = field(default_factory=list[str])
+    errors: list[int] = field(default_factory=list[int])
+
+
+def outline(text: str, language: Language) -> FileOutline:
+    """Read `text`. At most 4 MiB, 20,000 definitions and 40 levels are read; `notes` says what was left out.
+
+    Raises:
+        NotInstalled: The grammar is not here.
+    """
+    result = FileOutline(language)
+    source = text.encode("utf-8", "replace")
+    if len(source) > _MAX_BYTES:
+        source = source[: source.rfind(b"\n", 0, _MAX_BYTES) + 1]
+        result.notes.append(f"Only the first {len(source):,} bytes were read.")
+    root = parser_for(language).parse(source).root_node
+    _OutlineBuilder(result, GRAMMARS[language], source).walk(_nodes(root, language))
+    if root.has_error:
+        result.errors = list(_error_lines(root))
+        lines = ", ".join(map(str, result.errors))
+        result.notes.append(f"The text is broken near line {lines}; what can be read is here.")
+    return result
+
+
+def _nodes(root: "Node", language: Language) -> "Iterable[Node]":
+    """What `root` holds of the nodes that an outline may be made of, each before what stands in it."""
+    if root.has_error:
+        return _walk(root)
+    from tree_sitter import QueryCursor  # noqa: PLC0415 - optional; what parsed `root` has loaded it
+
+    nodes = QueryCursor(finder_for(language)).captures(root).get("found", [])
+    return sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte))
+
+
+def _walk(root: "Node") -> "Iterator[Node]":
+    """Every node: where the text is broken, one may have 100,000 children, for which a query needs minutes."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(node.children))
+
+
+class _OutlineBuilder:
+    """One walk over the nodes of a tree that matter here, in the order of the text."""
+
+    def __init__(self, result: FileOutline, grammar: Grammar, source: bytes) -> None:
+        self._outline = result
+        self._grammar = grammar
+        self._source = source
+
+    def walk(self, nodes: "Iterable[Node]") -> None:
+        """Collect every definition among `nodes`, and count the branches of the function they stand in."""
+        stack: list[tuple[OutlineItem, int]] = []
+        too_deep = False
+        for node in nodes:
+            while stack and stack[-1][1] <= node.start_byte:
+                stack.pop()
+            within = stack[-1][0] if stack else None
+            if within is not None and within.depth >= _MAX_DEPTH:
+                continue
+            if within is not None and within.complexity is not None and self._branches(node):
+                within.complexity += 1
+            item = self._item(node, within)
+            if item is None:
+                continue
+            if len(self._outline.items) >= _MAX_ITEMS:
+                self._outline.notes.append(f"Only the first {_MAX_ITEMS:,} definitions are here.")
+                return
+            self._outline.items.append(item)
+            stack.append((item, node.end_byte))
+            too_deep = too_deep or item.depth >= _MAX_DEPTH
+        if too_deep:
+            self._outline.notes.append(f"What is nested deeper than {_MAX_DEPTH} levels is left out.")
+
+    def _branches(self, node: "Node") -> bool:
+        return node.type in (self._grammar.branches if node.is_named else self._grammar.operators)
+
+    def _item(self, node: "Node", within: OutlineItem | None) -> OutlineItem | None:
+        kind, name, whole = self._definition_of(node)
+        if kind is None or name is None:
+            return None
+        if kind == "function" and within is not None and within.kind in ("class", "trait", "impl", "interface"):
+            kind = "method"
+        return OutlineItem(
+            name=_line(_text(name), 120),
+            kind=kind,
+            signature=self._signature(node, whole),
+            doc=self._doc(node, whole),
+            first_line=whole.start_point[0] + 1,
+            last_line=_last_line(whole),
+            line=name.start_point[0] + 1,
+            depth=0 if within is None else within.depth + 1,
+            container="" if within is None else f"{within.container}.{within.name}".lstrip("."),
+            complexity=1 if kind in ("function", "method") else None,
+        )
+
+    def _definition_of(self, node: "Node") -> "tuple[ItemKind | None, Node | None, Node]":
+        """What `node` defines, the node of its name, and the node of all that belongs to it."""
+        kind = self._grammar.kinds.get(node.type)
+        if kind is not None:
+            name = node.child_by_field_name("type" if node.type == "impl_item" else "name")
+            if node.type == "type_spec":
+                kind = _kind_of_type(node)
+            return kind, name, _outermost(node)
+        holder = self._grammar.holders.get(node.type)
+        value = node.child_by_field_name("right") or node.child_by_field_name("value") if holder else None
+        if holder is None or value is None or value.type not in self._grammar.values:
+            return None, None, node
+        return "class" if value.type == "class" else "function", node.child_by_field_name(holder), _outermost(node)
+
+    def _signature(self, node: "Node", whole: "Node") -> str:
+        value = node.child_by_field_name("right") or node.child_by_field_name("value")
+        body = node.child_by_field_name("body") or (value.child_by_field_name("body") if value else None)
+        start = node if whole.type == "decorated_definition" else whole
+        end = body.start_byte if body is not None else node.end_byte
+        head = self._source[start.start_byte : end].decode("utf-8", "replace")
+        return _line(head, _SIGNATURE).rstrip("{ ").removesuffix("=>").rstrip(" :;")
+
+    def _doc(self, node: "Node", whole: "Node") -> str:
+        if self._outline.language == "python":
+            return _docstring(node)
+        before = whole.prev_named_sibling
+        last: list[str] = []
+        row = whole.start_point[0]
+        while before is not None and before.type in (*self._grammar.comments, *_MARKS):
+            if _last_line(before) < row:
+                break
+            if before.type not in _MARKS:
+                last.append(_text(before))
+            row, before = before.start_point[0], before.prev_named_sibling
+        return _first_sentence("\n".join(reversed(last)))
+
+
+def _kind_of_type(node: "Node") -> ItemKind:
+    value = node.child_by_field_name("type")
+    match value.type if value else "":
+        case "struct_type":
+            return "struct"
+        case "interface_type":
+            return "interface"
+        case _:
+            return "type"
+
+
+def _outermost(node: "Node") -> "Node":
+    """`node` with what stands before it and belongs to it: decorators, `export`, `declare`, `const`, `type`."""
+    outer = node
+    while outer.parent is not None and outer.parent.type in (
+        "decorated_definition",
+        "export_statement",
+        "lexical_declaration",
+        "variable_declaration",
+        "type_declaration",
+        "ambient_declaration",
+        "expression_statement",
+    ):
+        if outer.parent.type == "type_declaration" and outer.parent.named_child_count > 1:
+            break
+        outer = outer.parent
+    return outer
+
+
+def _docstring(node: "Node") -> str:
+    body = node.child_by_field_name("body")
+    first = body.named_children[0] if body is not None and body.named_children else None
+    text = first.named_children[0] if first is not None and first.type == "expression_statement" else first
+    if text is None or text.type != "string":
+        return ""
+    content = next((child for child in text.named_children if child.type == "string_content"), None)
+    return _first_sentence(_text(content)) if content is not None else ""
+
+
+def _first_sentence(comment: str) -> str:
+    """The first line with words in it, without the marks of a comment."""
+    for line in comment.split("\n"):
+        words = line.strip().strip("/*! \t\r").strip()
+        if words:
+            return _line(words, _DOC)
+    return ""
+
+
+def _text(node: "Node") -> str:
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def _line(text: str, longest: int) -> str:
+    flat = " ".join(text[: longest * 8].split())
+    return flat if len(flat) <= longest else f"{flat[: longest - 1]}…"
+
+
+def _last_line(node: "Node") -> int:
+    """The last line that holds some of it: one that ends with its newline ends on the line before."""
+    row, column = node.end_point
+    return row + 1 if column or row == node.start_point[0] else row
+
+
+def _error_lines(root: "Node") -> Iterator[int]:
+    """Lines with something that does not fit, at most ten."""
+    waiting, lines = [root], set[int]()
+    while waiting and len(lines) < 10:
+        node = waiting.pop()
+        if node.is_error or node.is_missing:
+            lines.add(node.start_point[0] + 1)
+        elif node.has_error:
+            waiting.extend(reversed(node.children))
+    yield from sorted(lines)
