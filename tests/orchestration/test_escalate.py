@@ -63,7 +63,7 @@ def situation(
         rounds=rounds,
         definition_of=definition_of or alone,
         request_to=lambda wanted, one: put_to(wanted, one) if callable_as(one) else None,
-        is_is_unreliable=unreliable,
+        is_unreliable=unreliable,
         question_ids=asked,
     )
 

@@ -56,7 +56,7 @@ def register_files(
 
     Args:
         registry: Takes the agents, and the findings about files.
-        found: Each file with its place, and what is already known to be wrong with it.
+        files: Each file with its place, and what is already known to be wrong with it.
         root: As for `discover`, and so the others.
         trusted: See there.
         models: See there.

@@ -1,6 +1,6 @@
 """Finds the agents of a project and says of every file it passed over why, on which line, and what to do.
 
-`places` says where it looks; what its files hold, `definition_files`.
+`definition_folders` says where it looks; what its files hold, `definition_files`.
 """
 
 import logging

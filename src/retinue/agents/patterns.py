@@ -48,7 +48,7 @@ def matches(pattern: str, text: str, *, tool: str, widely: bool = False) -> bool
 
     Args:
         pattern: The pattern.
-        telling: What the call is about.
+        text: What the call is about.
         tool: The tool's name.
         widely: Whether a text that may be a path is read as one too, as rules that ask or deny do.
     """

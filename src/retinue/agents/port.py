@@ -75,7 +75,7 @@ class RunContext(Protocol):
         budget: What the run may still spend; agents that spend ask it first.
         correction: Present when an earlier answer was refused.
         grants: What this agent may use at most: the grants of whoever it works for.
-        memo: What the agent notes for itself, as JSON data: still there when it runs again after a question.
+        checkpoint: What the agent notes for itself, as JSON data: still there when it runs again after a question.
     """
 
     run: str

@@ -244,7 +244,8 @@ class Registry:
         if major is not None:
             raise InvalidDefinition(
                 f"The name `{definition.name}` carries a version.",
-                hint=f"Call it `{base_name}`, with `version` {f'{major}.0'!r}; it then answers to `{definition.name}` too.",
+                hint=f"Call it `{base_name}`, with `version` {f'{major}.0'!r}; "
+                f"it then answers to `{definition.name}` too.",
             )
 
     def _check_names_free(self, keys: dict[str, str], definition: Definition) -> None:
@@ -283,7 +284,7 @@ class _BuiltIn:
     """A built-in agent under the names that are left for it.
 
     Attributes:
-        moved: The names of built-in agents that belong to others, and what those answer to instead.
+        new_names: The names of built-in agents that belong to others, and what those answer to instead.
     """
 
     agent: Agent

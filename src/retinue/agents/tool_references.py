@@ -79,7 +79,7 @@ class ToolReference:
     Attributes:
         tool: A tool's name or a pattern of names, in our words.
         patterns: What a call must be about, one of them; none means any call.
-        elsewhere: It is a tool that other programs have and we have not.
+        is_foreign: It is a tool that other programs have and we have not.
     """
 
     tool: str

@@ -97,7 +97,8 @@ class TrustStore:
         changed = sorted(name for name in trusted.keys() | now.keys() if trusted.get(name) != now.get(name))
         if changed:
             raise NotTrusted(
-                f"{str(root)!r} was trusted, but {len(changed)} of its code files changed since: {_join_names(changed)}.",
+                f"{str(root)!r} was trusted, but {len(changed)} of its code "
+                f"files changed since: {_join_names(changed)}.",
                 hint=hint,
                 detail={"files": changed},
             )

@@ -34,10 +34,10 @@ class ContentCache(Generic[T]):
     Args:
         folder: Where caches live, made when first written; None remembers nothing.
         root: The real path of the tree.
-        name: What the file's name begins with.
+        prefix: What the file's name begins with.
         version: Which form the entries have; others count as none.
-        read: Makes an entry of its JSON form; raises `ValueError` or `TypeError` when it is none.
-        write: Makes the JSON form of an entry; for those that are it already, none is needed.
+        decode: Makes an entry of its JSON form; raises `ValueError` or `TypeError` when it is none.
+        encode: Makes the JSON form of an entry; for those that are it already, none is needed.
     """
 
     def __init__(
@@ -71,11 +71,11 @@ class ContentCache(Generic[T]):
             return None
 
     def save(self, new: Mapping[str, T], kept_keys: Iterable[str] | None = None) -> str:
-        """Keep what is `new` and what was `used`, up to a bound in bytes; gives the reason when that is not possible.
+        """Keep what is `new` and the `kept_keys`, up to a bound in bytes; gives the reason when that is not possible.
 
         Args:
             new: Entries by their keys.
-            used: What the tree still has; all that was there when only a part of it was read.
+            kept_keys: What the tree still has; all that was there when only a part of it was read.
         """
         if self.path is None:
             return ""

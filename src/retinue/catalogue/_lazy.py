@@ -38,7 +38,7 @@ class LazyAgent:
 
     Attributes:
         load: Imports and makes it.
-        known: What it says of itself, when that is known without it.
+        cached_definition: What it says of itself, when that is known without it.
     """
 
     load: Callable[[], Agent]

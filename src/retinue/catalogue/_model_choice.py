@@ -35,7 +35,7 @@ def model_for(task: Task, models: "Models", definition: Definition, *, override:
         task: What is asked, and with which model.
         models: Those at hand.
         definition: Who is asked.
-        must: A model that is set for this very part of the work.
+        override: A model that is set for this very part of the work.
 
     Raises:
         RetinueError: None is configured, or nobody knows it.

@@ -48,7 +48,7 @@ class _FileNames(NamedTuple):
     Attributes:
         members: Defined one level below the tops, with the name of what they are part of.
         fixtures: Of pytest.
-        used: Parameters of tests, and what is imported by name; once for each use.
+        uses: Parameters of tests, and what is imported by name; once for each use.
     """
 
     tops: list[str]

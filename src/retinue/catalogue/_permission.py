@@ -22,13 +22,13 @@ async def ensure_allowed(
     skill: str | None,
     key: str,
 ) -> None:
-    """See that a tool may be used on all that `about` names; a person is asked once for all of them.
+    """See that a tool may be used on all that `subjects` names; a person is asked once for all of them.
 
     Args:
         run: Knows the rules, and asks.
         spec: The tool.
-        about: What it would be used on.
-        what: The same for a person, whole, as in "May `agent` … ?".
+        subjects: What it would be used on.
+        action: The same for a person, whole, as in "May `agent` … ?".
         agent: Who wants it.
         skill: For which of its skills.
         key: Tells this question from others: an agent that waited for an answer runs anew and asks the same again.

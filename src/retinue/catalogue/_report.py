@@ -217,7 +217,7 @@ class SkillReport:
 
         Args:
             skipped: Those that cannot be read, as path, line (0 when there is none) and reason.
-            left: Those that there was no time for.
+            unread: Those that there was no time for.
             near: What was asked about: of what lies there is told first.
         """
         if unread:

@@ -62,7 +62,7 @@ class RunDeadline:
 async def in_cancellable_thread(
     deadline: RunDeadline, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """Run `function`, which checks `watch`, in a thread; when the caller is cancelled the thread soon ends too."""
+    """Run `function`, which checks `deadline`, in a thread; when the caller is cancelled the thread soon ends too."""
     from retinue.engine.blocking import in_thread  # noqa: PLC0415 - asyncio is not needed to list agents
 
     try:

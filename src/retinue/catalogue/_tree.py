@@ -41,7 +41,7 @@ class TreeReading(Generic[T]):
     Attributes:
         files: By path, sorted.
         skipped: Files that could not be read, as path, line (0 when there is none) and reason.
-        left: Files that there was no time for.
+        unread: Files that there was no time for.
         notes: What else a reader of the answer should know.
         parsed: How many files were extracted in this run.
         remembered: How many were known from an earlier one.
@@ -79,10 +79,10 @@ async def read_tree(
         workspace: Where.
         extract: Makes the values.
         is_wanted: Says by its path whether a file is read.
-        known: What earlier runs left, and where this one leaves what it reads.
-        watch: Says when to stop.
+        cache: What earlier runs left, and where this one leaves what it reads.
+        deadline: Says when to stop.
         tag: What else decides, beside content and suffix, what is extracted of the file at a path.
-        is_whole: Whether every file of the tree that `known` is about is wanted; else what it holds of others stays.
+        is_whole: Whether every file of the tree that `cache` is about is wanted; else what it holds of others stays.
     """
     return await _TreeReader(run, workspace, extract, is_wanted, cache, deadline, tag, is_whole).read()
 

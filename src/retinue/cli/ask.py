@@ -219,7 +219,7 @@ def _request_from_message(
 ) -> _AgentRequest:
     """What a message asks.
 
-    Raises: as `_asked`.
+    Raises: as `_request_from_words`.
     """
     from retinue.cli.session import Invocation
     from retinue.contract.names import fold
@@ -272,7 +272,7 @@ def _program_request(
 def _find_agent(project: "Project", words: "Sequence[str]") -> "tuple[Agent, Sequence[str], str]":
     """Who is asked, the words that are left, and the module it comes from.
 
-    Raises: as `_asked`.
+    Raises: as `_request_from_words`.
     """
     from retinue.contract.names import nearest
     from retinue.errors import UnknownName
@@ -316,7 +316,7 @@ def _is_text(word: str) -> bool:
 def _find_skill(project: "Project", agent: "Agent", words: "Sequence[str]") -> "tuple[Skill, str]":
     """Which skill is asked, and the instruction.
 
-    Raises: as `_asked`.
+    Raises: as `_request_from_words`.
     """
     from retinue.contract.names import fold, nearest
 
@@ -358,7 +358,7 @@ def _skill_by_name(agent: "Agent", name: str) -> "Skill":
 def _choose_skill(project: "Project", agent: "Agent", instruction: str) -> "Skill":
     """The skill that is meant when none is named, or the one that the instruction speaks of.
 
-    Raises: as `_skill_called`.
+    Raises: as `_skill_by_name`.
     """
     from retinue.errors import UnknownName
 

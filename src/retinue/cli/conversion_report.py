@@ -31,7 +31,7 @@ class Conversion:
         name: What the agent is called.
         folder: Where that lies below the folder that was named.
         target: The file it goes into; None for stdout.
-        beside: The files beside a skill, which stay where they are.
+        sibling_files: The files beside a skill, which stay where they are.
     """
 
     source: str
@@ -104,7 +104,9 @@ def _conversion_lines(conversions: Sequence[Conversion], *, refused: bool) -> It
         for why, fields in by_reason.items():
             yield f"  {_head('lost')} {safe(each.name)}: {_first_few(fields)} ({safe(why)})"
         if has_file and each.sibling_files:
-            yield f"  {_head('left')} {safe(each.name)}: {plural(len(each.sibling_files), 'file')} beside it, not copied"
+            yield (
+                f"  {_head('left')} {safe(each.name)}: {plural(len(each.sibling_files), 'file')} beside it, not copied"
+            )
 
 
 def _summary_lines(conversions: Sequence[Conversion]) -> Iterator[str]:

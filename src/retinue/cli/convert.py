@@ -87,7 +87,10 @@ def _check_form(writer: "Dialect", kind: "Kind", form: str | None) -> None:
     available = forms(writer, kind)
     if form is not None and form not in available:
         near = nearest(form, available)
-        hint = f"{f'Did you mean `{near[0]}`? ' if near else ''}It writes a {kind} as: {', '.join(available) or 'one form'}."
+        hint = (
+            f"{f'Did you mean `{near[0]}`? ' if near else ''}It writes a "
+            f"{kind} as: {', '.join(available) or 'one form'}."
+        )
         raise InvalidInput(
             f"`{writer.NAME}` has no form {form[:100]!r}.", hint=hint, path="--form", suggestions=available
         )

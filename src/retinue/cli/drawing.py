@@ -1,6 +1,7 @@
 """An answer on a terminal: tables as wide as the screen, bars in colour, sources that can be clicked.
 
-Only on a terminal: a pipe and a dumb terminal get Markdown (see `answer`). With `NO_COLOR` it is drawn without colour.
+Only on a terminal: a pipe and a dumb terminal get Markdown (see `result_output`). With `NO_COLOR` it is drawn without
+colour.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

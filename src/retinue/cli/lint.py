@@ -31,9 +31,7 @@ _ENDINGS: Final[dict[str, _Format]] = {".txt": "text", ".json": "json", ".xml": 
 @click.option("--select", multiple=True, metavar="RULE", help="Check only rules whose id starts with this; repeatable.")
 @click.option("--ignore", multiple=True, metavar="RULE", help="Skip rules whose id starts with this; repeatable.")
 @click.option("--against", metavar="REV|FOLDER", help="Also report changes since REV or FOLDER that break callers.")
-@click.option(
-    "--fix", "fix", is_flag=True, help="Fix what can be fixed automatically: misspelt names, missing quotes."
-)
+@click.option("--fix", "fix", is_flag=True, help="Fix what can be fixed automatically: misspelt names, missing quotes.")
 @click.option(
     "--baseline",
     type=click.Path(path_type=Path),

@@ -136,7 +136,7 @@ class Message:
 
     Attributes:
         dialect: What it speaks; None when it is a result as `--json` prints it.
-        sign: Why it is taken for what it is; None when that was said and not seen.
+        detection: Why it is taken for what it is; None when that was said and not seen.
         others: What else it could be.
         findings: What was wrong with it and was borne, each with its place.
     """

@@ -85,7 +85,7 @@ class RunNode:
         title: What it is asked.
         note: The latest thing worth saying while it works, or why it ended as it did.
         children: The delegations of the plan that it answered with.
-        kept: Its result is from before: a resumed run did not run it again.
+        is_reused: Its result is from before: a resumed run did not run it again.
     """
 
     id: str

@@ -105,7 +105,7 @@ class OptionChooser:
 
 
 def with_actuals(session: "FinishedSession") -> "FinishedSession":
-    """`ended`, its result saying what was expected of the chosen way and what it took."""
+    """`session`, its result saying what was expected of the chosen way and what it took."""
     if "option" not in session.plan.extras:  # most runs ask no model, and need none of what follows
         return session
     from retinue.orchestration.plan_options import actuals

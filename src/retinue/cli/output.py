@@ -1,8 +1,8 @@
 """How commands print: data on stdout, talk on stderr, colour only where somebody looks.
 
-Every word that comes out of a repository, an agent or a peer passes `safe` or `plain` first, so that nothing in it can
-colour, clear or move the cursor. What an answer looks like is the business of `answer`, a run in progress that of
-`screen`.
+Every word that comes out of a repository, an agent or a peer passes `safe` or `safe_lines` first, so that nothing in it
+can colour, clear or move the cursor. What an answer looks like is the business of `result_output`, a run in progress
+that of `screen`.
 """
 
 import contextlib

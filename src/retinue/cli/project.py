@@ -183,7 +183,7 @@ def open_project(
     Args:
         folder: The folder; where we stand when absent.
         model: The model, or the tier, of whoever names none, instead of what is set.
-        named: Further models that the user names.
+        extra_models: Further models that the user names.
         runner: What drives the models of agents that are instructions, instead of what is set.
         level: How strictly answers are judged, instead of what is set.
 

@@ -26,7 +26,7 @@ def models_of(settings: "Settings", *, default: str | None = None, extra_models:
     Args:
         settings: What is set.
         default: The model or tier of whoever names none, instead of what is set.
-        named: Further models that the user names, so that tasks may.
+        extra_models: Further models that the user names, so that tasks may.
     """
     tiers = {tier: name for tier in DEFAULT_TIERS if (name := settings.get(f"models.{tier}"))}
     addresses, variables = _table(settings, "models.base_url"), _table(settings, "models.key_variable")

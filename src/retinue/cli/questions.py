@@ -29,7 +29,7 @@ class TerminalAnswerer:
     """Somebody at the terminal, asked one question after the other.
 
     Args:
-        aside: Makes room on the screen while a question is open.
+        pause_screen: Makes room on the screen while a question is open.
     """
 
     def __init__(self, pause_screen: Callable[[], AbstractContextManager[None]]) -> None:

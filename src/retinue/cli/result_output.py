@@ -53,7 +53,7 @@ def show_agent_result(session: "FinishedSession", form: Form, *, extras: dict[st
     """Show what one agent came to that was asked; as JSON its own result, not the one merged from it.
 
     Args:
-        ended: The run.
+        session: The run.
         form: How to show it.
         extras: What else belongs into the result.
     """

@@ -1,6 +1,6 @@
 """What a person sees while a run goes on: on a terminal a live tree of delegations, elsewhere a few plain lines.
 
-All of it is on stderr and all of it may be missed: the answer comes afterwards (`answer`).
+All of it is on stderr and all of it may be missed: the answer comes afterwards (`result_output`).
 """
 
 import asyncio
@@ -177,7 +177,7 @@ class LineScreen:
     """One line for each beginning and each end, of runs that take more than a second.
 
     Args:
-        patience_s: How long that second is.
+        quiet_s: How long that second is.
     """
 
     def __init__(self, *, quiet_s: float = _QUIET_S) -> None:

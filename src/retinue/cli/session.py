@@ -1,7 +1,7 @@
 """One run as a command drives it: started or resumed, watched, interrupted if need be, and always brought to an end.
 
-What is asked is the business of `run` and `ask`, what is shown of `screen` and `answer`. Whatever happens here, nothing
-stays behind: no process, no thread that anybody waits for, no open journal.
+What is asked is the business of `run` and `ask`, what is shown of `screen` and `result_output`. Whatever happens here,
+nothing stays behind: no process, no thread that anybody waits for, no open journal.
 """
 
 import asyncio
@@ -105,7 +105,7 @@ class StartedRun:
 
     Attributes:
         after: Its events up to here are from before.
-        kept: The steps that are not run again, with their results.
+        reused_results: The steps that are not run again, with their results.
     """
 
     run: str
@@ -123,7 +123,7 @@ class FinishedSession:
     """A run that is over.
 
     Attributes:
-        asked: What the last agent came to, as it gave it: for a run of one delegation, its result.
+        agent_result: What the last agent came to, as it gave it: for a run of one delegation, its result.
         warnings: What the engine has to say about the run.
         interrupted: By Ctrl-C.
         recorded: It is in the history.
@@ -150,7 +150,7 @@ def run_session(
     Args:
         project: Where it works, and with whom.
         form: How it is shown.
-        begin: Starts it.
+        start: Starts it.
         recorded: It gets a place in the history.
         timeout_s: The longest it may take; what an agent usually may when absent.
 

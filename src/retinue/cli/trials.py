@@ -109,9 +109,9 @@ def run_trials(
 
     Args:
         project: Who there is.
-        wanted: What is compared.
+        comparison: What is compared.
         budget: What all trials together may take.
-        tell: Told of each.
+        on_trial: Told of each.
 
     Raises:
         InvalidInput: A task cannot be put to anybody.

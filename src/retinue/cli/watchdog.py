@@ -46,7 +46,8 @@ class Watchdog:
     Args:
         limit_s: How long an agent may take; the loop may stand still a little longer than that. None: for ever, until
             the coroutine has ended.
-        last: Called when the process has to be ended at once, in another thread: to say so and to write what is left.
+        on_kill: Called when the process has to be ended at once, in another thread: to say so and to write what is
+            left.
 
     Attributes:
         bitten: An agent kept the loop to itself and was interrupted.

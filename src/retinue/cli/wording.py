@@ -83,7 +83,7 @@ def reword(text: str) -> str:
 
 
 def _reword_text(text: Any, replacements: dict[str, str]) -> Any:
-    """`text` in our words; notes in `told` what became of it."""
+    """`text` in our words; notes in `replacements` what became of it."""
     if not isinstance(text, str) or not any(inside in text for inside in _CLI_WORDS):
         return text
     replacements[text] = reword(text)

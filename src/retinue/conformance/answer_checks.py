@@ -1,7 +1,7 @@
 """Checks that several dialects share, and the ways in which a look at one answer becomes a check of all.
 
-A check says what is wrong as `probe: what`. Looks are made at the text itself; `accepted` asks the dialect's own strict
-reader.
+A check says what is wrong as `probe: what`. Looks are made at the text itself; `passes_strict_reader` asks the
+dialect's own strict reader.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -85,7 +85,7 @@ def strict_object(exchange: ProbeExchange) -> Iterator[str]:
 
 
 def garbled_values(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
-    """A look that no text of the object is `garbled`."""
+    """A look that no text of the object is `is_garbled`."""
     words = exchange.probe.task.target or ""
     for place, _, value in values_in(body):
         if isinstance(value, str) and is_garbled(value, words):

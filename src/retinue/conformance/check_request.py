@@ -40,7 +40,7 @@ class CheckRequest:
         environment: Variables that a command may see.
         timeout_s: How long it may take for one request.
         models: What answers for a Markdown agent.
-        purse: What these models may spend.
+        budget_tracker: What these models may spend.
     """
 
     words: str

@@ -53,10 +53,10 @@ async def judge(
     Args:
         subject: Who is judged. It is not closed.
         dialect: What it claims to speak.
-        asking: How it is asked validly.
+        template: How it is asked validly.
         timeout_s: How long it may take for one request.
         facts: What else the report should say.
-        told: Hears of each exchange as it ends.
+        on_exchange: Hears of each exchange as it ends.
 
     Raises:
         UnknownName: There is no such dialect.

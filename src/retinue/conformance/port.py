@@ -84,7 +84,7 @@ class RequestTemplate:
         )
 
     def task(self, name: str, **changes: Any) -> Task:
-        """The valid request, as a task called `name`; `said` replaces some of its fields."""
+        """The valid request, as a task called `name`; `changes` replaces some of its fields."""
         fields: dict[str, Any] = {
             "agent": self.agent,
             "skill": self.skill,
@@ -125,7 +125,7 @@ class ProbeExchange:
     """A probe that was put, and everything that came back.
 
     Attributes:
-        sent: The text that went out.
+        request: The text that went out.
         value: What a callable returned, when it was no text.
         text: What came back, as text; None when nothing did.
         error: What went wrong instead of an answer, as a sentence.

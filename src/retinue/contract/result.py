@@ -154,7 +154,7 @@ class Usage(UsagePart):
 
     @classmethod
     def total(cls, usages: "Iterable[Usage | None]") -> "Usage | None":
-        """All of `used` as one; None when there is none.
+        """All of `usages` as one; None when there is none.
 
         A count stands for those that have one. The cost is there only when everybody who used a model has one (C18): a
         sum that leaves somebody out would be too low. What is known nevertheless stands in the parts.

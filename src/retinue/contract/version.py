@@ -97,7 +97,7 @@ def negotiate(target: Version | int | None, available: Iterable[Version]) -> Ver
     """Pick the newest available version of the wanted major (C11).
 
     Args:
-        wanted: A version or a major; None takes the newest of all.
+        target: A version or a major; None takes the newest of all.
         available: What there is, in any order.
 
     Raises:

@@ -24,7 +24,7 @@ def decode_utf8(data: bytes) -> str:
 
 
 def parse_error_at(text: str, offset: int, reason: str, problem: str, *, hint: str) -> ParseError:
-    """What is `wrong` with `text` at a place in it, as an error."""
+    """What is `problem` with `text` at a place in it, as an error."""
     line, column = text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
     detail = {"line": line, "column": column, "offset": offset, "reason": reason}
     return ParseError(f"Line {line}, column {column}: {problem}.", hint=hint, detail=detail)

@@ -41,7 +41,7 @@ def rank(text: str | bytes, dialects: Sequence[Dialect]) -> tuple[Detection, ...
 
 
 def _rank_by_cost(detections: Iterable[Detection], dialects: dict[DialectName, Dialect], text: str) -> list[Detection]:
-    """`signs` of several dialects that all know the text, none surer than it may be, the better reader first."""
+    """`detections` of several dialects that all know the text, none surer than it may be, the better reader first."""
     costs: dict[Detection, int] = {}
     for detection in detections:
         costs[detection] = (
@@ -67,7 +67,7 @@ def _cost(detection: Detection, reader: Dialect, text: str) -> int:
 
 
 def _downgrade(detection: Detection, readers: set[DialectName]) -> Detection:
-    """`sign`, and `likely` in place of `certain` when another dialect reads the text too."""
+    """`detection`, and `likely` in place of `certain` when another dialect reads the text too."""
     if detection.certainty != "certain" or readers <= {detection.dialect}:
         return detection
     others = ", ".join(sorted(readers - {detection.dialect}))

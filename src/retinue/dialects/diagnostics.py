@@ -44,7 +44,7 @@ class Diagnostics:
 
     Attributes:
         dialect: Begins every rule: `markdown_json/version`.
-        wrong: Whether an error was noted.
+        has_errors: Whether an error was noted.
     """
 
     dialect: str
@@ -71,7 +71,7 @@ class Diagnostics:
                 self.findings[-1 if len(self.findings) <= _MAX_FINDINGS else _MAX_FINDINGS - 1] = finding
 
     def severity(self, threshold: Level) -> Severity:
-        """Of what the level `borne` and every milder one bear: a warning there, else an error."""
+        """Of what the level `threshold` and every milder one bear: a warning there, else an error."""
         return "warning" if _LEVELS.index(self.level) >= _LEVELS.index(threshold) else "error"
 
 

@@ -31,7 +31,7 @@ class Losses:
         self.entries.append(Loss(field=path, why=why))
 
     def add_fields(self, model: Model, *names: str, path: str = "", why: str = NO_EQUIVALENT) -> None:
-        """Note each of the fields `names` of `noun` that holds something else than its default."""
+        """Note each of the fields `names` of `model` that holds something else than its default."""
         fields = type(model).model_fields
         for name in names:
             if getattr(model, name) != fields[name].get_default(call_default_factory=True):

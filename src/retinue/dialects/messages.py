@@ -75,7 +75,7 @@ def parse(
         case "result":
             return dialect.parse_result(text, context=context, level=level)
         case _:
-            read = cast("Callable[..., Parsed[ValueT]] | None", getattr(dialect, _READERS[kind], None))
+            read = cast("Callable[..., Parsed[MessageValue]] | None", getattr(dialect, _READERS[kind], None))
             if read is None:
                 _refuse(dialect, kind, "reads", readable_kinds(dialect))
             return read(text, level=level)
@@ -84,7 +84,7 @@ def parse(
 def render(
     dialect: Dialect, kind: Kind, value: MessageValue, *, form: str | None = None, correction: Correction | None = None
 ) -> RenderedMessage:
-    """Write `noun`, which is of that `kind`; with a correction, a request that is made again.
+    """Write `value`, which is of that `kind`; with a correction, a request that is made again.
 
     Raises:
         InvalidInput: The dialect has no such messages or no such form, or no text can hold a value.
@@ -97,7 +97,7 @@ def render(
         case Result():
             return dialect.render_result(value, form=form)
         case _:
-            write = cast("Callable[[ValueT], RenderedMessage] | None", getattr(dialect, _WRITERS[kind], None))
+            write = cast("Callable[[MessageValue], RenderedMessage] | None", getattr(dialect, _WRITERS[kind], None))
             if write is None:
                 _refuse(dialect, kind, "writes", writable_kinds(dialect))
             return write(value)
@@ -129,7 +129,7 @@ def to_json(value: MessageValue, *, whole: bool = True) -> JsonValue:
     """What a message says, as JSON data.
 
     Args:
-        noun: What was read.
+        value: What was read.
         whole: With what the contract assumes where nothing is said; else only what differs from that.
     """
     if isinstance(value, tuple):

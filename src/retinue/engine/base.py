@@ -1,15 +1,15 @@
 """The port between orchestration and the place where its steps run.
 
 Seen from outside, an `Engine` starts runs of named workflows and answers for them: events, questions, results,
-history. Seen from inside, a workflow gets a `Scope`, its only door to time, chance, waiting and effects, so the same
-workflow runs in memory and durably. Nothing here knows agents, plans or goals.
+history. Seen from inside, a workflow gets a `WorkflowScope`, its only door to time, chance, waiting and effects, so the
+same workflow runs in memory and durably. Nothing here knows agents, plans or goals.
 
 The body of a step is not replayed, only its result is kept, so it may see the world as it is; but through one value,
 `Outside`, so that a test can hold the clock still.
 
 Rules for a workflow, which a durable engine replays from its records:
 
-- No clock, random, uuid or asyncio waiting of its own: only what the `Scope` gives.
+- No clock, random, uuid or asyncio waiting of its own: only what the `WorkflowScope` gives.
 - `reserve` every step name in a stable order before starting the first of them; names added later, when added.
 - Steps, children and questions are started by the workflow itself, never inside a step.
 - A failing step is a `Result` with a fault, never an exception to branch on.

@@ -1,7 +1,7 @@
 """Synchronous functions in threads of our own, awaited without blocking the loop.
 
-A thread cannot be killed. When its caller stops waiting, it is left behind and runs on; `Call.left_behind` says so,
-and `left_behind()` lists all of them. `concurrent.futures` is not used because it joins its threads when the
+A thread cannot be killed. When its caller stops waiting, it is left behind and runs on; `ThreadCall.left_behind` says
+so, and `orphaned_calls()` lists all of them. `concurrent.futures` is not used because it joins its threads when the
 interpreter exits: one hung function and the program never ends. CPU-heavy work belongs in `offload`.
 """
 
@@ -44,7 +44,7 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
 
 
 class ThreadCall(Generic[T]):
-    """One call of a synchronous function. Await it once; afterwards `left_behind` tells whether it still runs.
+    """One call of a synchronous function. Await it once; afterwards `is_orphaned` tells whether it still runs.
 
     Attributes:
         name: What the function is called, for a message.
@@ -155,7 +155,7 @@ class _Threads:
             self._dispatch(following, None)
 
     def next(self, thread: "_Thread", finished_call: ThreadCall[Any]) -> ThreadCall[Any] | None:
-        """What `thread` does after `ended`: another call at once, or None: wait for one."""
+        """What `thread` does after `finished_call`: another call at once, or None: wait for one."""
         with self._lock:
             finished_call.finished = True
             if finished_call in self._abandoned:

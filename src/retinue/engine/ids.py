@@ -70,7 +70,7 @@ def check_run_id(run: str) -> None:
 
 
 def unknown_run(run: str, ids: list[str]) -> UnknownName:
-    """The error for an id that no run has; `known` ids near to it are suggested."""
+    """The error for an id that no run has; `ids` ids near to it are suggested."""
     from difflib import get_close_matches  # noqa: PLC0415 - only when somebody has mistyped
 
     near = tuple(get_close_matches(run, ids, 3, 0.7))

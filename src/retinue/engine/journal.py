@@ -76,7 +76,7 @@ class Journal:
         self._writer.flush()
 
     def notify(self, on_written: Callable[[], None]) -> None:
-        """Call `written`, in another thread, when everything recorded so far is in the file, or never will be."""
+        """Call `on_written`, in another thread, when everything recorded so far is in the file, or never will be."""
         self._writer.notify(on_written)
 
     # Recording

@@ -296,7 +296,7 @@ def _run(run: str, started_ns: int, label: str, members: dict[str, Any], rating:
 
 
 def _call(run: str, node: str, members: dict[str, Any], callees: Collection[str], *, inside: bool = False) -> CallFacts:
-    """One call; `asked` are those whose calls inside steps of this run are facts of their own."""
+    """One call; `callees` are those whose calls inside steps of this run are facts of their own."""
     attempts = [_object(each) for each in _list(members["attempts"])]
     faults = [code for each in attempts if (code := _text(_object(each.get("fault")).get("code")))]
     used = [usage for each in attempts if (usage := _usage(each.get("usage"), callees)) is not None]
@@ -317,7 +317,7 @@ def _call(run: str, node: str, members: dict[str, Any], callees: Collection[str]
 
 
 def _usage(value: object, callees: Collection[str] = ()) -> UsageFacts | None:
-    """What a usage says, with its parts; only an agent who is known to have been `asked` is somebody else."""
+    """What a usage says, with its parts; only an agent who is known to have been `callees` is somebody else."""
     usage = _object(value)
     whole = _part(usage, callees)
     if "parts" in usage:

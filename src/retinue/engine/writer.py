@@ -29,7 +29,7 @@ class Writer:
 
     Args:
         path: The file; made by the first row.
-        failed: Called, in the writer's thread, with each failure.
+        on_failure: Called, in the writer's thread, with each failure.
 
     Attributes:
         failure: Why rows are no longer written, if so.
@@ -60,7 +60,7 @@ class Writer:
             self._start()
 
     def notify(self, on_written: Callable[[], None]) -> None:
-        """Call `written` in the writer's thread, soon: when all rows so far are in the file, or never will be."""
+        """Call `on_written` in the writer's thread, soon: when all rows so far are in the file, or never will be."""
         self._pending.append(on_written)
         self._wake.set()
         self._hurry.set()

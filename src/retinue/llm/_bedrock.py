@@ -1,7 +1,7 @@
 """The client of Amazon Bedrock, made so that it behaves as those of other providers do.
 
 One request is one request, a key is sent wherever it is wanted, and no thread waits for an answer that nobody wants any
-more: it works in threads, which cannot be cancelled. What is asked is not known here (`provided`).
+more: it works in threads, which cannot be cancelled. What is asked is not known here (`pydantic_ai_model`).
 """
 
 import socket

@@ -96,7 +96,7 @@ def allocate(
         definition: Who is asked.
         instruction: What is asked.
         context_tokens: Tokens of all that is handed along.
-        asked: The model or tier that a person chose for this request.
+        choice: The model or tier that a person chose for this request.
         default: The user's own model or tier for whoever names none.
         parent: The model or tier of whoever delegates: what `inherit` means.
         tiers: Which model each tier means, to know the tier of a model that is named.

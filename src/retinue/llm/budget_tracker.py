@@ -101,7 +101,7 @@ class BudgetTracker:
         tokens: In and out together.
         usd: US dollars.
         requests: Calls of a model.
-        above: The purse this one is a part of; what is spent here is spent there.
+        parent: The purse this one is a part of; what is spent here is spent there.
         name: Whose bounds these are, as a fault names them: `run.budget`, `task.limits`, `runner`.
         separate: Its `used` is its own, and not told in that of the purse above: somebody else answers for it.
 

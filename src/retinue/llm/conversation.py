@@ -37,11 +37,11 @@ class Conversation:
     """What came of a conversation.
 
     Attributes:
-        text: The last that the model said in words; the answer, unless `stopped`: then it may be a piece of one.
+        text: The last that the model said in words; the answer, unless `error`: then it may be a piece of one.
         turns: All turns, those it began with included.
         usage: What all requests took together.
         requests: How many were made.
-        stopped: Why it ended before the answer was whole; what there is until then is kept.
+        error: Why it ended before the answer was whole; what there is until then is kept.
     """
 
     text: str
@@ -70,11 +70,11 @@ async def converse(
     Args:
         model: Who is asked.
         request: What it is asked first; every later request is the same with more turns.
-        use: Uses a tool. What it raises is told to the model.
-        purse: What may be spent; nothing bounds it when absent.
+        call_tool: Uses a tool. What it raises is told to the model.
+        budget_tracker: What may be spent; nothing bounds it when absent.
         max_turns: The most requests.
-        hear: Hears the text as it arrives.
-        keep: Hears all turns whenever there is something new, so that a conversation can be taken up again.
+        on_text: Hears the text as it arrives.
+        on_turns: Hears all turns whenever there is something new, so that a conversation can be taken up again.
         clock: Nanoseconds since 1970 UTC.
         deadline_ns: When it must be over, by `clock`.
 

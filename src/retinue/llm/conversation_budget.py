@@ -1,6 +1,6 @@
 """How much the next request of a conversation may answer, and its whole size set aside in a purse.
 
-What may be spent at all is the business of `purse`, how large a request is that of `sizes`.
+What may be spent at all is the business of `budget_tracker`, how large a request is that of `sizes`.
 """
 
 from collections.abc import Sequence
@@ -92,7 +92,7 @@ class ConversationBudget:
         return min(share, most)
 
     def _tokens_for(self, tokens_in: int, usd: float, target: int) -> int:
-        """How many tokens of an answer the money buys, at most `wanted` and a few more."""
+        """How many tokens of an answer the money buys, at most `target` and a few more."""
         question = self._model.price(tokens_in=tokens_in, tokens_out=0)
         whole = self._model.price(tokens_in=tokens_in, tokens_out=target)
         if question is None or whole is None or whole <= usd / 4:

@@ -120,9 +120,9 @@ def estimate(
         max_requests: The most requests in its conversation: more than one where it has tools; None when nothing says.
         price: What a call costs.
         past: Earlier calls of the same agent, with whichever model.
-        within: What its own code asks at most, for an agent whose code says what a model is asked; its schema is then
+        limits: What its own code asks at most, for an agent whose code says what a model is asked; its schema is then
             not what a model answers.
-        perhaps: Whether a model is asked at all shows only when it is done.
+        is_optional: Whether a model is asked at all shows only when it is done.
     """
     max_requests = max_requests if limits is None else limits.requests
     same = [each for each in past if each.model == model]
@@ -160,7 +160,7 @@ def combine(estimates: Iterable[Estimate], *, is_concurrent: bool = True) -> Est
 
     Args:
         estimates: One for each call.
-        side_by_side: Some of them may run at the same time, so that the longest alone may be all it takes.
+        is_concurrent: Some of them may run at the same time, so that the longest alone may be all it takes.
     """
     items = list(estimates)
     times = [each.seconds for each in items if each.seconds is not None]
@@ -236,7 +236,10 @@ def _from_zero(tokens: Range | None) -> Range | None:
 def _requests_note(most: int, *, is_bounded: bool) -> str:
     if most == 1:
         return "It is asked once."
-    return f"It is asked 1 to {most} times ({'its own bound' if is_bounded else 'nothing bounds it closer'}), all sent again."
+    return (
+        f"It is asked 1 to {most} times "
+        f"({'its own bound' if is_bounded else 'nothing bounds it closer'}), all sent again."
+    )
 
 
 def _cost_range(price: PriceOf | None, tokens_in: Range | None, tokens_out: Range | None) -> Range | None:

@@ -131,7 +131,7 @@ class LocalModel:
 
 
 def _connect(process: ServerProcess, *, name: str) -> "PydanticAIModel":
-    """The endpoint that `child` is, as any OpenAI-compatible one is spoken to."""
+    """The endpoint that `process` is, as any OpenAI-compatible one is spoken to."""
     from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - optional, and slow to import
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415 - as above
 

@@ -2,9 +2,9 @@
 
 A name is `provider:model`. A tier is small, medium or large and means whatever is configured; `haiku`, `sonnet` and
 `opus` are read as tiers by `contract.definition.read_tier`. How a provider is opened is the business of `providers`;
-what may be spent that of `purse`. Who may name which model is decided here and nowhere else: its user any, a definition
-none that is a file of this machine, a task only what is configured or allowed, and a definition that comes with an
-untrusted folder no more than a task.
+what may be spent that of `budget_tracker`. Who may name which model is decided here and nowhere else: its user any, a
+definition none that is a file of this machine, a task only what is configured or allowed, and a definition that comes
+with an untrusted folder no more than a task.
 """
 
 import os
@@ -123,7 +123,7 @@ class Models:
             tier: What is asked for by size.
             parent: The name of the model of whoever it works for: what `inherit` means, and what is left where only
                 tiers are configured, and nobody names one.
-            whose: Whose word `model` is.
+            source: Whose word `model` is.
 
         Raises:
             Unavailable: No model is configured; the hint says how to.
@@ -186,7 +186,7 @@ class Models:
 
         Raises:
             Unauthenticated: It is not; the hint names the variable.
-            UnknownName, InvalidInput: As `see`.
+            UnknownName, InvalidInput: As `check`.
         """
         full = self.choose(model=name, source="user").name
         if full in self.ready or (provider := _provider_in(full)) in _FILES:
@@ -248,7 +248,8 @@ class Models:
             message = f"{who} may not name {name[:_LONGEST]!r} as its model: it is neither configured nor allowed here."
             alternatives = f" or {', '.join(f'`{each}`' for each in available)}" if available else ""
             hint = (
-                f"Name a tier (`small`, `medium`, `large`){alternatives}; its user allows others by `models.allow`, or names "
+                f"Name a tier (`small`, `medium`, `large`){alternatives}; its "
+                "user allows others by `models.allow`, or names "
                 f"one by `--model`{' or trusts the folder: `retinue trust`' if by == 'definition' else ''}."
             )
         raise AccessDenied(message, hint=hint, path="/model", suggestions=available)

@@ -1,7 +1,8 @@
 """The port between whoever thinks with a language model and the model: one request in, one response out.
 
 A request is a value, so it can be counted, priced, recorded and replayed. How a provider is spoken to is the business
-of `providers`, whether another request may be made that of `purse`, and what a tool does that of whoever hands it in.
+of `providers`, whether another request may be made that of `budget_tracker`, and what a tool does that of whoever hands
+it in.
 """
 
 from collections.abc import Callable, Mapping
@@ -150,7 +151,7 @@ class LanguageModel(Protocol):
     max_output: int | None
 
     async def respond(self, request: Request, *, on_text: OnText | None = None) -> Response:
-        """Answer once. With `hear`, text is streamed to it as it arrives; the response is the same.
+        """Answer once. With `on_text`, text is streamed to it as it arrives; the response is the same.
 
         Raises:
             Unauthenticated: The key is missing or refused; the hint names the variable.

@@ -1,6 +1,6 @@
 """Opens a model by its name, through pydantic-ai. No request is made here, and a key goes to its client only.
 
-Which model it should be is the business of `models`, how it is spoken to that of `provided`.
+Which model it should be is the business of `models`, how it is spoken to that of `provider_for`.
 """
 
 import inspect
@@ -63,7 +63,7 @@ def open_model(
 
     Args:
         name: What it is called.
-        reached: How its provider is reached.
+        settings: How its provider is reached.
         environment: Where keys are looked up.
         price: A price of one's own.
 

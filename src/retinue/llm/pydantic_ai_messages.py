@@ -85,7 +85,7 @@ class MessageTranslator:
 
         Args:
             message: Its response.
-            answer: The name of the tool whose arguments are the final answer; empty when there is none.
+            output_tool: The name of the tool whose arguments are the final answer; empty when there is none.
         """
         types = self._types
         texts: list[str] = []

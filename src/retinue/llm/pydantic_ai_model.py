@@ -1,7 +1,7 @@
 """A model of pydantic-ai, spoken to by our port: one request, one response.
 
-The loop, the tools, the budget and the permissions are not here (`converse`), and no request is tried twice: whoever
-makes an attempt decides that.
+The loop, the tools, the budget and the permissions are not here (`conversation`), and no request is tried twice:
+whoever makes an attempt decides that.
 """
 
 import asyncio

@@ -2,7 +2,7 @@
 
 Some providers compile the schema of an answer into a grammar. That closes every object, so that one which may hold any
 keys can only be answered with `{}`, and some forms of schema are refused altogether. Nothing here asks a model;
-`provided` decides how to ask.
+`pydantic_ai_model` decides how to ask.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -50,15 +50,15 @@ async def execute_all(
     on_results: Callable[[Sequence[ToolResult]], None],
     repeats: Sequence[int] = (),
 ) -> tuple[ToolResult, ...]:
-    """An answer for each of `uses`, in their order.
+    """An answer for each of `calls`, in their order.
 
     Those that only read are done side by side; as soon as one may do more, all are done one after the other.
 
     Args:
-        uses: What the model wants.
+        calls: What the model wants.
         tools: What there is.
-        use: Does it; None when there is nobody.
-        told: Hears the answers so far, after each one that was not done side by side.
+        call_tool: Does it; None when there is nobody.
+        on_results: Hears the answers so far, after each one that was not done side by side.
         repeats: How often in a row each was asked for now.
     """
     specs = {tool.name: tool for tool in tools}
@@ -104,7 +104,7 @@ class RepetitionCounter:
         self._count = 0
 
     def count(self, calls: Sequence[ToolCall]) -> list[int]:
-        """How often in a row each of `uses` was asked for, itself included."""
+        """How often in a row each of `calls` was asked for, itself included."""
         counts: list[int] = []
         for each in calls:
             what = (each.name, each.raw or _arguments_text(each))

@@ -33,7 +33,7 @@ class LostFile:
 
     Attributes:
         winner: Whose file it is now; None when nobody says so.
-        gone: The file itself is not there.
+        is_gone: The file itself is not there.
     """
 
     path: str
@@ -85,7 +85,7 @@ class ArtifactTracker:
         """What is not there any more by the end.
 
         Args:
-            found: What the files of `paths` hash to now; None for those that are gone.
+            hashes: What the files of `paths` hash to now; None for those that are gone.
         """
         return [
             LostFile(path, owner.node, is_gone=hashes[path] is None)

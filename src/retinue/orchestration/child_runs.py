@@ -1,7 +1,7 @@
 """Child runs as values: the order for one, why there is none, and what it came to as the result of its node (A25).
 
-When an agent answers with a plan, `walk` starts a run of that plan with the order from here, and hands what came back
-through `ascended`. Nothing is lost on the way up: artifacts, warnings, usage and faults come along.
+When an agent answers with a plan, `executor` starts a run of that plan with the order from here, and hands what came
+back through `as_node_result`. Nothing is lost on the way up: artifacts, warnings, usage and faults come along.
 """
 
 from collections.abc import Iterable
@@ -97,7 +97,7 @@ def limit_error(request: RunRequest, node: Delegation, plan: Plan, granted: Budg
     """Why the plan that `node` answered with is not walked, if so: which bound it breaks, and where.
 
     Args:
-        order: The run of `node`.
+        request: The run of `node`.
         node: Whose agent composes.
         plan: What it answered with.
         granted: What the child run could spend; None when nothing is left.

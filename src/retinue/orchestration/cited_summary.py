@@ -113,9 +113,9 @@ class CitedSummary:
     """What is left of what a model wrote.
 
     Attributes:
-        dropped: The claims that do not hold, each with why.
+        dropped_claims: The claims that do not hold, each with why.
         model: Who wrote it.
-        refused: Why there is none, when the model gave none.
+        refusal: Why there is none, when the model gave none.
     """
 
     claims: tuple[Claim, ...] = ()
@@ -189,7 +189,10 @@ async def write_claims(goal: str, evidence: Evidence, model: StructuredModel, *,
         f"[{piece.id}] {piece.agent}{f' ({piece.source})' if piece.source else ''}: {piece.text}"
         for piece in evidence.pieces
     )
-    prompt = f"The goal:\n{goal}\n\nThe evidence:\n{untrusted_block('agents that were asked', evidence_text, limit=_EVIDENCE_CHARS)}"
+    prompt = (
+        f"The goal:\n{goal}\n\nThe "
+        f"evidence:\n{untrusted_block('agents that were asked', evidence_text, limit=_EVIDENCE_CHARS)}"
+    )
     pieces_by_id = evidence.by_id()
 
     def check_claims(data: JsonMapping) -> list[str]:

@@ -2,7 +2,7 @@
 
 What can be measured, counted or seen in what its agent did is told without anybody's judgement. The rest takes a
 reader: a model where one is configured, nobody otherwise, and then it is said that it was not judged. Data and pure
-functions; who is asked stands in `judging_reports`.
+functions; who is asked stands in `report_judge`.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -32,7 +32,8 @@ class Criterion:
     Attributes:
         area: What it is about.
         text: What must be so, for a reader.
-        by: How it is told: `measured` of the file, `counted` in its text, `seen` in what its agent did and said, or
+        by: How it is told: `measured` of the file, `counted` in its text, `check_report` in what its agent did and
+            said, or
             by a `reader`.
     """
 
@@ -95,10 +96,10 @@ def check_report(
     """What can be told of a report that is there, without a reader; what nobody can tell is `not_judged`.
 
     Args:
-        said: The result of its agent, before anything was added to it.
+        result: The result of its agent, before anything was added to it.
         path: Where the report stands, as it was settled.
         text: What stands in it.
-        counted: What was counted in that.
+        counts: What was counted in that.
         phases: The phases its agent told of, each with the kinds of events that did: `progress`, `checkpoint`.
     """
     verdicts = {each.id: CriterionVerdict("met") for each in CRITERIA if each.by == "measured"}

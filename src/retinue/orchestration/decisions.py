@@ -1,7 +1,7 @@
 """What one walk knows when it decides: who was asked, who failed too often, what was said less precisely.
 
-The rules themselves are pure and stand in `escalate` and in `Breaker`; here they get their facts, and what they decide
-gets its words for the record (P15). Nothing is started or awaited here: that is for `walk`.
+The rules themselves are pure and stand in `recovery` and in `CircuitBreaker`; here they get their facts, and what they
+decide gets its words for the record (P15). Nothing is started or awaited here: that is for `executor`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

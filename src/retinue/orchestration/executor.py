@@ -1,11 +1,11 @@
 """The one loop that walks a plan. It decides nothing itself.
 
-`state` says what is ready, `escalate` what to do about a failure, `condense` what is handed on, `synthesise` what the
-answer is; this starts steps, waits for them through the engine's `Scope`, and keeps what came of each. It obeys the
+`plan_state` says what is ready, `recovery` what to do about a failure, `handoff` what is handed on, `synthesise` what
+the answer is; this starts steps, waits for them through the engine's `Scope`, and keeps what came of each. It obeys the
 rules for workflows in `engine.base`, so the same walk runs in memory and durably.
 
-The body of a node's step is here as well (`Working`): one call through the boundary, then a look at the files that were
-expected of it (H24). What it came to is noted at once, for a run that is stopped before the walk has taken it.
+The body of a node's step is here as well (`NodeRunner`): one call through the boundary, then a look at the files that
+were expected of it (H24). What it came to is noted at once, for a run that is stopped before the walk has taken it.
 """
 
 from collections import deque
@@ -71,11 +71,11 @@ class Executor:
 
         Args:
             scope: The door to the engine.
-            command: What is walked, within which bounds.
-            surface: What all nodes share.
+            request: What is walked, within which bounds.
+            services: What all nodes share.
             definitions: Who there is.
-            mind: A model that thinks along; the rules decide alone without.
-            below: Where child runs in this process find the purse and the deadline they share, by their ids.
+            judge: A model that thinks along; the rules decide alone without.
+            child_limits: Where child runs in this process find the purse and the deadline they share, by their ids.
         """
         self._scope = scope
         self._request = request
@@ -518,7 +518,7 @@ class NodeRunner:
         return waiting_result(task, context, question, result.usage)
 
     async def _with_files(self, agent_result: Result, expects: Sequence[Expected], context: NodeContext) -> Result:
-        """`said` with what is true of the files that were expected, research reports judged by their criteria."""
+        """`agent_result` with the facts of the expected files; research reports are judged by their criteria."""
         from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only runs that write files need threads
 
         result = await in_thread(verify_files, agent_result, tuple(expects), self._services.workspace)

@@ -1,7 +1,7 @@
 """The files that delegations must leave behind: told apart before the start, looked for when a branch has ended (H24).
 
 A missing file is a failure of its branch, a missing section a warning. Who writes into whose file meanwhile is the
-business of `written`.
+business of `artifact_tracking`.
 """
 
 import re
@@ -61,7 +61,7 @@ class ReportCounts:
     Attributes:
         sources: Addresses and files that it names.
         recommendations: Items under its recommendations.
-        bare: Files it refers to without a line number.
+        without_line: Files it refers to without a line number.
         placeholder: Placeholder text that stands in it; empty when none does.
     """
 
@@ -318,7 +318,7 @@ def _fold_path(path: str) -> str:
     try:
         return check_workspace_path(path).casefold()
     except RetinueError:
-        return path.casefold()  # refused by name in `check`
+        return path.casefold()  # refused by name in `plan_checker`
 
 
 def _normalise_heading(heading: str) -> str:

@@ -44,7 +44,7 @@ class GoalPlanner:
     """Plans goals for the agents of one registry. Attributes as those of `Orchestrator`.
 
     Attributes:
-        around: What may be known beside the words of a goal.
+        environment: What may be known beside the words of a goal.
     """
 
     registry: Registry

@@ -2,7 +2,7 @@
 
 Three occasions: a request too large for one agent, a failure with several ways out, and the answer of a run of several
 parts. Without a model nothing is asked, and the walk does as the rules say. What is made of an answer is decided
-by pure functions elsewhere: `reconsider`, `citing`.
+by pure functions elsewhere: `recovery_choice`, `cited_summary`.
 """
 
 from collections.abc import Callable

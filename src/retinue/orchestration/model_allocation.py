@@ -76,7 +76,7 @@ def default_allocator(models: "Models | None") -> Allocator:
 
 
 def allocations_of(plan: Plan) -> "Mapping[str, JsonMapping]":
-    """What `allotted` noted, by node; nothing where a plan was made by hand."""
+    """What `allocate_models` noted, by node; nothing where a plan was made by hand."""
     entry: object = plan.extras.get(_KEY)
     if not isinstance(entry, dict):
         return {}

@@ -109,14 +109,14 @@ class RunServices:
 
     Attributes:
         emit: Records an event of a node: body, node, attempt.
-        around: What may be known beside the words of a request.
+        environment: What may be known beside the words of a request.
         offload: Where CPU-heavy work goes; without one it is refused.
         calls_left: How many more agents may be called from inside steps.
-        check: Knows the agents at hand; for plans that agents return.
+        checker: Knows the agents at hand; for plans that agents return.
         light_schema: Says in a few lines who these agents are.
         above: The delegations above this run, the outermost first.
         grants: What the agents of this run may use at most.
-        purse: What the models of this run may still spend.
+        budget_tracker: What the models of this run may still spend.
     """
 
     run: str
@@ -150,7 +150,7 @@ class NodeContext:
     """The `RunContext` of one node.
 
     Args:
-        open_purse: Opens the purse of this node, when its agent first asks for it: most never do.
+        open_tracker: Opens the purse of this node, when its agent first asks for it: most never do.
 
     Attributes:
         waits_for: The question because of which the agent was stopped: it runs again when there is an answer.

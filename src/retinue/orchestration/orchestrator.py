@@ -1,7 +1,7 @@
 """The one entry to orchestration: a goal, a plan or a single task in, one result out (A2, A3, G17).
 
-It has the goal planned (`goals`), hands the plan to an engine as the payload of the one workflow there is (`running`),
-and waits. Which engine, and what becomes of its history, is its caller's choice.
+It has the goal planned (`goal_planner`), hands the plan to an engine as the payload of the one workflow there is
+(`workflows`), and waits. Which engine, and what becomes of its history, is its caller's choice.
 """
 
 from collections.abc import Iterable

@@ -84,7 +84,8 @@ class Option:
 
     Attributes:
         letter: What it is chosen by.
-        wanted: By the id of a delegation, the tier or model it is done with; without those that ask no model, and
+        model_by_node: By the id of a delegation, the tier or model it is done with; without those that ask no model,
+            and
             without those whose plan's agents go by their own rules.
         models: Their names, as far as they are known.
         reasons: Two, for it or against it.
@@ -155,7 +156,7 @@ def menu_of(
     Args:
         plan: What is to be done.
         definitions: Who is there, by name.
-        around: Models, prices and past calls.
+        catalogue: Models, prices and past calls.
         routine: Up to where nobody need be asked.
     """
     model_nodes = [
@@ -326,7 +327,7 @@ def _not_routine(
     Args:
         plan: What is to be done.
         definition: The first agent of it that asks a model.
-        given: What that one gets; None when it has others think, each by its own rules.
+        allocation: What that one gets; None when it has others think, each by its own rules.
         expected: What the whole will take.
         routine: Up to where it is routine.
     """

@@ -1,6 +1,6 @@
 """A plan that a person wrote or edited, read strictly: every mistake with its place and the way to mend it.
 
-Only the form is judged here. Whether the agents it names exist, and take what it tells them, is for `check`.
+Only the form is judged here. Whether the agents it names exist, and take what it tells them, is for `plan_checker`.
 """
 
 from collections.abc import Iterator, Sequence

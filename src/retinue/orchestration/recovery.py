@@ -197,8 +197,8 @@ class Situation:
         rounds: How often a person was asked on behalf of this node.
         definition_of: What an agent says of itself; None when nobody is called that.
         request_to: A node as a request to a candidate; None when something would have to be asked first.
-        unreliable: Whether a skill has failed too often in this run to be called now.
-        asked: Ids of the questions that were asked already.
+        is_unreliable: Whether a skill has failed too often in this run to be called now.
+        question_ids: Ids of the questions that were asked already.
     """
 
     tried: Collection[tuple[str, str | None]]
@@ -275,12 +275,12 @@ def _recovery_moves(node: Delegation, fault: Fault, situation: Situation) -> Ite
 
 
 def reword(node: Delegation, result: Result, move: Reroute, words: str, situation: Situation) -> Reroute | None:
-    """`way` with the request in these words; None when that cannot be put to the same candidate.
+    """`move` with the request in these words; None when that cannot be put to the same candidate.
 
     Args:
         node: What failed.
         result: What it came to.
-        way: One of its open ways.
+        move: One of its open ways.
         words: The request anew.
         situation: What the decision rests on.
     """

@@ -1,6 +1,6 @@
 """Which of the open ways out a model takes after a failure (P12 to P14, A14, C29).
 
-The rules in `escalate` say which ways there are; a model chooses among these and may put the request in other words. It
+The rules in `recovery` say which ways there are; a model chooses among these and may put the request in other words. It
 cannot open a way: what it names is an entry of a list, and a rewording is bound and judged like any other request.
 Without a valid answer the rules' own choice holds, and that is said.
 """
@@ -100,7 +100,7 @@ def apply_choice(
 
     Args:
         options: The ways that are open now.
-        choice: What `asked` gave, now or in a run that is resumed.
+        choice: What `ask_model` gave, now or in a run that is resumed.
         node: What failed.
         result: What it came to.
         situation: What the rules know.

@@ -50,11 +50,11 @@ async def judge_reports(
     """`result` with what was found of each research report that was expected of it.
 
     Args:
-        said: What its agent came to, before the files were looked for.
+        agent_result: What its agent came to, before the files were looked for.
         result: The same with its files.
         expects: What was expected.
         texts: What `read_reports` read.
-        thinker: Gives the model that is asked, or why none is; None when none is configured.
+        open_model: Gives the model that is asked, or why none is; None when none is configured.
         phases: The phases its agent told of while it worked, each with the kinds of events that did.
     """
     warnings, usages, record = list[Warned](), list[Usage | None](), dict[str, JsonMapping]()

@@ -94,9 +94,9 @@ class RunBudget:
     """The account of one run.
 
     Attributes:
-        purse: What models may still spend; the parent's, for a child run in the same process.
-        ledger: What is spent, by what was measured.
-        used: What everything took that it paid for, in order.
+        budget_tracker: What models may still spend; the parent's, for a child run in the same process.
+        run_usage: What is spent, by what was measured.
+        usages: What everything took that it paid for, in order.
         overhead: What the orchestrator itself took of that: planning, reconsidering, writing the answer.
     """
 

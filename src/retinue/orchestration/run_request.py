@@ -20,7 +20,7 @@ from retinue.orchestration.expected_files import overlap_findings
 __all__ = ["RESERVED", "RUN_PLAN", "Caller", "RunRequest", "digests_of"]
 
 RUN_PLAN: Final = "run_plan"
-"""The one workflow that walks plans. Its payload is an `Order`."""
+"""The one workflow that walks plans. Its payload is an `RunRequest`."""
 
 _SECOND: Final = 1_000_000_000
 

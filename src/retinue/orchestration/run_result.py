@@ -38,8 +38,8 @@ def as_agent_result(
     """`merged`, the answer of a child run, as one agent's result.
 
     Args:
-        order: What the run was told.
-        ended: What its nodes came to.
+        request: What the run was told.
+        run: What its nodes came to.
         merged: The answer that `synthesise` made of them.
         summary: What holds of a model's summary; it leads.
     """
@@ -216,8 +216,8 @@ def build_result(
     """The result of a run.
 
     Args:
-        order: What the run was told.
-        ended: What its nodes came to.
+        request: What the run was told.
+        run: What its nodes came to.
         savings: What hand-offs spared.
         counter: Counts tokens.
         record: What a model wrote as the summary, not yet judged.

@@ -49,7 +49,7 @@ class StructuredAnswer:
         model: Who was asked.
         corrections: How often it was sent back.
         objections: What was wrong with the last answer that was refused.
-        refused: Why there is no answer; empty when there is one.
+        refusal: Why there is no answer; empty when there is one.
     """
 
     data: JsonMapping | None
@@ -65,7 +65,7 @@ class StructuredModel:
     """A model that orchestration may ask.
 
     Attributes:
-        purse: What it may spend.
+        budget_tracker: What it may spend.
         deadline_ns: When its time is up, nanoseconds since 1970 UTC.
         thinking: How hard it is to think.
         clock: What time it is.
@@ -84,9 +84,9 @@ class StructuredModel:
 
         Args:
             instructions: What is wanted, in words of our own only.
-            said: The matter itself; foreign parts of it are marked.
+            prompt: The matter itself; foreign parts of it are marked.
             shape: What the answer looks like.
-            judge: What is wrong with an answer of that shape.
+            check: What is wrong with an answer of that shape.
             max_tokens: The longest answer.
         """
         from retinue.llm.port import UserMessage  # noqa: PLC0415 - a run without a model never comes here

@@ -1,6 +1,6 @@
 """What exactly a node is asked: its task, with what its needs hand on, what was answered, and whom it is put to now.
 
-Values out of values: nothing is started here, and no choice is made; `walk` starts and `escalate` chooses.
+Values out of values: nothing is started here, and no choice is made; `executor` starts and `recovery` chooses.
 """
 
 import json
@@ -41,10 +41,10 @@ class NodeProgress:
         node: The delegation as it is asked now: an alternative replaces agent, skill and parameters.
         rounds: How often a person was asked.
         answers: By the id of the question; None where nobody was there.
-        open: What was started on its behalf and has not ended.
+        open_steps: What was started on its behalf and has not ended.
         last: What it came to before a person was asked, or before its child run.
         granted: What its child run may spend.
-        thoughts: How often a model reconsidered it.
+        judge_calls: How often a model reconsidered it.
         earlier: What it came to before it was put to somebody else, where some of that was finished.
     """
 
@@ -87,7 +87,7 @@ class TaskBuilder:
         self.environment = replace(environment, today=today)
 
     def task(self, progress: NodeProgress, name: str, inputs: JsonMapping) -> Task:
-        """The task of a node, to be called in the step called `name`, with what its needs have `handed_on`."""
+        """The task of a node, to be called in the step called `name`, with what its needs have `inputs_for`."""
         node = progress.node
         constraints = tuple(
             f"{question}: {answer.value}" for question, answer in progress.answers.items() if answer is not None

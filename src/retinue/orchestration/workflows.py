@@ -1,7 +1,7 @@
 """What an engine must know to run plans: the one workflow there is, put together from an order and the agents at hand.
 
 A workflow is made anew for every run and holds nothing between runs, but for what child runs share on their way
-down. What it does is the business of `walk`; what it is told, of `order`.
+down. What it does is the business of `executor`; what it is told, of `run_request`.
 """
 
 from collections.abc import Mapping

@@ -41,7 +41,7 @@ def _file_states(folder: Path) -> Iterator[tuple[str, int, int]]:
 
 
 def read_cache_file(path: Path, *, max_bytes: int) -> bytes:
-    """What `path` holds; nothing when it is no plain file of this user's, or larger than `most_bytes`."""
+    """What `path` holds; nothing when it is no plain file of this user's, or larger than `max_bytes`."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
         with os.fdopen(descriptor, "rb") as file:

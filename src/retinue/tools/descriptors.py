@@ -1,8 +1,8 @@
 """Opens, revises and replaces files step by step below one folder, following no link on the way.
 
 This is what makes the fence of `Workspace` hold while somebody else changes the tree: a path is checked first and then
-walked with `openat`, so that a component that has become a link meanwhile raises `MetLink` instead of leading astray.
-It decides nothing about what is allowed.
+walked with `openat`, so that a component that has become a link meanwhile raises `SymlinkInPath` instead of leading
+astray. It decides nothing about what is allowed.
 """
 
 import errno

@@ -58,7 +58,7 @@ class FileListing:
         skipped: What was found and cannot be used, with the reason.
         source: Whether git or a walk found them.
         note: Why git was not asked although it could have been expected to; empty otherwise.
-        hidden: The paths of those that the workspace hides; of what stands in them nothing may be told.
+        hidden_paths: The paths of those that the workspace hides; of what stands in them nothing may be told.
     """
 
     files: tuple[FileEntry, ...]

@@ -3,7 +3,7 @@
 Every path a tool touches goes through a `Workspace`. It resolves the real path, compares by path components (never by
 text prefix), and opens files component by component without following links, so that a folder swapped for a link
 between check and use is refused and not followed. What a rule keeps from being read is hidden here, once for whoever
-reads by it. It does not list or search: `tree`, `files` and `grep` do.
+reads by it. It does not list or search: `tree`, `file_text` and `grep` do.
 """
 
 # Paths are compared as text and by identity here; `Path` would hide what is asked of the system.
@@ -31,8 +31,8 @@ class HidingRule:
     """One way of hiding files.
 
     Attributes:
-        why: Why a file may not be read, by its real path from the root; empty when it may. It always says the same.
-        by: What tells this way of hiding from any other: two views of one folder are alike when it is the same.
+        reason: Why a file may not be read, by its real path from the root; empty when it may. It always says the same.
+        key: What tells this way of hiding from any other: two views of one folder are alike when it is the same.
     """
 
     reason: Callable[[str], str]

@@ -192,6 +192,6 @@ def test_notes_with_halves_of_characters_can_be_stored() -> None:
     memo: dict[str, Any] = {}
     said = AssistantMessage("\ud800", (tool_call("x", id="1", **{"\udc00": ["\ud800", 1]}),))
     write_checkpoint(memo, ConversationCheckpoint(turns=(said,)), owner="a", stored="outside")
-    assert read_checkpoint(loads(dumps(memo)), owner="a").turns == (
+    assert read_checkpoint(loads(dumps(memo)), owner="a").turns == (  # pyright: ignore[reportArgumentType] - what was stored
         AssistantMessage("?", (tool_call("x", id="1", **{"?": ["?", 1]}),)),
-    )  # pyright: ignore[reportArgumentType] - what was stored
+    )

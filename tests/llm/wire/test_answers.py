@@ -71,7 +71,9 @@ def test_a_loop_of_tools_runs_to_its_answer(door: Door, streamed: bool) -> None:
         return ToolResult(wanted.id, wanted.name, str(numbers["left"] + numbers["right"]))
 
     with WireServer(script) as server:
-        said = talk(door.at(server), asking("1 + 2?", tools=(ADD,)), call_tool=use, on_text=heard.append if streamed else None)
+        said = talk(
+            door.at(server), asking("1 + 2?", tools=(ADD,)), call_tool=use, on_text=heard.append if streamed else None
+        )
     assert (said.text, said.requests, said.error) == ("It is 3.", 2, None)
     assert said.usage.tokens_in == 40
     assert "".join(heard) == ("It is 3." if streamed else "")

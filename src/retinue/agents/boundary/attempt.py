@@ -76,7 +76,7 @@ class AttemptResult:
     Attributes:
         reply: What the agent returned; also what it still returned after its time was up.
         error: What it raised instead.
-        late: Its time was up before it ended, and it was told to stop.
+        timed_out: Its time was up before it ended, and it was told to stop.
         closed: It went on after that for longer than the grace period, and was closed.
         canceled: Somebody cancelled the call. Whoever reads this must raise `CancelledError` when done.
         blocked_ns: The longest it kept everybody else from running.

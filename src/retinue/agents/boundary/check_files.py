@@ -41,8 +41,8 @@ async def check_files(
 
     Args:
         artifacts: Files with what the agent says of them.
-        written: Files it says it wrote.
-        asked: A file that the caller asked for, whether or not the agent claims it.
+        files_written: Files it says it wrote.
+        requested_path: A file that the caller asked for, whether or not the agent claims it.
         run: Holds the workspace; without one no file can be there.
     """
     pointers = {artifact.path: pointer(["artifacts", at, "path"]) for at, artifact in enumerate(artifacts)}

@@ -97,7 +97,7 @@ def as_reply(read: "Parsed[Result]", dialect: DialectName, context: "ParseContex
     Args:
         read: The answer.
         dialect: What it was written in.
-        known: What was known of it before.
+        context: What was known of it before.
 
     Raises:
         OutputInvalid: It says that the work goes on; nobody can ask later.

@@ -112,7 +112,7 @@ class Policy:
             fault: Why the latest attempt failed.
             retries: How many attempts after the first there were already.
             limit: The most retries the task allows; None leaves it to the policy.
-            left_s: Seconds until the whole call must end.
+            remaining_s: Seconds until the whole call must end.
             chance: A number in [0, 1) that spreads the waits of many callers.
         """
         rule = self.rules[fault.code]

@@ -32,8 +32,8 @@ class PreparedSkill:
     """One skill of one agent, ready to be called.
 
     Attributes:
-        takes: Checks parameters.
-        gives: Checks the answer; None when the skill says nothing about it.
+        input_validator: Checks parameters.
+        output_validator: Checks the answer; None when the skill says nothing about it.
         override: Where the agent's policy departs from the usual one; shown in its results (K33).
     """
 

@@ -1,7 +1,7 @@
 """The claims an agent makes beside its data (confidence, warnings, usage, …), checked field by field and copied.
 
 An agent fills a `Reply` without any check, and may put anything into it. What comes out here is made of contract nouns
-that can be written and read back. Whether a claim is *true* is for `checks` and `claims`.
+that can be written and read back. Whether a claim is *true* is for `validate_reply` and `claims`.
 """
 
 from typing import Any, Final, cast
@@ -50,7 +50,7 @@ def fast_json_copy(value: Any, depth: int, allowance: list[int]) -> Any:  # noqa
     Args:
         value: What to copy.
         depth: How many containers may still be entered.
-        room: One number that counts down members and long texts, so that no bomb of shared parts is unrolled.
+        allowance: One number that counts down members and long texts, so that no bomb of shared parts is unrolled.
 
     Raises:
         NotPlainError: It is not the common case.

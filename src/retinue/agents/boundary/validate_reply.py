@@ -38,7 +38,7 @@ class ValidatedReply:
 
     Attributes:
         data: Plain JSON, or `ABSENT`; kept also when it breaks its schema.
-        fits: `data` passes every schema it must pass.
+        is_valid: `data` passes every schema it must pass.
         outcome: What it came to; None while the lifecycle has not ended.
         claims: Further fields of a `Result`, checked and copied.
         fault: Why the reply is no answer: what the agent reports, or what was found.
@@ -268,7 +268,7 @@ class _ReplyValidator:
         """An answer has something in it (K29, K31).
 
         Args:
-            owed: A word for success alone is borne unless strict: asking again would repeat what the agent did.
+            required: A word for success alone is borne unless strict: asking again would repeat what the agent did.
                 Silence and an empty partial answer are not.
         """
         result, prepared = self._result, self._prepared
@@ -332,7 +332,10 @@ class _ReplyValidator:
             claims.update(artifacts=files.artifacts, files_written=files.files_written)
             self._findings += files.findings
         if requested_path is not None and not writes:
-            message = f"A report at {requested_path[:200]!r} was asked for, and `{self._prepared.skill.name}` writes no files."
+            message = (
+                f"A report at {requested_path[:200]!r} was asked for, and "
+                f"`{self._prepared.skill.name}` writes no files."
+            )
             self._warn(message, kind="missing_data", recovery="Write the answer there, or ask an agent that writes.")
 
     def _conclude(self) -> ValidatedReply:

@@ -43,7 +43,7 @@ def result_error(subtype: str, status: int | None, message: str, *, model: str, 
     Args:
         subtype: Its word for it; `success` where the provider failed and not Claude Code itself.
         status: The status that the provider answered with.
-        said: It in words.
+        message: It in words.
         model: Who was asked.
         max_turns: How many requests were allowed.
     """
@@ -76,7 +76,7 @@ def _provider_error(status: int | None, words: str, model: str) -> RetinueError:
 
 
 def stop_error(stop_reason: str, bound: str) -> RetinueError | None:
-    """Why an answer that ended for the reason `stop` is not whole; None when it is."""
+    """Why an answer that ended for the reason `stop_reason` is not whole; None when it is."""
     match stop_reason:
         case "refusal":
             return conversation_errors.refusal_error()

@@ -1,6 +1,6 @@
 """The one door to claude-agent-sdk: its control protocol over a channel of ours, and our tools as a server it serves.
 
-Its own ways to start a program and to read what that says are not used: see `channel`.
+Its own ways to start a program and to read what that says are not used: see `transport`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -55,13 +55,13 @@ def load_sdk() -> ModuleType:
 
 
 def open_client(sdk: Any, transport: object, tools: Sequence[ToolSpec], call_tool: ToolHandler) -> Client:
-    """A client over `channel`, whose tools are `tools` and no others.
+    """A client over `transport`, whose tools are `tools` and no others.
 
     Args:
         sdk: What `load_sdk` gave.
-        channel: Has the methods of the SDK's `Transport`.
+        transport: Has the methods of the SDK's `Transport`.
         tools: What Claude Code is told of.
-        called: Does what a call of one asks for.
+        call_tool: Does what a call of one asks for.
     """
     names = {f"mcp__{SERVER}__{spec.name}" for spec in tools}
 

@@ -77,7 +77,8 @@ class SessionBudget:
         """It is over.
 
         Args:
-            told: What Claude Code says that all took together: more than was seen, when it asked for ends of its own.
+            reported: What Claude Code says that all took together: more than was seen, when it asked for ends of its
+                own.
             unspent: What is set aside was not used, or was refused before anything was spent.
         """
         if self._reservation is not None:

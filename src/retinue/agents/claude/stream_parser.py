@@ -53,9 +53,9 @@ class StreamParser:
     Args:
         turns: Those there were before.
         model: Who answers.
-        hear: Hears text as it arrives.
-        keep: Hears all turns whenever there is something new.
-        answered: Hears what each whole response took.
+        on_text: Hears text as it arrives.
+        on_turns: Hears all turns whenever there is something new.
+        on_usage: Hears what each whole response took.
 
     Attributes:
         used: What each response took.

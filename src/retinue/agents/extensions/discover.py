@@ -32,7 +32,7 @@ class Extensions:
     """What a tool root holds.
 
     Attributes:
-        found: By name, in the order of their files.
+        extensions: By name, in the order of their files.
         skipped: The files that gave no extension, or not all they hold, with reasons.
     """
 

@@ -44,8 +44,8 @@ class FileReport:
 
     Attributes:
         definitions: The agents in it.
-        places: Where the parts of the file stand.
-        whole: Everything that they say was read, so that two versions can be compared.
+        source_map: Where the parts of the file stand.
+        is_complete: Everything that they say was read, so that two versions can be compared.
         calls: Where they call others, when the loader has looked.
     """
 

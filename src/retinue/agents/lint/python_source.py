@@ -40,7 +40,7 @@ class PythonSource:
 
     Attributes:
         definition: What it says of itself; None when that is no definition.
-        places: Where each part of the definition is said, by JSON Pointer into it.
+        positions: Where each part of the definition is said, by JSON Pointer into it.
         unread: Pointers of parts that could not be read; nothing below them is to be judged.
         findings: What is wrong with the source itself.
     """

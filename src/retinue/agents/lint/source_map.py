@@ -25,7 +25,7 @@ class SourceMap:
 
     Args:
         locate: Finds the line and column of each part of the file, by JSON Pointer; called at most once.
-        listed: The file is a list of definitions.
+        is_list: The file is a list of definitions.
     """
 
     def __init__(self, locate: Callable[[], Mapping[str, LineColumn]], *, is_list: bool = False) -> None:

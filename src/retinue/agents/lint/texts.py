@@ -26,7 +26,7 @@ class MarkdownText:
 
     Attributes:
         agent: What its agent is called; None when it is no agent's file.
-        found: Whom it calls, when its loader has looked.
+        loaded_calls: Whom it calls, when its loader has looked.
     """
 
     file: File

@@ -75,7 +75,7 @@ def lint_tree(
     """Judge files, then what they owe each other, and put everything found in order.
 
     Args:
-        files: What `gather` found.
+        files: What `collect_files` found.
         earlier: The definitions as they were; what would break their callers is found too.
         catalogue: Agents that are there without a file here, so that they may be called.
     """

@@ -107,7 +107,7 @@ def _definition(fields: Fields, extension_fields: Fields) -> Definition | None:
 
     Args:
         fields: The card, without our extension.
-        ours: What our extension says.
+        extension_fields: What our extension says.
     """
     for name, key in {"version": "version", **_EXTRA_KEYS}.items():
         if key and fields.peek(name) is None:

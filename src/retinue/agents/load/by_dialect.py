@@ -53,7 +53,7 @@ def _load(data: bytes, parse: _Parse, *, file: str, runs_here: bool) -> LoadedAg
         data: The content of the file.
         parse: Reads the text.
         file: What findings call it.
-        here: Whether the agents are to be run here, or run elsewhere.
+        runs_here: Whether the agents are to be run here, or run elsewhere.
     """
     try:
         document = read_json(data, file=file)

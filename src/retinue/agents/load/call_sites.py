@@ -87,7 +87,7 @@ def _other_calls(lines: Sequence[str], file: str) -> Iterator[CallSite]:
 
 
 def _name(text: str) -> str | None:
-    """The name that `said` is; None when it is a placeholder or a sentence."""
+    """The name that `text` is; None when it is a placeholder or a sentence."""
     name = text.strip("`\"' ")
     return name if _NAME.fullmatch(name) else None
 

@@ -190,7 +190,7 @@ def prompted_skill(
         name: The agent's name; None when that is wrong, and has been said to be.
         description: What the agent does.
         input_schema: What it takes.
-        free: The parameter that takes a free instruction, when it has none of the usual names.
+        instruction_name: The parameter that takes a free instruction, when it has none of the usual names.
     """
     facts: dict[str, object] = {
         "name": name or "unnamed",
@@ -216,7 +216,7 @@ def skill_facts(fields: Fields, *, schema_required: bool, model_use: ModelUse) -
     Args:
         fields: The object.
         schema_required: Whether it must say what the skill takes.
-        thinks: Whether a skill of which that is not said asks a model.
+        model_use: Whether a skill of which that is not said asks a model.
     """
     input_schema = _schema(fields, "input_schema", required=schema_required)
     if input_schema is None and not schema_required:

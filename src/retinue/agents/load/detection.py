@@ -40,7 +40,7 @@ def is_definition(value: JsonValue) -> bool:
 
 
 def _holds_definition(key: str, value: JsonValue) -> bool:
-    """Whether the value of one of `TAKES` is what a definition has there."""
+    """Whether the value of one of `DEFINITION_KEYS` is what a definition has there."""
     if key == "endpoints":
         return isinstance(value, list | dict)
     if key in {"skills", "capabilities"}:

@@ -1,6 +1,6 @@
 """A definition file as it was read: its text, its value, and where in the file each part stands.
 
-Reads bytes from disk with a cap and nothing else; what the value means is the business of `definition`.
+Reads bytes from disk with a cap and nothing else; what the value means is the business of `definition_keys`.
 """
 
 import os

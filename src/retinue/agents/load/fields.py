@@ -50,7 +50,7 @@ _SIMILARITY_THRESHOLD: Final = 0.8
 
 _LIMIT_HINT: Final = "Use `tools`, `disallowedTools`, `permissionMode` or `maxTurns`, or remove it."
 
-_Noun = TypeVar("_Noun", bound=Model)
+_ModelT = TypeVar("_ModelT", bound=Model)
 _MAX_REPORTED: Final = 50
 """Unknown keys of one object that are each spoken of."""
 
@@ -79,12 +79,12 @@ def _is_slip(name: str, limit_name: str) -> bool:
 
 
 def split_list(text: str, *, by_spaces: bool = False) -> list[str]:
-    """The parts of a text between commas or, with `spaced`, also between spaces."""
+    """The parts of a text between commas or, with `by_spaces`, also between spaces."""
     return (_BETWEEN_SPACES if by_spaces else _BETWEEN_COMMAS).findall(text)
 
 
 class Fields:
-    """The keys of one object. Each verb takes its key away; what nobody took is left for `keep_rest`.
+    """The keys of one object. Each verb takes its key away; what nobody took is left for `keep_remaining`.
 
     Null stands for "not there" (C16). A value of the wrong type is a finding, and counts as absent.
 
@@ -171,7 +171,7 @@ class Fields:
         Args:
             name: The key.
             split: A single text is a list of its parts between commas; else it is a list of one.
-            spaced: Its parts may also stand between spaces, as tools do in `SKILL.md`.
+            by_spaces: Its parts may also stand between spaces, as tools do in `SKILL.md`.
         """
         value = self._pop(name)
         if value is None:
@@ -246,7 +246,7 @@ class Fields:
         """Say whether `name` is an object, without taking it."""
         return isinstance(self._remaining.get(name), dict)
 
-    def build(self, kind: type[_Noun], facts: Mapping[str, Any]) -> _Noun | None:
+    def build(self, kind: type[_ModelT], facts: Mapping[str, Any]) -> _ModelT | None:
         """Make a noun out of `facts`; those that are None are left to its defaults. None when it is refused."""
         try:
             return kind(**{name: value for name, value in facts.items() if value is not None})

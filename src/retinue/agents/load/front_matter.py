@@ -68,7 +68,8 @@ def read_front(data: bytes, *, file: str, required: bool = True, quote_hint: boo
         data: The content of the file.
         file: What findings call it.
         required: Whether it must have front matter.
-        hinted: Whether `argument-hint: [a] [b]` is a text here, as those who write it mean; YAML takes it for a list.
+        quote_hint: Whether `argument-hint: [a] [b]` is a text here, as those who write it mean; YAML takes it for a
+            list.
 
     Raises:
         ParseError: It is no text, its front matter is missing, has no end, is empty or no strict YAML.

@@ -25,7 +25,7 @@ def read_name(
     Args:
         fields: The definition.
         snake_case: The format asks for snake_case (A6): another convention is a warning.
-        shown: The format's name is for people, as in an A2A card: any visible ASCII may stand in it.
+        is_display_name: The format's name is for people, as in an A2A card: any visible ASCII may stand in it.
     """
     raw_name, version = fields.text("name", required=True), fields.text("version")
     aliases = fields.texts("aliases") or ()
@@ -98,7 +98,7 @@ def read_tools(fields: Fields, key: str, *, by_spaces: bool = False) -> tuple[st
     Args:
         fields: The definition.
         key: The key of this format.
-        spaced: Its parts may also stand between spaces.
+        by_spaces: Its parts may also stand between spaces.
     """
     keys = [name for name in _TOOL_KEYS if fields.peek(name) is not None]
     used = key if key in keys or not keys else keys[0]

@@ -25,7 +25,7 @@ def load_prompt(data: bytes, *, file: str, read: DefinitionReader, required: boo
     Args:
         data: The content of the file.
         file: What findings call it.
-        reads: Makes the definition.
+        read: Makes the definition.
         required: Whether there must be front matter.
         keys: What it should hold, as part of a sentence.
     """

@@ -96,9 +96,9 @@ class _Event:
 
     Attributes:
         text: What a scalar says.
-        plain: The scalar stands without quotes, so it may be a number.
+        is_plain: The scalar stands without quotes, so it may be a number.
         place: Where it starts in the file.
-        marked: What is not allowed about it, with a hint.
+        problem: What is not allowed about it, with a hint.
     """
 
     kind: _Kind

@@ -1,7 +1,7 @@
 """Agents that are instructions: a definition, a model that follows it, and tools within what it was granted.
 
-`agent` drives one call; `prompt` says what a model is told, `using` what it may do, `replying` what came of it. Models
-are the business of `llm`, tools that of `tools`, what is allowed that of `agents.grants`.
+`agent` drives one call; `task_prompt` says what a model is told, `tool_executor` what it may do, `reply` what came of
+it. Models are the business of `llm`, tools that of `tools`, what is allowed that of `agents.grants`.
 """
 
 from importlib import import_module

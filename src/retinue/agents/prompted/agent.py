@@ -1,6 +1,6 @@
 """A definition that a model follows: an agent, called like any other.
 
-What one call does stands in `calling`. Judging the answer, and asking again with what was wrong with it, is the
+What one call does stands in `attempt`. Judging the answer, and asking again with what was wrong with it, is the
 boundary's work; the same conversation then goes on.
 """
 
@@ -93,7 +93,7 @@ class PromptedAgent:
         return skill or self._definition.skills[0]
 
     def _permissions_for(self, grants: Grants) -> EffectivePermissions:
-        """What it may use on behalf of the holder of `above`, found out once for one that calls again and again."""
+        """What it may use on behalf of the holder of `grants`, found out once for one that calls again and again."""
         if self._effective is None or self._effective[0] is not grants:
             self._effective = grants, self._requested.within(grants)
         return self._effective[1]

@@ -52,11 +52,11 @@ class PromptedAttempt:
         task: What is asked.
         run: What it gets beside it.
         skill: Which of its skills is meant.
-        granted: What it may use.
-        chosen: Its model, and why it is this one.
+        permissions: What it may use.
+        choice: Its model, and why it is this one.
         model: The model itself.
         loop: Drives it.
-        opened: Opens tools, or gives those that were opened before under a name.
+        open_toolset: Opens tools, or gives those that were opened before under a name.
         instructions: What the system says.
     """
 

@@ -28,7 +28,7 @@ class ConversationCheckpoint:
         traces: The calls of tools in it.
         spent: What was spent in all attempts: the task's bounds are about that.
         unapproved: What was said of each use of a tool that a person had to allow and did not.
-        kit: Tells which tools were opened for it.
+        toolset: Tells which tools were opened for it.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -42,11 +42,11 @@ class ConversationCheckpoint:
 
 
 def read_checkpoint(store: dict[str, Any], *, owner: str) -> ConversationCheckpoint:
-    """The notes in `memo`; new ones when there are none, or another's.
+    """The notes in `store`; new ones when there are none, or another's.
 
     Args:
-        memo: Where they are kept.
-        whose: The agent and skill they must be of.
+        store: Where they are kept.
+        owner: The agent and skill they must be of.
     """
     value: object = store.get(_KEY)
     if not isinstance(value, dict):
@@ -76,12 +76,12 @@ def write_checkpoint(
     owner: str,
     stored: Literal["here", "outside"] = "here",
 ) -> None:
-    """Keep `notes` in `memo`.
+    """Keep `checkpoint` in `store`.
 
     Args:
-        memo: Where.
-        notes: What.
-        whose: Of which agent and skill.
+        store: Where.
+        checkpoint: What.
+        owner: Of which agent and skill.
         stored: `outside` when others will store it: then it holds nothing that no JSON text can.
     """
     data: dict[str, Any] = {

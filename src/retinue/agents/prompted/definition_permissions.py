@@ -33,7 +33,7 @@ class EffectivePermissions(NamedTuple):
 
     Attributes:
         grants: What it may use.
-        in_vain: What it does not get, one sentence each.
+        denied: What it does not get, one sentence each.
     """
 
     grants: Grants

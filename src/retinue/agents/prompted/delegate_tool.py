@@ -52,7 +52,7 @@ class DelegateTool:
         model: The model it thinks with.
         grants: What it may use, and so whom it calls.
         run: Calls them.
-        others: Who there is and what each does.
+        agents_text: Who there is and what each does.
 
     Attributes:
         spec: What the model is told of it.
@@ -76,7 +76,7 @@ class DelegateTool:
         return self.spec.model_copy(update={"effects": effects}), definition.name
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """As `called`, for a call that nobody goes on with."""
+        """As `delegate`, for a call that nobody goes on with."""
         del context
         return await self.delegate(arguments, key=None)
 

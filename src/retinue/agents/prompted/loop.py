@@ -1,7 +1,7 @@
 """The port between an agent that is instructions and whoever drives its model: asks it, and has done what it wants.
 
-Ours is `OWN`, over `llm.converse`. Whichever it is, the task, the tools, the guard before each of them, what is noted
-and what becomes of the answer are the same, and not its business.
+Ours is `BUILTIN_LOOP`, over `llm.converse`. Whichever it is, the task, the tools, the guard before each of them, what
+is noted and what becomes of the answer are the same, and not its business.
 """
 
 from collections.abc import Callable, Sequence

@@ -92,7 +92,7 @@ def call_summary(subjects: Iterable[PermissionSubject], arguments: JsonMapping) 
     """A call as one short line for a person.
 
     Args:
-        about: What `subjects` gave.
+        subjects: What `subjects` gave.
         arguments: Those of the call.
     """
     searched = [str(arguments[key]) for key in ("pattern", "operation") if key in arguments]

@@ -22,8 +22,9 @@ def build_reply(
 
     Args:
         conversation: How it went.
-        notes: What there is beside it, from earlier attempts too.
-        read: Whether the text is still to be read, as a dialect's or as JSON; else it is the answer as it stands.
+        checkpoint: What there is beside it, from earlier attempts too.
+        needs_parsing: Whether the text is still to be read, as a dialect's or as JSON; else it is the answer as it
+            stands.
         usage: What it took.
     """
     reply = (

@@ -19,7 +19,7 @@ class SkillTool:
     """The skills that one agent is offered.
 
     Args:
-        offered: Their definitions, by the name that the agent's own definition gives.
+        definitions: Their definitions, by the name that the agent's own definition gives.
     """
 
     def __init__(self, definitions: Mapping[str, Definition]) -> None:

@@ -46,7 +46,7 @@ def instructions(definition: Definition, skill: Skill, *, skills: Mapping[str, D
         definition: Whose they are.
         skill: What is asked of it.
         skills: Skills it may look up, by name.
-        owed: Whether an object is owed whose schema goes with the request.
+        is_structured: Whether an object is owed whose schema goes with the request.
     """
     own = definition.instructions or f"You are `{definition.name}`. {definition.description}"
     kebab_name = names.to_kebab(skill.name)  # as the instructions call an operation
@@ -72,7 +72,7 @@ def task_text(task: Task, skill: Skill, *, memory: str = "") -> str:
     Args:
         task: What is asked.
         skill: Of which skill.
-        remembered: What the agent's own memory says about it, already marked.
+        memory: What the agent's own memory says about it, already marked.
     """
     return "\n\n".join(
         filter(None, (*_task_parts(task, skill), *_context_parts(task), memory, *_output_parts(task, skill)))

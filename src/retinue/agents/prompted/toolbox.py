@@ -25,7 +25,7 @@ class Toolbox:
 
     Args:
         tools: Tools that have no memory of a conversation, by name.
-        kits: Make the tools that have.
+        toolsets: Make the tools that have.
         absent: Names of tools that are not there, with the reason.
         closers: What must be closed in the end: language servers, connections.
 

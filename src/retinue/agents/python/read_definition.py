@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_definition", "read_skill"]
 
-_Noun = TypeVar("_Noun", bound=Model)
+_ModelT = TypeVar("_ModelT", bound=Model)
 
 
 def read_skill(entry: "SkillEntry", signature: "Signature", *, unavailable: str | None) -> Skill:
@@ -85,7 +85,7 @@ def read_definition(
         name: What it is called.
         version: Its version, if one is said.
         skills: Its skills.
-        plans: One of them is said to return a `Plan`.
+        returns_plan: One of them is said to return a `Plan`.
 
     Raises:
         InvalidDefinition: It cannot be an agent.
@@ -112,7 +112,7 @@ def read_definition(
     return _build(Definition, values, about=target)
 
 
-def _build(kind: type[_Noun], values: Mapping[str, Any], *, about: Callable[..., object]) -> _Noun:
+def _build(kind: type[_ModelT], values: Mapping[str, Any], *, about: Callable[..., object]) -> _ModelT:
     """Make a noun of what was said; what is None is left to its defaults.
 
     Raises:

@@ -48,9 +48,9 @@ def _input_schema(
     """What a skill takes: an object, closed (A6, A20).
 
     Args:
-        takes: Builds the parameters.
+        adapter: Builds the parameters.
         defaults: What the function itself fills in, by parameter.
-        described: Descriptions from the docstring, for parameters whose types have none.
+        descriptions: Descriptions from the docstring, for parameters whose types have none.
     """
     schema = adapter.json_schema(schema_generator=_SchemaGenerator, mode="validation")
     for unwanted in ("title", "description"):
@@ -203,13 +203,13 @@ class Signature:
 
     Attributes:
         function: Whose types these are.
-        takes: Builds the parameters: an object with an attribute each, or the model.
-        gives: Writes the declared answer; None when no type is declared.
+        input_adapter: Builds the parameters: an object with an attribute each, or the model.
+        output_adapter: Writes the declared answer; None when no type is declared.
         defaults: What the function itself fills in, by parameter.
         injected: Parameters that get the task or the run context; they are not in the schema.
         model: The one parameter that takes the whole of the task's parameters; None when each has its own.
         answer_type: What the function declares of its data; None when that is nothing.
-        plans: The function is said to return a `Plan`.
+        returns_plan: The function is said to return a `Plan`.
     """
 
     function: Callable[..., object]

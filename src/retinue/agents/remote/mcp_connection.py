@@ -195,7 +195,7 @@ class McpConnection:
     def _failure(
         self, error: Exception, *, operation: str, timeout_s: float, during_call: bool = False
     ) -> RetinueError:
-        """What `error`, met while `doing` something, means."""
+        """What `error`, met while `operation` something, means."""
         status = self._transport.status if isinstance(self._transport, HttpTransport) else 0
         stderr_tail = self._transport.stderr_tail if isinstance(self._transport, StdioTransport) else ""
         flooded = isinstance(self._transport, StdioTransport) and self._transport.flooded

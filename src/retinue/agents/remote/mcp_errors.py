@@ -32,12 +32,12 @@ class FailureContext:
 
     Attributes:
         server: The server's name.
-        doing: What it was doing, as in "took too long for …".
+        operation: What it was doing, as in "took too long for …".
         timeout_s: Seconds it had.
         status: The last HTTP status that was no success; 0 when there was none.
         flooded: It sent a message that is too long.
-        last_words: The end of what it said on stderr.
-        called: A tool was being used, so something may have been done.
+        stderr_tail: The end of what it said on stderr.
+        during_call: A tool was being used, so something may have been done.
         cleaner: Takes the keys that the server was given out of what it says.
     """
 
@@ -85,7 +85,8 @@ def error_from(error: BaseException, context: FailureContext) -> RetinueError:
             return _transport_error(context) or _protocol_error(refusal, context)
         case other:
             return NetworkError(
-                f"{context.subject} cannot be reached: {context.clean(str(other)) or type(other).__name__}.{context.stderr_note}",
+                f"{context.subject} cannot be reached: "
+                f"{context.clean(str(other)) or type(other).__name__}.{context.stderr_note}",
                 hint="Check that it runs, or go on without its tools.",
             )
 
@@ -101,7 +102,8 @@ def _transport_error(context: FailureContext) -> RetinueError | None:
     """The error that the way to the server explains, whatever the protocol makes of it."""
     if context.flooded:
         return OutputInvalid(
-            f"{context.subject} answered {context.operation} with a message longer than {MAX_LINE} bytes, and was ended.",
+            f"{context.subject} answered {context.operation} with a message "
+            f"longer than {MAX_LINE} bytes, and was ended.",
             hint="Ask for less.",
         )
     if context.status in {401, 403}:
@@ -137,7 +139,8 @@ def _protocol_error(refusal: "MCPError", context: FailureContext) -> RetinueErro
 
 def _timeout_error(context: FailureContext) -> DeadlineExceeded:
     return DeadlineExceeded(
-        f"{context.subject} took longer than {context.timeout_s:.3g} seconds for {context.operation}.{context.stderr_note}",
+        f"{context.subject} took longer than {context.timeout_s:.3g} "
+        f"seconds for {context.operation}.{context.stderr_note}",
         hint="Ask for less, or go on without it.",
         detail={"bound": "tool"},
     )

@@ -38,7 +38,7 @@ def exit_fault(status: int, name: str, stderr: str, *, hidden_variables: tuple[s
         status: Its exit status; negative is the signal that ended it.
         name: What it is called.
         stderr: The end of what it said there.
-        unseen: Variables that it speaks of, that are set, and that it was not shown.
+        hidden_variables: Variables that it speaks of, that are set, and that it was not shown.
     """
     code, reason = _STATUSES.get(status, ("internal_error", ""))
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]

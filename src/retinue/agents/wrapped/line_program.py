@@ -33,7 +33,7 @@ class LineProgram:
         argv: The program and its arguments.
         cwd: Where it runs.
         env: All the variables it gets.
-        elsewhere: What to do instead where programs cannot be run.
+        unsupported_hint: What to do instead where programs cannot be run.
 
     Attributes:
         flooded: It sent a line longer than `MAX_LINE`, and is not heard any further.
@@ -126,7 +126,7 @@ class LineProgram:
         It is ended also when we are cancelled meanwhile.
 
         Args:
-            patiently: Otherwise by force at once: it must do nothing more.
+            graceful: Otherwise by force at once: it must do nothing more.
         """
         if self._process is not None and not self._is_stopping:
             self._is_stopping = True

@@ -36,8 +36,8 @@ class ProgramResult:
         status: Its exit status; negative is the signal that ended it.
         stderr: The last 16 KiB of it.
         flooded: It said more than was allowed, and was ended; `stdout` is the beginning.
-        outlived: Children held its output open after its end, and were ended.
-        left: Processes that let go of its outputs, parted from it and run on after it ended by itself.
+        had_orphans: Children held its output open after its end, and were ended.
+        background_pids: Processes that let go of its outputs, parted from it and run on after it ended by itself.
     """
 
     status: int

@@ -88,7 +88,7 @@ def skill_keys(skill: Skill, *, schema_required: bool, model_use: ModelUse) -> J
     Args:
         skill: What to write.
         schema_required: Whether the format wants an input schema said that is the usual one.
-        thinks: What a reader takes it for where nothing is said.
+        model_use: What a reader takes it for where nothing is said.
     """
     input_schema = skill.input_schema
     keys: dict[str, object] = {
@@ -127,7 +127,7 @@ def deprecation_keys(deprecated: Deprecation | None) -> JsonObject | bool | None
 
 
 def with_extras(keys: JsonObject, extras: Mapping[str, Any], *, reserved_keys: Iterable[str] = _RESERVED) -> JsonObject:
-    """`said` with what the format it came from had no other word for, each where it stood.
+    """`keys` with what the format it came from had no other word for, each where it stood.
 
     What the loader would read as something else stays out: it comes back as a loss.
     """

@@ -38,7 +38,7 @@ class Work:
     Attributes:
         cache_dir: Where what was read of files is kept between runs; None keeps nothing.
         files: Files that were analysed.
-        changes: What would become of files; `written` are those it was made of.
+        changes: What would become of files; `files_written` are those it was made of.
         failure: Why nothing came of it although it was tried: what that took is told all the same.
     """
 
@@ -75,7 +75,7 @@ class Work:
         return await self.navigator.find(name, path=path)
 
     async def find_spots(self) -> list[Position]:
-        """The places of everything that has the name which the request is about; raises what `spot` does."""
+        """The places of everything that has the name which the request is about; raises what `find_spot` does."""
         name, path = self._target_symbol
         return [await self.find_spot()] if path or self.target.position else await self.navigator.find_all(name)
 

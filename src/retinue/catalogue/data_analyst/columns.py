@@ -57,7 +57,7 @@ class DataColumn:
     Attributes:
         kind: What can be done with it: numbers are measured, times put into buckets, texts grouped.
         expression: How its values are written in SQL.
-        whole: Its numbers are integers.
+        is_whole: Its numbers are integers.
         empty_words: Words that stand for "no value" in it and are read so.
     """
 

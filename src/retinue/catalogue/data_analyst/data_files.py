@@ -128,7 +128,7 @@ def files_in_question(workspace: Workspace, question: str) -> tuple[list[str], s
 
 
 def locate_files(workspace: Workspace, names: Sequence[str]) -> list[str]:
-    """The paths of what is `named`: a name that is no path from the root may be a file further down.
+    """The paths of what is `names`: a name that is no path from the root may be a file further down.
 
     Data is often what git is told to ignore: being named, such a file may be read all the same.
     """

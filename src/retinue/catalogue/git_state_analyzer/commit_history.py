@@ -52,13 +52,13 @@ class CommitHistory:
 
     Attributes:
         selection: What the query is about, as the index picks it.
-        earlier: The names that files had before they were renamed, by the path that had them.
+        earlier_names: The names that files had before they were renamed, by the path that had them.
         merges: Commits with several parents. Git writes their messages, so their form is not judged.
         messages: What the others say: `format_compliance` and `task_references`, as G12 has them.
         newest: The newest commits, newest first.
         authored: The newest without merges, which only join what others wrote; merges if there is nothing else.
-        named: Those that are listed: the newest, or the oldest when those are wanted.
-        cut: Why more commits may exist: `time`, `cap`, or empty.
+        shown_commits: Those that are listed: the newest, or the oldest when those are wanted.
+        truncation: Why more commits may exist: `time`, `cap`, or empty.
     """
 
     query: CommitQuery
@@ -90,7 +90,7 @@ class CommitHistory:
         return self.sizes.is_whole and self.sizes.measured == self.count - self.merges and not self.truncation
 
     def read(self, index: CommitIndex, truncation: TruncationReason) -> None:
-        """Count the commits; `cut` says why some of them may be missing in `index`."""
+        """Count the commits; `truncation` says why some of them may be missing in `index`."""
         self.count, self.truncation = index.select(self.selection), truncation
         if not self.count:
             return

@@ -36,7 +36,7 @@ __all__ = [
 ]  # fmt: skip
 
 SUBJECT_PATTERN: Final = r"^(feat|fix|docs|test|refactor|style|chore)\([^()\s][^()]*\)!?: \S.*$"
-"""What `has_form` asks of a subject: one of the seven types, a scope, and what was done (G12)."""
+"""What `is_conventional` asks of a subject: one of the seven types, a scope, and what was done (G12)."""
 
 _COMMAND_S: Final = 120.0
 _NAMES: Final = 2000

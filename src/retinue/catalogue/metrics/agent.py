@@ -235,5 +235,5 @@ class Metrics:
 
 
 async def _reply_with(run: RunContext, compute: Callable[[MetricCalculator], Reply]) -> Reply:
-    watch = RunDeadline(run)
-    return await in_cancellable_thread(watch, with_calculator, run, watch, compute)
+    deadline = RunDeadline(run)
+    return await in_cancellable_thread(deadline, with_calculator, run, deadline, compute)

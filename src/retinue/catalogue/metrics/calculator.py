@@ -444,7 +444,7 @@ def _format_value(value: float | None, metric: MetricDefinition) -> str:
     return f"{value:,.{places}f} {metric.unit}".rstrip()
 
 
-def with_calculator(run: RunContext, watch: RunDeadline, compute: Callable[[MetricCalculator], Reply]) -> Reply:
+def with_calculator(run: RunContext, deadline: RunDeadline, compute: Callable[[MetricCalculator], Reply]) -> Reply:
     """Open the project's metrics, or the sample where it has none, and compute.
 
     What cannot be answered from them is rejected.
@@ -457,7 +457,7 @@ def with_calculator(run: RunContext, watch: RunDeadline, compute: Callable[[Metr
     own_bytes = _own_file(run)
     workspace = Workspace(Path(__file__).parent) if own_bytes is None else run.workspace
     configuration = SAMPLE if own_bytes is None else parse_configuration(own_bytes, file=_OWN_FILE)
-    with Data(workspace, check=watch.check) as data:
+    with Data(workspace, check=deadline.check) as data:
         calculator = MetricCalculator(data, _open_source(data, configuration, run), configuration)
         try:
             return compute(calculator)

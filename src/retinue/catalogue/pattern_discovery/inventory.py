@@ -69,7 +69,7 @@ _BUILT_IN: Final = """
 BUILT_IN: Final = frozenset(_BUILT_IN.split())
 """The fixtures that pytest itself has."""
 LIST_LIMIT: Final = 500
-"""Rows of one list of a result; its `counts` say how many there are."""
+"""Rows of one list of a result; its `is_included` say how many there are."""
 _USERS: Final = 2
 """What so many others use is shared."""
 _END_TO_END: Final = re.compile(

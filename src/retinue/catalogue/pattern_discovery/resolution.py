@@ -62,7 +62,7 @@ class FixtureUse:
     """A fixture, where it stands, and who asks for it.
 
     Attributes:
-        asked_by: Tests and fixtures that name it, as path and name, with the line.
+        requested_by: Tests and fixtures that name it, as path and name, with the line.
     """
 
     fixture: Fixture

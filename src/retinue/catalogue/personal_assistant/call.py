@@ -63,7 +63,7 @@ class AssistantCall:
         models: What thinks; when none is configured the rules do.
         notes: What the person should know beside the answer.
         names: Which model each role had.
-        used: What every conversation took, in the order in which they ended.
+        usages: What every conversation took, in the order in which they ended.
     """
 
     definition: Definition

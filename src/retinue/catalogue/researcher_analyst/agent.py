@@ -135,15 +135,15 @@ class ResearcherAnalyst:
         Use it when something is to be explained, located or looked up in the project. Returns findings, citations, and
         what was searched.
         """
-        watch = RunDeadline(run, seconds=request.bounds.seconds)
-        web_reading = await browse(request, run, watch, self._web) if request.names_web else None
+        deadline = RunDeadline(run, seconds=request.bounds.seconds)
+        web_reading = await browse(request, run, deadline, self._web) if request.names_web else None
         if web_reading is not None and web_reading.error is not None and not request.local:
             fault, others = Fault.from_error(web_reading.error), ("docs", "code", "memory")
             hint = f"{fault.hint} Or ask for the sources docs, code or memory.".strip()
             fault = fault.model_copy(update={"hint": hint, "suggestions": fault.suggestions or others})
             return Reply(outcome="error", fault=fault, traces=tuple(web_reading.traces))
-        search = Search(request, Query.of(request), run, watch, web=web_reading)
-        await in_cancellable_thread(watch, self._search, search, task.context.memory)
+        search = Search(request, Query.of(request), run, deadline, web=web_reading)
+        await in_cancellable_thread(deadline, self._search, search, task.context.memory)
         is_list = request.focus == "files" and search.places
         summary = await self._write_summary(search, task) if search.evidence and not is_list else None
         return reply_of(search, summary)

@@ -38,13 +38,13 @@ _SPARE: Final = 2
 _MEMO: Final = "web_results"
 
 
-async def browse(request: ResearchRequest, run: RunContext, watch: RunDeadline, web: Web) -> WebReading:
+async def browse(request: ResearchRequest, run: RunContext, deadline: RunDeadline, web: Web) -> WebReading:
     """Search for the question and read the best pages of what is found. What fails is told in what is given.
 
     Raises:
         Canceled: A person must be asked first, and the run waits for the answer.
     """
-    steps = _WebSession(" ".join(request.task.split())[:_QUERY], run, watch)
+    steps = _WebSession(" ".join(request.task.split())[:_QUERY], run, deadline)
     try:
         steps.reading.service, search, fetch = web.open_tools(clock=run.now)
         urls = await steps.search(search)
@@ -60,7 +60,7 @@ async def browse(request: ResearchRequest, run: RunContext, watch: RunDeadline, 
 class _WebSession:
     query: str
     run: RunContext
-    watch: RunDeadline
+    deadline: RunDeadline
     reading: WebReading = field(default_factory=WebReading)
 
     async def search(self, tool: Tool) -> list[str]:
@@ -131,7 +131,7 @@ class _WebSession:
 
     async def _use(self, tool: Tool, arguments: JsonMapping, about: str) -> ToolOutput:
         """Use a tool, and record that it was used: what it touches is no secret."""
-        began, remaining_s = self.run.now(), self.watch.remaining_s()
+        began, remaining_s = self.run.now(), self.deadline.remaining_s()
         ends = None if remaining_s is None else began + int(remaining_s * 1e9)
         text, failed = "", True
         try:

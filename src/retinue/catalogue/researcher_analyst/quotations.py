@@ -118,8 +118,8 @@ class Quotation:
     """A unit of a passage, and how well it answers.
 
     Attributes:
-        covered: The share of the query's weight that it has, with its headings and names.
-        measured: Whether that means anything: a query without words of its own has no weight.
+        coverage: The share of the query's weight that it has, with its headings and names.
+        is_measured: Whether that means anything: a query without words of its own has no weight.
         score: What it is ranked by.
     """
 
@@ -170,7 +170,7 @@ class Judgement:
 
     Attributes:
         score: How well it answers; 0 when it does not.
-        headed: How far its own heading says what is asked, and nothing else.
+        heading_score: How far its own heading says what is asked, and nothing else.
     """
 
     coverage: float = 0.0

@@ -77,8 +77,8 @@ class WebReading:
     Attributes:
         service: Who searched.
         results: How many results there were.
-        left_out: Pages that were not read, each with why.
-        refused: Why the web was not searched.
+        skipped: Pages that were not read, each with why.
+        error: Why the web was not searched.
     """
 
     pages: list[SourceText] = field(default_factory=list[SourceText])
@@ -97,11 +97,11 @@ class Search:
         index: Of the workspace; None when no files are asked for.
         web: What the web had; None when nobody asked for it by name.
         texts: What is searched that is no file, by what stands in place of its path.
-        not_recalled: Why what earlier runs remembered is not among them.
+        memory_error: Why what earlier runs remembered is not among them.
         evidence: Best first; empty when nothing covers the query.
         nearest: The best of what does not cover it.
         absent: Names that stand nowhere.
-        respelled: Words that stand nowhere, each with what is searched in its place.
+        respellings: Words that stand nowhere, each with what is searched in its place.
         absent_paths: Paths that are not there, each with those that look like it.
         places: For who asks for files: each with how often and where first it has the words.
         revisions: The commit at which a file that is cited is as it was read.
@@ -111,7 +111,7 @@ class Search:
     request: ResearchRequest
     query: Query
     run: RunContext
-    watch: RunDeadline
+    deadline: RunDeadline
     index: Index | None = None
     web: WebReading | None = None
     texts: dict[str, SourceText] = field(default_factory=dict[str, SourceText])
@@ -168,7 +168,7 @@ class Search:
         def on_progress(read_count: int, total: int) -> None:
             self.read = (read_count, total)
             self.run.emit(Progress("reading the tree", "", read_count, total))
-            self.watch.check()
+            self.deadline.check()
 
         skipped = self.index.refresh(progress=on_progress).skipped
         sources = self.request.local
@@ -204,7 +204,7 @@ class Search:
         """Look up exactly what is named: identifiers and quoted words."""
         bounds, is_list = self.request.bounds, self.query.focus in {"uses", "files"}
         for name in (*self.query.names, *self.query.phrases):
-            self.watch.check()
+            self.deadline.check()
             last = name if " " in name else name.rpartition(".")[2].lstrip("-")
             defined = [] if " " in name else self._definitions(name, last)
             most = bounds.findings if is_list or not defined else bounds.usages
@@ -220,13 +220,13 @@ class Search:
 
     def _compare(self) -> None:
         """Judge the passages that fit the words; without any, what the files say at their beginning."""
-        self.watch.check()
+        self.deadline.check()
         if not self.query.words:
             self._add_openings()
         for kind in ("docs", "code"):
             hits = self._hits(kind)
             for hit in hits:
-                self.watch.check()
+                self.deadline.check()
                 self._add_passage(hit, _RANKED + (1 - _RANKED) * hit.score / hits[0].score)
         if self.query.focus == "define" and not self.query.names:
             for word in self.query.words.values():
@@ -235,7 +235,7 @@ class Search:
 
     def _compare_text(self, text: SourceText) -> None:
         """Judge what is no file."""
-        self.watch.check()
+        self.deadline.check()
         topic = text.title or text.path.rpartition("/")[2]
         rows = [row[:4_000] for row in text.text[:_TEXT].split("\n")]
         for unit in paragraphs(rows, 1):
@@ -318,7 +318,7 @@ class Search:
 
     def _uses(self, text: str, definitions: Sequence[PassageHit]) -> list[Match]:
         is_phrase = " " in text
-        seconds = min(self.watch.remaining_s() or _GREP_S, _GREP_S)
+        seconds = min(self.deadline.remaining_s() or _GREP_S, _GREP_S)
         matches = grep(
             self.run.workspace, text, syntax="literal", ignore_case=is_phrase, max_matches=_MATCHES, timeout_s=seconds
         )

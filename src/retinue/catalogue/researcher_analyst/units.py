@@ -82,7 +82,7 @@ def units_of(hit: PassageHit, lines: Sequence[str], load_include: Callable[[str]
     Args:
         hit: The passage.
         lines: All lines of the file.
-        included: The text of a file that the document includes; empty when there is none.
+        load_include: The text of a file that the document includes; empty when there is none.
     """
     rows = list(lines[hit.start - 1 : hit.end])
     if hit.kind == "docs":

@@ -65,7 +65,7 @@ async def run_skill(skill: str, scope: ProjectScope, run: RunContext, cache_dir:
         InvalidInput: A component is not there, or a date is none.
     """
     run.emit(Progress("reading the project", skill))
-    watch, workspace = RunDeadline(run), run.workspace
+    deadline, workspace = RunDeadline(run), run.workspace
     cache = ContentCache(cache_dir, str(workspace.root), prefix="structure", version=2, decode=Structure.from_row)
     grammars = "grammars" if find_spec("tree_sitter") else ""
     reading = await read_tree(
@@ -74,13 +74,13 @@ async def run_skill(skill: str, scope: ProjectScope, run: RunContext, cache_dir:
         read_structures,
         is_wanted=lambda path: is_source(path) and (scope.include_tests or not is_test_or_vendored(path)),
         cache=cache,
-        deadline=watch,
+        deadline=deadline,
         tag=lambda path: "" if path.endswith(".py") else grammars,
     )
     if reading.unread and not reading.files:
         raise DeadlineExceeded("Time was up before anything was read.", hint="Allow more time.")
     return await in_cancellable_thread(
-        watch, _answer, skill, scope, reading, workspace=workspace, deadline=watch, cache_dir=cache_dir
+        deadline, _answer, skill, scope, reading, workspace=workspace, deadline=deadline, cache_dir=cache_dir
     )
 
 
@@ -95,7 +95,7 @@ def _answer(
     reading: TreeReading[Structure],
     *,
     workspace: Workspace,
-    watch: RunDeadline,
+    deadline: RunDeadline,
     cache_dir: Path | None,
 ) -> SkillReport:
     # Not watched: it takes a tenth of what reading took, and without it nothing could be handed over.
@@ -120,12 +120,14 @@ def _answer(
         report_violations(*_violations(scope, workspace, facts, resolver, report), report, brief=is_overview)
     if is_overview or skill == "hotspots":
         limit, since = (scope.limit, scope.since) if isinstance(scope, HotspotScope) else (_HOTSPOTS, "")
-        churn = Churn(None, "time was up") if reading.unread else _churn(facts, workspace, watch, cache_dir, since)
+        churn = Churn(None, "time was up") if reading.unread else _churn(facts, workspace, deadline, cache_dir, since)
         report_hotspots(facts, churn, report, limit=limit, brief=is_overview)
     return report
 
 
-def _churn(facts: ProjectFacts, workspace: Workspace, watch: RunDeadline, cache_dir: Path | None, since: str) -> Churn:
+def _churn(
+    facts: ProjectFacts, workspace: Workspace, deadline: RunDeadline, cache_dir: Path | None, since: str
+) -> Churn:
     """In how many commits each file was changed under any of its names; what keeps that from being counted is told."""
     try:
         moment = datetime.fromisoformat(since) if since else None
@@ -133,10 +135,10 @@ def _churn(facts: ProjectFacts, workspace: Workspace, watch: RunDeadline, cache_
         message, hint = f"{since!r} is not a valid date", "write it as 2024-03-31"
         raise InvalidInput(message, hint=hint, path="/parameters/since") from None
     try:
-        git = Git(workspace.root, timeout_s=min(watch.remaining_s() or _HISTORY_S, _HISTORY_S))
+        git = Git(workspace.root, timeout_s=min(deadline.remaining_s() or _HISTORY_S, _HISTORY_S))
         if git.head().sha is None:
             return Churn(None, "the repository has no commits yet")
-        with CommitIndex(git, cache_dir, check=watch.check) as index:
+        with CommitIndex(git, cache_dir, check=deadline.check) as index:
             truncation = index.refresh()
             index.select(Selection(since=moment, merges=False))
             commit_counts = {one.path: one.commits for one in index.files(_CHANGED)[0]}

@@ -60,7 +60,7 @@ def as_html(report: CheckReport, *, created: str = "") -> str:
 
     Args:
         report: What is shown.
-        made: When it was made, as a person reads it.
+        created: When it was made, as a person reads it.
     """
     title = f"{report.subject[:120]}: {report.dialect}"
     return document(

@@ -32,7 +32,7 @@ class RequirementViolation:
         """All of it as lines of text without control characters.
 
         Args:
-            known: Names of probes that the reader has been shown.
+            shown_probes: Names of probes that the reader has been shown.
         """
         requirement = self.verdict.requirement
         yield f"{requirement.force}: {requirement.text}"

@@ -51,7 +51,7 @@ class CallableSubject:
         return self._name
 
     async def send(self, probe: Probe, request: str, *, timeout_s: float) -> ProbeExchange:
-        """Call the function with `sent`, and bring back what it returned, or why it did not."""
+        """Call the function with `request`, and bring back what it returned, or why it did not."""
         began_ns = time.perf_counter_ns()
         exchange = ProbeExchange(probe, request)
         flood = f"It returned more than {MOST:,} characters"

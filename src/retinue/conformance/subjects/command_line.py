@@ -52,7 +52,7 @@ class CommandSubject:
         return shlex.join(self._argv)
 
     async def send(self, probe: Probe, request: str, *, timeout_s: float) -> ProbeExchange:
-        """Run the command with `sent` on its stdin, and bring back what it printed, or why it did not."""
+        """Run the command with `request` on its stdin, and bring back what it printed, or why it did not."""
         began_ns = time.perf_counter_ns()
         exchange = ProbeExchange(probe, request)
         ending = "\n" if probe.text is None and not request.endswith("\n") else ""  # as an agent that is asked gets it

@@ -29,7 +29,7 @@ def instructions_subject(
         path: Its file, as reports call it.
         definition: What the file says.
         models: Where its model comes from.
-        purse: What all requests together may spend.
+        budget_tracker: What all requests together may spend.
 
     Raises:
         InvalidDefinition: The file holds no instructions.

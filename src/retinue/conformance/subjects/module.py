@@ -42,7 +42,7 @@ class ModuleMember:
         """What takes the text of a request.
 
         Raises:
-            InvalidInput: It is an agent, which takes no text; `spoken` makes such a function of it.
+            InvalidInput: It is an agent, which takes no text; `adapter` makes such a function of it.
         """
         if self.kind == "agent":
             raise InvalidInput(f"{self.name!r} takes no text.", hint="Say which dialect it should speak.")

@@ -1,7 +1,7 @@
 """Something in a module as a subject, in a process of its own: one that ends it, crashes it or holds it harms nobody.
 
 The process serves all requests, several at a time, so that what they share is shared; a new one takes over from one
-that ended. What it does with a request is `calling`'s matter, over there.
+that ended. What it does with a request is `callable_subject`'s matter, over there.
 """
 
 import asyncio
@@ -104,7 +104,7 @@ class ModuleSubject:
         return greeting
 
     async def send(self, probe: Probe, request: str, *, timeout_s: float) -> ProbeExchange:
-        """Put `sent` to the subject over there, and bring back what it returned, or why it did not."""
+        """Put `request` to the subject over there, and bring back what it returned, or why it did not."""
         exchange = ProbeExchange(probe, request)
         try:
             async with asyncio.timeout(timeout_s + _GRACE_S):

@@ -1,4 +1,4 @@
-"""The other end of `apart`: a process that holds what a module gave, and puts requests to it.
+"""The other end of `module_process`: a process that holds what a module gave, and puts requests to it.
 
 Lines of JSON come in on stdin and go out on what was stdout; whatever the module prints goes to stderr. It ends when
 stdin does.

@@ -65,7 +65,7 @@ STATUS: failed"""
 # The good one.
 
 
-def GOOD(text: str) -> str:  # noqa: N802 - a constant of its kind, beside `BROKEN`
+def GOOD(text: str) -> str:  # noqa: N802 - a constant of its kind, beside `MUTANTS`
     """An agent with nothing wrong."""
     head = text[:_MOST]
     target = _INPUT.search(head)

@@ -22,7 +22,7 @@ _INSTRUCTION: Final = "Say in one sentence what you can do."
 
 
 def _with_instruction(make_probe: ProbeFactory, *, as_handoff: bool = False) -> ProbeFactory:
-    """There is always an instruction; with `handed` it is all there is."""
+    """There is always an instruction; with `as_handoff` it is all there is."""
 
     def with_instruction(template: RequestTemplate) -> Probe:
         parameters = {} if as_handoff else template.parameters

@@ -48,7 +48,7 @@ def _too_large(max_bytes: int) -> InvalidInput:
 
 
 def _is_plain_json(root: object, *, max_bytes: int, max_depth: int) -> bool:  # noqa: C901, PLR0912 - a call a value costs more
-    """Say quickly whether `root` is surely fine; what is unusual is left to `_Check`.
+    """Say quickly whether `root` is surely fine; what is unusual is left to `_WriteChecker`.
 
     One loop without calls, because most values are fine and this is what they pay. `size` is a lower bound of the
     text, so values shared many times end here too; the depth cap ends cycles.

@@ -104,7 +104,8 @@ def check_calls(
         agents: Those of the files; only where there is one can another be unknown.
         calls: Whatever calls one.
         commands: The slash commands there are, as they are typed.
-        sure: Where a word with a stroke is plainly a command. Elsewhere it may be a path or a route, so that only a
+        certain_sources: Where a word with a stroke is plainly a command. Elsewhere it may be a path or a route, so that
+            only a
             slip of the pen is taken for a call.
         documents: Files that only tell of calls, often of made-up ones: there a stranger is for information.
         ready_made: Agents that are there without a file. One of the files hides those of its name.

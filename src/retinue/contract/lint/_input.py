@@ -44,7 +44,7 @@ def check_input(schema: JsonMapping, *, exempt: frozenset[str] = frozenset()) ->
 
     Args:
         schema: The schema, known to be JSON data.
-        excused: Top-level fields that may be optional because they came later (C33).
+        exempt: Top-level fields that may be optional because they came later (C33).
     """
     yield from _check_shape(schema)
     guesses = iter(range(_MAX_GUESSES))

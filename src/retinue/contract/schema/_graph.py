@@ -237,11 +237,11 @@ class SchemaNode:
 
     Attributes:
         checks: How many things its own keywords look at, and so at most complain about.
-        beside: Schemas applied to the same value, as often as they are applied.
-        always: Those of them that every value must pass.
-        named: Schemas applied to one member or position.
-        rest: Schemas applied to all members (`True`) or positions (`False`) that this node does not name.
-        every: The same, for named ones too.
+        in_place: Schemas applied to the same value, as often as they are applied.
+        unconditional: Those of them that every value must pass.
+        by_key: Schemas applied to one member or position.
+        additional: Schemas applied to all members (`True`) or positions (`False`) that this node does not name.
+        universal: The same, for named ones too.
     """
 
     path: str

@@ -351,7 +351,8 @@ def _check_patterns(graph: SchemaGraph) -> Iterator[Finding]:
                 except jsonschema_rs.ValidationError:
                     yield Finding(
                         rule=f"schema/{keyword}",
-                        message=f"The pattern {short_repr(pattern)} is not a regular expression that runs in linear time.",
+                        message=f"The pattern {short_repr(pattern)} is not a regular "
+                        "expression that runs in linear time.",
                         path=f"{node.path}/{keyword}",
                         fix="Do without look-around, back references and huge repetitions.",
                     )

@@ -46,14 +46,14 @@ _UNWRITTEN: Final = frozenset({"left_out", "message", "parts"})
 
 
 def metadata_fields(model: Model, exclude: frozenset[str]) -> JsonMapping:
-    """The fields of `noun` that differ from their defaults, without those that are `said` elsewhere."""
+    """The fields of `model` that differ from their defaults, without those that are `exclude` elsewhere."""
     return model.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude=set(exclude))
 
 
 def read_metadata(
     metadata: JsonMapping, model_type: type[ModelT], base: JsonMapping, notes: "Diagnostics", *, exclude: frozenset[str]
 ) -> ModelT:
-    """`base` with what the metadata says beside it. What is `said` elsewhere cannot be said there.
+    """`base` with what the metadata says beside it. What is `exclude` elsewhere cannot be said there.
 
     What is used leaves the metadata; what cannot be used stays.
     """
@@ -95,7 +95,7 @@ def restore_extras(
 
     Args:
         extras: Those of the noun.
-        written: The message so far; what came along is added.
+        message: The message so far; what came along is added.
         fits: The fields of the format that ride in the extras, with what may stand there.
         losses: Takes what cannot be written.
     """

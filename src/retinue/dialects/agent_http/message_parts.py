@@ -36,9 +36,9 @@ def normalise_message(value: JsonValue, notes: Diagnostics, extras: JsonMapping,
     """Mend a message where it has one meaning: a bare text, another spelling of a part, a part without a word of ours.
 
     Args:
-        said: The message as it came.
+        value: The message as it came.
         notes: Takes a note of everything that was mended.
-        kept: Takes the parts that the format has no word for.
+        extras: Takes the parts that the format has no word for.
         path: Where the message stands.
         role: Who speaks, for one that does not say.
     """

@@ -23,7 +23,7 @@ def parse_task(
 ) -> Parsed[Task]:
     """Read what was posted: a message to `/tasks` (P1), or the parameters of a skill (P3).
 
-    Only a message says what it is; anything else is the parameters of `known.skill`.
+    Only a message says what it is; anything else is the parameters of `context.skill`.
 
     Raises:
         ParseError: It is no JSON object.

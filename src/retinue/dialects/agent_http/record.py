@@ -55,7 +55,7 @@ def _state_word(state: str) -> str:
 
 
 def normalise_record(value: JsonObject, notes: Diagnostics, extras: JsonMapping, context: ParseContext) -> None:
-    """Mend a record where it has one meaning; what the format has no word for goes into `kept`."""
+    """Mend a record where it has one meaning; what the format has no word for goes into `extras`."""
     extract_extras(value, frozenset(TaskRecord.model_fields), notes, extras)
     drop_nulls(value, tuple(value), notes)
     if "id" not in value:

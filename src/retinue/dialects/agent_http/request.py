@@ -33,7 +33,7 @@ def is_message(value: JsonObject, skill: str | None) -> bool:
 
 
 def normalise_body(value: JsonObject, notes: Diagnostics, extras: JsonMapping) -> None:
-    """Mend a body where it has one meaning; what the format has no word for goes into `kept`."""
+    """Mend a body where it has one meaning; what the format has no word for goes into `extras`."""
     for other in ("request_message", "task"):
         if "message" not in value and other in value:
             notes.add("message", f"The message is called `{other}`.", path=f"/{other}", fix="Call it `message`.")

@@ -74,7 +74,7 @@ class Block:
         headings: The bold keys of the lists.
         before: The prose between the block before, or the start of the text, and this one.
         after: The prose behind it, up to the next one.
-        fenced: It stands in a code fence.
+        is_fenced: It stands in a code fence.
     """
 
     line: int

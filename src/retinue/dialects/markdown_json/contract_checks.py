@@ -1,7 +1,7 @@
 """What the contract asks of an answer beyond its shape: fields that agree, texts that help, values of the right kind.
 
 Spec 003's own checklist (K8 to K11), each with its place. Judges an object of any shape; mends nothing but what
-`figures` decodes when lenient.
+`data_types` decodes when lenient.
 """
 
 import re

@@ -72,7 +72,7 @@ def _meaning(name: str) -> _Meaning:
 def check_data_types(root: JsonValue, notes: Diagnostics, *, path: str, words: str = "") -> None:
     """Find what breaks the data types or the paths anywhere inside `root`; when lenient, decode it in place.
 
-    Linear in the size of `root`. After so many findings as `_MOST` the rest is only counted.
+    Linear in the size of `root`. After so many findings as `_MAX_FINDINGS` the rest is only counted.
 
     Args:
         root: The data.

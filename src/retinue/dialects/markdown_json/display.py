@@ -20,7 +20,7 @@ def display(answer: Parsed[Result] | Result | None, *, agent: str = "") -> str:
     Every word of the agent is escaped, so that it renders nothing and moves no cursor.
 
     Args:
-        failed: Its answer; None when there is none.
+        answer: Its answer; None when there is none.
         agent: Who was asked, for an agent that gave no answer.
     """
     if answer is None:

@@ -1,6 +1,6 @@
 """What a level bears of an answer that breaks the contract (C3): the object is mended in place, every time with a note.
 
-Only what has one meaning is mended. What is left is judged by `checks` and by the shapes of `wire`.
+Only what has one meaning is mended. What is left is judged by `contract_checks` and by the shapes of `wire`.
 """
 
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ class Normalisation:
 
     Attributes:
         extras: What the format has no word for, by where it stood.
-        unsaid: Top-level keys that the text did not have and mending put there.
+        filled_keys: Top-level keys that the text did not have and mending put there.
     """
 
     extras: JsonMapping = field(default_factory=dict[str, Any])

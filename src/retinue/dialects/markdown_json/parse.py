@@ -114,7 +114,7 @@ class _Request:
         return Parsed(task, form=form, findings=tuple(self._notes.findings), correction=correction)
 
     def _note(self, rule: str, message: str, *, line: int, fix: str, threshold: Level | None = None) -> None:
-        """Note something; `bears` is the strictest level at which it is only a warning, None that there is none."""
+        """Note something; `threshold` is the strictest level at which it is only a warning, None that there is none."""
         finding = Finding(
             rule=f"{_NAME}/{rule}",
             message=message,

@@ -66,7 +66,7 @@ def from_wire(name: str) -> str:
 
 
 def to_wire(name: str) -> str:
-    """The spelling of the wire, where `canonical` reads it back; else the name as it is."""
+    """The spelling of the wire, where `from_wire` reads it back; else the name as it is."""
     kebab = to_kebab(name)
     return kebab if from_wire(kebab) == name else name
 

@@ -263,7 +263,7 @@ def _own_extras(extras: JsonMapping) -> JsonMapping:
 
 
 def _add_extras_losses(extras: JsonMapping, output: JsonMapping, losses: Losses) -> None:
-    """What of `extras` is not among what was `written`, which is what will be read."""
+    """What of `extras` is not among what was `output`, which is what will be read."""
     losses.add_foreign_extras(extras)
     if "run_agent" not in extras:
         if output:

@@ -41,10 +41,10 @@ class AnswerHead:
     """An answer, and what stood in its head beside the signals.
 
     Attributes:
-        reports: Progress or checkpoints stood there.
-        glued: The body follows without a blank line between.
+        has_events: Progress or checkpoints stood there.
+        is_adjacent: The body follows without a blank line between.
         line: Where the body begins, from 1.
-        odd: The lines of signals with a bold name.
+        bold_lines: The lines of signals with a bold name.
     """
 
     answer: SignalAnswer
@@ -60,9 +60,9 @@ class ParsedTable:
 
     Attributes:
         columns: Their names, as they stand there.
-        uneven: The lines that have another number of cells, each with that number.
+        uneven_rows: The lines that have another number of cells, each with that number.
         line: Where it begins, from 1.
-        ruled: The line of dashes stands below the names.
+        has_rule: The line of dashes stands below the names.
     """
 
     columns: tuple[str, ...]

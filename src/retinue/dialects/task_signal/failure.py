@@ -69,7 +69,7 @@ def fault_of(block: ErrorBlock, notes: Diagnostics, *, line: int = 1) -> Fault:
 
 
 def error_block_of(fault: Fault, losses: Losses, *, as_lines: bool) -> ErrorBlock:
-    """The block that reports `fault`, and what it does not say; with `lines`, each value on one line."""
+    """The block that reports `fault`, and what it does not say; with `as_lines`, each value on one line."""
     category = _category(fault)
     code = code_of(category) or "internal_error"
     if code != fault.code:

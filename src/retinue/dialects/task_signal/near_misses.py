@@ -1,7 +1,7 @@
 """Lines that were meant as signals and are none: what a refusal says of them.
 
-Only `answer` says what a signal is. People and models also write bold names, bullets, small letters, fences, and blank
-lines between signals; none of these are taken for signals (C42), and whoever wrote them is told.
+Only `answer_text` says what a signal is. People and models also write bold names, bullets, small letters, fences, and
+blank lines between signals; none of these are taken for signals (C42), and whoever wrote them is told.
 """
 
 import re
@@ -37,9 +37,9 @@ class NearMiss:
 
     Attributes:
         line: Counted from 1 in the text that was looked through.
-        plain: It is written as a signal, so that only its place is wrong.
-        shouted: Its name is in capitals.
-        fenced: It stands in a code fence.
+        is_well_formed: It is written as a signal, so that only its place is wrong.
+        is_upper: Its name is in capitals.
+        is_fenced: It stands in a code fence.
     """
 
     name: str
@@ -106,7 +106,8 @@ def note_near_misses(head: AnswerHead, notes: Diagnostics, *, has_outcome: bool)
     Args:
         head: With some signals.
         notes: Where to say it.
-        ended: The signals say how it ended. Where they do not, a bad end that stands below them is not passed over.
+        has_outcome: The signals say how it ended. Where they do not, a bad end that stands below them is not passed
+            over.
     """
     for number in head.bold_lines[:10]:
         fix = "Write the name of a signal without stars."

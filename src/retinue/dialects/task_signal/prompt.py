@@ -172,7 +172,7 @@ def _item(lines: list[str], number: int) -> PromptItem:
 
 
 def _without_stars(text: str) -> str:
-    """`said` without the stars around a bold key: `**Key**: value` and `**Key:** value`."""
+    """`text` without the stars around a bold key: `**Key**: value` and `**Key:** value`."""
     if not text.startswith("**"):
         return text
     key, stars, rest = text[2:].partition("**")

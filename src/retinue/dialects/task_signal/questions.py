@@ -33,7 +33,7 @@ _WHYS: Final = {
 
 
 def read_body(body: str, *, allow_questions: bool = True) -> tuple[str, tuple[Question, ...] | None]:
-    """The text of the body, and its questions; None when it asks nothing, or when `asks` says that it cannot."""
+    """The text of the body and its questions; None when it asks nothing, or `allow_questions` is false."""
     questions: tuple[Question, ...] | None = None
     if allow_questions and _line(body, 0)[0].rstrip() == _QUESTIONS:
         questions, end = _read_questions(body, _line(body, 0)[1])

@@ -12,7 +12,7 @@ from retinue.dialects.diagnostics import Diagnostics
 from retinue.dialects.losses import Losses, choose_form
 from retinue.dialects.port import DEFAULT_CONTEXT, RenderedMessage
 
-from .answer_text import SIGNAL_NAME as SIGNAL_NAME, write_answer, write_table
+from .answer_text import SIGNAL_NAME, write_answer, write_table
 from .duration import read_duration, write_duration
 from .failure import ErrorBlock, error_block_of, fault_of
 from .lines import ensure_writable, one_line

@@ -1,7 +1,7 @@
 """The exact shapes and words of spec 002. No text is read here, and nothing is judged.
 
-Text forms are slotted records of what stood where (`Call`, `Prompt`, `Answer`, `Table`); JSON forms are strict models
-with the wire's own keys.
+Text forms are slotted records of what stood where (`TaskCall`, `Prompt`, `SignalAnswer`, `AnswerTable`); JSON forms are
+strict models with the wire's own keys.
 """
 
 from dataclasses import dataclass, field
@@ -165,7 +165,7 @@ class TaskCall:
     """The request block (H1), and a call of the Task tool with the same keys.
 
     Attributes:
-        more: Keys that the format does not have.
+        extras: Keys that the format does not have.
         line: Where the prompt begins in the text, from 1.
     """
 

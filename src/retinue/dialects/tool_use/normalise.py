@@ -24,8 +24,8 @@ class EnvelopeNormaliser:
     """What is borne of an envelope, and what of it the wire model has no place for.
 
     Attributes:
-        free: A `result` that is not structured.
-        finer: The code that an error type of another spec names.
+        unstructured: A `result` that is not structured.
+        codes: The code that an error type of another spec names.
     """
 
     unknown_keys: UnknownKeys = field(default_factory=UnknownKeys)

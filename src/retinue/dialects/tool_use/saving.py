@@ -16,7 +16,7 @@ class Saving:
 
     Attributes:
         full: Tokens of the whole task, its history, memory and inputs with it.
-        handed: Tokens of the hand-off.
+        handoff: Tokens of the hand-off.
     """
 
     counter: str

@@ -1,7 +1,7 @@
 """Agents and models compared by what they make of the same tasks (A26): tasks as data, trials, scores, their spread.
 
-`tasks` reads what is asked, `scoring` judges one answer by rules, `judging` has a model judge it, `summary` says what
-the trials of each agent and model came to. Who is called, and how, is for whoever holds the agents.
+`tasks` reads what is asked, `scoring` judges one answer by rules, `answer_judge` has a model judge it, `summary` says
+what the trials of each agent and model came to. Who is called, and how, is for whoever holds the agents.
 """
 
 from retinue.orchestration.comparing_agents.answer_judge import AnswerVerdict, judge_answer

@@ -1,8 +1,8 @@
 """An answer as a row of typed blocks: the one form that Markdown, HTML and a terminal are all drawn from.
 
-Pure: it reads the data of a run's result (see `synthesise`) and draws nothing. Text in a block is either `tame`
-Markdown or a plain line; both are foreign, and each medium escapes them in its own way. How foreign words are made
-harmless, and which places a result cites, is said here too.
+Pure: it reads the data of a run's result (see `synthesise`) and draws nothing. Text in a block is either
+    `sanitize_markdown` Markdown or a plain line; both are foreign, and each medium escapes them in its own way. How
+    foreign words are made harmless, and which places a result cites, is said here too.
 """
 
 import re
@@ -60,7 +60,7 @@ class Sources:
     """Places that the section above rests on.
 
     Attributes:
-        repeated: The same list stands above already.
+        is_repeated: The same list stands above already.
     """
 
     places: tuple[str, ...]

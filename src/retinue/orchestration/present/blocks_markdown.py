@@ -34,7 +34,7 @@ def blocks_to_markdown(blocks: Iterable[Block], *, is_ascii: bool = False) -> st
 
     Args:
         blocks: What to draw.
-        in_ascii: Draw charts with ASCII, for a stream that can carry nothing else.
+        is_ascii: Draw charts with ASCII, for a stream that can carry nothing else.
     """
     return "\n\n".join(text for block in blocks if (text := _block_markdown(block, is_ascii=is_ascii)))
 

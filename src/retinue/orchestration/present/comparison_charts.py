@@ -9,7 +9,7 @@ __all__ = ["comparison_charts"]
 
 
 def comparison_charts(contenders: Sequence[Contender]) -> tuple[Chart, ...]:
-    """`found` as charts; what was measured of none of them is left out."""
+    """`contenders` as charts; what was measured of none of them is left out."""
     if not contenders:
         return ()
     return (

@@ -44,7 +44,7 @@ def format_exact(value: object) -> str:
 
 
 def format_figure(value: object) -> str:
-    """As `exact`; of a number that was worked out (a mean, a share) only six digits, or all before the point.
+    """As `format_exact`; of a number that was worked out (a mean, a share) only six digits, or all before the point.
 
     A float with more than ten digits is one that was worked out: nothing is measured or priced so finely.
     """
@@ -60,7 +60,7 @@ def _count_digits(text: str) -> int:
 
 
 def format_grouped(value: object) -> str:
-    """For eyes: as `figure`, with commas between the thousands of a number."""
+    """For eyes: as `format_figure`, with commas between the thousands of a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return format_exact(value)
     text = format_figure(value)
@@ -89,7 +89,7 @@ def clamp(value: float) -> float:
 
 
 def format_value_label(value: float) -> str:
-    """A number beside its bar: as `grouped`, or as `short` when that would take the room of the bar."""
+    """A number beside its bar: as `format_grouped`, or as `format_short` when that would take the room of the bar."""
     text = format_grouped(value)
     return text if len(text) <= _MAX_VALUE_LABEL else format_short(clamp(value))
 

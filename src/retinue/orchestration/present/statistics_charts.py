@@ -13,7 +13,7 @@ _MAX_NAMES: Final = 12
 
 
 def statistics_charts(statistics: Statistics) -> tuple[Chart, ...]:
-    """`found` as charts; what was not measured is left out."""
+    """`statistics` as charts; what was not measured is left out."""
     return (
         *_time_charts(statistics),
         *_tier_charts(statistics.mix),

@@ -34,7 +34,7 @@ def chart_text(chart: Chart, *, width: int = 72, is_ascii: bool = False) -> str:
     Args:
         chart: What to draw.
         width: Columns there are.
-        in_ascii: Draw with ASCII only, for a terminal that has nothing else; the labels stay what they are.
+        is_ascii: Draw with ASCII only, for a terminal that has nothing else; the labels stay what they are.
     """
     lines = _lines(chart, width, is_ascii=is_ascii) if chart.kind == "line" else _bars(chart, width)
     text = "\n".join(line.rstrip() for line in lines)

@@ -39,7 +39,7 @@ class BoundParameters:
 
     Attributes:
         rest: The clause without the words that became values.
-        guessed: Words that became values, and may mean something else as well.
+        guesses: Words that became values, and may mean something else as well.
         missing: Parameters that it must have and that nothing says.
     """
 
@@ -72,11 +72,11 @@ def bind(
         agent: Named in the questions.
         goal: Stands in for a clause that is too short to be an instruction.
         target: What the request is about, when the caller said so.
-        given: Parameters that are settled already; they are not read again.
+        preset: Parameters that are settled already; they are not read again.
         before: What an earlier clause said, for parameters about which this one says nothing.
-        around: What may be known beside the clause.
+        environment: What may be known beside the clause.
         parameters: Those of the skill, for whoever binds it often.
-        asks: Parameters that must be said this time, though the schema has a value for them.
+        ask_for: Parameters that must be said this time, though the schema has a value for them.
     """
     text = clause[:_MAX_CLAUSE]
     parameters = parameters_of(skill.input_schema) if parameters is None else parameters

@@ -70,17 +70,17 @@ class SkillIndex:
         return total
 
     def share(self, tokens: Collection[str], index: int) -> float:
-        """What the document at `place` has of `tokens`: 1 would be each of them, as often as you like."""
+        """What the document at `index` has of `tokens`: 1 would be each of them, as often as you like."""
         total = sum(map(self._token_weight, tokens))
         score = sum(self._token_weight(token) * self.weight(token, index) for token in tokens)
         return score / total if total else 0.0
 
     def single_share(self, index: int) -> float:
-        """The share of a query whose every token the document at `place` has once."""
+        """The share of a query whose every token the document at `index` has once."""
         return 1 / (1 + self._length_norm[index])
 
     def weight(self, token: str, index: int) -> float:
-        """How much the document at `place` has of `token`, 0 to 1."""
+        """How much the document at `index` has of `token`, 0 to 1."""
         return _weight(self._postings[token], index) if token in self._postings else 0.0
 
     def _idf(self, holders: int) -> float:

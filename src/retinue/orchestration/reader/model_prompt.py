@@ -80,9 +80,9 @@ def goal_prompt(
     Args:
         goal: What is asked.
         skills: Who could do it, the nearest first. Those that do not fit in are named in a line each, or left out.
-        around: What is known of the workspace.
+        environment: What is known of the workspace.
         answers: Questions that were put to the person already, with the answers.
-        whole: The goal that `goal` is a part of.
+        full_goal: The goal that `goal` is a part of.
     """
     parts = [f"The goal:\n{goal}"]
     if full_goal and full_goal != goal:
@@ -188,6 +188,7 @@ def _facts_blocks(goal: str, visible: Iterable[tuple[str, Skill]], environment: 
             texts[id(facts)] = texts.get(id(facts)) or describe_facts(facts, about=goal)
     limit = FACTS_CHARS // max(len(texts), 1)
     return [
-        f"What there is for {', '.join(owners[key])}:\n{untrusted_block('the files of this workspace', text, limit=limit)}"
+        "What there is for "
+        f"{', '.join(owners[key])}:\n{untrusted_block('the files of this workspace', text, limit=limit)}"
         for key, text in texts.items()
     ]

@@ -185,8 +185,8 @@ class ModelReader:
 
         Args:
             goal: What is asked.
-            thinker: Who is asked, and within which budget.
-            around: What may be known beside the words.
+            model: Who is asked, and within which budget.
+            environment: What may be known beside the words.
             answers: Questions that were put to the person already, with the answers.
 
         Raises:
@@ -225,11 +225,11 @@ class ModelReader:
 
         Args:
             node: Whose instruction is too large for one agent.
-            thinker: Who is asked.
+            model: Who is asked.
             goal: What the whole is for.
-            above: What is being answered already, this node last: none of it may be asked again.
-            most: How many delegations the plan may have.
-            around: What may be known beside the words.
+            ancestors: What is being answered already, this node last: none of it may be asked again.
+            limit: How many delegations the plan may have.
+            environment: What may be known beside the words.
         """
         if limit < 2:
             return Split(None, "no delegations are left in the budget for its parts")
@@ -386,7 +386,10 @@ def unknown_values(
             if not (kind and isinstance(one, str) and one):
                 continue
             if kind == "path" and environment.exists is not None and not environment.exists(one):
-                yield f"There is no `{one_line(one)}` here. {_suggestion(one, environment.find(one) if environment.find else ())}"
+                yield (
+                    f"There is no `{one_line(one)}` here. "
+                    f"{_suggestion(one, environment.find(one) if environment.find else ())}"
+                )
             elif facts is not None and facts.is_complete and one not in facts.names.get(kind, (one,)):
                 yield f"There is no {kind} `{one_line(one)}`. {_suggestion(one, facts.names[kind])}"
 

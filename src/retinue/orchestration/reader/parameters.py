@@ -72,7 +72,7 @@ class Parameter:
 
     Attributes:
         schema: Its own schema; references and "or null" are resolved.
-        whole: The schema it stands in, for what it refers to.
+        root_schema: The schema it stands in, for what it refers to.
     """
 
     name: str
@@ -215,7 +215,7 @@ _REFERENCE_KEYWORDS: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 
 
 def _resolve_schema(schema: JsonMapping, root: Mapping[str, object]) -> JsonMapping:
-    """`inside` with its reference followed and an "or null" left out."""
+    """`schema` with its reference followed and an "or null" left out."""
     resolved = dict(schema)
     for _ in range(_MAX_REFERENCES):
         if isinstance(reference := resolved.get("$ref"), str):

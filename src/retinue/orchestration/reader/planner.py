@@ -105,8 +105,8 @@ class ClauseCall:
         others: Who else could be called with these words.
         reason: Why nobody is called, in words a person can judge.
         nearest: Who came nearest.
-        unknown: Words that keep the nearest from being called.
-        waits: It needs what the request before it brings.
+        unknown_words: Words that keep the nearest from being called.
+        needs_previous: It needs what the request before it brings.
     """
 
     clause: Clause
@@ -130,7 +130,7 @@ class Planner:
 
     Args:
         definitions: The agents; of two majors side by side the first answers to the bare name.
-        floor: The share of a clause that whoever takes any text must know; `router` has the usual one.
+        threshold: The share of a clause that whoever takes any text must know; `router` has the usual one.
         likeness: Ranks skills by meaning as well, such as `retinue.SentenceEmbedder`.
     """
 
@@ -185,9 +185,9 @@ class Planner:
 
         Args:
             clause: What is asked, of one agent.
-            around: What is known beside the words.
+            environment: What is known beside the words.
             before: The call that an "it" may refer to.
-            only: Which skills may be called at all; all, unless said.
+            allows: Which skills may be called at all; all, unless said.
         """
         instruction = strip_courtesy(clause.text)
         routing = self.router.route(instruction, limit=_MAX_CANDIDATES, allows=allows)
@@ -458,7 +458,7 @@ def read_words(
     Args:
         definition: The agent.
         words: What it is asked.
-        around: What is known beside the words.
+        environment: What is known beside the words.
         skill: Which of its skills is meant, when the caller said so.
         likeness: Ranks its skills by meaning as well.
     """
@@ -503,9 +503,9 @@ class _SkillReading:
     Attributes:
         is_whole: Every word of it is a name or a value of one table.
         fits: The skill can be called like this.
-        back: What it says of something that only the request before brings: "it".
+        reference: What it says of something that only the request before brings: "it".
         objection: Why it does not fit.
-        unknown: The words that keep it from fitting.
+        unknown_words: The words that keep it from fitting.
     """
 
     candidate: Candidate

@@ -67,7 +67,7 @@ class Routing:
     Attributes:
         abstained: Nobody is good enough, and `candidates` are only the nearest.
         reason: Why, in words a person can judge.
-        fitting: How many of `candidates` are good enough.
+        fit_count: How many of `candidates` are good enough.
     """
 
     candidates: tuple[Candidate, ...]
@@ -89,7 +89,7 @@ class Router:
 
     Args:
         definitions: The agents.
-        floor: The least share that is good enough, for all of them.
+        threshold: The least share that is good enough, for all of them.
         likeness: Makes the third score, of the texts of each skill; None does without.
     """
 
@@ -128,7 +128,7 @@ class Router:
         Args:
             clause: What is asked.
             limit: How many candidates are given.
-            only: Which skills may be given at all; all, unless said.
+            allows: Which skills may be given at all; all, unless said.
         """
         whole, clause = clause[:_MAX_CHARS], strip_values(clause[:_MAX_CHARS])
         words, grams = (list(dict.fromkeys(tokens)) for tokens in (word_tokens(clause), ngram_tokens(clause)))
@@ -162,7 +162,7 @@ class Router:
         return (self._words.share(words, index) + self._grams.share(grams, index)) / 2
 
     def threshold(self, index: int) -> float:
-        """The least share that is good enough for the skill at `place`; the longer its text, the less."""
+        """The least share that is good enough for the skill at `index`; the longer its text, the less."""
         if self._threshold is not None:
             return self._threshold
         if len(self.skills[index][1].examples) < _ENOUGH_EXAMPLES:
@@ -174,7 +174,7 @@ class Router:
         return self._indexes[candidate.agent, candidate.skill]
 
     def is_on_topic(self, text: str, index: int) -> bool:
-        """Whether `text` has a word of the topic of the skill at `place`, or every word of one of its examples.
+        """Whether `text` has a word of the topic of the skill at `index`, or every word of one of its examples.
 
         The topic is the words of its name and description; it is anything where most of its examples have none of them.
         """
@@ -188,7 +188,7 @@ class Router:
         return not topic or not topic.isdisjoint(stems) or any(one and one <= stems for one in self._examples[index])
 
     def unknown_words(self, text: str, index: int) -> list[str]:
-        """The words of `text` that tell something, and that the skill at `place` does not use, nor a word like them.
+        """The words of `text` that tell something, and that the skill at `index` does not use, nor a word like them.
 
         A "not" is known only in front of the word before which the skill has it itself.
         """

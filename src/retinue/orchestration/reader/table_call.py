@@ -37,7 +37,7 @@ def table_parameters(skill: Skill, clause: str, facts: Facts, preset: Mapping[st
         skill: Whose parameters they are.
         clause: What a person wrote.
         facts: The tables that there are.
-        given: Parameters that are settled; a query that is given is not read from words.
+        preset: Parameters that are settled; a query that is given is not read from words.
     """
     properties = cast("JsonMapping", skill.input_schema.get("properties") or {})
     if preset.get("measures") or preset.get("select"):

@@ -144,9 +144,10 @@ class _Parser(ConditionParser):
         self._name_rows()
         self.codes = "".join(item.code for item in self.items)
         for rule in (
-            self.read_contains, self._read_first, self._read_percentiles, self._read_limits, self._read_having, self.read_between,
-            self.read_comparisons, self.read_dates, self.read_values, self.read_missing, self._read_shares, self._read_orders, self._read_counted_column,
-            self._read_groups, self._read_averages, self._read_functions, self._read_most_common, self._read_superlatives, self._read_counts,
+            self.read_contains, self._read_first, self._read_percentiles, self._read_limits, self._read_having,
+            self.read_between, self.read_comparisons, self.read_dates, self.read_values, self.read_missing,
+            self._read_shares, self._read_orders, self._read_counted_column, self._read_groups, self._read_averages,
+            self._read_functions, self._read_most_common, self._read_superlatives, self._read_counts,
             self.read_equal_numbers, self._read_remaining_columns,
         ):  # fmt: skip
             rule()

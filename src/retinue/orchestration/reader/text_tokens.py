@@ -79,7 +79,7 @@ def is_generic(word: str) -> bool:
 
 
 def correct_spelling(word: str, vocabulary: Collection[str], *, shortest: int = 5) -> str | None:
-    """The one of `known` that `word` misspells by one letter too few, too many or wrong, or by two swapped.
+    """The one of `vocabulary` that `word` misspells by one letter too few, too many or wrong, or by two swapped.
 
     None when it is spelled right, too short to tell, or could be several of them.
     """

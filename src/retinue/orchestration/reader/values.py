@@ -88,7 +88,7 @@ class ClauseWords:
         return all(end <= one.start or start >= one.end or (sharing and one.shared) for one in self.values)
 
     def words_before(self, start: int, *, limit: int) -> list[str]:
-        """Up to `most` words right before the place `start`, nearest first."""
+        """Up to `limit` words right before the place `start`, nearest first."""
         return [word for word, place in zip(self.words, self.places, strict=True) if place[1] <= start][
             : -limit - 1 : -1
         ]

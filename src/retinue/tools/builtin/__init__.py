@@ -1,4 +1,4 @@
-"""The hands a model is given in a workspace: `read`, `glob`, `grep`, `git`, `write`, `edit`, `shell`.
+"""The hands a model is given in a workspace: `read`, `glob`, `grep`, `git`, `write`, `edit`, `shell_tool`.
 
 They do what they are told within the fence, and ask nobody whether they may. What they bring back is data with its
 origin, never instructions.
@@ -42,7 +42,7 @@ def builtin_tools(
     """All of them, made anew for one conversation: they remember what it has read, to notice what changed since.
 
     Args:
-        programs: What `shell` may run (see `Shell`); by default nothing.
+        programs: What `shell_tool` may run (see `Shell`); by default nothing.
         environment: Variables that its programs get besides the few that all do.
         home: What its programs take for the user's home folder; by default an empty one of their own.
     """

@@ -39,7 +39,7 @@ _SLIPS: Final[Sequence[tuple[str, Callable[[str], str]]]] = (
 
 
 def explain(text: str, piece: str) -> tuple[str, str]:
-    """What is wrong with `wanted`, which does not stand in `text`, and what to do: a sentence each."""
+    """What is wrong with `piece`, which does not stand in `text`, and what to do: a sentence each."""
     unnumbered = _NUMBERED.sub("", piece)
     if unnumbered != piece and unnumbered in text:
         return "The old text begins its lines with line numbers, which are not in the file.", "Leave them out."

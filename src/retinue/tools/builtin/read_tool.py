@@ -36,7 +36,7 @@ class ReadTool:
     """Reads files.
 
     Args:
-        seen: Where it is noted what was read.
+        snapshots: Where it is noted what was read.
     """
 
     def __init__(self, snapshots: FileSnapshots) -> None:

@@ -1,4 +1,4 @@
-"""`shell`: one program by its argument vector, from a list of those that the user allows. There is no shell in it."""
+"""`shell_tool`: run one program by its arguments, of those that the user allows. There is no shell."""
 
 import asyncio
 from collections.abc import Collection, Mapping

@@ -88,7 +88,7 @@ async def run_in_thread(
 
 
 def truncate(text: str, limit: int, *, notice: str) -> tuple[str, bool]:
-    """As many whole lines of `text` as fit into `limit` characters, with `rest` said below when some are missing."""
+    """As many whole lines of `text` as fit into `limit` characters, with `notice` said below when some are missing."""
     if len(text) <= limit:
         return text, False
     room = max(limit - len(notice) - 1, 0)

@@ -32,7 +32,7 @@ class WriteTool:
     """Writes files.
 
     Args:
-        seen: What the conversation has read, and where it is noted what was written.
+        snapshots: What the conversation has read, and where it is noted what was written.
     """
 
     def __init__(self, snapshots: FileSnapshots) -> None:

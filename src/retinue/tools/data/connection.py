@@ -76,7 +76,7 @@ class DuckdbConnection:
                     self.run(f"DROP TABLE IF EXISTS {identifier(name)}")
 
     def run(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a statement of ours. Call it within `watched`."""
+        """All rows of a statement of ours. Call it within `guard`."""
         return self._inner.execute(sql, list(parameters) or None).fetchall()
 
     def fetch_one(self, sql: str, parameters: Sequence[object] = ()) -> tuple[Any, ...]:

@@ -42,7 +42,7 @@ class CsvLayout:
         separator: What stands between two cells.
         names: One a column, all different as SQL compares them.
         rows: Some rows, each as wide as `names`.
-        begins: How many rows stand before the first row of data, blank ones and the header counted.
+        skip_rows: How many rows stand before the first row of data, blank ones and the header counted.
         notes: What was supplied that the file does not say.
         skipped: Lines before the header that are no table.
         short_rows: What is done with rows of fewer cells than there are names.

@@ -2,7 +2,7 @@
 
 The patterns are RE2 (DuckDB's), so that no line can make them slow.
 
-| format | columns beside `line`, `at` and `text` |
+| format | columns beside `line`, `at` and `snapshot_text` |
 | --- | --- |
 | `access` | `client`, `user`, `method`, `path`, `query`, `status`, `bytes`, `referer`, `agent`, and a time (below) |
 | `syslog` | `host`, `program`, `pid`, `message` (RFC 3164 and RFC 5424) |
@@ -62,7 +62,7 @@ class Format:
         optional: Those of them that are left out when no line has a value there.
         zone: What is known of the time stamps; a format that may name a zone has a group `zone` for it.
         entry: Whether an entry is one line, or goes on until the next line that fits.
-        least: Which share of the lines must fit.
+        min_share: Which share of the lines must fit.
     """
 
     name: str

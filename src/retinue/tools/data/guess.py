@@ -2,8 +2,8 @@
 
 Nothing is invented: a text is a number only if the number says everything the text says, so codes with leading zeros,
 `+49…` and numbers of more digits than fit stay text, and so does a date whose day and month cannot be told apart. The
-judgement is over a sample; `Guess.value` fails on the first text that does not fit it, and `settled` looks at every one
-before columns of text become columns of what they say.
+judgement is over a sample; `TypeGuess.value` fails on the first text that does not fit it, and `settle_types` looks at
+every one before columns of text become columns of what they say.
 """
 
 # ruff: noqa: S608

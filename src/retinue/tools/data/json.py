@@ -86,7 +86,7 @@ def table_from_objects(
         connection: Where both tables are.
         source: A table of lines, by its quoted name; each text is a JSON object.
         table: The quoted name of the table to make.
-        beside: Columns of `source` that stand in `table` too, before the keys.
+        extra_columns: Columns of `source` that stand in `table` too, before the keys.
 
     Raises:
         InvalidInput: There is not a single object.

@@ -141,7 +141,8 @@ def _blocks_sql(table: str, column_list: str) -> str:
         f" UNBOUNDED PRECEDING) AS entry FROM {_PARSED}),"
         " more AS (SELECT entry, count(*) AS continued, string_agg(text, chr(10) ORDER BY line) AS more FROM placed"
         " WHERE NOT fits AND entry IS NOT NULL GROUP BY entry)"
-        f" SELECT line, {column_list}, coalesce(more.continued, 0) AS continued, concat_ws(chr(10), text, more.more) AS text"
+        f" SELECT line, {column_list}, coalesce(more.continued, 0) AS "
+        "continued, concat_ws(chr(10), text, more.more) AS text"
         " FROM placed LEFT JOIN more ON placed.line = more.entry WHERE fits OR placed.entry IS NULL ORDER BY line"
     )
 

@@ -31,7 +31,7 @@ class Snapshot:
         name: The file it was taken from.
         size: How many bytes that file had.
         changed: When that was changed last, in UTC and without saying so.
-        grew: Whether that grew at its end in the meantime; the copy ends where the file ended at first.
+        has_grown: Whether that grew at its end in the meantime; the copy ends where the file ended at first.
     """
 
     path: Path

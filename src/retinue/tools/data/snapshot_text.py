@@ -3,7 +3,7 @@
 Lines end at LF or CRLF (at CR in a file that has no other line end) and come out with LF. What is neither UTF-8 nor
 marked as UTF-16 or UTF-32 is read line by line, so that a file which several programs wrote keeps its good lines; the
 others are read as Latin-1, and counted. JSON lines and logs are read from the table; what any reader hands back is
-`Loaded`.
+`LoadResult`.
 """
 
 # ruff: noqa: S608
@@ -186,7 +186,8 @@ def skipped_lines(
     (total,) = connection.fetch_one(f"SELECT count(*) FROM {table} WHERE {where}")
     rows = (
         connection.run(
-            f"SELECT line, left(text, {_CLIP_LENGTH + 1}) FROM {table} WHERE {where} ORDER BY line LIMIT {SKIPPED_SHOWN}"
+            f"SELECT line, left(text, {_CLIP_LENGTH + 1}) FROM {table} "
+            f"WHERE {where} ORDER BY line LIMIT {SKIPPED_SHOWN}"
         )
         if total
         else []

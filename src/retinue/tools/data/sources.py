@@ -142,7 +142,7 @@ def identifier(name: str) -> str:
 
 
 def table_name(path: str, *, used_names: Collection[str]) -> str:
-    """A name for the table of `path`, from the file's name in small letters, that is not in `taken`."""
+    """A name for the table of `path`, from the file's name in small letters, that is not in `used_names`."""
     stem = path.rpartition("/")[2].lstrip(".").partition(".")[0].lower()
     base = re.sub(r"\W+", "_", stem).strip("_")[:_LONGEST_NAME] or "data"
     if base[0].isdigit():

@@ -241,7 +241,8 @@ class CommitIndex:
             f"SELECT ifnull(sum(f), 0), ifnull(sum(i), 0), ifnull(sum(d), 0) FROM ({per_commit})", [ids]
         ).fetchone()
         largest_rows = self._database.execute(
-            f"{_COMMIT.replace('SELECT', 'SELECT i + d, f,')} JOIN ({per_commit}) USING(id) ORDER BY i + d DESC, at LIMIT ?",
+            f"{_COMMIT.replace('SELECT', 'SELECT i + d, f,')} JOIN ({per_commit}) "
+            "USING(id) ORDER BY i + d DESC, at LIMIT ?",
             [ids, largest],
         )
         return CommitStats(
@@ -376,9 +377,9 @@ class CommitIndex:
             rows.append(
                 (
                     number, commit.sha, None if first is None else first + count, " ".join(commit.parents),
-                    self._row_id("people", commit.author, commit.email), commit.date, epoch_seconds(commit.date) or None,
-                    commit.committer, commit.committer_date, epoch_seconds(commit.committer_date) or None, commit.subject,
-                    commit.is_merge, commit.changes is not None,
+                    self._row_id("people", commit.author, commit.email), commit.date,
+                    epoch_seconds(commit.date) or None, commit.committer, commit.committer_date,
+                    epoch_seconds(commit.committer_date) or None, commit.subject, commit.is_merge, commit.changes is not None,
                 )
             )  # fmt: skip
             bodies += [(number, commit.body)] if commit.body else []

@@ -55,7 +55,10 @@ def _foreign_reason(runner: GitRunner, folder: Path, git_folder: Path, common: P
     """What shows the history of another folder's repository; empty when nothing does."""
     if not git_folder.is_relative_to(folder):
         if not _links_back(runner, folder, git_folder, common):
-            return f"the `.git` of {_quote_path(folder)} leads to {_quote_path(git_folder)}, which does not name that folder"
+            return (
+                f"the `.git` of {_quote_path(folder)} leads to "
+                f"{_quote_path(git_folder)}, which does not name that folder"
+            )
     elif not common.is_relative_to(folder):
         return f"the repository of {_quote_path(folder)} takes its history from {_quote_path(common)}"
     alternates = _alternates(runner, common)
@@ -65,7 +68,10 @@ def _foreign_reason(runner: GitRunner, folder: Path, git_folder: Path, common: P
     for link in _links([*(each / name for each in {git_folder, common} for name in _HISTORY_ENTRIES), *alternates]):
         # A folder inside could hold links out again. Git itself makes none of either kind.
         if link.is_dir() or not _lies_in(_real_path(link), folder, git_folder, common):
-            return f"the repository of {_quote_path(folder)} holds the link {_quote_path(link)} to {_quote_path(_real_path(link))}"
+            return (
+                f"the repository of {_quote_path(folder)} holds the link "
+                f"{_quote_path(link)} to {_quote_path(_real_path(link))}"
+            )
     return ""
 
 

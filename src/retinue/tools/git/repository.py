@@ -142,7 +142,7 @@ class Git:
             stat: Also what each did to files.
             names: Also which files each touched, which costs far less.
             skip: Without the first so many of them.
-            beside: Without those that this commit reaches.
+            excluding: Without those that this commit reaches.
             timeout_s: Seconds it may take, when that is less than any command may.
 
         Raises:

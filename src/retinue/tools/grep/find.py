@@ -51,7 +51,8 @@ class GrepResult:
         matches: The lines.
         files: How many files were searched.
         skipped: Files that were not, and why.
-        cut: Why there may be more than `matches` says: `matches` (as many as were asked for) or `time`; else empty.
+        truncated_by: Why there may be more than `matches` says: `matches` (as many as were asked for) or `time`; else
+            empty.
         engine: Who searched.
     """
 

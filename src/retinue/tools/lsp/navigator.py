@@ -277,7 +277,7 @@ class Navigator:
         return [Position(place.path, place.line, place.column) for place in places]
 
     async def _with_containers(self, symbols: Sequence[Symbol], name: str) -> list[Symbol]:
-        """Those of `symbols` that are `wanted`, as their own files tell them: with what they stand in."""
+        """Those of `symbols` that are `name`, as their own files tell them: with what they stand in."""
         paths = sorted({each.place.path for each in symbols})[:_MOST_FILES]
         file_symbols = [each for path in paths for each in await self.document_symbols(path)]
         return [each for each in file_symbols if _matches_name(each, name)]

@@ -35,7 +35,7 @@ class SymbolUses:
     """Where a symbol is named.
 
     Attributes:
-        said: What the server says.
+        references: What the server says.
         beyond: What it left out, though it knows that the same is meant.
         unsure: Code that holds the name, and of which it does not know what it means.
     """
@@ -56,7 +56,7 @@ class NameMentions:
 
     Attributes:
         texts: The files that hold it, each as it was read.
-        said: By file, what its tokens hold.
+        by_file: By file, what its tokens hold.
     """
 
     name: str

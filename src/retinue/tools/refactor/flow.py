@@ -32,11 +32,11 @@ class Flow:
 
 
 def flow_of(parents: Sequence[ast.AST], statements: Sequence[ast.stmt]) -> Flow:
-    """The names that flow into and out of `chosen`.
+    """The names that flow into and out of `statements`.
 
     Args:
-        parents: What `chosen` stands in, from the module inwards.
-        chosen: Statements of one block, side by side.
+        parents: What `statements` stands in, from the module inwards.
+        statements: Statements of one block, side by side.
     """
     functions = [node for node in parents if isinstance(node, _Function)]
     scope = functions[-1] if functions else parents[0]

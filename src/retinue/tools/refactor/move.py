@@ -127,7 +127,8 @@ class _Move:
                 short = f" as {each.alias.asname}" if each.alias.asname else ""
                 other.drop(
                     each,
-                    instead=f"from {self._layout.module_name_like(other, each, self._new.path)} import {self._name}{short}",
+                    instead=f"from {self._layout.module_name_like(other, each, self._new.path)} "
+                    f"import {self._name}{short}",
                 )
             elif (is_module := _module_of(each, self._old.path)) is not None:
                 self._update_attributes(other, each, is_module)

@@ -35,7 +35,7 @@ class RenameResult:
     Attributes:
         old: The name before.
         places: How many places change.
-        left: Lines that still hold the old name in strings and comments: of the changed files all, of others those
+        remaining: Lines that still hold the old name in strings and comments: of the changed files all, of others those
             where a string is the name or ends with it. In other languages than Python, all lines of the changed files.
         unsure: Lines of code that still hold the old name, and of which the server does not know what they mean.
         definitions: Every definition that is renamed: more than one when a method is overridden.
@@ -55,7 +55,7 @@ class _RenamePlan:
     """What a rename is about to do.
 
     Attributes:
-        held: What the project's Python files hold of the old name.
+        mentions: What the project's Python files hold of the old name.
         edits: What is put where.
     """
 

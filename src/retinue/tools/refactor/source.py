@@ -25,7 +25,7 @@ class ImportedName:
     """One name that an import statement at the top of a file binds.
 
     Attributes:
-        bound: The name in this file.
+        local_name: The name in this file.
         name: The imported name; empty for `import module`.
         files: The files of the project that the module may be, as paths without suffix.
     """

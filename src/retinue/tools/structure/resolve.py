@@ -34,7 +34,7 @@ class Resolver:
             self._go_files.setdefault(posixpath.dirname(path), path)
 
     def files(self, statement: ModuleImport, importer: str) -> list[str]:
-        """The files that `asked`, an import of `importer`, leads to; itself is none."""
+        """The files that `statement`, an import of `importer`, leads to; itself is none."""
         suffix = importer.rpartition(".")[2]
         if suffix == "py":
             paths = self._of_python(statement, importer)

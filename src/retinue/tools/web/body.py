@@ -123,7 +123,7 @@ def _inflater(coding: str) -> _Inflate | None:
 
 
 def media_type(content_type: str) -> str:
-    """The type alone, in lower case: `text/html`. Empty when none is said, or what is said is no type."""
+    """The type alone, in lower case: `page_text/html`. Empty when none is said, or what is said is no type."""
     kind = content_type.partition(";")[0].strip().lower()
     return kind if _TYPE.fullmatch(kind) else ""
 

@@ -18,7 +18,7 @@ async def time_limit(
     """End what runs inside when time is up.
 
     Args:
-        grip: Holds the caller's deadline.
+        context: Holds the caller's deadline.
         timeout_s: The tool's own limit.
         what: What took too long, as a sentence begins.
         clock: Nanoseconds since 1970 UTC.

@@ -30,7 +30,7 @@ MESSAGE: Final = (
         '{"status": "done", "result": "It is sunny."}', '{"status": "success", "result": {"sky": "clear"}, …}'),
     _message_rule("run_agent", "what a `run_agent` function of spec 001 takes or gives", ("B1", "B4", "B5"),
         '{"content": "…"}', '{"content": "…", "response_time_secs": 0.2, "traces": []}'),
-    _message_rule("task_signal", "a Task block or an answer with its signals first, as spec 002 has them", ("H1", "H6", "H16"),
+    _message_rule("task_signal", "a Task block, or an answer with its signals first (spec 002)", ("H1", "H6", "H16"),
         "I have CREATED: /tmp/report.md", "CREATED: /tmp/report.md"),
     _message_rule("markdown_json", "an input block or one of the three envelopes of spec 003", ("K2", "K3", "K4", "K6"),
         '{"status": "success", "result": {}}',

@@ -16,7 +16,7 @@ def document(title: str, *parts: str, style: str, created_at: str = "") -> str:
         title: What a browser calls it, as plain text.
         parts: Its body, as markup; empty ones are left out.
         style: Its style sheet.
-        made: When it was made, as a person reads it.
+        created_at: When it was made, as a person reads it.
     """
     footer = f"Made by Retinue{f', {created_at}' if created_at else ''}. This page loads nothing."
     lines = (

@@ -47,7 +47,7 @@ def as_html(result: Result, *, run: str = "", created_at: str = "") -> str:
     Args:
         result: What the run came to.
         run: Its id, when it can be found again by it.
-        made: When it was made, as a person reads it.
+        created_at: When it was made, as a person reads it.
     """
     data = cast("JsonMapping", result.data) if isinstance(result.data, dict) else {}
     goal = _line(str(data.get("goal") or "")) or "Answer"

@@ -30,7 +30,7 @@ def json_answer(response: WebResponse, *, who: str, key_variable: str = "") -> s
     """The JSON object that a service answered.
 
     Args:
-        received: Its answer.
+        response: Its answer.
         who: The service, for people: `Brave Search`.
         key_variable: Where its key comes from.
 
