@@ -15,6 +15,7 @@ from functools import cache
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
+from retinue import __version__
 from retinue.contract.result import Result, Usage
 from retinue.errors import RetinueError
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
     from opentelemetry.context import Context
     from opentelemetry.trace import Span as OtelSpan, Tracer
-
-__all__ = ["Span", "agent_span", "attempt_span", "child_environment", "model_span", "run_span", "tool_span"]
 
 _OPERATION: Final = "gen_ai.operation.name"
 _AGENT: Final = "gen_ai.agent.name"
@@ -199,8 +198,6 @@ def _start_span(operation: str, subject: str, values: Mapping[str, str | int | N
 @cache
 def _tracer() -> "Tracer":
     from opentelemetry.trace import get_tracer  # noqa: PLC0415 - as above
-
-    from retinue import __version__  # noqa: PLC0415 - it is complete by now
 
     return get_tracer("retinue", __version__)  # it works for the provider that is set up, now or later
 

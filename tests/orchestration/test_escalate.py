@@ -51,7 +51,7 @@ def situation(
     skill_of: Callable[[Candidate], Skill | None] = lambda _: skill(),
     callable_as: Callable[[Candidate], bool] = lambda _: True,
     definition_of: Callable[[str], Definition | None] | None = None,
-    unreliable: Callable[[str, str | None], bool] = lambda _agent, _skill: False,
+    is_unreliable: Callable[[str, str | None], bool] = lambda _agent, _skill: False,
     asked: tuple[str, ...] = (),
 ) -> Situation:
     def alone(name: str) -> Definition | None:
@@ -63,7 +63,7 @@ def situation(
         rounds=rounds,
         definition_of=definition_of or alone,
         request_to=lambda wanted, one: put_to(wanted, one) if callable_as(one) else None,
-        is_unreliable=unreliable,
+        is_unreliable=is_unreliable,
         question_ids=asked,
     )
 

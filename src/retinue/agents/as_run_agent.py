@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from retinue.dialects.run_agent import ParsedConfig
     from retinue.tools.workspace import Workspace
 
-__all__ = ["RunAgent", "as_run_agent"]
-
 _LOGGER: Final = logging.getLogger(__name__)
 
 

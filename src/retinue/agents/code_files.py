@@ -15,8 +15,6 @@ from retinue.agents.load.document import read_bytes
 from retinue.contract.json import JsonValue
 from retinue.errors import AccessDenied, InvalidInput, ParseError
 
-__all__ = ["AGENTS_FOLDER", "Kind", "code_files", "digests", "utf8"]
-
 Kind: TypeAlias = Literal["project", "tool_root"]
 """What a folder is trusted as: a project with agents of its own, or a folder of extensions (spec 001)."""
 

@@ -5,19 +5,15 @@ is asked by `agents.code_files` too, so that a change of one is a change of trus
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from retinue.agents.code_files import AGENTS_FOLDER
 from retinue.agents.load import NEEDS_MODEL, LoadedAgents
 from retinue.agents.port import Agent
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding
+from retinue.contract.model import JsonMapping
 from retinue.errors import InvalidInput, RetinueError
-
-if TYPE_CHECKING:
-    from retinue.contract.model import JsonMapping
-
-__all__ = ["with_commands"]
 
 _COMMAND: Final = "command"
 _ENVIRONMENT: Final = "environment"

@@ -9,8 +9,6 @@ from contextvars import copy_context
 from types import coroutine
 from typing import Any, TypeVar
 
-__all__ = ["in_context_copy"]
-
 T = TypeVar("T")
 
 

@@ -18,8 +18,6 @@ from retinue.contract.finding import Finding
 from retinue.contract.model import Model
 from retinue.tools.cache_file import code_fingerprint, read_cache_file, write_cache_file
 
-__all__ = ["DefinitionCache"]
-
 _SOURCES: Final = ("agents/load", "contract")
 """The folders of the package whose code decides what a file comes to."""
 

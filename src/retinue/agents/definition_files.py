@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from retinue.agents.prompted.loop import Loops
     from retinue.llm.models import Models
 
-__all__ = ["load_file", "register_files"]
-
 _NOT_TRUSTED: Final = "It names code to run, and this folder is not trusted."
 
 

@@ -14,17 +14,6 @@ from typing import Final, TypeAlias
 from retinue.agents.code_files import AGENTS_FOLDER
 from retinue.agents.load.kinds import SKILL_FILE
 
-__all__ = [
-    "LEADS_OUT",
-    "PLACES",
-    "DefinitionFolder",
-    "Problem",
-    "display_path",
-    "files_beside",
-    "files_in",
-    "is_inside",
-]
-
 _MAX_FILES: Final = 5_000
 _MAX_DEPTH: Final = 8
 _MAX_BESIDE: Final = 200

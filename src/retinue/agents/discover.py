@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from retinue.agents.prompted.loop import Loops
     from retinue.llm.models import Models
 
-__all__ = ["discover"]
-
 _LOGGER: Final = logging.getLogger(__name__)
 
 

@@ -21,8 +21,6 @@ from retinue.agents.load.document import read_bytes
 from retinue.contract import names
 from retinue.errors import InvalidDefinition
 
-__all__ = ["import_file"]
-
 _MAX_BYTES: Final = 8 * 2**20
 
 

@@ -4,8 +4,6 @@ from typing import Any, Final, cast
 
 from retinue.contract.model import JsonMapping
 
-__all__ = ["instruction_field"]
-
 _NAMES: Final = ("task", "instruction", "query", "question", "prompt", "goal")
 
 

@@ -12,8 +12,6 @@ from retinue.agents.registry import Registry
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.sanitize import printable
 
-__all__ = ["light_schema", "light_schema_of"]
-
 _LONGEST: Final = 200
 _CACHE: Final[WeakKeyDictionary[Registry, tuple[int, str]]] = WeakKeyDictionary()
 

@@ -17,18 +17,15 @@ from retinue.contract.event import Body, Event, QuestionAnswered, QuestionAsked
 from retinue.contract.finding import Finding
 from retinue.contract.plan import Plan
 from retinue.contract.result import Result
-from retinue.contract.task import Answer, Budget, Question, Task
+from retinue.contract.task import Answer, Budget, Correction, Question, Task
 from retinue.engine.base import REAL, Outside
 from retinue.engine.log import log_event
 from retinue.errors import AccessDenied
 from retinue.llm.budget_tracker import BudgetTracker
 
 if TYPE_CHECKING:
-    from retinue.contract.task import Correction
     from retinue.engine.offload import Pool
     from retinue.tools.workspace import Workspace
-
-__all__ = ["LocalContext", "call"]
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -19,8 +19,6 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
 from retinue.errors import AccessDenied, InvalidDefinition, OutputInvalid
 
-__all__ = ["ModuleAgent", "load_module", "module_agent"]
-
 _PARAMETERS: Final = ("prompt", "chat_history", "memory", "config")
 _INPUT_SCHEMA: Final[JsonMapping] = {
     "type": "object",

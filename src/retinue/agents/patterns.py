@@ -10,8 +10,6 @@ from fnmatch import fnmatchcase
 from typing import Final
 from urllib.parse import urlsplit
 
-__all__ = ["TAKES_PATHS", "matches", "normal_path", "path_matches", "rule_covers"]
-
 _READERS: Final = frozenset({"read", "glob", "grep", "outline"})
 _EDITORS: Final = frozenset({"write", "edit"})
 TAKES_PATHS: Final = _READERS | _EDITORS | {"git", "lsp"}

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from retinue.llm.budget_tracker import BudgetTracker
     from retinue.tools.workspace import Workspace
 
-__all__ = ["ABSENT", "NAME_GUESSED", "Agent", "Reply", "RunContext"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

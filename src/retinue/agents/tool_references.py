@@ -15,17 +15,6 @@ from retinue.agents.patterns import TAKES_PATHS, normal_path
 from retinue.contract.names import fold, nearest
 from retinue.errors import InvalidInput
 
-__all__ = [
-    "ALIASES",
-    "DELEGATE",
-    "NAMES",
-    "SKILL",
-    "ToolReference",
-    "parse_tool_reference",
-    "rule_warnings",
-    "write_loophole",
-]
-
 DELEGATE: Final = "delegate"
 """The tool that calls another agent."""
 

@@ -17,8 +17,6 @@ from retinue.agents.load.document import read_bytes
 from retinue.contract import json as strict
 from retinue.errors import AccessDenied, MissingFile, NotTrusted, ParseError, RetinueError
 
-__all__ = ["TrustStore"]
-
 _FORMAT: Final = 1
 _MAX_BYTES: Final = 8 * 2**20
 _HINTS: Final[Mapping[Kind, str]] = {

@@ -14,8 +14,6 @@ from zlib import crc32
 
 from retinue.tools.cache_file import read_cache_file, write_cache_file
 
-__all__ = ["ContentCache", "content_key"]
-
 T = TypeVar("T")
 
 _MAX_BYTES: Final = 128 * 1024 * 1024

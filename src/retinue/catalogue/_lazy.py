@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from retinue.contract.facts import Facts
     from retinue.tools.workspace import Workspace
 
-__all__ = ["LazyAgent", "lazy_agents"]
-
 _SOURCES: Final = ("catalogue", "contract", "agents/python")
 """The folders of the package that definitions are derived from."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from retinue.llm.models import ModelChoice, Models
     from retinue.orchestration.structured_model import StructuredModel
 
-__all__ = ["model_for", "needs_model", "no_model_error", "parse_answer", "structured_model_for"]
-
 T = TypeVar("T", bound=Model)
 
 _HINT: Final = "set `models.default`, or pass `--model provider:model`"

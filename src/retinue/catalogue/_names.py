@@ -19,8 +19,6 @@ from retinue.tools.search.kinds import is_test
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
-__all__ = ["OUTLINE_SUFFIXES", "TYPESCRIPT_SUFFIXES", "fixture_facts", "symbol_facts"]
-
 TYPESCRIPT_SUFFIXES: Final = (".ts", ".mts", ".cts", ".tsx")
 OUTLINE_SUFFIXES: Final = (".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", *TYPESCRIPT_SUFFIXES, ".rs", ".go")
 """How the files end whose definitions are read."""

@@ -9,8 +9,6 @@ from retinue.contract.definition import ToolSpec
 from retinue.contract.task import Question
 from retinue.errors import AccessDenied
 
-__all__ = ["ensure_allowed"]
-
 
 async def ensure_allowed(
     run: RunContext,

@@ -11,19 +11,6 @@ from typing import Final, Literal, assert_never
 
 from retinue.contract.sanitize import printable
 
-__all__ = [
-    "ExternalText",
-    "Prose",
-    "code",
-    "code_span",
-    "escape_line",
-    "first_of",
-    "name",
-    "one_line",
-    "quote",
-    "title",
-]
-
 _TICKS: Final = re.compile(r"`+")
 _SPECIAL: Final = re.compile(
     r"""[\\`*\[\]<>|]                          # escapes, code, emphasis, links, HTML, tables

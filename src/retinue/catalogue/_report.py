@@ -20,8 +20,6 @@ from retinue.contract.table import Cell, Chart, Series, Table, TableColumn
 from retinue.contract.task import Question
 from retinue.errors import FaultCode
 
-__all__ = ["ReportData", "SkillReport", "SourcedStatement", "Statement", "plural"]
-
 _MAX_ROWS: Final = 20
 _MAX_SUBJECTS: Final = 50
 _MAX_GAPS: Final = 5

@@ -10,8 +10,6 @@ from typing import Final, ParamSpec, TypeVar
 from retinue.agents.port import RunContext
 from retinue.errors import Canceled, DeadlineExceeded
 
-__all__ = ["RunDeadline", "in_cancellable_thread"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -3,8 +3,6 @@
 import re
 from typing import Final
 
-__all__ = ["is_test_or_vendored"]
-
 _TEST_OR_VENDORED: Final = re.compile(
     r"(?:^|/)(?:tests?|__tests__|testing|specs?|examples?|bench|benchmarks?|fixtures|vendor|third_party)/"
     r"|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.\w+\Z"

@@ -19,8 +19,6 @@ from retinue.errors import AccessDenied, DeadlineExceeded, InternalError, Retinu
 from retinue.tools.tree import FileEntry, list_files
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Extract", "TreeReading", "read_tree"]
-
 T = TypeVar("T")
 
 Extract: TypeAlias = Callable[[Sequence[tuple[str, bytes, str]]], list[T]]

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from retinue.tools.web.fetch import WebFetch
     from retinue.tools.web.search.tool import WebSearch
 
-__all__ = ["Web"]
-
 
 @dataclass(frozen=True, slots=True)
 class Web:

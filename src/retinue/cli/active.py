@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from retinue.cli.project import Project
 
-__all__ = ["MODULE_VARIABLE", "active_path", "with_active", "with_module"]
-
 MODULE_VARIABLE = "ACTIVE_AGENT_PATH"
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from retinue.contract.definition import Definition, Skill
     from retinue.contract.finding import Finding
 
-__all__ = ["command"]
-
 _EXAMPLES = 5
 _MODEL_USE = {
     "can": "asks a model where one is configured",

@@ -20,8 +20,6 @@ from retinue.cli.colour import colour
 from retinue.cli.exits import Exit, for_code
 from retinue.errors import InternalError, InvalidDefinition, RetinueError
 
-__all__ = ["VERBS", "cli", "report_error", "run"]
-
 VERBS: Final = {
     "run": "Answer a goal with the available agents, with sources.",
     "plan": "Show the plan for a goal without running it.",

@@ -11,8 +11,6 @@ import click
 from retinue.contract import json
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, ParseError
 
-__all__ = ["bytes_in", "parameters_of", "read_stdin", "words_of"]
-
 _STDIN: Final = "-"
 _MOST: Final = 8 * 2**20
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from retinue.errors import UnknownName
     from retinue.orchestration.orchestrator import Orchestrator
 
-__all__ = ["command"]
-
 _DIALECTS = ("tool_use", "run_agent", "task_signal", "markdown_json", "agent_http")
 _TOO_MANY = "Too many arguments. Put the instruction in quotes."
 

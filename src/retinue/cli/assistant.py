@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from retinue.catalogue.personal_assistant.facade import FacadeCase, Verdict
 
-__all__ = ["command"]
-
 _LIMIT_S: Final = 120.0
 """Seconds that one prompt may take (B28)."""
 

@@ -9,14 +9,15 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from retinue.agents.load.document import read_bytes
+from retinue.cli.delivery import deliver
+from retinue.contract.finding import Finding
+from retinue.contract.json import loads
 from retinue.errors import ParseError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from retinue.contract.finding import Finding
-
-__all__ = ["new_findings", "read_baseline", "write_baseline"]
 
 _KEYS = ("file", "rule", "path", "message")
 
@@ -28,9 +29,6 @@ def read_baseline(path: Path) -> Counter[tuple[str, ...]]:
         ParseError: It is no baseline.
         RetinueError: It cannot be read.
     """
-    from retinue.agents.load.document import read_bytes
-    from retinue.contract.json import loads
-
     try:
         value = loads(read_bytes(path, max_bytes=64 * 2**20), max_bytes=64 * 2**20)
     except ParseError as error:
@@ -50,13 +48,11 @@ def write_baseline(path: Path, findings: "Iterable[Finding]") -> None:
     Raises:
         AccessDenied: The file cannot be written.
     """
-    from retinue.cli.delivery import deliver
-
     entries = [dict(zip(_KEYS, _key(finding), strict=True)) for finding in findings]
     deliver(json.dumps({"findings": entries}, indent=1, ensure_ascii=False) + "\n", path)
 
 
-def new_findings(findings: "Iterable[Finding]", baseline: Counter[tuple[str, ...]]) -> "list[Finding]":
+def new_findings(findings: "Iterable[Finding]", baseline: Counter[tuple[str, ...]]) -> list[Finding]:
     """Those findings that the baseline does not accept."""
     remaining = baseline.copy()
     new: list[Finding] = []
@@ -68,5 +64,5 @@ def new_findings(findings: "Iterable[Finding]", baseline: Counter[tuple[str, ...
     return new
 
 
-def _key(finding: "Finding") -> tuple[str, ...]:
+def _key(finding: Finding) -> tuple[str, ...]:
     return (finding.file or "", finding.rule, finding.path, finding.message)

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from retinue.cli.trials import Comparison
     from retinue.orchestration.comparing_agents import Contender, Spread, TaskSet, Trial
 
-__all__ = ["command"]
-
 
 @click.group("bench", invoke_without_command=True)
 @click.pass_context

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from retinue.conformance.port import CheckReport, RequirementVerdict
     from retinue.conformance.report import RequirementViolation
 
-__all__ = ["command"]
-
 _Kind: TypeAlias = Literal["text", "json", "junit", "html"]
 
 _DIALECTS: Final = ("tool_use", "run_agent", "task_signal", "markdown_json", "agent_http")

@@ -5,14 +5,10 @@ import os
 import sys
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from retinue.cli.output import format_duration
-
-if TYPE_CHECKING:
-    from retinue.conformance.port import Probe, ProbeExchange
-
-__all__ = ["CheckProgress"]
+from retinue.conformance.port import Probe, ProbeExchange
 
 _TICK_S: Final = 1.0
 _CLEAR_LINE: Final = "\r\x1b[2K"
@@ -48,7 +44,7 @@ class CheckProgress:
         if self._has_written:
             _write(_CLEAR_LINE)
 
-    def on_exchange(self, probe: "Probe", exchange: "ProbeExchange") -> None:
+    def on_exchange(self, probe: Probe, exchange: ProbeExchange) -> None:
         """Another request has come back."""
         self._count += 1
         self._latest = f", the latest `{probe.name}` after {format_duration(exchange.duration_ns)}"

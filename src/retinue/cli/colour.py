@@ -2,8 +2,6 @@
 
 import os
 
-__all__ = ["colour"]
-
 
 def colour() -> bool | None:
     """What click is told: no colour when the person says so (`NO_COLOR`, a dumb terminal), else whatever fits."""

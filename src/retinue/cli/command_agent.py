@@ -7,16 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from retinue.agents.port import Agent
+from retinue.agents.registry import Registry
+from retinue.agents.wrapped import CommandAgent, split_command
+from retinue.cli.project import Project
+from retinue.contract.model import DialectName, JsonMapping
 from retinue.errors import InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from retinue.agents.port import Agent
-    from retinue.cli.project import Project
-    from retinue.contract.model import DialectName, JsonMapping
-
-__all__ = ["command_spec", "with_command"]
 
 
 def command_spec(
@@ -27,7 +26,7 @@ def command_spec(
     dialect: str | None,
     environment: "Sequence[str]",
     folder: Path | None,
-) -> "JsonMapping":
+) -> JsonMapping:
     """What somebody typed, as it is kept with the run.
 
     Args:
@@ -41,8 +40,6 @@ def command_spec(
     Raises:
         InvalidInput: It is no command.
     """
-    from retinue.agents.wrapped import split_command
-
     program, *words = split_command(line)
     here = Path.cwd()
     if "/" in program:
@@ -58,15 +55,12 @@ def command_spec(
     return {key: value for key, value in facts.items() if value}
 
 
-def with_command(project: "Project", spec: "JsonMapping") -> "tuple[Project, Agent]":
+def with_command(project: Project, spec: JsonMapping) -> tuple[Project, Agent]:
     """`project` with the agent behind a command line in place of its own, and that agent.
 
     Raises:
         InvalidInput: What was said of it makes no agent.
     """
-    from retinue.agents.registry import Registry
-    from retinue.agents.wrapped import CommandAgent
-
     agent = CommandAgent(
         _texts(spec, "argv"),
         name=_text(spec, "name"),
@@ -81,14 +75,14 @@ def with_command(project: "Project", spec: "JsonMapping") -> "tuple[Project, Age
 _DAMAGED: Final = "The saved command is damaged."
 
 
-def _text(spec: "JsonMapping", name: str) -> str | None:
+def _text(spec: JsonMapping, name: str) -> str | None:
     value: object = spec.get(name)
     if value is not None and not isinstance(value, str):
         raise InvalidInput(_DAMAGED, hint="Run it again.")
     return value
 
 
-def _texts(spec: "JsonMapping", name: str) -> tuple[str, ...]:
+def _texts(spec: JsonMapping, name: str) -> tuple[str, ...]:
     value: object = spec.get(name, [])
     items = cast("list[object]", value) if isinstance(value, list) else [None]
     if not all(isinstance(item, str) for item in items):

@@ -6,8 +6,6 @@ import click
 
 from retinue.cli.options import json_option, workspace_option
 
-__all__ = ["command"]
-
 
 @click.group("config", invoke_without_command=True)
 @click.pass_context

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from retinue.agents.write import WrittenDefinition
     from retinue.contract.finding import Finding
 
-__all__ = ["NONE", "Conversion", "report_json", "report_text"]
-
 NONE: Final = "load/none"
 """The rule that is broken where there is no file at all."""
 _MAX_FIELDS: Final = 8

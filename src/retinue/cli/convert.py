@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from retinue.dialects.port import Dialect, Kind, RenderedMessage
     from retinue.errors import InvalidInput
 
-__all__ = ["command", "report_losses"]
-
 
 @click.command("convert")
 @dialect_option("--from")

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from retinue.contract.definition import Definition
     from retinue.contract.finding import Finding
 
-__all__ = ["command"]
-
 _FROM: Final = ("markdown", "skill", "command", "tool_use", "json", "agent_json", "a2a")
 _TO: Final = ("markdown", "skill", "tool_use", "json", "agent_json", "a2a")
 

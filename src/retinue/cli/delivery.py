@@ -9,8 +9,6 @@ import click
 
 from retinue.errors import AccessDenied, MissingFile, RetinueError
 
-__all__ = ["check_output", "deliver", "deliver_bytes"]
-
 
 def check_output(output: Path) -> None:
     """Find out before the work begins that its answer could not be written.

@@ -11,18 +11,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from retinue.cli.arguments import words_of
+from retinue.cli.convert import report_losses
+from retinue.cli.delivery import deliver
 from retinue.cli.exits import Exit
+from retinue.cli.message import RefusedMessage, dialect_of
+from retinue.cli.message_findings import findings_in, locate_findings, report_findings
+from retinue.cli.output import safe_lines
+from retinue.cli.project import Project
+from retinue.contract.finding import Level
 from retinue.contract.names import fold
-
-if TYPE_CHECKING:
-    from retinue.cli.message import RefusedMessage
-    from retinue.cli.project import Project
-    from retinue.contract.finding import Level
-    from retinue.contract.result import Result
-
-__all__ = ["DialectRequest", "read_request", "write_answer"]
+from retinue.contract.result import Result
+from retinue.dialects.port import DEFAULT_AGENT, ParseContext
+from retinue.errors import InvalidInput, RetinueError
 
 _NAME: Final = re.compile(r"[\w./@][\w./@-]*")
 """The name of an agent or a skill: no message is one."""
@@ -50,8 +53,8 @@ class DialectRequest:
 
 
 def read_request(
-    project: "Project", words: Sequence[str], dialect: str, *, level: "Level", is_program: bool
-) -> "DialectRequest | RefusedMessage":
+    project: Project, words: Sequence[str], dialect: str, *, level: Level, is_program: bool
+) -> DialectRequest | RefusedMessage:
     """Read the request in the last of `words`, or on stdin.
 
     Args:
@@ -65,12 +68,6 @@ def read_request(
         UsageError: There is no message.
         InvalidInput: The message is for another agent than the command names.
     """
-    from retinue.cli.arguments import words_of
-    from retinue.cli.message import RefusedMessage, dialect_of
-    from retinue.cli.message_findings import findings_in, locate_findings, report_findings
-    from retinue.dialects.port import DEFAULT_AGENT, ParseContext
-    from retinue.errors import InvalidInput, RetinueError
-
     names = list(takewhile(_NAME.fullmatch, words[: 1 if is_program else 2]))
     message = words_of(words[len(names) :] or ("-",))
     agent = None if is_program or not names else project.registry.get(names[0]).definition
@@ -105,13 +102,8 @@ def read_request(
     )
 
 
-def write_answer(result: "Result", dialect: str, *, output: Path | None, quiet: bool, code: Exit) -> Exit:
+def write_answer(result: Result, dialect: str, *, output: Path | None, quiet: bool, code: Exit) -> Exit:
     """Write `result` in a dialect to stdout or into a file, and its losses to stderr; gives `code` back."""
-    from retinue.cli.convert import report_losses
-    from retinue.cli.delivery import deliver
-    from retinue.cli.message import dialect_of
-    from retinue.cli.output import safe_lines
-
     rendered = dialect_of(dialect).render_result(result)
     text = rendered.text if rendered.text.endswith("\n") else f"{rendered.text}\n"
     deliver(safe_lines(text) if output is None and sys.stdout.isatty() else text, output)

@@ -14,8 +14,6 @@ import click
 
 from retinue.cli.options import json_option, workspace_option
 
-__all__ = ["EXTRAS", "command"]
-
 _State: TypeAlias = Literal["ok", "missing", "broken"]
 
 EXTRAS: Final = {

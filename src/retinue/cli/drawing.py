@@ -13,12 +13,11 @@ from retinue.contract.table import Cell, Chart, Table, TableColumn
 from retinue.orchestration.present.blocks import Block, Sources
 from retinue.orchestration.present.blocks_markdown import blocks_to_markdown, omission_note
 from retinue.orchestration.present.numbers import column_heading, format_exact, format_grouped, is_quantity
+from retinue.orchestration.present.text_chart import chart_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
-
-__all__ = ["draw_blocks", "target_of"]
 
 _ROWS: Final = 50
 _SOURCES: Final = 8
@@ -137,8 +136,6 @@ def _count_fitting_columns(columns: Sequence[TableColumn], rows: Sequence[Sequen
 
 def _chart(chart: Chart, screen: "Console") -> "Text":
     from rich.text import Text
-
-    from retinue.orchestration.present.text_chart import chart_text
 
     in_ascii = not screen.encoding.lower().startswith("utf")
     text = Text(no_wrap=True, overflow="ellipsis")

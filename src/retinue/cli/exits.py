@@ -7,8 +7,6 @@ if TYPE_CHECKING:
     from retinue.contract.result import Result
     from retinue.errors import FaultCode
 
-__all__ = ["Exit", "for_agent_result", "for_code", "for_result"]
-
 
 class Exit(IntEnum):
     """The exit codes, for scripts to rely on."""

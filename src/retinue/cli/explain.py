@@ -10,8 +10,6 @@ from retinue.cli.options import json_option
 if TYPE_CHECKING:
     from retinue.contract.lint import LintRule
 
-__all__ = ["command"]
-
 
 @click.command("explain")
 @click.argument("name", metavar="[RULE]", required=False)

@@ -1,23 +1,20 @@
 """The reasons of a run put into its result: in its data, and below its text."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from retinue.contract.event import Decision, Event
+from retinue.contract.model import JsonMapping
+from retinue.contract.plan import Plan
+from retinue.contract.result import Result
 from retinue.orchestration.decisions import RecordedDecision
 from retinue.orchestration.explain import explain
 from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
 from retinue.orchestration.present.explanation import explanation_blocks
-
-if TYPE_CHECKING:
-    from retinue.contract.event import Event
-    from retinue.contract.model import JsonMapping
-    from retinue.contract.plan import Plan
-    from retinue.contract.result import Result
-
-__all__ = ["decisions_in", "with_explanation"]
+from retinue.orchestration.run_request import RESERVED
 
 
-def with_explanation(result: "Result", plan: "Plan", decisions: Iterable[RecordedDecision]) -> "Result":
+def with_explanation(result: Result, plan: Plan, decisions: Iterable[RecordedDecision]) -> Result:
     """`result` with why `plan` is as it is, and what was decided on the way."""
     explanation = explain(plan, decisions, confidence=result.confidence)
     facts = cast("JsonMapping", result.data) if isinstance(result.data, dict) else {}
@@ -27,11 +24,8 @@ def with_explanation(result: "Result", plan: "Plan", decisions: Iterable[Recorde
     return result.model_copy(update={"content": text, "data": {**facts, "explanation": explanation}})
 
 
-def decisions_in(events: "Iterable[Event]") -> list[RecordedDecision]:
+def decisions_in(events: Iterable[Event]) -> list[RecordedDecision]:
     """The decisions among the recorded events of one run."""
-    from retinue.contract.event import Decision
-    from retinue.orchestration.run_request import RESERVED
-
     return [
         RecordedDecision.of(event.node.partition(RESERVED)[0], event.body)
         for event in events

@@ -1,16 +1,12 @@
 """What there is beside the error of an agent that was asked: ways out, and what it had done by then (K26)."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from retinue.cli.exits import Exit
 from retinue.cli.output import echo_err, json_text, plural, safe, safe_lines
-
-if TYPE_CHECKING:
-    from retinue.cli.session import FinishedSession
-
-__all__ = ["report_failure"]
+from retinue.cli.session import FinishedSession
 
 _LINES: Final = 30
 _MAX_SHOWN: Final = 5
@@ -20,7 +16,7 @@ _PROGRESS_SIGNALS: Final = ("PROGRESS:", "CHECKPOINT:")
 """What was told while it worked is no answer (H18, H19)."""
 
 
-def report_failure(session: "FinishedSession", code: Exit) -> None:
+def report_failure(session: FinishedSession, code: Exit) -> None:
     """Say on stderr what a failed agent leaves: the ways to recover, and its partial results as JSON."""
     result = session.agent_result
     if code != Exit.AGENT_ERROR or result is None or result.fault is None:

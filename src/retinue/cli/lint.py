@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from retinue.contract.finding import Finding
     from retinue.contract.lint import EarlierDefinition
 
-__all__ = ["command"]
-
 _Format: TypeAlias = Literal["text", "json", "junit", "sarif"]
 _FORMATS: Final = ("text", "json", "junit", "sarif")
 _ENDINGS: Final[dict[str, _Format]] = {".txt": "text", ".json": "json", ".xml": "junit", ".sarif": "sarif"}

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from retinue.contract.finding import Finding
 from retinue.contract.report import ReportCase
 
-__all__ = ["cases_of"]
-
 
 def cases_of(findings: Sequence[Finding], names: Iterable[str], *, strict: bool) -> Iterator[ReportCase]:
     """One case for each finding that fails, and one for each file without any; other findings are told beside it."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from retinue.tools.memory.entry import MemoryEntry
     from retinue.tools.memory.store import Memory
 
-__all__ = ["command"]
-
 
 def _scope_option(function: "Callable[..., Any]") -> "Callable[..., Any]":
     """`--scope`."""

@@ -23,19 +23,6 @@ if TYPE_CHECKING:
     from retinue.dialects.port import Detection, Dialect, Kind, ParseContext, Parsed
     from retinue.errors import RetinueError
 
-__all__ = [
-    "DIALECT_WORDS",
-    "Message",
-    "MessageOptions",
-    "RefusedMessage",
-    "dialect_names",
-    "dialect_of",
-    "dialect_option",
-    "message_options",
-    "read_message",
-    "report_reading",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 DIALECT_WORDS: Final = "tool_use, run_agent, task_signal, markdown_json or agent_http"

@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     from retinue.contract.finding import Finding
     from retinue.errors import RetinueError
 
-__all__ = ["findings_in", "locate_findings", "report_findings"]
-
 
 def findings_in(error: "RetinueError") -> "tuple[Finding, ...]":
     """All that an error says, the error itself when that is all."""

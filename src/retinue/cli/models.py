@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from retinue.llm.model_listing import ModelListing
     from retinue.llm.models import Models
 
-__all__ = ["command"]
-
 
 @click.group("models", invoke_without_command=True)
 @json_option

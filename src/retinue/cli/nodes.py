@@ -27,8 +27,6 @@ from retinue.contract.result import Result
 from retinue.engine.ids import CHILD
 from retinue.orchestration.run_request import RESERVED
 
-__all__ = ["RunNode", "RunNodes", "State", "event_text", "progress_text"]
-
 
 def event_text(body: Body) -> str:  # noqa: C901, PLR0912 - one case for each kind of event
     """The facts of `body`, foreign words as they are."""

@@ -12,24 +12,29 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
+from retinue.cli import user_paths
 from retinue.cli.output import echo_err, safe
-from retinue.contract.task import Question
+from retinue.cli.plans import planner_model
+from retinue.cli.project import Project
+from retinue.cli.questions import TerminalAnswerer
+from retinue.cli.screen import is_interactive
+from retinue.cli.session import FinishedSession
+from retinue.contract.model import JsonMapping
+from retinue.contract.plan import Plan
+from retinue.contract.task import Budget, Question
+from retinue.engine.journal import Journal
 from retinue.errors import RetinueError
+from retinue.llm.estimate import Estimate, PastCall, PriceOf, Range
+from retinue.llm.model_listing import model_listing
+from retinue.llm.models import Models
+from retinue.llm.prices import price
+from retinue.orchestration.goal_planner import by_name
+from retinue.orchestration.orchestrator import Orchestrator
+from retinue.orchestration.plan_options import By, Menu, ModelCatalogue, Option, actuals, menu_of, with_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retinue.cli.project import Project
-    from retinue.cli.session import FinishedSession
-    from retinue.contract.model import JsonMapping
-    from retinue.contract.plan import Plan
-    from retinue.contract.task import Budget
-    from retinue.llm.estimate import Estimate, PastCall, PriceOf, Range
-    from retinue.llm.models import Models
-    from retinue.orchestration.orchestrator import Orchestrator
-    from retinue.orchestration.plan_options import By, Menu, ModelCatalogue, Option
-
-__all__ = ["OptionChooser", "comparison_line", "model_catalogue", "with_actuals"]
 
 _NEWEST: Final = 500
 """Runs of the history that an estimate looks back on."""
@@ -45,30 +50,25 @@ class OptionChooser:
         silent: Nobody is asked or told; the plan itself says what was chosen.
     """
 
-    project: "Project"
+    project: Project
     word: str
     silent: bool = False
 
-    async def make_plan(self, goal: str, orchestrator: "Orchestrator", budget: "Budget") -> "Plan":
+    async def make_plan(self, goal: str, orchestrator: Orchestrator, budget: Budget) -> Plan:
         """The plan for `goal`, made by the rules or by a model, as the settings say.
 
         Raises:
             InvalidInput: The goal is empty, too long, or holds control characters.
             RetinueError: A model is insisted on, and none can be asked.
         """
-        from retinue.cli.plans import planner_model
-
         by = self.project.settings.get("run.planner")
         if by == "rules" or (by == "auto" and not self.project.models.configured):
             return orchestrator.plan(goal)
-        from retinue.cli.questions import TerminalAnswerer
-        from retinue.cli.screen import is_interactive
-
         ask = None if self.silent or not is_interactive() else TerminalAnswerer(nullcontext)
         reader = replace(orchestrator, model=planner_model(self.project))
         return await reader.plan_goal(goal, budget=budget, by=by, ask=ask)
 
-    async def with_option(self, plan: "Plan") -> "Plan":
+    async def with_option(self, plan: Plan) -> Plan:
         """`plan`, done the way that is chosen; as it is where nobody in it asks a model.
 
         Raises:
@@ -76,9 +76,6 @@ class OptionChooser:
         """
         if not self.project.models.configured:
             return plan
-        from retinue.orchestration.goal_planner import by_name
-        from retinue.orchestration.plan_options import menu_of, with_option
-
         definitions = by_name(self.project.registry.definitions())
         nodes = [node for node in plan.nodes if node.agent in definitions]
         thinking = {node.agent for node in nodes if definitions[node.agent].uses_model(node.skill)}
@@ -90,9 +87,7 @@ class OptionChooser:
             _notify(menu, option, by)
         return with_option(plan, option, by=by)
 
-    async def _pick(self, menu: "Menu") -> "tuple[Option, By]":
-        from retinue.cli.screen import is_interactive
-
+    async def _pick(self, menu: Menu) -> tuple[Option, By]:
         if self.word != "ask":
             return menu.pick(self.word), "flag"
         if menu.routine:
@@ -104,12 +99,10 @@ class OptionChooser:
         return await _ask_user(menu), "person"
 
 
-def with_actuals(session: "FinishedSession") -> "FinishedSession":
+def with_actuals(session: FinishedSession) -> FinishedSession:
     """`session`, its result saying what was expected of the chosen way and what it took."""
     if "option" not in session.plan.extras:  # most runs ask no model, and need none of what follows
         return session
-    from retinue.orchestration.plan_options import actuals
-
     comparison = actuals(session.plan, session.result)
     if comparison is None:
         return session
@@ -118,10 +111,8 @@ def with_actuals(session: "FinishedSession") -> "FinishedSession":
     )
 
 
-def model_catalogue(project: "Project", agents: set[str]) -> "ModelCatalogue":
+def model_catalogue(project: Project, agents: set[str]) -> ModelCatalogue:
     """What is known around a plan: models, prices, and what calls of `agents` took in the past."""
-    from retinue.orchestration.plan_options import ModelCatalogue
-
     models = project.models
     past = _past_calls(agents)
     return ModelCatalogue(
@@ -134,16 +125,14 @@ def model_catalogue(project: "Project", agents: set[str]) -> "ModelCatalogue":
     )
 
 
-def _model(models: "Models", word: str) -> str | None:
+def _model(models: Models, word: str) -> str | None:
     try:
         return models.choose(model=word, source="user").name
     except RetinueError:
         return None
 
 
-def _price(models: "Models", name: str) -> "PriceOf":
-    from retinue.llm.prices import price
-
+def _price(models: Models, name: str) -> PriceOf:
     ready = models.ready.get(name)
     if ready is not None:
         return ready.price
@@ -156,10 +145,8 @@ def _price(models: "Models", name: str) -> "PriceOf":
     return price_of
 
 
-def _max_output(models: "Models", name: str) -> int | None:
+def _max_output(models: Models, name: str) -> int | None:
     """The longest answer of a model: its own bound, else all that a conversation with it can hold."""
-    from retinue.llm.model_listing import model_listing
-
     try:
         return models.get(name).max_output or model_listing(name).window
     except RetinueError:  # it cannot be asked; that is told when it is asked
@@ -168,10 +155,6 @@ def _max_output(models: "Models", name: str) -> int | None:
 
 def _past_calls(agents: set[str]) -> "dict[tuple[str, str], Sequence[PastCall]]":
     """Earlier calls of these agents, by agent and skill; none when the history cannot be read."""
-    from retinue.cli import user_paths
-    from retinue.engine.journal import Journal
-    from retinue.llm.estimate import PastCall
-
     history: dict[tuple[str, str], list[PastCall]] = defaultdict(list)
     try:
         with Journal(user_paths.journal_file()) as journal:
@@ -189,9 +172,7 @@ def _past_calls(agents: set[str]) -> "dict[tuple[str, str], Sequence[PastCall]]"
 # For people.
 
 
-async def _ask_user(menu: "Menu") -> "Option":
-    from retinue.cli.questions import TerminalAnswerer
-
+async def _ask_user(menu: Menu) -> Option:
     echo_err(f"{click.style('How should it be done?', bold=True)} {safe(menu.why)}")
     for option in menu.options:
         for line in _option_lines(option):
@@ -203,7 +184,7 @@ async def _ask_user(menu: "Menu") -> "Option":
     return menu.pick(str(answer.value)) if answer else menu.recommended
 
 
-def _option_lines(option: "Option") -> Iterator[str]:
+def _option_lines(option: Option) -> Iterator[str]:
     mark = click.style(" (recommended)", fg="green") if option.recommended else ""
     models = ", ".join(option.models) or "each agent its own"
     yield f"  {click.style(option.letter, bold=True)}) {safe(option.title)}: {safe(models)}{mark}"
@@ -212,7 +193,7 @@ def _option_lines(option: "Option") -> Iterator[str]:
         yield f"     - {safe(reason)}"
 
 
-def _notify(menu: "Menu", option: "Option", by: "By") -> None:
+def _notify(menu: Menu, option: Option, by: By) -> None:
     why = {
         "flag": "as asked.",
         "only": "no other option with the configured models.",
@@ -222,7 +203,7 @@ def _notify(menu: "Menu", option: "Option", by: "By") -> None:
     echo_err(f"option {option.letter}, {safe(option.title)}: {safe(why)}{f' Expected: {figures}' if figures else ''}")
 
 
-def _figures(expected: "Estimate") -> Iterator[str]:
+def _figures(expected: Estimate) -> Iterator[str]:
     """The figures of an estimate that are known, as ranges."""
     if expected.tokens is not None:
         yield f"{_range(expected.tokens, '{:,.0f}')} tokens"
@@ -232,7 +213,7 @@ def _figures(expected: "Estimate") -> Iterator[str]:
         yield f"{_range(expected.seconds, '{:.1f}')} s"
 
 
-def _range(bounds: "Range", form: str) -> str:
+def _range(bounds: Range, form: str) -> str:
     low, high = form.format(bounds.low), form.format(bounds.high)
     return low if low == high else f"{low}-{high}"
 
@@ -244,7 +225,7 @@ _UNITS: Final = {
 }
 
 
-def comparison_line(comparison: "JsonMapping") -> str:
+def comparison_line(comparison: JsonMapping) -> str:
     """One line: what was expected of the chosen way, and what it took."""
     figures = cast("dict[str, dict[str, Any]]", comparison["figures"])
     parts: list[str] = []

@@ -18,28 +18,6 @@ from retinue.cli.setting_keys import RUNNERS
 if TYPE_CHECKING:
     from retinue.cli.project import Project
 
-__all__ = [
-    "Bounds",
-    "Duration",
-    "Form",
-    "agent_names",
-    "agent_words",
-    "agents_option",
-    "bound_options",
-    "choose_option",
-    "context_option",
-    "document_options",
-    "form_of",
-    "form_options",
-    "json_option",
-    "level_option",
-    "model_option",
-    "planner_option",
-    "run_ids",
-    "runner_option",
-    "workspace_option",
-]
-
 planner_option = click.option(
     "--planner",
     type=click.Choice(["auto", "model", "rules"]),

@@ -8,8 +8,6 @@ import click
 
 from retinue.cli.output import json_line, safe, safe_lines
 
-__all__ = ["outline"]
-
 _INDENT: Final = "  "
 _NOT_WORDS: Final = re.compile(r"\A(?:|-?[0-9][0-9.eE+-]*|true|false|null|\s.*|.*\s|[\[{\"|-].*)\Z", re.DOTALL)
 """Text that would be taken for something else than text, and stands in quotation marks."""

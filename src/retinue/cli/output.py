@@ -17,14 +17,14 @@ from typing import IO, TYPE_CHECKING, Final
 import click
 
 from retinue.cli.colour import colour
+from retinue.contract.finding import Finding
+from retinue.contract.result import Warned
 from retinue.contract.sanitize import printable
 from retinue.orchestration.present.numbers import format_duration
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from retinue.contract.finding import Finding
-    from retinue.contract.result import Warned
 
 __all__ = [
     "console",
@@ -87,7 +87,7 @@ def echo_err(text: str) -> None:
     click.echo("\n".join(lines), err=True, color=colour())
 
 
-def report_warning(warning: "Warned") -> None:
+def report_warning(warning: Warned) -> None:
     """Say what makes a result less than whole, and what to do about it."""
     message = safe(warning.message)
     if warning.impact:
@@ -218,7 +218,7 @@ def findings_text(findings: Iterable["Finding"]) -> str:
     return "\n".join(_finding(finding) for finding in findings)
 
 
-def _finding(finding: "Finding") -> str:
+def _finding(finding: Finding) -> str:
     numbers = [str(number) for number in (finding.line, finding.column) if number is not None]
     place = ":".join([path_text(finding.file or ""), *numbers]) + (f" {_pointer(finding.path)}" if finding.path else "")
     severity = click.style(finding.severity, fg=_COLOURS[finding.severity])

@@ -8,8 +8,6 @@ import click
 from retinue.cli.exits import Exit
 from retinue.cli.message import MessageOptions, RefusedMessage, dialect_option, message_options
 
-__all__ = ["command"]
-
 
 @click.command("parse")
 @dialect_option("--dialect", "-d")

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from retinue.contract.facts import Facts
     from retinue.contract.plan import Plan
 
-__all__ = ["command"]
-
 _LINES: Final = 30
 """Lines of facts that are shown; all of them are in the JSON, up to these bounds."""
 _WIDTH: Final = 160

@@ -4,19 +4,14 @@ Defaults stand in one line, without the empty ones.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from retinue.cli.output import plural, safe
 from retinue.contract.json import dumps
-from retinue.contract.plan import topological_order
+from retinue.contract.plan import Candidate, Delegation, Dropped, Plan, topological_order
 from retinue.orchestration.present.explanation import binding_origin
-
-if TYPE_CHECKING:
-    from retinue.contract.plan import Candidate, Delegation, Dropped, Plan
-
-__all__ = ["plan_text"]
 
 _MOST: Final = 200
 _LONGEST: Final = 100
@@ -24,12 +19,12 @@ _WIDEST_TITLE: Final = 20
 _EXAMPLES: Final = 5
 
 
-def plan_text(plan: "Plan") -> str:
+def plan_text(plan: Plan) -> str:
     """`plan` as a tree: each node below the last one it waits for."""
     return "\n".join(_lines(plan))
 
 
-def _lines(plan: "Plan") -> Iterator[str]:
+def _lines(plan: Plan) -> Iterator[str]:
     depths = _depths(plan)
     by_id = {node.id: node for node in plan.nodes}
     for node in [by_id[name] for name in _reading_order(plan)][:_MOST]:
@@ -47,7 +42,7 @@ def _lines(plan: "Plan") -> Iterator[str]:
         yield from _dropped(dropped)
 
 
-def _depths(plan: "Plan") -> dict[str, int]:
+def _depths(plan: Plan) -> dict[str, int]:
     """How many nodes stand above each one in the tree."""
     needs = {node.id: node.needs for node in plan.nodes}
     depths: dict[str, int] = {}
@@ -56,7 +51,7 @@ def _depths(plan: "Plan") -> dict[str, int]:
     return depths
 
 
-def _reading_order(plan: "Plan") -> list[str]:
+def _reading_order(plan: Plan) -> list[str]:
     """Each node, and then those that wait for it and for nothing later."""
     place = {name: position for position, name in enumerate(topological_order(plan.nodes))}
     below: dict[str, list[str]] = {}
@@ -74,14 +69,14 @@ def _reading_order(plan: "Plan") -> list[str]:
     return ids
 
 
-def _node(node: "Delegation") -> Iterator[str]:
+def _node(node: Delegation) -> Iterator[str]:
     agent = f"{node.agent}{f'.{node.skill}' if node.skill else ''}"
     yield f"{click.style(node.id, bold=True)} {click.style(agent, fg='cyan')}{_waits(node)}"
     for title, text in (rows := list(_rows(node))):
         yield _row(title, text, width=min(max(len(name) for name, _ in rows), _WIDEST_TITLE))
 
 
-def _rows(node: "Delegation") -> Iterator[tuple[str, str]]:
+def _rows(node: Delegation) -> Iterator[tuple[str, str]]:
     if node.instruction:
         yield "asked", _shorten(node.instruction)
     if node.chosen is not None:
@@ -106,7 +101,7 @@ def _rows(node: "Delegation") -> Iterator[tuple[str, str]]:
         yield "else", ", ".join(map(_candidate_text, node.alternatives))
 
 
-def _waits(node: "Delegation") -> str:
+def _waits(node: Delegation) -> str:
     if not node.needs:
         return " (optional)" if node.optional else ""
     contexts = [f"{need} ({node.context.get(need, 'summary')})" for need in dict.fromkeys(node.needs)]
@@ -115,7 +110,7 @@ def _waits(node: "Delegation") -> str:
     return f", after {text}{join_text}{' (optional)' if node.optional else ''}"
 
 
-def _dropped(dropped: "Dropped") -> Iterator[str]:
+def _dropped(dropped: Dropped) -> Iterator[str]:
     yield f"{click.style('left out', fg='yellow', bold=True)} {_shorten(dropped.clause)}"
     yield _row("because", _shorten(dropped.reason))
     if dropped.nearest:
@@ -124,7 +119,7 @@ def _dropped(dropped: "Dropped") -> Iterator[str]:
         yield _row("try", _shorten(example))
 
 
-def _candidate_text(candidate: "Candidate") -> str:
+def _candidate_text(candidate: Candidate) -> str:
     return f"{candidate.agent}.{candidate.skill} ({candidate.share:.2f})"
 
 

@@ -4,43 +4,33 @@ And who makes them, a model or the rules, and what is told of it afterwards.
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
+from retinue.cli import watchdog
 from retinue.cli.arguments import bytes_in
+from retinue.cli.options import Bounds
+from retinue.cli.output import echo_err, findings_text, safe
+from retinue.cli.project import Project, budget_of
+from retinue.cli.settings import Setting, Settings
+from retinue.cli.wording import reword
+from retinue.contract.finding import Finding
+from retinue.contract.plan import Plan
+from retinue.contract.task import Budget, ContextLevel
+from retinue.engine.inprocess import InProcessEngine
 from retinue.errors import BudgetExceeded, InvalidDefinition, ParseError, RetinueError
-
-if TYPE_CHECKING:
-    from retinue.cli.project import Project
-    from retinue.contract.finding import Finding
-    from retinue.contract.plan import Plan
-    from retinue.contract.task import Budget, ContextLevel
-    from retinue.orchestration.orchestrator import Orchestrator
-
-__all__ = [
-    "apply_planner_setting",
-    "load_plan",
-    "plan_of",
-    "planner_model",
-    "report_planning",
-    "run_model",
-    "with_context_level",
-    "with_planner",
-]
+from retinue.orchestration.orchestrator import Orchestrator
+from retinue.orchestration.plan_checker import findings
+from retinue.orchestration.plan_reader import read_plan
+from retinue.orchestration.planning import planning_of
 
 
-def plan_of(goal: str, project: "Project", *, level: "ContextLevel | None" = None) -> "Plan":
+def plan_of(goal: str, project: Project, *, level: ContextLevel | None = None) -> Plan:
     """What would be done for `goal` in a folder, without doing it.
 
     Raises:
         InvalidInput: The goal is empty, too long, or holds control characters.
         RetinueError: A model is insisted on, and cannot be asked.
     """
-    from retinue.cli import watchdog
-    from retinue.cli.options import Bounds
-    from retinue.cli.project import budget_of
-    from retinue.engine.inprocess import InProcessEngine
-    from retinue.orchestration.orchestrator import Orchestrator
-
     # An engine that is never entered starts nothing.
     engine = InProcessEngine({})
     models = project.models if project.models.configured else None
@@ -61,7 +51,7 @@ def plan_of(goal: str, project: "Project", *, level: "ContextLevel | None" = Non
     return with_context_level(watchdog.run(orchestrator.plan_goal(goal, budget=budget, by=by)), level)
 
 
-def with_context_level(plan: "Plan", level: "ContextLevel | None") -> "Plan":
+def with_context_level(plan: Plan, level: ContextLevel | None) -> Plan:
     """`plan` with `level` on all its edges; as it is when there is none."""
     if level is None:
         return plan
@@ -69,7 +59,7 @@ def with_context_level(plan: "Plan", level: "ContextLevel | None") -> "Plan":
     return plan.model_copy(update={"nodes": tuple(nodes)})
 
 
-def load_plan(source: str, project: "Project", budget: "Budget", *, quiet: bool) -> "Plan":
+def load_plan(source: str, project: Project, budget: Budget, *, quiet: bool) -> Plan:
     """The plan in the file `source` (`-` is stdin), found to be one that the agents of a folder can walk.
 
     All that is wrong with it is told before anything starts.
@@ -86,9 +76,6 @@ def load_plan(source: str, project: "Project", budget: "Budget", *, quiet: bool)
         InvalidDefinition: It is no plan, or not for these agents.
         BudgetExceeded: It has more delegations than the run may have.
     """
-    from retinue.orchestration.plan_checker import findings
-    from retinue.orchestration.plan_reader import read_plan
-
     try:
         plan = read_plan(bytes_in(source, hint="Write one with `retinue plan … --output FILE`."))
     except RetinueError as error:
@@ -113,23 +100,19 @@ def load_plan(source: str, project: "Project", budget: "Budget", *, quiet: bool)
     return plan
 
 
-def _empty_plan() -> "Finding":
-    from retinue.contract.finding import Finding
-
+def _empty_plan() -> Finding:
     fix = "Add one with an `id`, an `agent` and an `instruction`."
     return Finding(rule="plan/empty", message="The plan has no delegations.", path="/nodes", fix=fix)
 
 
-def _findings_in(error: RetinueError) -> "list[Finding]":
-    from retinue.contract.finding import Finding
-
+def _findings_in(error: RetinueError) -> list[Finding]:
     entries: list[dict[str, Any]] = error.detail.get("findings") or []
     line, column = error.detail.get("line"), error.detail.get("column")
     alone = Finding(rule="plan/json", message=error.message, path=error.path, fix=error.hint, line=line, column=column)
     return [Finding(**each) for each in entries] or [alone]
 
 
-def _refuse(findings: "list[Finding]", source: str, *, quiet: bool) -> NoReturn:
+def _refuse(findings: list[Finding], source: str, *, quiet: bool) -> NoReturn:
     """Say all that is wrong, and end with the exit code for what breaks its contract."""
     errors = [finding for finding in findings if finding.severity == "error"]
     if not quiet:
@@ -144,9 +127,7 @@ def _refuse(findings: "list[Finding]", source: str, *, quiet: bool) -> NoReturn:
     )
 
 
-def _report_findings(findings: "list[Finding]", source: str) -> None:
-    from retinue.cli.output import echo_err, findings_text
-
+def _report_findings(findings: list[Finding], source: str) -> None:
     file = "stdin" if source == "-" else source
     echo_err(findings_text(finding.model_copy(update={"file": file}) for finding in findings))
 
@@ -154,10 +135,8 @@ def _report_findings(findings: "list[Finding]", source: str) -> None:
 _PLANNER_KEY: Final = "run.planner"
 
 
-def with_planner(project: "Project", word: str | None) -> "Project":
+def with_planner(project: Project, word: str | None) -> Project:
     """`project` with the planner that was asked for on the command line; as it is set when none was."""
-    from retinue.cli.settings import Setting, Settings
-
     if word is None:
         return project
     settings = project.settings
@@ -165,27 +144,23 @@ def with_planner(project: "Project", word: str | None) -> "Project":
     return replace(project, settings=Settings(values, settings.findings))
 
 
-def apply_planner_setting(project: "Project", orchestrator: "Orchestrator") -> "Orchestrator":
+def apply_planner_setting(project: Project, orchestrator: Orchestrator) -> Orchestrator:
     """`orchestrator`, without a model that thinks along where the rules are to decide alone."""
     return replace(orchestrator, models=None) if project.settings.get(_PLANNER_KEY) == "rules" else orchestrator
 
 
-def run_model(project: "Project") -> str | None:
+def run_model(project: Project) -> str | None:
     """The model that thinks along in a run: the default, or where only tiers are set the medium one (A16)."""
     return "medium" if project.models.configured and not project.models.default else None
 
 
-def planner_model(project: "Project") -> str | None:
+def planner_model(project: Project) -> str | None:
     """The model that turns goals into plans: the default, or where only tiers are set the small one."""
     return "small" if project.models.configured and not project.models.default else None
 
 
-def report_planning(plan: "Plan") -> None:
+def report_planning(plan: Plan) -> None:
     """Say on stderr when a model was asked for a plan and the rules made it."""
-    from retinue.cli.output import echo_err, safe
-    from retinue.cli.wording import reword
-    from retinue.orchestration.planning import planning_of
-
     planning = planning_of(plan)
     if planning is not None and planning.fell_back:
         echo_err(safe(reword(planning.reason)))

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from retinue.cli.delivery import check_output, deliver_bytes
+from retinue.cli.output import echo_err, safe
+from retinue.contract.table import Chart
+from retinue.orchestration.present.html.chart import charts_file
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from retinue.contract.table import Chart
-
-__all__ = ["check_plot", "write_plot"]
 
 
 def check_plot(file: Path) -> None:
@@ -20,8 +21,6 @@ def check_plot(file: Path) -> None:
         UsageError: The name's ending asks for another kind of picture than SVG.
         RetinueError: The file could not be written.
     """
-    from retinue.cli.delivery import check_output
-
     if file.suffix.lower() != ".svg":
         raise click.UsageError(f"Cannot draw {file.name[:80]!r}. Use the extension .svg.")
     check_output(file)
@@ -33,9 +32,5 @@ def write_plot(file: Path, title: str, charts: "Sequence[Chart]", *, subtitle: s
     Raises:
         AccessDenied: The file cannot be written.
     """
-    from retinue.cli.delivery import deliver_bytes
-    from retinue.cli.output import echo_err, safe
-    from retinue.orchestration.present.html.chart import charts_file
-
     deliver_bytes(charts_file(title, charts, subtitle=subtitle).encode(), file)
     echo_err(f"drawn into {safe(file)}")

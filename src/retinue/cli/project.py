@@ -9,8 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from retinue import catalogue
+from retinue.agents.boundary import Boundary
+from retinue.agents.boundary.policy import Policy
 from retinue.agents.discover import discover
+from retinue.agents.grants import Grants
+from retinue.agents.port import Agent
+from retinue.agents.prompted.assembly import ANY_PROGRAM, default_toolbox
+from retinue.agents.prompted.loop import Loops
+from retinue.agents.prompted.toolbox import Toolbox
 from retinue.agents.registry import Registry
+from retinue.agents.remote.mcp_servers import McpServers, project_servers, read_servers
+from retinue.agents.remote.mcp_toolbox import with_mcp
 from retinue.agents.trust import TrustStore
 from retinue.catalogue.web import Web
 from retinue.cli import user_paths
@@ -18,26 +27,19 @@ from retinue.cli.output import echo_err, findings_text, plural
 from retinue.cli.providers import models_of
 from retinue.cli.settings import Settings, grants_of, load, loops_of, permission_findings
 from retinue.contract.credentials import keep_secret
+from retinue.contract.finding import Level
 from retinue.contract.task import Budget
+from retinue.engine.base import Workflow
+from retinue.engine.offload import Pool
 from retinue.errors import InvalidInput, MissingFile, RetinueError
 from retinue.llm.models import Models
+from retinue.orchestration.presets import POLICIES
+from retinue.orchestration.reader.embedding import SentenceEmbedder
+from retinue.orchestration.workflows import workflows
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from retinue.agents.boundary import Boundary
-    from retinue.agents.boundary.policy import Policy
-    from retinue.agents.grants import Grants
-    from retinue.agents.port import Agent
-    from retinue.agents.prompted.loop import Loops
-    from retinue.agents.prompted.toolbox import Toolbox
-    from retinue.agents.remote.mcp_servers import McpServers
     from retinue.cli.options import Bounds
-    from retinue.contract.finding import Level
-    from retinue.engine.base import Workflow
-    from retinue.engine.offload import Pool
-    from retinue.orchestration.reader.embedding import SentenceEmbedder
-
-__all__ = ["Project", "budget_of", "find_root", "open_project", "report_notes"]
 
 _MCP_FILE: Final = ".mcp.json"
 """Looked for here, so that whoever has none loads nothing."""
@@ -64,15 +66,15 @@ class Project:
     registry: Registry
     trusted: bool
     models: Models = field(default_factory=Models)
-    toolbox: "Toolbox | None" = None
-    loops: "Loops | None" = None
-    built_in: "tuple[Agent, ...]" = ()
-    level: "Level | None" = None
+    toolbox: Toolbox | None = None
+    loops: Loops | None = None
+    built_in: tuple[Agent, ...] = ()
+    level: Level | None = None
     cache_dir: Path | None = None
-    likeness: "SentenceEmbedder | None" = None
+    likeness: SentenceEmbedder | None = None
 
     @property
-    def grants(self) -> "Grants":
+    def grants(self) -> Grants:
         """What agents may use here at most.
 
         Raises:
@@ -81,23 +83,17 @@ class Project:
         return grants_of(self.settings)
 
     @property
-    def policy(self) -> "Policy":
+    def policy(self) -> Policy:
         """What follows when an attempt fails, and how long one may take (H27, C29)."""
-        from retinue.orchestration.presets import POLICIES
-
         return replace(POLICIES[self.settings.get("run.policy")], level=self.settings.get("run.level", self.level))
 
     @property
-    def boundary(self) -> "Boundary":
+    def boundary(self) -> Boundary:
         """What every call of an agent of this folder passes."""
-        from retinue.agents.boundary import Boundary
-
         return Boundary(self.registry, policy=self.policy)
 
-    def workflows(self, workspace: Workspace, *, offload: "Pool") -> "Mapping[str, Workflow]":
+    def workflows(self, workspace: Workspace, *, offload: Pool) -> Mapping[str, Workflow]:
         """What an engine must know to run plans for the agents of this folder."""
-        from retinue.orchestration.workflows import workflows
-
         models = self.models if self.models.configured else None
         return workflows(
             self.registry,
@@ -124,8 +120,6 @@ class Project:
             stack.push_async_callback(self.models.close)
             project, toolbox = self, self.toolbox
             if toolbox is not None and (servers := _mcp_servers(self)) is not None:
-                from retinue.agents.remote.mcp_toolbox import with_mcp
-
                 earlier, toolbox = toolbox, await with_mcp(toolbox, servers, environ=os.environ)
                 stack.push_async_callback(toolbox.aclose)  # before anything else can go wrong: programs run now
                 project = _with_tools(self, earlier, toolbox)
@@ -176,7 +170,7 @@ def open_project(
     model: str | None = None,
     extra_models: Sequence[str] = (),
     runner: str | None = None,
-    level: "Level | None" = None,
+    level: Level | None = None,
 ) -> Project:
     """Read the settings of a folder and find its agents.
 
@@ -227,15 +221,13 @@ def open_project(
     return Project(root, settings, registry, trusted, models, toolbox, loops, ready_made, level, index, likeness)
 
 
-def _embedder(model: str, cache_dir: Path | None) -> "SentenceEmbedder | None":
+def _embedder(model: str, cache_dir: Path | None) -> SentenceEmbedder | None:
     if not model:
         return None
-    from retinue.orchestration.reader.embedding import SentenceEmbedder
-
     return SentenceEmbedder(model, cache_dir=cache_dir)
 
 
-def _mcp_servers(project: Project) -> "McpServers | None":
+def _mcp_servers(project: Project) -> McpServers | None:
     """The MCP servers of the user and of the folder; None when nobody named any.
 
     A file that cannot be used is told, and does not keep agents from working.
@@ -243,8 +235,6 @@ def _mcp_servers(project: Project) -> "McpServers | None":
     own: str = project.settings.get("mcp.file")
     if not own and not (project.root / _MCP_FILE).is_file():
         return None
-    from retinue.agents.remote.mcp_servers import McpServers, project_servers, read_servers
-
     server_sets: list[McpServers] = []
     for read in (
         partial(read_servers, Path(own).expanduser(), cwd=project.root) if own else McpServers,
@@ -259,7 +249,7 @@ def _mcp_servers(project: Project) -> "McpServers | None":
     return McpServers(tuple(servers.values()), absent) if servers or absent else None
 
 
-def _with_tools(project: Project, earlier: "Toolbox", wider: "Toolbox") -> Project:
+def _with_tools(project: Project, earlier: Toolbox, wider: Toolbox) -> Project:
     """The same folder, its agents found anew: what tools there are is settled when they are."""
     for name, why in wider.absent.items():
         if name.startswith("mcp__") and name not in earlier.absent:
@@ -280,10 +270,8 @@ def _with_tools(project: Project, earlier: "Toolbox", wider: "Toolbox") -> Proje
     return project if len(names) == len(registry) else project.with_only(each.definition.name for each in names)
 
 
-def _toolbox(root: Path, settings: Settings) -> "Toolbox":
+def _toolbox(root: Path, settings: Settings) -> Toolbox:
     """The tools of agents that follow instructions, as the settings say."""
-    from retinue.agents.prompted.assembly import ANY_PROGRAM, default_toolbox
-
     return default_toolbox(
         state=user_paths.state_dir(),
         project=root,
@@ -294,7 +282,7 @@ def _toolbox(root: Path, settings: Settings) -> "Toolbox":
     )
 
 
-def _language_servers(settings: Settings) -> "dict[str, tuple[str, ...]]":
+def _language_servers(settings: Settings) -> dict[str, tuple[str, ...]]:
     """The argument vectors of language servers that the user has set, by language."""
     command: tuple[str, ...] = settings.get("lsp.command")
     return {"python": tuple(command)} if command else {}

@@ -7,20 +7,16 @@ import importlib.util
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
+from retinue.cli.settings import Settings
+from retinue.contract.definition import Tier
 from retinue.llm.models import DEFAULT_TIERS, Models, ProviderSettings
 from retinue.llm.prices import Price
-from retinue.llm.provider_info import address_of
-
-if TYPE_CHECKING:
-    from retinue.cli.settings import Settings
-    from retinue.contract.definition import Tier
-
-__all__ = ["ProviderState", "models_of", "provider_of", "state_of"]
+from retinue.llm.provider_info import EXTRAS, KEYS, OPTIONAL_KEYS, address_of
 
 
-def models_of(settings: "Settings", *, default: str | None = None, extra_models: Iterable[str] = ()) -> Models:
+def models_of(settings: Settings, *, default: str | None = None, extra_models: Iterable[str] = ()) -> Models:
     """The models at hand, as `settings` say. Where they name none, none is asked that nobody names.
 
     Args:
@@ -46,7 +42,7 @@ def models_of(settings: "Settings", *, default: str | None = None, extra_models:
     )
 
 
-def _table(settings: "Settings", key: str) -> Mapping[str, str]:
+def _table(settings: Settings, key: str) -> Mapping[str, str]:
     return settings.get(key)
 
 
@@ -118,8 +114,6 @@ def provider_of(model: str) -> str:
 
 def state_of(provider: str, models: Models) -> ProviderState:
     """Whether `provider` can be asked, as far as that shows without asking it."""
-    from retinue.llm.provider_info import EXTRAS, KEYS, OPTIONAL_KEYS
-
     settings = models.providers.get(provider, ProviderSettings())
     environment = os.environ if models.environment is None else models.environment
     own = KEYS.get(provider) or OPTIONAL_KEYS.get(provider, ())

@@ -18,8 +18,6 @@ from retinue.contract import schema
 from retinue.contract.task import Answer, Question
 from retinue.errors import RetinueError
 
-__all__ = ["TerminalAnswerer"]
-
 _TRIES: Final = 3
 _LONGEST: Final = 65_536
 _YES: Final = frozenset({"y", "yes"})

@@ -8,33 +8,27 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 import click
 
+from retinue.cli.delivery import deliver
+from retinue.cli.drawing import draw_blocks
 from retinue.cli.exits import Exit, for_agent_result, for_result
+from retinue.cli.option_chooser import comparison_line
 from retinue.cli.options import Form
 from retinue.cli.output import echo_err, format_duration, json_line, json_text, plural, report_warning, safe, safe_lines
+from retinue.cli.session import FinishedSession, invocation_in
+from retinue.contract.result import Outcome, Result
+from retinue.dialects.run_agent import tool_names
 from retinue.errors import RetinueError
+from retinue.orchestration.present.blocks import MarkdownBlock
+from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
+from retinue.orchestration.present.explanation import answer_and_explanation
+from retinue.orchestration.present.html import as_html
 from retinue.orchestration.present.numbers import usage_parts
+from retinue.orchestration.present.outcome_label import outcome_label
 from retinue.orchestration.synthesise import RUN_AGENT
-
-if TYPE_CHECKING:
-    from retinue.cli.session import FinishedSession
-    from retinue.contract.result import Outcome, Result
-
-__all__ = [
-    "FailOn",
-    "agent_result",
-    "as_document",
-    "draw",
-    "ending_text",
-    "report_warnings",
-    "show_agent_result",
-    "show_goal_result",
-    "summary_line",
-    "write_document",
-]
 
 FailOn: TypeAlias = Literal["failure", "partial"]
 
@@ -42,14 +36,14 @@ _MAX_SHOWN: Final = 10
 """Warnings that are shown; the rest is counted."""
 
 
-def show_goal_result(session: "FinishedSession", form: Form, *, fail_on: FailOn = "failure") -> Exit:
+def show_goal_result(session: FinishedSession, form: Form, *, fail_on: FailOn = "failure") -> Exit:
     """Show what a goal came to, and give the exit code."""
     code = Exit.INTERRUPTED if session.interrupted else for_result(session.result, fail_on=fail_on)
     _show(session, session.result, form, code)
     return code
 
 
-def show_agent_result(session: "FinishedSession", form: Form, *, extras: dict[str, Any] | None = None) -> Exit:
+def show_agent_result(session: FinishedSession, form: Form, *, extras: dict[str, Any] | None = None) -> Exit:
     """Show what one agent came to that was asked; as JSON its own result, not the one merged from it.
 
     Args:
@@ -65,7 +59,7 @@ def show_agent_result(session: "FinishedSession", form: Form, *, extras: dict[st
     return code
 
 
-def agent_result(session: "FinishedSession") -> "Result":
+def agent_result(session: FinishedSession) -> Result:
     """The asked agent's own result, or that of the run where it was canceled or waits for an answer."""
     result = session.result
     if session.agent_result is not None and result.outcome != "canceled" and result.lifecycle != "input_required":
@@ -76,7 +70,7 @@ def agent_result(session: "FinishedSession") -> "Result":
     return result
 
 
-def _show(session: "FinishedSession", result: "Result", form: Form, code: Exit) -> None:
+def _show(session: FinishedSession, result: Result, form: Form, code: Exit) -> None:
     """Show `result`; its text is the one that was merged, where foreign Markdown has been tamed."""
     if form.as_json:
         write_document(json_text(result.to_json()), form)
@@ -89,8 +83,6 @@ def _show(session: "FinishedSession", result: "Result", form: Form, code: Exit) 
     if form.document is not None and (has_answer or form.document == "html"):
         write_document(as_document(session.result, form, run=session.run if session.recorded else ""), form)
     elif has_answer:
-        from retinue.cli.session import invocation_in
-
         invocation = invocation_in(session.plan)
         draw(session.result, root=Path(invocation.workspace) if invocation and invocation.workspace else None)
     if not form.quiet:
@@ -109,7 +101,7 @@ def _show(session: "FinishedSession", result: "Result", form: Form, code: Exit) 
 # The answer.
 
 
-def draw(result: "Result", *, root: Path | None = None) -> None:
+def draw(result: Result, *, root: Path | None = None) -> None:
     """Print an answer: drawn on a terminal, as Markdown into a pipe and on a dumb terminal.
 
     Args:
@@ -119,19 +111,13 @@ def draw(result: "Result", *, root: Path | None = None) -> None:
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         click.echo(safe_lines(_markdown(result)))
         return
-    from retinue.cli.drawing import draw_blocks
-    from retinue.orchestration.present.blocks import MarkdownBlock
-    from retinue.orchestration.present.explanation import answer_and_explanation
-
     draw_blocks(answer_and_explanation(result.data) or (MarkdownBlock(result.content),), root=root)
 
 
-def as_document(result: "Result", form: Form, *, run: str = "") -> str:
+def as_document(result: Result, form: Form, *, run: str = "") -> str:
     """An answer as the text that `form` asks for: a page of HTML, or Markdown."""
     if form.document != "html":
         return safe_lines(_markdown(result))
-    from retinue.orchestration.present.html import as_html
-
     return as_html(result, run=run, created_at=time.strftime("%Y-%m-%d %H:%M"))
 
 
@@ -141,8 +127,6 @@ def write_document(text: str, form: Form) -> None:
     Raises:
         AccessDenied: The file cannot be written. The document is on stdout then, so that it is not lost.
     """
-    from retinue.cli.delivery import deliver
-
     whole = text if text.endswith("\n") else f"{text}\n"
     try:
         deliver(whole, form.output)
@@ -153,17 +137,14 @@ def write_document(text: str, form: Form) -> None:
         echo_err(f"written to {safe(form.output)}")
 
 
-def _markdown(result: "Result") -> str:
+def _markdown(result: Result) -> str:
     """The answer as Markdown that stdout can carry."""
     if (sys.stdout.encoding or "").lower().startswith("utf"):
         return result.content
-    from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
-    from retinue.orchestration.present.explanation import answer_and_explanation
-
     return blocks_to_markdown(answer_and_explanation(result.data), is_ascii=True) or result.content
 
 
-def _has_answer(result: "Result") -> bool:
+def _has_answer(result: Result) -> bool:
     """There is more to read than that nothing came."""
     data = _data(result)
     return bool(result.content.strip()) and (
@@ -171,17 +152,17 @@ def _has_answer(result: "Result") -> bool:
     )
 
 
-def _is_silent(result: "Result") -> bool:
+def _is_silent(result: Result) -> bool:
     """Whoever was asked did it without a word: nothing is printed then, as after any command."""
     has_output = result.content.strip() or result.artifacts or result.questions
     return result.useful and result.data is None and not has_output
 
 
-def _data(result: "Result") -> dict[str, Any]:
+def _data(result: Result) -> dict[str, Any]:
     return cast("dict[str, Any]", result.data) if isinstance(result.data, dict) else {}
 
 
-def _entries(result: "Result", name: str) -> list[dict[str, Any]]:
+def _entries(result: Result, name: str) -> list[dict[str, Any]]:
     value: object = _data(result).get(name)
     items = cast("list[object]", value) if isinstance(value, list) else []
     return [cast("dict[str, Any]", each) for each in items if isinstance(each, dict)]
@@ -192,15 +173,13 @@ def _entries(result: "Result", name: str) -> list[dict[str, Any]]:
 _COLOURS: Final = {"good": "green", "warn": "yellow", "bad": "red"}
 
 
-def ending_text(outcome: "Outcome | None") -> tuple[str, str]:
+def ending_text(outcome: Outcome | None) -> tuple[str, str]:
     """How a run ended, in words, and the colour of it."""
-    from retinue.orchestration.present.outcome_label import outcome_label
-
     words, tone = outcome_label(outcome)
     return words, _COLOURS[tone]
 
 
-def summary_line(result: "Result", *, run: str = "") -> str:
+def summary_line(result: Result, *, run: str = "") -> str:
     """One line: how it ended, who worked, how long, what it cost and saved. What nobody measured is not in it."""
     word, style = ending_text(result.outcome)
     dot = " · " if (sys.stderr.encoding or "").lower().startswith("utf") else " - "
@@ -210,7 +189,7 @@ def summary_line(result: "Result", *, run: str = "") -> str:
     return click.style(word, fg=style, bold=True) + click.style("".join(f"{dot}{part}" for part in parts), dim=True)
 
 
-def _summary_parts(result: "Result") -> Iterator[str]:
+def _summary_parts(result: Result) -> Iterator[str]:
     agents = {str(each.get("agent")) for name in ("answer", "failures") for each in _entries(result, name)}
     if agents - {RUN_AGENT}:
         yield plural(len(agents - {RUN_AGENT}), "agent")
@@ -222,28 +201,23 @@ def _summary_parts(result: "Result") -> Iterator[str]:
         yield plural(len(result.warnings), "warning")
 
 
-def _report_option(result: "Result") -> None:
+def _report_option(result: Result) -> None:
     """Say what was expected of the way that was chosen, beside what it took (C19)."""
     option: object = result.extras.get("option")
-    if isinstance(option, dict):
-        from retinue.cli.option_chooser import comparison_line
-
-        if line := comparison_line(cast("dict[str, Any]", option)):
-            echo_err(line)
+    if isinstance(option, dict) and (line := comparison_line(cast("dict[str, Any]", option))):
+        echo_err(line)
 
 
-def _report_tools(result: "Result") -> None:
+def _report_tools(result: Result) -> None:
     """Say which tools the asked agent used, each once, in the order of their first use (B16)."""
     if not result.traces:
         return
-    from retinue.dialects.run_agent import tool_names
-
     names = tool_names(result)
     more = f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
     echo_err(f"tools: {', '.join(map(safe, names[:_MAX_SHOWN]))}{more}")
 
 
-def _report_files_written(result: "Result") -> None:
+def _report_files_written(result: Result) -> None:
     """Say which files of the workspace were written."""
     files = result.files_written
     if files:
@@ -251,7 +225,7 @@ def _report_files_written(result: "Result") -> None:
         echo_err(f"wrote: {', '.join(map(safe, files[:_MAX_SHOWN]))}{more}")
 
 
-def report_warnings(result: "Result", *, engine: tuple[str, ...] = ()) -> None:
+def report_warnings(result: Result, *, engine: tuple[str, ...] = ()) -> None:
     """Say what makes the result less than whole, but for what stands in the answer itself."""
     messages = [str(each.get("message")) for each in _entries(result, "failures")]
     messages += [str(each.get("clause")) for each in _entries(result, "not_answered")]
@@ -268,7 +242,7 @@ def report_warnings(result: "Result", *, engine: tuple[str, ...] = ()) -> None:
 # What went wrong.
 
 
-def _errors(session: "FinishedSession", result: "Result", code: Exit) -> Iterator[dict[str, Any]]:
+def _errors(session: FinishedSession, result: Result, code: Exit) -> Iterator[dict[str, Any]]:
     """What ended it before its time, each with what to do next; at least one."""
     again = f"`retinue runs resume {session.run}`"
     if code == Exit.INTERRUPTED:
@@ -297,9 +271,7 @@ def _errors(session: "FinishedSession", result: "Result", code: Exit) -> Iterato
     yield {"code": "output_invalid", "message": "Part of the goal was not answered.", "hint": hint}
 
 
-def _open_questions(session: "FinishedSession", result: "Result", again: str) -> Iterator[dict[str, Any]]:
-    from retinue.cli.session import invocation_in
-
+def _open_questions(session: FinishedSession, result: Result, again: str) -> Iterator[dict[str, Any]]:
     invocation = invocation_in(session.plan)
     for question in result.questions:
         advice = "Say it"
@@ -314,7 +286,7 @@ def _open_questions(session: "FinishedSession", result: "Result", again: str) ->
         yield {"code": "invalid_input", "message": "Waiting for an answer.", "hint": f"Continue with {again}."}
 
 
-def _events_hint(session: "FinishedSession") -> str:
+def _events_hint(session: FinishedSession) -> str:
     if session.recorded:
         return f"See what happened with `retinue runs show {session.run} --events`."
     return "Run it again without `--no-journal` to see its events."

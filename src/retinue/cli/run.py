@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from retinue.engine.inprocess import InProcessEngine
     from retinue.orchestration.orchestrator import Orchestrator
 
-__all__ = ["command"]
-
 
 @click.command("run")
 @click.argument("goal", nargs=-1, metavar="GOAL...")

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from retinue.engine.journal import Journal
     from retinue.engine.statistics import Rating, Verdict
 
-__all__ = ["command", "find_run"]
-
 _DAY_NS = 86_400 * 10**9
 _MOST_DAYS = 100_000
 _DEFAULT_LIMIT = 20

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
-__all__ = ["TICK_S", "LineScreen", "NullScreen", "Screen", "TreeScreen", "is_interactive", "render_tree", "screen_for"]
-
 TICK_S: Final = 0.1
 """How often the picture changes while somebody works."""
 

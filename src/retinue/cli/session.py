@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import IO, Any, Final, TypeAlias, cast
 
 import click
 
@@ -20,6 +20,7 @@ from retinue.cli.options import Form
 from retinue.cli.output import echo_err, json_line, reserve_stdout
 from retinue.cli.plans import run_model
 from retinue.cli.project import Project
+from retinue.cli.questions import TerminalAnswerer
 from retinue.cli.screen import Screen, is_interactive, screen_for
 from retinue.cli.watchdog import Watchdog
 from retinue.cli.wording import reword_result
@@ -37,11 +38,6 @@ from retinue.errors import Canceled, InvalidInput, Unavailable, UnknownName
 from retinue.orchestration.decisions import RecordedDecision
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.run_request import RESERVED
-
-if TYPE_CHECKING:
-    from retinue.cli.questions import TerminalAnswerer
-
-__all__ = ["FinishedSession", "Invocation", "StartRun", "StartedRun", "invocation_in", "resume", "run_session"]
 
 _INTERRUPTED: Final = "Interrupted from the terminal."
 
@@ -234,12 +230,10 @@ async def _run_session(
     )
 
 
-def _answerer(screen: Screen) -> "TerminalAnswerer | None":
+def _answerer(screen: Screen) -> TerminalAnswerer | None:
     """Who answers questions; nobody where nobody is there."""
     if not is_interactive():
         return None
-    from retinue.cli.questions import TerminalAnswerer
-
     return TerminalAnswerer(screen.pause)
 
 

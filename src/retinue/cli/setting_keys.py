@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["KEYS", "RUNNERS", "Key", "Kind"]
-
 Kind: TypeAlias = Literal["text", "seconds", "number", "count", "switch", "words", "table"]
 
 

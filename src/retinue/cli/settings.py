@@ -15,10 +15,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
-from retinue.agents.grants import ALL, Grants
+from retinue.agents.claude import ClaudeCode
+from retinue.agents.grants import ALL, Grants, VerdictWord
 from retinue.agents.load.document import read_bytes
+from retinue.agents.prompted.loop import BUILTIN_LOOP, Loop, Loops
+from retinue.agents.prompted.permissions import grants_from_settings, rule_findings
 from retinue.agents.trust import TrustStore
 from retinue.cli import user_paths
 from retinue.cli.setting_keys import KEYS, Key, Kind
@@ -26,10 +29,6 @@ from retinue.contract.definition import read_tier
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.names import nearest
 from retinue.errors import InvalidInput, MissingFile, RetinueError
-
-if TYPE_CHECKING:
-    from retinue.agents.grants import VerdictWord
-    from retinue.agents.prompted.loop import Loop, Loops
 
 __all__ = ["KEYS", "Key", "Kind", "Setting", "Settings", "grants_of", "load", "loops_of", "permission_findings"]
 
@@ -297,7 +296,7 @@ def _finding(rule: str, message: str, file: str, fix: str, *, severity: Severity
     return Finding(rule=rule, severity=severity, message=message, file=file, fix=fix)
 
 
-def loops_of(settings: Settings, runner: str | None = None) -> "Loops | None":
+def loops_of(settings: Settings, runner: str | None = None) -> Loops | None:
     """The loop of each agent by its name; None when all are driven by our own.
 
     Args:
@@ -308,12 +307,9 @@ def loops_of(settings: Settings, runner: str | None = None) -> "Loops | None":
     some: Mapping[str, str] = {} if runner else settings.get("models.runner_of")
     if "claude" not in {default, *some.values()}:
         return None
-    from retinue.agents.claude import ClaudeCode
-    from retinue.agents.prompted.loop import BUILTIN_LOOP
-
     claude = ClaudeCode()
 
-    def loop_of(agent: str) -> "Loop":
+    def loop_of(agent: str) -> Loop:
         return claude if some.get(agent, default) == "claude" else BUILTIN_LOOP
 
     return loop_of
@@ -328,8 +324,6 @@ def grants_of(settings: Settings) -> Grants:
     words, mode = _permission_words(settings), settings.get("permissions.mode") or None
     if not any(words.values()) and mode is None:
         return ALL
-    from retinue.agents.prompted.permissions import grants_from_settings
-
     return grants_from_settings(words, mode=mode)
 
 
@@ -340,8 +334,6 @@ def permission_findings(settings: Settings) -> list[Finding]:
     }
     if not rules:
         return []
-    from retinue.agents.prompted.permissions import rule_findings
-
     return [
         finding.model_copy(update={"file": settings.values[f"permissions.{verdict}"].origin})
         for verdict, words in rules.items()
@@ -349,7 +341,7 @@ def permission_findings(settings: Settings) -> list[Finding]:
     ]
 
 
-def _permission_words(settings: Settings) -> "dict[VerdictWord, tuple[str, ...]]":
+def _permission_words(settings: Settings) -> dict[VerdictWord, tuple[str, ...]]:
     return {
         "allow": settings.get("permissions.allow"),
         "ask": settings.get("permissions.ask"),

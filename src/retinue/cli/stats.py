@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from retinue.llm.allocation import TierMix
     from retinue.orchestration.statistics import Statistics, Tally
 
-__all__ = ["command"]
-
 _AGES: Final = {"h": 3_600, "d": 86_400, "w": 7 * 86_400}
 _ROWS: Final = 12
 

@@ -7,8 +7,6 @@ from collections.abc import Generator
 from threading import Timer
 from typing import Final
 
-__all__ = ["status_line"]
-
 _AFTER_S: Final = 1.0
 _CLEAR_LINE: Final = "\r\x1b[2K"
 """Clears the line the cursor is on."""

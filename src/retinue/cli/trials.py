@@ -9,30 +9,25 @@ import json
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from retinue.cli import watchdog
 from retinue.cli.arguments import bytes_in
+from retinue.cli.project import Project
 from retinue.contract.event import NodeFinished
 from retinue.contract.json import loads
-from retinue.contract.result import Result
+from retinue.contract.result import Result, Usage
+from retinue.contract.task import Budget
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.offload import Pool
 from retinue.errors import BudgetExceeded, InvalidInput, ParseError
 from retinue.llm.budget_tracker import BudgetTracker
+from retinue.llm.port import LanguageModel
 from retinue.orchestration.comparing_agents import CompareTask, Score, TaskSet, Trial, judge_answer, read_tasks, score
 from retinue.orchestration.model_allocation import allocate_models, default_allocator
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.run_request import RESERVED
 from retinue.tools.workspace import Workspace
-
-if TYPE_CHECKING:
-    from retinue.cli.project import Project
-    from retinue.contract.result import Usage
-    from retinue.contract.task import Budget
-    from retinue.llm.port import LanguageModel
-
-__all__ = ["Comparison", "run_trials", "task_set_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +98,7 @@ def task_set_in(source: str) -> TaskSet:
 
 
 def run_trials(
-    project: "Project", comparison: Comparison, budget: "Budget", *, on_trial: Callable[[Trial], None] | None
+    project: Project, comparison: Comparison, budget: Budget, *, on_trial: Callable[[Trial], None] | None
 ) -> tuple[list[Trial], str]:
     """All trials, and why there are not more; empty when all were made.
 
@@ -131,10 +126,10 @@ def run_trials(
 
 
 async def _run_trials(
-    project: "Project",
+    project: Project,
     comparison: Comparison,
-    budget: "Budget",
-    judge: "LanguageModel | None",
+    budget: Budget,
+    judge: LanguageModel | None,
     on_trial: Callable[[Trial], None] | None,
 ) -> tuple[list[Trial], str]:
     workspace, trials = Workspace(project.root), list[Trial]()
@@ -171,12 +166,12 @@ async def _run_trials(
 class _TrialBudget:
     """What is left of a budget for all trials together."""
 
-    def __init__(self, budget: "Budget") -> None:
+    def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self._tokens = 0
         self._usd = 0.0
 
-    def add_usage(self, usage: "Usage | None") -> None:
+    def add_usage(self, usage: Usage | None) -> None:
         """Book what somebody spent."""
         if usage is not None:
             self._tokens += usage.tokens or 0
@@ -192,7 +187,7 @@ class _TrialBudget:
         if bounded and result.fault is not None and result.fault.code == "budget_exceeded":
             raise BudgetExceeded("the next trial might exceed the budget of all trials.", hint="Raise it.")
 
-    def remaining(self) -> "Budget":
+    def remaining(self) -> Budget:
         """The budget of the next trial.
 
         Raises:
@@ -206,7 +201,7 @@ class _TrialBudget:
         return budget.model_copy(update={"tokens": tokens, "cost_usd": usd})
 
 
-async def _result(orchestrator: Orchestrator, task: CompareTask, *, agent: str, model: str, budget: "Budget") -> Result:
+async def _result(orchestrator: Orchestrator, task: CompareTask, *, agent: str, model: str, budget: Budget) -> Result:
     """What the agent itself came to."""
     engine = orchestrator.engine
     definition = orchestrator.registry.get(agent).definition
@@ -244,7 +239,7 @@ def _trial(task: CompareTask, agent: str, model: str, number: int, result: Resul
 
 
 async def _with_verdict(
-    trial: Trial, task: CompareTask, result: Result, judge: "LanguageModel", trial_budget: _TrialBudget
+    trial: Trial, task: CompareTask, result: Result, judge: LanguageModel, trial_budget: _TrialBudget
 ) -> Trial:
     """`trial` with what the judge thinks; what judging costs is on the same account."""
     remaining = trial_budget.remaining()

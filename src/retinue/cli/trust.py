@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from retinue.agents.code_files import Kind
     from retinue.agents.trust import TrustStore
 
-__all__ = ["command"]
-
 
 @click.command("trust")
 @click.argument("folder", required=False, metavar="[DIR]", type=click.Path(path_type=Path))

@@ -9,9 +9,6 @@ from typing import Final
 
 import platformdirs
 
-__all__ = ["VARIABLES", "cache_dir", "index_dir", "journal_file", "state_dir", "user_config_file"]
-
-
 VARIABLES: Final = ("RETINUE_CACHE_DIR", "RETINUE_CONFIG_DIR", "RETINUE_STATE_DIR")
 """What moves the folders."""
 

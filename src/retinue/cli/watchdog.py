@@ -23,8 +23,6 @@ from typing import Any, Final, NoReturn, TypeVar
 from retinue.cli.exits import Exit
 from retinue.errors import DeadlineExceeded
 
-__all__ = ["Watchdog", "exit_process", "run"]
-
 T = TypeVar("T")
 
 _SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP")

@@ -5,8 +5,6 @@ from typing import Any, Final, cast
 from retinue.contract.fault import Fault
 from retinue.contract.result import Result, Warned
 
-__all__ = ["reword", "reword_result"]
-
 _CLI_WORDS: Final = {
     "`run.budget.timeout_s`": "`--timeout`",
     "Raise the deadline": "Raise `--timeout`",

@@ -17,23 +17,6 @@ from retinue.dialects import dialect as dialect_of
 from retinue.dialects.port import ParseContext
 from retinue.errors import ParseError, RetinueError
 
-__all__ = [
-    "AnswerInspector",
-    "ExchangeInspector",
-    "ObjectInspector",
-    "any_answer",
-    "each_answer",
-    "each_object",
-    "each_object_in_exchange",
-    "garbled_values",
-    "is_garbled",
-    "parse_context_of",
-    "passes_strict_reader",
-    "same_members",
-    "strict_object",
-    "unmixed",
-]
-
 AnswerInspector: TypeAlias = Callable[[ProbeExchange], Iterable[str]]
 """Says everything that is wrong with one answer."""
 ObjectInspector: TypeAlias = Callable[[JsonObject], Iterable[str]]

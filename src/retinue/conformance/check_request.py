@@ -20,12 +20,10 @@ from retinue.contract.definition import Definition
 from retinue.contract.finding import as_detail, findings_of, summarise_findings
 from retinue.contract.names import fold
 from retinue.errors import InvalidDefinition, InvalidInput, MissingFile
+from retinue.llm.budget_tracker import BudgetTracker
 
 if TYPE_CHECKING:
-    from retinue.llm.budget_tracker import BudgetTracker
     from retinue.llm.models import Models
-
-__all__ = ["CheckRequest", "PreparedCheck", "prepare"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +54,7 @@ class CheckRequest:
     environment: tuple[str, ...] = ()
     timeout_s: float = DEFAULT_TIMEOUT_S
     models: "Models | None" = None
-    budget_tracker: "BudgetTracker | None" = None
+    budget_tracker: BudgetTracker | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,6 @@ from retinue.dialects.detect import detect
 from retinue.dialects.port import Certainty, Detection
 from retinue.errors import InvalidInput, RetinueError
 
-__all__ = ["DialectGuess", "guess_dialect"]
-
 _ORDER: Final[tuple[DialectName, ...]] = ("markdown_json", "tool_use", "task_signal", "agent_http", "run_agent")
 """The most telling first: an answer in `run_agent` may be nearly anything."""
 _WEIGHTS: Final[dict[Certainty, int]] = {"certain": 6, "likely": 3, "possible": 0}

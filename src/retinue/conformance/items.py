@@ -16,8 +16,6 @@ from retinue.conformance.port import CheckReport, Requirement
 from retinue.conformance.report import RequirementViolation, violations_in
 from retinue.errors import RetinueError
 
-__all__ = ["JudgePlugin", "RequirementItem", "RequirementWarning"]
-
 
 class RequirementWarning(UserWarning):
     """A SHOULD that the subject does not keep."""

@@ -24,8 +24,6 @@ from retinue.dialects import dialect as dialect_of
 from retinue.dialects.port import Dialect
 from retinue.errors import RetinueError
 
-__all__ = ["DEFAULT_TIMEOUT_S", "OnExchange", "judge"]
-
 DEFAULT_TIMEOUT_S: Final = 30.0
 """How long a subject may take for one request, in seconds, when nobody says otherwise."""
 

@@ -15,8 +15,6 @@ from retinue.contract.names import nearest
 from retinue.dialects import DIALECTS
 from retinue.errors import UnknownName
 
-__all__ = ["ALL", "kit", "requirements"]
-
 ALL: Final = ("*",)
 """In place of probes: each of the dialect's."""
 

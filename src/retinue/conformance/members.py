@@ -9,21 +9,6 @@ from retinue.contract import json
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.errors import ParseError
 
-__all__ = [
-    "is_amount",
-    "is_count",
-    "is_nonblank",
-    "is_uninformative",
-    "member",
-    "missing",
-    "object_at",
-    "object_in",
-    "objects_at",
-    "quote",
-    "quote_member",
-    "values_in",
-]
-
 _QUOTE_LENGTH: Final = 80
 _GENERIC_PHRASES: Final = frozenset(
     {

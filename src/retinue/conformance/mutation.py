@@ -11,8 +11,6 @@ from typing import Any, Final, TypeAlias
 
 from retinue.conformance.requests import TOGETHER, mark_of
 
-__all__ = ["AgentFunction", "Body", "GoodAgent", "alternating", "mixing"]
-
 AgentFunction: TypeAlias = Callable[[str], str | None]
 """An agent: from the text of a request to that of an answer."""
 Body: TypeAlias = dict[str, Any]

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["pytest_addoption", "pytest_configure"]
-
 
 def pytest_addoption(parser: "pytest.Parser") -> None:
     """Add the options."""

@@ -10,20 +10,6 @@ from typing import Any, Literal, Protocol, TypeAlias
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.task import Correction, Task
 
-__all__ = [
-    "Check",
-    "CheckReport",
-    "CheckSubject",
-    "Force",
-    "Kit",
-    "Probe",
-    "ProbeExchange",
-    "ProbeFactory",
-    "RequestTemplate",
-    "Requirement",
-    "RequirementVerdict",
-]
-
 Force: TypeAlias = Literal["MUST", "SHOULD"]
 
 

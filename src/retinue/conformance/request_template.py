@@ -7,8 +7,6 @@ from retinue.contract.definition import Definition, Skill
 from retinue.contract.names import fold, nearest
 from retinue.errors import UnknownName
 
-__all__ = ["template_of"]
-
 
 def template_of(definition: Definition, *, skill: str | None = None) -> RequestTemplate:
     """A valid request for the agent that `definition` describes, made of its first sample.

@@ -9,8 +9,6 @@ from typing import Final
 from retinue.conformance.port import Probe, ProbeFactory, RequestTemplate
 from retinue.contract.task import Correction
 
-__all__ = ["GOOD", "HOSTILE", "ODD", "TOGETHER", "mark_of", "text_probe"]
-
 TOGETHER: Final = ("together_1", "together_2", "together_3")
 """Probes that are put at the same time, each with a mark of its own."""
 

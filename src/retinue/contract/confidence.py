@@ -2,8 +2,6 @@
 
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["HIGH", "MEDIUM", "Label", "label_of"]
-
 Label: TypeAlias = Literal["high", "medium", "low"]
 
 HIGH: Final = 0.8

@@ -15,8 +15,6 @@ from urllib.parse import quote, quote_plus
 from retinue.contract.json import JsonValue
 from retinue.contract.model import Model
 
-__all__ = ["REMOVED", "Cleaner", "holds_secret", "keep_secret", "process_cleaner", "redact"]
-
 _M = TypeVar("_M", bound=Model)
 
 REMOVED: Final = "[removed]"

@@ -9,25 +9,6 @@ from pydantic import Field, StringConstraints
 
 from retinue.contract.model import Count, DialectName, JsonMapping, Model, SnakeName
 
-__all__ = [
-    "CallSite",
-    "Definition",
-    "Deprecation",
-    "Effect",
-    "Method",
-    "ModelUse",
-    "Runner",
-    "Sample",
-    "Skill",
-    "Source",
-    "ThinkingBounds",
-    "Tier",
-    "ToolName",
-    "ToolSpec",
-    "VersionText",
-    "read_tier",
-]
-
 Tier: TypeAlias = Literal["small", "medium", "large"]
 Effect: TypeAlias = Literal["read", "write", "network"]
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]

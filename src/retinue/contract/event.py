@@ -11,25 +11,6 @@ from retinue.contract.model import JsonMapping, Model
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Answer, Question
 
-__all__ = [
-    "KINDS",
-    "AttemptRetried",
-    "Body",
-    "Checkpoint",
-    "Decision",
-    "DelegationFinished",
-    "Event",
-    "Message",
-    "NodeFinished",
-    "NodeStarted",
-    "Progress",
-    "QuestionAnswered",
-    "QuestionAsked",
-    "TextDelta",
-    "ToolCallEvent",
-    "UsageReported",
-]
-
 
 @dataclass(slots=True)
 class NodeStarted:

@@ -10,8 +10,6 @@ from pydantic import Field
 
 from retinue.contract.model import Count, Many, Model
 
-__all__ = ["FACTS_KEYWORD", "ColumnFacts", "ColumnKind", "Facts", "TableFacts"]
-
 FACTS_KEYWORD = "x-facts"
 """The keyword in a parameter's schema that says which of `Facts.names` are its values: `"x-facts": "author"`."""
 

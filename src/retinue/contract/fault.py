@@ -10,8 +10,6 @@ from retinue.contract.formatting import short_repr
 from retinue.contract.json import dumps
 from retinue.contract.model import Count, JsonMapping, Model
 
-__all__ = ["Fault", "public_fault"]
-
 
 class Fault(Model):
     """What went wrong with one attempt, sorted into the twelve codes (features.md §3, C2).

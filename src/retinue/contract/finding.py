@@ -10,8 +10,6 @@ from pydantic import ValidationError
 from retinue.contract.json import JsonValue, pointer
 from retinue.contract.model import Count, Model
 
-__all__ = ["Finding", "Level", "Loss", "Severity", "TextEdit", "as_detail", "findings_of", "summarise_findings"]
-
 Severity: TypeAlias = Literal["error", "warning", "info"]
 Level: TypeAlias = Literal["strict", "standard", "lenient"]
 """How strictly a consumer reads (C3). Producers are always strict."""

@@ -6,8 +6,6 @@ from typing import Literal
 
 from retinue.errors import InvalidInput
 
-__all__ = ["ensure_text", "natural_list", "short_repr", "truncate"]
-
 
 def truncate(line: str, limit: int) -> str:
     """The beginning of `line`, at most `limit` Unicode characters, cut at a word's edge where there is one (C24)."""

@@ -9,8 +9,6 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["canonical_name", "fold", "nearest", "to_kebab"]
-
 _MAX_LENGTH = 256
 """Names beyond this are cut before they are compared: nobody mistypes that much, and comparing takes square time."""
 

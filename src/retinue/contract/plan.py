@@ -10,8 +10,6 @@ from retinue.contract.model import Count, JsonMapping, Many, Model, SnakeName
 from retinue.contract.task import ContextLevel, Limits, Question, Thinking
 from retinue.errors import InvalidInput
 
-__all__ = ["Binding", "Candidate", "Delegation", "Dropped", "Expected", "Join", "NodeId", "Plan", "topological_order"]
-
 Join: TypeAlias = Literal["all", "any", "quorum", "fail_fast"]
 """When a join is satisfied (C32).
 

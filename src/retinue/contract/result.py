@@ -15,21 +15,6 @@ from retinue.errors import OutputInvalid
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "Artifact",
-    "Attempt",
-    "Cost",
-    "Lifecycle",
-    "Outcome",
-    "Result",
-    "Trace",
-    "Usage",
-    "UsagePart",
-    "Versions",
-    "Warned",
-    "WarningType",
-]
-
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=Any)
 

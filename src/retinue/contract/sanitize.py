@@ -12,20 +12,6 @@ from typing import Final, Literal, TypeAlias, get_args
 from retinue.contract.formatting import ensure_text, short_repr
 from retinue.errors import AccessDenied, InvalidInput, UnknownName
 
-__all__ = [
-    "BASE_REFS",
-    "TICKET_KINDS",
-    "TicketKind",
-    "check_branch_name",
-    "check_ticket_id",
-    "check_workspace_path",
-    "clean_content",
-    "escape_inline",
-    "escape_markdown",
-    "hidden_character",
-    "printable",
-]
-
 TicketKind: TypeAlias = Literal["initiative", "epic", "story", "task", "bug"]
 
 TICKET_KINDS: Final[tuple[TicketKind, ...]] = get_args(TicketKind)

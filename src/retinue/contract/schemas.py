@@ -25,8 +25,6 @@ from retinue.contract.table import Chart, Table
 from retinue.contract.task import Answer, Budget, Question, Task
 from retinue.errors import UnknownName
 
-__all__ = ["NOUNS", "load"]
-
 _JSON_SCHEMA_URI: Final = "https://json-schema.org/draft/2020-12/schema"
 
 S = TypeVar("S")

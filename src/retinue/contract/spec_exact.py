@@ -13,15 +13,6 @@ from typing import Final
 
 from retinue.errors import InvalidInput
 
-__all__ = [
-    "escape_markdown",
-    "sanitize_user_input",
-    "validate_agent_contract",
-    "validate_branch_name",
-    "validate_file_path",
-    "validate_ticket_id",
-]
-
 _FOLDERS: Final = ("docs/tickets/", "tests/", "src/", ".claude/")
 _TICKETS: Final = {
     "initiative": re.compile(r"INIT-\d{4}$"),

@@ -10,8 +10,6 @@ from pydantic import Field, model_validator
 from retinue.contract.model import Count, Model
 from retinue.errors import InvalidInput
 
-__all__ = ["Cell", "Chart", "Series", "Table", "TableColumn"]
-
 Cell: TypeAlias = str | int | float | bool | None
 """One value of a row. Dates and times are text in ISO 8601; None is "no value"."""
 

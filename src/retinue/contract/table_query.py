@@ -10,20 +10,6 @@ from pydantic import Field
 
 from retinue.contract.model import Count, Many, Model
 
-__all__ = [
-    "Condition",
-    "DatePart",
-    "Function",
-    "GroupCondition",
-    "Grouping",
-    "Measure",
-    "Operator",
-    "Ordering",
-    "TableQuery",
-    "TimeUnit",
-    "Value",
-]
-
 Function: TypeAlias = Literal[
     "count", "count_distinct", "sum", "mean", "median", "min", "max", "stddev", "share", "percentile"
 ]

@@ -10,19 +10,6 @@ from pydantic import Field
 from retinue.contract.model import Count, JsonMapping, Model, SnakeName
 from retinue.errors import FaultCode
 
-__all__ = [
-    "Answer",
-    "Budget",
-    "Context",
-    "ContextLevel",
-    "Correction",
-    "Limits",
-    "OutputWish",
-    "Question",
-    "Task",
-    "Thinking",
-]
-
 Thinking: TypeAlias = Literal["standard", "think", "think_hard", "ultrathink"]
 ContextLevel: TypeAlias = Literal["full", "summary", "metadata", "none"]
 """How much of an earlier result an edge carries to the next agent (C30)."""

@@ -11,8 +11,6 @@ from retinue.errors import InvalidInput, UnknownName
 
 from .formatting import short_repr
 
-__all__ = ["DEFAULT", "TokenCounter", "get_counter", "names", "register"]
-
 DEFAULT: Final = "words"
 """The counter used unless another is named."""
 

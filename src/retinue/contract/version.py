@@ -12,8 +12,6 @@ from retinue.errors import InvalidInput
 
 from .formatting import short_repr
 
-__all__ = ["Version", "is_compatible", "is_version", "negotiate", "split_versioned_name"]
-
 _PART: Final = r"(0|[1-9][0-9]{0,8})"
 _VERSION: Final = re.compile(rf"{_PART}\.{_PART}(?:\.{_PART})?")
 _VERSIONED_NAME: Final = re.compile(rf"(.+)_v{_PART}", re.DOTALL)

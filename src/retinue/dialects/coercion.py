@@ -7,8 +7,6 @@ from retinue.contract.json import JsonObject, pointer
 from retinue.dialects.diagnostics import Diagnostics
 from retinue.errors import ParseError
 
-__all__ = ["drop_nulls", "read_numbers"]
-
 
 def drop_nulls(value: JsonObject, keys: Container[str], notes: Diagnostics, *, path: str = "") -> None:
     """Take null for "not there" (C16).

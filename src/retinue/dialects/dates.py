@@ -4,8 +4,6 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-__all__ = ["format_timestamp", "parse_timestamp"]
-
 _SECOND: Final = 1_000_000_000
 _END: Final = 253_402_300_800  # seconds to the year 10000, which RFC 3339 cannot say
 _TIMESTAMP: Final = re.compile(

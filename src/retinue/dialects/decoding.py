@@ -3,8 +3,6 @@
 from retinue.contract import json
 from retinue.errors import ParseError
 
-__all__ = ["decode_utf8", "parse_error_at", "unquote_json"]
-
 
 def decode_utf8(data: bytes) -> str:
     """`data` as text.

@@ -14,8 +14,6 @@ from . import DIALECTS, dialect
 from .messages import parse
 from .port import Certainty, Detection, Dialect
 
-__all__ = ["detect", "rank"]
-
 _RANKS: Final[dict[Certainty, int]] = {"certain": 0, "likely": 1, "possible": 2}
 _BYTE_ORDER: Final = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8"))
 

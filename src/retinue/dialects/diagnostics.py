@@ -16,17 +16,6 @@ from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.sanitize import hidden_character
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
-__all__ = [
-    "Diagnostics",
-    "Normaliser",
-    "Refusal",
-    "parse_answer_object",
-    "parse_object",
-    "refuse",
-    "refuse_text",
-    "validate",
-]
-
 _LEVELS: Final = get_args(Level)
 Wire = TypeVar("Wire", bound=BaseModel)
 Refusal: TypeAlias = type[InvalidInput] | type[OutputInvalid]

@@ -10,8 +10,6 @@ from retinue.contract.result import Result
 from retinue.dialects.port import DEFAULT_CONTEXT
 from retinue.errors import InvalidInput
 
-__all__ = ["NO_EQUIVALENT", "Losses", "choose_form"]
-
 NO_EQUIVALENT: Final = "the format has no word for it"
 
 

@@ -21,8 +21,6 @@ from .port import DEFAULT_CONTEXT, Dialect, Kind, ParseContext, Parsed, Rendered
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["KINDS", "MessageValue", "forms", "parse", "readable_kinds", "render", "to_json", "writable_kinds"]
-
 MessageValue: TypeAlias = Task | Result | Correction | tuple[Definition, ...] | tuple[Progress | Checkpoint, ...]
 """What a message says, in the words of the contract."""
 

@@ -13,18 +13,6 @@ from retinue.contract.model import DialectName
 from retinue.contract.result import Result
 from retinue.contract.task import Correction, Task
 
-__all__ = [
-    "DEFAULT_AGENT",
-    "DEFAULT_CONTEXT",
-    "Certainty",
-    "Detection",
-    "Dialect",
-    "Kind",
-    "ParseContext",
-    "Parsed",
-    "RenderedMessage",
-]
-
 Value_co = TypeVar("Value_co", covariant=True)
 
 Kind: TypeAlias = Literal["definition", "task", "result", "correction", "event"]

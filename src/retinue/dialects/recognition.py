@@ -7,8 +7,6 @@ from retinue.contract.formatting import natural_list
 from retinue.contract.json import JsonValue
 from retinue.errors import ParseError
 
-__all__ = ["find_json", "quote_keys"]
-
 
 def find_json(text: str) -> JsonValue:
     """What `text` is in JSON, or the one object that stands in it; None when there is neither."""

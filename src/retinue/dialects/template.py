@@ -6,8 +6,6 @@ Only what is such words as a whole counts: a path may well have `[slug]` in it. 
 import re
 from typing import Final
 
-__all__ = ["PLACEHOLDER_FIX", "placeholder_problem", "placeholder_problem_within"]
-
 _WORDS: Final = r"(?!(?:true|false|null)[\]}])[A-Za-z][A-Za-z0-9 _/.-]{1,80}"
 _PLACEHOLDER: Final = re.compile(rf"\[{_WORDS}\]|\{{{_WORDS}\}}")
 

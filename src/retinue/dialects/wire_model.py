@@ -7,8 +7,6 @@ from pydantic_core import PydanticCustomError
 
 from retinue.contract.model import JsonMapping
 
-__all__ = ["NOT_NULL", "NonBlankText", "WireModel", "not_null"]
-
 
 def not_null(value: object) -> object:
     """Refuse null where a key may only be absent (C16)."""

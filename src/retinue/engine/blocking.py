@@ -17,8 +17,6 @@ from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
 
 from retinue.errors import InternalError, Unavailable
 
-__all__ = ["ThreadCall", "in_thread", "orphaned_calls", "retire_idle_threads"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

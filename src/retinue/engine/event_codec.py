@@ -32,8 +32,6 @@ from retinue.contract.result import Lifecycle, Outcome, Result, Usage
 from retinue.contract.task import Answer, Question
 from retinue.errors import InvalidInput, ParseError
 
-__all__ = ["decode", "encode", "encode_data", "head_of", "read_data", "read_object"]
-
 N = TypeVar("N", bound=Model)
 
 

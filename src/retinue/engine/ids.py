@@ -9,8 +9,6 @@ from typing import Final
 
 from retinue.errors import InvalidInput, UnknownName
 
-__all__ = ["CHILD", "LENGTH", "RunIds", "check_run_id", "unknown_run"]
-
 LENGTH: Final = 16
 CHILD: Final = ":"
 """Stands between a run and the name of its child run, so no id given from outside may hold it."""

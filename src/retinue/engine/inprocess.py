@@ -23,8 +23,6 @@ from retinue.errors import InvalidInput, Unavailable, UnknownName
 if TYPE_CHECKING:
     from retinue.engine.journal import Journal
 
-__all__ = ["InProcessEngine"]
-
 _POLL_S: Final = 0.1
 """How often a run of another process is looked at."""
 

@@ -23,8 +23,6 @@ from retinue.engine.statistics import JournalFacts, Rating, forget_rating, read_
 from retinue.engine.writer import Writer
 from retinue.errors import InvalidInput, RetinueError
 
-__all__ = ["Journal"]
-
 T = TypeVar("T")
 
 _PAGE: Final = 500

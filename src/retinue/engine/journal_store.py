@@ -17,8 +17,6 @@ from typing import IO, Final, TypeAlias
 
 from retinue.errors import AccessDenied, InternalError, ParseError, RetinueError, Unavailable
 
-__all__ = ["FIRST_NOTE", "INSERT", "MOST", "Owner", "Row", "is_alive", "open_to_read", "open_to_write", "store_error"]
-
 Row: TypeAlias = tuple[str, int, str, int, str, int, str]
 """Run, sequence, node, attempt, kind, nanoseconds since 1970, body as JSON text.
 

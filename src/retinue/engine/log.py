@@ -14,8 +14,6 @@ from retinue.errors import InvalidInput
 if TYPE_CHECKING:
     from retinue.engine.journal import Journal
 
-__all__ = ["Log", "log_event"]
-
 _LOGGER: Final = logging.getLogger("retinue.runs")
 logging.getLogger("retinue").addHandler(logging.NullHandler())  # otherwise Python prints what nobody handles to stderr
 

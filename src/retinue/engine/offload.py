@@ -23,8 +23,6 @@ from retinue.errors import DeadlineExceeded, InternalError, InvalidInput, Unavai
 if TYPE_CHECKING:
     from retinue.engine.worker_main import Failure
 
-__all__ = ["Pool"]
-
 T = TypeVar("T")
 
 # `-P` keeps the working directory off the path until the path is set: a `json.py` lying there must not be imported.

@@ -19,8 +19,6 @@ from retinue.engine.journal_store import FIRST_NOTE, MOST, is_alive
 from retinue.engine.run_history import Note, RunHistory, Value
 from retinue.errors import ParseError
 
-__all__ = ["JournalReader"]
-
 T = TypeVar("T")
 
 _HEAD: Final = 80

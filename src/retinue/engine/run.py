@@ -34,8 +34,6 @@ from retinue.errors import InternalError, InvalidInput, Unavailable, UnknownName
 if TYPE_CHECKING:
     from retinue.engine.journal import Journal
 
-__all__ = ["GRACE_S", "Answerer", "Host", "LiveRun", "is_not_started", "kill", "wait_for_tasks"]
-
 GRACE_S: Final = 5.0
 """How long something may go on after it was told to stop. Then it is thrown out."""
 

@@ -19,21 +19,6 @@ from retinue.contract.task import Answer, Question
 from retinue.engine.event_codec import encode
 from retinue.errors import Canceled, InvalidInput
 
-__all__ = [
-    "HistoryReplay",
-    "Note",
-    "RunHistory",
-    "Value",
-    "answer_result",
-    "as_canceled",
-    "canceled_result",
-    "check_answer",
-    "failure_result",
-    "is_kept",
-    "policy_answer",
-    "without_data",
-]
-
 
 def check_answer(question: Question, answer: Answer) -> None:
     """Refuse an answer that does not fit its question.

@@ -24,8 +24,6 @@ from retinue.telemetry import run_span
 if TYPE_CHECKING:
     from retinue.engine.journal import Journal
 
-__all__ = ["Runs"]
-
 T = TypeVar("T")
 
 

@@ -16,19 +16,6 @@ from retinue.contract.result import Outcome
 from retinue.engine.ids import CHILD
 from retinue.engine.journal_store import MOST
 
-__all__ = [
-    "CallFacts",
-    "JournalFacts",
-    "Rating",
-    "RunFacts",
-    "UsageFacts",
-    "Verdict",
-    "forget_rating",
-    "read_facts",
-    "read_ratings",
-    "write_rating",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class UsageFacts:

@@ -16,8 +16,6 @@ from typing import Any, Final, TypeAlias
 
 from retinue import errors
 
-__all__ = ["HEADER", "Failure", "main", "to_error"]
-
 HEADER: Final = struct.Struct("!Q")
 """Before each message: its length in bytes."""
 

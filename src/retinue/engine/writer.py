@@ -16,8 +16,6 @@ from typing import Final, Generic, TypeVar, cast
 from retinue.engine.journal_store import INSERT, Row, open_to_write, store_error
 from retinue.errors import InternalError, RetinueError, Unavailable
 
-__all__ = ["Writer"]
-
 T = TypeVar("T")
 
 _DELAY_S: Final = 0.02

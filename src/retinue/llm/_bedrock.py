@@ -10,8 +10,6 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Final
 
-__all__ = ["bedrock_provider", "in_flight"]
-
 _CONNECT_S: Final = 10.0
 _READ_S: Final = 600.0
 """Seconds without a byte after which an answer counts as lost; whoever asks may be less patient (`in_flight`)."""

@@ -10,8 +10,6 @@ from typing import Final
 from retinue.contract.json import JsonValue, pointer
 from retinue.contract.model import JsonMapping
 
-__all__ = ["Nearest", "difference", "nearest"]
-
 _COMPARED: Final = 500
 """So many recorded requests are compared; the first of them."""
 

@@ -18,19 +18,6 @@ from retinue.errors import AccessDenied, InvalidInput, MissingFile, ParseError
 from .port import AssistantMessage, StopReason
 from .turns import turn_from_json
 
-__all__ = [
-    "MAX_LINE",
-    "VERSION",
-    "RecordedExchange",
-    "RecordedModel",
-    "RecordedResponse",
-    "append_line",
-    "read_recording",
-    "recording_files",
-    "start_recording",
-    "translate_os_errors",
-]
-
 VERSION: Final = 1
 """Of the format. A recording of another version is refused."""
 

@@ -16,8 +16,6 @@ from retinue.contract.credentials import holds_secret
 from retinue.contract.sanitize import printable
 from retinue.errors import InvalidInput, RetinueError, Unavailable
 
-__all__ = ["ServerProcess"]
-
 _READY_S: Final = 300.0
 """Seconds to load a model: large ones are read from slow disks."""
 

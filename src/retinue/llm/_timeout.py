@@ -7,8 +7,6 @@ import asyncio
 from collections.abc import Coroutine, Generator
 from typing import Any, TypeVar
 
-__all__ = ["in_time"]
-
 T = TypeVar("T")
 
 

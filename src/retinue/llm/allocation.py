@@ -14,8 +14,6 @@ from retinue.contract.definition import Definition, Tier, read_tier
 
 from .models import DEFAULT_TIERS
 
-__all__ = ["TARGET", "Allocation", "ModelSpend", "TierMix", "Unit", "allocate", "points", "tier_mixes", "tier_of"]
-
 TARGET: Final[Mapping[Tier, float]] = MappingProxyType({"small": 0.70, "medium": 0.25, "large": 0.05})
 """The mix of tiers to aim at (A15). The spec names no unit, so it is measured in each."""
 

@@ -13,8 +13,6 @@ from retinue.errors import BudgetExceeded
 if TYPE_CHECKING:
     from asyncio import Future
 
-__all__ = ["BudgetScope", "BudgetTracker", "Reservation"]
-
 _SLACK: Final = 1e-12
 _SMALLEST: Final = 1e-3
 

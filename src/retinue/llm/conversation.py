@@ -21,8 +21,6 @@ from .conversation_budget import ConversationBudget
 from .port import AssistantMessage, LanguageModel, OnText, Request, Response, ToolResult, ToolResults, Turn, UserMessage
 from .tool_calls import RepetitionCounter, ToolCaller, execute_all, pending_calls, with_unique_ids
 
-__all__ = ["MAX_TEXT", "MAX_TURNS", "Conversation", "converse"]
-
 MAX_TURNS: Final = 50
 """Requests in one conversation: weak models go on with tools for ever."""
 

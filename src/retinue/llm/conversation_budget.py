@@ -13,8 +13,6 @@ from .budget_tracker import BudgetTracker, Reservation
 from .port import LanguageModel, Request, Turn
 from .sizes import RequestSizer
 
-__all__ = ["ANSWER_TOKENS", "SENSIBLE_TOKENS", "THINKING_TOKENS", "ConversationBudget"]
-
 ANSWER_TOKENS: Final = 4_096
 """Tokens that an answer may have when neither the request nor the model says."""
 

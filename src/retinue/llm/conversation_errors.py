@@ -15,16 +15,6 @@ from retinue.errors import (
     Unavailable,
 )
 
-__all__ = [
-    "MAX_REPEATS",
-    "UNSPENT",
-    "deadline_error",
-    "max_turns_error",
-    "refusal_error",
-    "repetition_error",
-    "truncation_error",
-]
-
 MAX_REPEATS: Final = 5
 """So many times in a row the same may be asked of a tool."""
 

@@ -14,18 +14,6 @@ from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.tokens import get_counter
 
-__all__ = [
-    "MIN_SAMPLES",
-    "Estimate",
-    "PastCall",
-    "PriceOf",
-    "Range",
-    "answer_tokens",
-    "combine",
-    "estimate",
-    "unknown_estimate",
-]
-
 MIN_SAMPLES: Final = 5
 """Past calls from which on they are believed."""
 

@@ -22,9 +22,7 @@ from retinue.errors import (
     UnknownName,
 )
 
-from .provider_info import IDENTITIES
-
-__all__ = ["missing_key_error", "timeout_error", "translate_error", "variables_named_in"]
+from .provider_info import IDENTITIES, nearest_models
 
 _LONGEST: Final = 300
 _VARIABLE: Final = re.compile(r"`([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)`")
@@ -220,8 +218,6 @@ def _no_credentials_error(model: str, message: str) -> Unauthenticated:
 
 
 def _unknown_model_error(model: str, message: str, error: Any, detail: JsonMapping) -> UnknownName:
-    from .provider_info import nearest_models  # noqa: PLC0415 - loads the list of names only for the mistake
-
     near = nearest_models(model)
     suggestion: str | None = getattr(error, "suggested_model_id", None)
     if suggestion and suggestion != model:

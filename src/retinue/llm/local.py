@@ -21,8 +21,6 @@ from .port import OnText, Request, Response
 if TYPE_CHECKING:
     from .pydantic_ai_model import PydanticAIModel
 
-__all__ = ["CONTEXT", "LocalModel", "open_local"]
-
 CONTEXT: Final = 4_096
 """Tokens of a conversation, the answer included, unless the caller says otherwise."""
 

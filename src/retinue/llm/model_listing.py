@@ -9,8 +9,6 @@ from typing import Final
 from .prices import Price, price
 from .provider_info import PRICED_AS
 
-__all__ = ["ModelListing", "model_listing"]
-
 _MILLION: Final = 1_000_000
 
 

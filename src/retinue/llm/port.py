@@ -15,23 +15,6 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Usage
 from retinue.contract.task import Thinking
 
-__all__ = [
-    "EFFORT_OF",
-    "AnswerShape",
-    "AssistantMessage",
-    "Effort",
-    "LanguageModel",
-    "OnText",
-    "Request",
-    "Response",
-    "StopReason",
-    "ToolCall",
-    "ToolResult",
-    "ToolResults",
-    "Turn",
-    "UserMessage",
-]
-
 Effort: TypeAlias = Literal["low", "medium", "high", "max"]
 """How much a model should think, where it can be told."""
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from genai_prices.types import ModelInfo, Provider, Usage
 
-__all__ = ["Price", "PriceList", "price"]
-
 _MILLION: Final = 1e6
 _CACHE_SIZE: Final = 512
 

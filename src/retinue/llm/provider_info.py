@@ -11,20 +11,6 @@ from typing import Final
 
 from retinue.contract.names import nearest
 
-__all__ = [
-    "ADDRESSES",
-    "EXTRAS",
-    "IDENTITIES",
-    "KEYS",
-    "OPTIONAL_KEYS",
-    "PRICED_AS",
-    "PROVIDERS",
-    "ProviderSettings",
-    "address_of",
-    "nearest_models",
-    "nearest_provider",
-]
-
 KEYS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "alibaba": ("ALIBABA_API_KEY", "DASHSCOPE_API_KEY"),

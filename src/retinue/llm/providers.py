@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from pydantic_ai.models import Model
 
-__all__ = ["check_provider", "key_of", "open_model"]
-
 _LOCAL_ADDRESSES: Final[Mapping[str, str]] = {
     "litellm": "http://localhost:4000",
     "ollama": "http://localhost:11434/v1",

@@ -17,8 +17,6 @@ from .tool_calls import MAX_ARGUMENTS
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse, ModelResponsePart, ToolCallPart
 
-__all__ = ["MessageTranslator", "NativeMessage"]
-
 _EMPTY: Final = "(empty)"
 """Providers refuse a text that is empty."""
 

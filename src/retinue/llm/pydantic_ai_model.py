@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from retinue.contract.credentials import Cleaner
+from retinue.contract.definition import ToolSpec
 from retinue.contract.result import Cost, Usage
 from retinue.errors import InvalidInput, NetworkError, OutputInvalid, RetinueError
 
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
     from pydantic_ai.tools import ToolDefinition
 
-    from retinue.contract.definition import ToolSpec
-
-__all__ = ["PydanticAIModel"]
 
 _STREAMED: Final = 16_384
 """Tokens of an answer from which on it is streamed whether anybody hears it or not: some clients insist on it."""
@@ -222,7 +220,7 @@ class PydanticAIModel:
         """Whether it takes either tools or a form for the answer, as the older models of Google do."""
         return self.model.system in _GOOGLE and not self._profile.get("google_supports_tool_combination")
 
-    def _tool_definitions(self, specs: "Sequence[ToolSpec]") -> "list[ToolDefinition]":
+    def _tool_definitions(self, specs: Sequence[ToolSpec]) -> "list[ToolDefinition]":
         """The tools as pydantic-ai knows them; those of the last request are kept, for the next is mostly alike."""
         if specs is not self._tools[0]:
             definitions = [

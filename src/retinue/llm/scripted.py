@@ -15,8 +15,6 @@ from retinue.errors import Unavailable
 
 from .port import AssistantMessage, OnText, Request, Response, ToolCall, ToolResults, Turn, UserMessage
 
-__all__ = ["Line", "ScriptedModel", "tool_call"]
-
 Line: TypeAlias = str | JsonMapping | ToolCall | tuple[ToolCall, ...] | AssistantMessage | Response | Exception
 """One response: text, an object (as JSON text), tools to use, a whole turn or response, or an error to raise."""
 

@@ -12,8 +12,6 @@ from retinue.errors import InvalidInput
 
 from .port import AssistantMessage, Request, ToolResults, Turn, UserMessage
 
-__all__ = ["MARGIN", "RequestSizer", "turn_text"]
-
 MARGIN: Final = 1.25
 """What an estimate is multiplied with: our counter is up to 9 % off, and not every model cuts text like the one it was
 measured against."""

@@ -8,8 +8,6 @@ keys can only be answered with `{}`, and some forms of schema are refused altoge
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, cast
 
-__all__ = ["compiles", "is_open"]
-
 _MAX_DEPTH: Final = 64
 _MAX_OPTIONAL: Final = 24
 """Keys that need not be there, in a whole schema: with more, the grammar is refused as too large."""

@@ -17,16 +17,6 @@ from retinue.errors import Canceled, InvalidInput, ParseError, RetinueError
 
 from .port import AssistantMessage, ToolCall, ToolResult, ToolResults, Turn
 
-__all__ = [
-    "MAX_ARGUMENTS",
-    "MAX_TOOL_CALLS",
-    "RepetitionCounter",
-    "ToolCaller",
-    "execute_all",
-    "pending_calls",
-    "with_unique_ids",
-]
-
 ToolCaller: TypeAlias = Callable[[ToolCall], Awaitable[ToolResult]]
 """Uses a tool. What it raises becomes a failed answer."""
 

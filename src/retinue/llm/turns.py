@@ -13,8 +13,6 @@ from retinue.errors import ParseError
 
 from .port import AssistantMessage, ToolCall, ToolResult, ToolResults, Turn, UserMessage
 
-__all__ = ["Writable", "turn_from_json", "turn_to_json", "turns_from_json", "turns_to_json"]
-
 
 @runtime_checkable
 class Writable(Protocol):

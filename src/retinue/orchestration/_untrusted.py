@@ -9,8 +9,6 @@ from typing import Final
 from retinue.contract.formatting import truncate
 from retinue.contract.sanitize import printable
 
-__all__ = ["one_line", "untrusted_block"]
-
 _LINE: Final = 300
 
 

@@ -21,8 +21,6 @@ from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.orchestration.task_builder import TaskBuilder
 from retinue.tools.workspace import ArtifactFacts, Workspace
 
-__all__ = ["ArtifactTracker", "LostFile", "RunArtifacts", "file_hashes", "without_file"]
-
 _FILES: Final = f"{RESERVED}files"
 """The step that measures again, when all nodes have ended, what was written."""
 

@@ -15,17 +15,6 @@ from retinue.contract.definition import Definition
 from retinue.contract.plan import Plan
 from retinue.contract.task import Thinking
 
-__all__ = [
-    "DEFAULT_SHARES",
-    "EXTRA_TOKENS",
-    "MODE_LABELS",
-    "BudgetShares",
-    "allocate_tokens",
-    "harder",
-    "thinking_in",
-    "with_thinking",
-]
-
 EXTRA_TOKENS: Final[Mapping[Thinking, int]] = MappingProxyType(
     {"standard": 0, "think": 1_000, "think_hard": 2_000, "ultrathink": 4_000}
 )

@@ -6,10 +6,11 @@ back through `as_node_result`. Nothing is lost on the way up: artifacts, warning
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
 from retinue.contract.fault import Fault
 from retinue.contract.json import dumps
+from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result
 from retinue.contract.task import Budget
@@ -19,11 +20,6 @@ from retinue.orchestration.planning import without_planning
 from retinue.orchestration.run_budget import RunUsage, total_usage
 from retinue.orchestration.run_request import Caller, RunRequest, digests_of
 from retinue.orchestration.task_builder import NodeProgress
-
-if TYPE_CHECKING:
-    from retinue.contract.model import JsonMapping
-
-__all__ = ["ChildRuns", "as_node_result", "child_request", "limit_error", "plan_in", "refuse_plan", "split_plan_in"]
 
 T = TypeVar("T")
 

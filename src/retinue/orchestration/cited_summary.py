@@ -9,34 +9,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Usage, Warned
 from retinue.contract.sanitize import printable
+from retinue.llm.port import AnswerShape
 from retinue.orchestration._untrusted import one_line, untrusted_block
 from retinue.orchestration.handoff import full_text
 from retinue.orchestration.present.blocks import place_of, sanitize_markdown, sources_in
 from retinue.orchestration.reader.text_tokens import FUNCTION_WORDS, word_tokens
 from retinue.orchestration.structured_model import StructuredModel
 from retinue.orchestration.synthesise import RUN_AGENT, FinishedRun
-
-if TYPE_CHECKING:
-    from retinue.llm.port import AnswerShape
-
-__all__ = [
-    "CitedSummary",
-    "Claim",
-    "Evidence",
-    "EvidencePiece",
-    "claim_error",
-    "collect_evidence",
-    "dropped_claim_warnings",
-    "summary_facts",
-    "verify_summary",
-    "with_summary",
-    "write_claims",
-]
 
 _MAX_PIECES: Final = 240
 _MAX_PER_RESULT: Final = 60
@@ -329,9 +313,7 @@ def _warning(text: str, why: str) -> Warned:
     )
 
 
-def _shape() -> "AnswerShape":
-    from retinue.llm.port import AnswerShape  # noqa: PLC0415 - a run without a model never comes here
-
+def _shape() -> AnswerShape:
     claim = {
         "type": "object",
         "properties": {

@@ -13,8 +13,6 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Trace
 from retinue.orchestration.expected_files import ReportCounts
 
-__all__ = ["CRITERIA", "Criterion", "CriterionStatus", "CriterionVerdict", "as_data", "check_report"]
-
 CriterionStatus: TypeAlias = Literal["met", "not_met", "not_judged"]
 
 _ANSWER_CHARS: Final = 200

@@ -19,17 +19,6 @@ from retinue.orchestration.recovery import Move, Situation, open_moves
 from retinue.orchestration.recovery_choice import RecoveryOptions, apply_choice
 from retinue.orchestration.task_builder import NodeProgress, TaskBuilder
 
-__all__ = [
-    "COOL_DOWN",
-    "FAILURES",
-    "SKIP_CALL",
-    "CircuitBreaker",
-    "RecordedDecision",
-    "RunDecisions",
-    "planning_decisions",
-    "skipped_call_error",
-]
-
 FAILURES: Final = 3
 """So many failures in a row open a circuit. The boundary has retried each of them already."""
 

@@ -22,6 +22,7 @@ from retinue.contract.plan import Delegation, Expected, Plan, topological_order
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Question
 from retinue.engine.base import Step, Stopped, WorkflowScope
+from retinue.engine.blocking import in_thread
 from retinue.errors import Canceled
 from retinue.llm.budget_tracker import BudgetTracker
 from retinue.orchestration.artifact_tracking import LostFile, RunArtifacts
@@ -48,8 +49,6 @@ from retinue.orchestration.task_builder import NodeProgress, TaskBuilder, qualif
 
 if TYPE_CHECKING:
     from retinue.orchestration.judge_calls import JudgeCalls, ModelJudge
-
-__all__ = ["Executor", "NodeRunner"]
 
 _Kind: TypeAlias = Literal["step", "child", "ask", "think", "split"]
 
@@ -519,8 +518,6 @@ class NodeRunner:
 
     async def _with_files(self, agent_result: Result, expects: Sequence[Expected], context: NodeContext) -> Result:
         """`agent_result` with the facts of the expected files; research reports are judged by their criteria."""
-        from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only runs that write files need threads
-
         result = await in_thread(verify_files, agent_result, tuple(expects), self._services.workspace)
         reports = [expected for expected in expects if expected.rules == "research"]
         if not reports or not result.useful:

@@ -9,28 +9,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
+from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Expected, Plan, topological_order
 from retinue.contract.result import Artifact, Result, Warned
 from retinue.contract.sanitize import check_workspace_path
 from retinue.errors import AccessDenied, MissingFile, OutputInvalid, RetinueError
 from retinue.tools.workspace import ArtifactFacts, Workspace
-
-if TYPE_CHECKING:
-    from retinue.contract.model import JsonMapping
-
-__all__ = [
-    "MIN_BYTES",
-    "Ancestry",
-    "ReportCounts",
-    "count_report",
-    "overlap_findings",
-    "report_shortfalls",
-    "verify_files",
-]
 
 MIN_BYTES: Final = 500
 """A research report of fewer bytes counts as not written."""

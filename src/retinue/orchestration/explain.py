@@ -13,8 +13,6 @@ from retinue.orchestration.decisions import RecordedDecision
 from retinue.orchestration.model_allocation import allocations_of
 from retinue.orchestration.planning import Planning, planning_of
 
-__all__ = ["explain"]
-
 
 def explain(plan: Plan, decisions: Iterable[RecordedDecision] = (), *, confidence: float | None = None) -> JsonMapping:
     """Who was considered for each clause and why, how each parameter got its value, what was dropped and decided.

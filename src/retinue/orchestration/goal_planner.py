@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from retinue.orchestration.reader.router import Embedder
     from retinue.orchestration.structured_model import StructuredModel
 
-__all__ = ["Answerer", "GoalPlanner", "PlannerChoice", "by_name", "judge_model_name"]
-
 PlannerChoice: TypeAlias = Literal["auto", "model", "rules"]
 """Who plans: a model when one is configured, a model whatever may be, or the rules."""
 

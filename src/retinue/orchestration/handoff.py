@@ -15,18 +15,6 @@ from retinue.contract.task import ContextLevel
 from retinue.contract.tokens import TokenCounter
 from retinue.errors import InvalidInput
 
-__all__ = [
-    "METADATA",
-    "SUMMARY_CHARS",
-    "EdgePayload",
-    "Excerpt",
-    "Savings",
-    "full_text",
-    "hand_on",
-    "metadata_of",
-    "summarise",
-]
-
 SUMMARY_CHARS: Final = 200
 
 METADATA: Final = (

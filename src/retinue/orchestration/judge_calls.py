@@ -14,6 +14,7 @@ from retinue.contract.result import Result, Usage
 from retinue.contract.task import Thinking
 from retinue.engine.base import REAL, Step
 from retinue.llm.budget_tracker import BudgetTracker
+from retinue.llm.port import LanguageModel
 from retinue.orchestration.budget_allocation import DEFAULT_SHARES
 from retinue.orchestration.node_context import RunServices
 from retinue.orchestration.plan_checker import PlanChecker
@@ -25,10 +26,7 @@ from retinue.orchestration.synthesise import RUN_AGENT, FinishedRun
 from retinue.orchestration.task_builder import NodeProgress, TaskBuilder
 
 if TYPE_CHECKING:
-    from retinue.llm.port import LanguageModel
     from retinue.orchestration.reader.model_reader import ModelReader
-
-__all__ = ["SPLIT_TOKENS", "SYNTHESIS", "JudgeCalls", "ModelJudge", "judge_step_name", "split_step_name"]
 
 SPLIT_TOKENS: Final = 400
 """An instruction of more tokens may be several requests, and a model is asked whether it is."""
@@ -65,7 +63,7 @@ class ModelJudge:
     """
 
     model: str
-    open: "Callable[[], LanguageModel]"
+    open: Callable[[], LanguageModel]
     planner: "Callable[[], ModelReader]"
     thinking: Thinking | None = None
     clock: Callable[[], int] = REAL.clock

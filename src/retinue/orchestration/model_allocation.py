@@ -9,14 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from retinue.contract.definition import Definition
+from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
 
 if TYPE_CHECKING:
-    from retinue.contract.model import JsonMapping
     from retinue.llm.allocation import Allocation
     from retinue.llm.models import Models
-
-__all__ = ["Allocator", "allocate_models", "allocations_of", "default_allocator"]
 
 Allocator: TypeAlias = "Callable[[Definition, str], Allocation]"
 """Which model an agent gets for an instruction."""
@@ -75,7 +73,7 @@ def default_allocator(models: "Models | None") -> Allocator:
     return by_rules
 
 
-def allocations_of(plan: Plan) -> "Mapping[str, JsonMapping]":
+def allocations_of(plan: Plan) -> Mapping[str, JsonMapping]:
     """What `allocate_models` noted, by node; nothing where a plan was made by hand."""
     entry: object = plan.extras.get(_KEY)
     if not isinstance(entry, dict):

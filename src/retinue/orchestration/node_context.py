@@ -6,7 +6,7 @@ It holds no state of the run: what an agent does through it is an event, a quest
 import copy
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from retinue.agents.grants import ALL, Grants
 from retinue.contract.definition import Definition
@@ -16,7 +16,7 @@ from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result, Usage
-from retinue.contract.task import Answer, Budget, Question, Task
+from retinue.contract.task import Answer, Budget, Correction, Question, Task
 from retinue.engine.base import REAL, Outside
 from retinue.engine.offload import Pool
 from retinue.errors import AccessDenied, BudgetExceeded, Canceled, InvalidInput
@@ -26,20 +26,6 @@ from retinue.orchestration.reader.parameters import EMPTY_ENVIRONMENT, ReaderEnv
 from retinue.orchestration.run_request import Caller
 from retinue.orchestration.task_builder import with_idempotency_key
 from retinue.tools.workspace import Workspace
-
-if TYPE_CHECKING:
-    from retinue.contract.task import Correction
-
-__all__ = [
-    "MID_STEP_QUESTION",
-    "AgentCaller",
-    "Deadline",
-    "NodeContext",
-    "RunServices",
-    "checkpoint_for",
-    "counts_as_round",
-    "waiting_result",
-]
 
 P = ParamSpec("P")
 T = TypeVar("T")

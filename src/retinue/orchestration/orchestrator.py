@@ -23,6 +23,7 @@ from retinue.errors import UnknownName
 from retinue.orchestration.budget_allocation import allocate_tokens
 from retinue.orchestration.goal_planner import Answerer, GoalPlanner, PlannerChoice, by_name, judge_model_name
 from retinue.orchestration.planning import planning_of
+from retinue.orchestration.reader.parameters import ReaderEnvironment, reader_environment
 from retinue.orchestration.run_request import RUN_PLAN, RunRequest, digests_of
 from retinue.orchestration.workflows import workflows
 from retinue.tools.workspace import Workspace
@@ -30,7 +31,6 @@ from retinue.tools.workspace import Workspace
 if TYPE_CHECKING:
     from retinue.llm.models import Models
     from retinue.orchestration.model_allocation import Allocator
-    from retinue.orchestration.reader.parameters import ReaderEnvironment
     from retinue.orchestration.reader.planner import Planner
     from retinue.orchestration.reader.router import Embedder
 
@@ -262,9 +262,7 @@ class Orchestrator:
             allocate=self.allocate,
         )
 
-    def _environment(self) -> "ReaderEnvironment":
-        from retinue.orchestration.reader.parameters import reader_environment  # noqa: PLC0415 - only when words are read
-
+    def _environment(self) -> ReaderEnvironment:
         return reader_environment(self.registry, self.workspace, self._day(), grants=self.grants)
 
     def _day(self) -> date:

@@ -21,8 +21,6 @@ from retinue.errors import InvalidDefinition, RetinueError
 from retinue.orchestration.expected_files import overlap_findings
 from retinue.orchestration.run_request import RESERVED, Caller
 
-__all__ = ["ASK_LESS", "PlanChecker", "call_cycle", "findings"]
-
 ASK_LESS: Final = "Ask for less than what was asked, or answer it."
 """What to do instead of asking again what is being answered."""
 

@@ -21,19 +21,6 @@ from retinue.llm.estimate import Estimate, PastCall, PriceOf, combine, estimate,
 from retinue.orchestration.model_allocation import allocations_of
 from retinue.orchestration.planning import planning_of
 
-__all__ = [
-    "AUTO",
-    "ROUTINE",
-    "By",
-    "Menu",
-    "ModelCatalogue",
-    "Option",
-    "Thresholds",
-    "actuals",
-    "menu_of",
-    "with_option",
-]
-
 AUTO: Final = "auto"
 """Takes the recommended option: "decide for me"."""
 

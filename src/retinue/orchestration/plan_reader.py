@@ -15,8 +15,6 @@ from retinue.contract.names import nearest
 from retinue.contract.plan import Plan
 from retinue.errors import InvalidDefinition, InvalidInput
 
-__all__ = ["read_plan"]
-
 _SHOWN: Final = 3
 _MOST: Final = 1_000
 _AN_OBJECT: Final = frozenset({"model_type", "model_attributes_type"})

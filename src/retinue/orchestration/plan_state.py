@@ -12,8 +12,6 @@ from typing import Final, Literal, TypeAlias, assert_never
 
 from retinue.contract.plan import Delegation, Join, Plan
 
-__all__ = ["Actions", "PlanState", "Skip", "required_count"]
-
 _Verdict: TypeAlias = Literal["wait", "start", "skip"]
 _ROUNDING: Final = 1e-9
 """0.07 of 100 is 7, and not the 7.000000000000001 of floating point."""

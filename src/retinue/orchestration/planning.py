@@ -14,8 +14,6 @@ from retinue.contract.model import Count, Model
 from retinue.contract.plan import Plan
 from retinue.contract.result import Usage
 
-__all__ = ["MOVES", "Planning", "PlanningMove", "decision_of", "planning_of", "with_planning", "without_planning"]
-
 PlanningMove: TypeAlias = Literal["delegate", "respond_directly", "clarify", "cannot_handle"]
 
 MOVES: Final[tuple[PlanningMove, ...]] = ("delegate", "respond_directly", "clarify", "cannot_handle")

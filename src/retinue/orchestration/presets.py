@@ -9,8 +9,6 @@ from typing import Final
 
 from retinue.agents.boundary.policy import POLICY, RULES, Policy, Rule
 
-__all__ = ["POLICIES", "RESEARCH", "WORKER"]
-
 WORKER: Final = Policy(max_retries=1, first_wait_s=2.0, timeout_s=300.0)
 """A worker of a supervisor: 300 seconds, two attempts two seconds apart."""
 

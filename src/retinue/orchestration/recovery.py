@@ -19,24 +19,6 @@ from retinue.contract.result import Result
 from retinue.contract.task import Question
 from retinue.errors import FaultCode
 
-__all__ = [
-    "MAX_MOVES",
-    "Accept",
-    "Ask",
-    "BroaderRequest",
-    "GiveUp",
-    "Move",
-    "Reroute",
-    "Situation",
-    "broaden",
-    "decide",
-    "generic_task",
-    "left_out_words",
-    "open_moves",
-    "parameter_at_fault",
-    "reword",
-]
-
 _POINTER: Final = re.compile(r"(?:/parameters)?/([A-Za-z_][A-Za-z0-9_]*)(?:/.*)?")
 _LINKS: Final = (
     "a about after an and at before between by during for from in into of on or since the to until with within"

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, assert_never, cast
 
 from retinue.contract.event import Decision
+from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation
 from retinue.contract.result import Result
 from retinue.contract.sanitize import printable
@@ -18,11 +19,8 @@ from retinue.orchestration.recovery import Accept, Ask, GiveUp, Move, Reroute, S
 from retinue.orchestration.synthesise import RUN_AGENT
 
 if TYPE_CHECKING:
-    from retinue.contract.model import JsonMapping
     from retinue.llm.port import AnswerShape
     from retinue.orchestration.structured_model import StructuredModel
-
-__all__ = ["RecoveryOptions", "apply_choice"]
 
 _GOAL_CHARS: Final = 1_000
 _FAULT_CHARS: Final = 1_500

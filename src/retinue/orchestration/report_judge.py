@@ -16,13 +16,11 @@ from retinue.orchestration._untrusted import one_line, untrusted_block
 from retinue.orchestration.criteria import CRITERIA, CriterionVerdict, as_data, check_report
 from retinue.orchestration.expected_files import count_report
 from retinue.orchestration.synthesise import RUN_AGENT
+from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from retinue.llm.port import AnswerShape
     from retinue.orchestration.structured_model import StructuredModel
-    from retinue.tools.workspace import Workspace
-
-__all__ = ["judge_reports", "quoted_verdicts", "read_reports"]
 
 _MAX_READ_BYTES: Final = 4 * 2**20
 _REPORT_CHARS: Final = 60_000
@@ -82,7 +80,7 @@ async def judge_reports(
     return result.model_copy(update={"warnings": (*result.warnings, *warnings), "extras": extras, "usage": usage})
 
 
-def read_reports(expects: Sequence[Expected], workspace: "Workspace") -> Mapping[str, str]:
+def read_reports(expects: Sequence[Expected], workspace: Workspace) -> Mapping[str, str]:
     """The text of each research report that is there and may be read, by the expected path. Touches the disk."""
     texts: dict[str, str] = {}
     for expected in expects:

@@ -18,8 +18,6 @@ from retinue.errors import BudgetExceeded
 from retinue.llm.budget_tracker import BudgetTracker
 from retinue.orchestration.run_request import RESERVED
 
-__all__ = ["RunBudget", "RunUsage", "total_usage"]
-
 _HINT: Final = "Raise the budget, or ask for less; what was finished is kept."
 
 

@@ -17,8 +17,6 @@ from retinue.contract.tokens import DEFAULT
 from retinue.errors import InvalidInput
 from retinue.orchestration.expected_files import overlap_findings
 
-__all__ = ["RESERVED", "RUN_PLAN", "Caller", "RunRequest", "digests_of"]
-
 RUN_PLAN: Final = "run_plan"
 """The one workflow that walks plans. Its payload is an `RunRequest`."""
 

@@ -25,8 +25,6 @@ from retinue.orchestration.synthesise import DONE, FinishedRun, collect, has_rep
 if TYPE_CHECKING:
     from retinue.orchestration.cited_summary import CitedSummary
 
-__all__ = ["as_agent_result", "build_result", "locate_fault", "with_quorum_warnings"]
-
 _SUBJECTS: Final = 50
 _CITED: Final = 5
 _TITLE: Final = 120

@@ -18,8 +18,6 @@ from retinue.engine.ids import CHILD
 from retinue.engine.statistics import CallFacts, JournalFacts, RunFacts, UsageFacts
 from retinue.llm.allocation import ModelSpend, TierMix, tier_mixes, tier_of
 
-__all__ = ["Period", "Statistics", "Tally", "statistics_of"]
-
 _DAYS, _WEEKS = 31, 26
 _DAY_NS: Final = 86_400 * 10**9
 

@@ -15,15 +15,12 @@ from retinue.contract.result import Usage
 from retinue.contract.task import Thinking
 from retinue.engine.base import REAL
 from retinue.errors import ParseError, RetinueError
-from retinue.llm.port import EFFORT_OF
+from retinue.llm.port import EFFORT_OF, AnswerShape, LanguageModel, Request, Turn, UserMessage
 from retinue.orchestration._untrusted import one_line
 
 if TYPE_CHECKING:
     from retinue.llm.budget_tracker import BudgetTracker
     from retinue.llm.conversation import Conversation
-    from retinue.llm.port import AnswerShape, LanguageModel, Turn
-
-__all__ = ["CORRECTIONS", "AnswerCheck", "StructuredAnswer", "StructuredModel"]
 
 CORRECTIONS: Final = 2
 """So often an answer is sent back (C6)."""
@@ -71,14 +68,14 @@ class StructuredModel:
         clock: What time it is.
     """
 
-    model: "LanguageModel"
+    model: LanguageModel
     budget_tracker: "BudgetTracker"
     deadline_ns: int | None = None
     thinking: Thinking | None = None
     clock: Callable[[], int] = REAL.clock
 
     async def ask(
-        self, instructions: str, prompt: str, shape: "AnswerShape", *, check: AnswerCheck, max_tokens: int = 4_000
+        self, instructions: str, prompt: str, shape: AnswerShape, *, check: AnswerCheck, max_tokens: int = 4_000
     ) -> StructuredAnswer:
         """Ask, and send back what does not hold.
 
@@ -89,8 +86,6 @@ class StructuredModel:
             check: What is wrong with an answer of that shape.
             max_tokens: The longest answer.
         """
-        from retinue.llm.port import UserMessage  # noqa: PLC0415 - a run without a model never comes here
-
         turns: list[Turn] = [UserMessage(prompt)]
         usages: list[Usage] = []
         objections: tuple[str, ...] = ()
@@ -112,11 +107,10 @@ class StructuredModel:
         return self._no_answer(refusal, usages, CORRECTIONS, objections)
 
     async def _converse(
-        self, instructions: str, turns: "list[Turn]", shape: "AnswerShape", max_tokens: int
+        self, instructions: str, turns: list[Turn], shape: AnswerShape, max_tokens: int
     ) -> "Conversation":
         """One request. A second is made only when the answer was empty."""
         from retinue.llm.conversation import converse  # noqa: PLC0415 - as above
-        from retinue.llm.port import Request  # noqa: PLC0415
 
         request = Request(
             turns=tuple(turns),
@@ -141,7 +135,7 @@ class StructuredModel:
         return StructuredAnswer(None, Usage.total(usages), self.model.name, corrections, objections, why)
 
 
-def _read(text: str, validator: "schema.Validator", check: AnswerCheck) -> tuple[JsonMapping | None, tuple[str, ...]]:
+def _read(text: str, validator: schema.Validator, check: AnswerCheck) -> tuple[JsonMapping | None, tuple[str, ...]]:
     """The answer, and what is wrong with it."""
     try:
         data = json.loads(text, max_bytes=_MAX_BYTES)

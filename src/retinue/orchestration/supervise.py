@@ -5,18 +5,14 @@ counts what came against what was asked, and asks for at least the quorum (H24, 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
+from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold
 from retinue.contract.plan import Delegation, Expected, Plan
 from retinue.contract.sanitize import check_workspace_path
 from retinue.contract.task import Limits
 from retinue.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from retinue.contract.model import JsonMapping
-
-__all__ = ["SECTIONS", "supervise"]
 
 SECTIONS: Final = ("Overview", "Findings", "Recommendations")
 """What a research report has (H23)."""

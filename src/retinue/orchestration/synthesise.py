@@ -26,8 +26,6 @@ from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
 from retinue.orchestration.run_budget import total_usage
 from retinue.orchestration.targets import compare_to_targets
 
-__all__ = ["DONE", "RUN_AGENT", "FinishedRun", "collect", "has_reports", "synthesise"]
-
 T = TypeVar("T")
 
 RUN_AGENT: Final = "orchestrator"

@@ -15,8 +15,6 @@ from retinue.contract.plan import Plan
 from retinue.contract.result import Result
 from retinue.orchestration.handoff import Savings
 
-__all__ = ["TARGETS", "RunTarget", "compare_to_targets"]
-
 _BRANCHES: Final = 2
 
 

@@ -27,9 +27,6 @@ from retinue.orchestration.reader.parameters import EMPTY_ENVIRONMENT, ReaderEnv
 from retinue.orchestration.run_request import RunRequest
 from retinue.orchestration.synthesise import RUN_AGENT
 
-__all__ = ["NodeProgress", "TaskBuilder", "qualify_question", "read_answer", "with_idempotency_key"]
-
-
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from retinue.orchestration.reader.model_reader import ModelReader
     from retinue.orchestration.reader.router import Embedder
 
-__all__ = ["workflows"]
-
 
 def workflows(
     registry: Registry,

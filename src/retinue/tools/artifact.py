@@ -7,8 +7,6 @@ from typing import BinaryIO
 from retinue.tools import paths
 from retinue.tools.encoding import is_binary
 
-__all__ = ["MAX_HASHED", "ArtifactFacts", "measure"]
-
 MAX_HASHED = 256 * 2**20
 """Bytes: what a larger file holds is not read, since a sparse one of any size costs its maker nothing."""
 

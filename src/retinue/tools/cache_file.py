@@ -13,8 +13,6 @@ from typing import Final
 
 from retinue import __version__
 
-__all__ = ["code_fingerprint", "read_cache_file", "write_cache_file"]
-
 _STALE_S: Final = 3600
 _PACKAGE: Final = Path(__file__).parent.parent
 

@@ -13,8 +13,6 @@ from contextlib import contextmanager, suppress
 
 from retinue.errors import AccessDenied, InvalidInput, Unavailable
 
-__all__ = ["SymlinkInPath", "open_regular", "replace", "revise"]
-
 # `O_PATH` needs no read permission on the folders above a file, as usual; where it is missing, reading must do.
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _FILE_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)

@@ -7,8 +7,6 @@ what is not UTF-8 or UTF-16 with a mark is read as Latin-1, which never fails, a
 import codecs
 from dataclasses import dataclass
 
-__all__ = ["DecodedText", "decode", "encode", "encoding_of", "is_binary"]
-
 _SNIFF_BYTES = 8192
 _BOM_ENCODINGS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8-sig"),

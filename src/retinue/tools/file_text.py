@@ -13,8 +13,6 @@ from retinue.errors import InvalidInput
 from retinue.tools.encoding import DecodedText, decode, encoding_of, is_binary
 from retinue.tools.workspace import PathLike, Workspace
 
-__all__ = ["FileText", "read"]
-
 _CHUNK = 1 << 18
 
 

@@ -9,8 +9,6 @@ from typing import Final
 
 from retinue.errors import InvalidInput
 
-__all__ = ["check_path", "clip", "fold_name", "media_type", "parts_below", "quote_name"]
-
 _LONGEST: Final = 4096
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")

@@ -11,8 +11,6 @@ from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Tool", "ToolContext", "ToolOutput"]
-
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:

@@ -17,8 +17,6 @@ from typing import IO
 
 from retinue.errors import AccessDenied, DeadlineExceeded, LimitReached, NotInstalled
 
-__all__ = ["ProcessExit", "ProcessOutput", "clean_environment", "find_program", "run", "stream"]
-
 _INHERITED_VARIABLES = ("HOME", "XDG_CONFIG_HOME", "TMPDIR", "SUDO_UID", "USER", "LOGNAME")
 _CHUNK = 65_536
 _STDERR_CAP = 65_536

@@ -25,8 +25,6 @@ from retinue.tools.refactor import ChangeSet
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Suite", "SuiteOutcome", "SuiteResult", "find_suite", "run_suite"]
-
 SuiteOutcome: TypeAlias = Literal["passed", "failed", "hung", "not run"]
 
 _TIMEOUT_S: Final = 300.0

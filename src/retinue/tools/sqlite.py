@@ -4,8 +4,6 @@ import sqlite3
 from time import monotonic, sleep
 from typing import Final
 
-__all__ = ["use_wal"]
-
 _BUSY_S: Final = 10.0
 _RETRY_S: Final = 0.01
 

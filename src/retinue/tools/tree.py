@@ -19,8 +19,6 @@ from retinue.errors import InvalidInput, RetinueError
 from retinue.tools import paths
 from retinue.tools.workspace import Workspace
 
-__all__ = ["FileEntry", "FileListing", "SkippedFile", "glob", "list_files", "matcher"]
-
 _IGNORED_FOLDERS = frozenset(
     {
         ".cache", ".eggs", ".git", ".hg", ".hypothesis", ".mypy_cache", ".nox", ".pytest_cache", ".retinue",

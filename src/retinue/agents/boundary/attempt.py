@@ -12,8 +12,6 @@ from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-__all__ = ["AttemptResult", "TaskGroups", "attempt"]
-
 _GROUP_EXIT: Final = asyncio.TaskGroup.__aexit__.__code__
 
 

@@ -27,8 +27,6 @@ from retinue.contract.task import Correction, Task
 from retinue.errors import AccessDenied, Canceled
 from retinue.telemetry import agent_span, attempt_span
 
-__all__ = ["Boundary"]
-
 _SHOWN: Final = 200
 
 _MOST_PREPARED: Final = 256

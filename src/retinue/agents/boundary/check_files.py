@@ -17,8 +17,6 @@ from retinue.errors import RetinueError
 if TYPE_CHECKING:
     from retinue.tools.workspace import ArtifactFacts, Workspace
 
-__all__ = ["CheckedFiles", "check_files"]
-
 _MOST_FILES: Final = 2_000
 """Files that one answer may claim: each is opened."""
 _MOST_BYTES: Final = 2**30

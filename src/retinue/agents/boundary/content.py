@@ -6,8 +6,6 @@ Pure, and cheap enough to run at every call. The words are an agent's, so they a
 import re
 from typing import Final, cast
 
-__all__ = ["render_content"]
-
 _LINES: Final = 12
 _ITEMS: Final = 8
 _WIDTH: Final = 200

@@ -15,8 +15,6 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold
 from retinue.errors import ParseError
 
-__all__ = ["Decoding", "decode_parameters"]
-
 _DEPTH: Final = 20
 _BRANCHES: Final = 50
 

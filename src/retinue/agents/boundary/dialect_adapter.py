@@ -18,8 +18,6 @@ from retinue.errors import OutputInvalid, RetinueError
 if TYPE_CHECKING:
     from retinue.dialects.port import ParseContext, Parsed
 
-__all__ = ["as_reply", "can_be_read", "looks_like_dialect", "parse_context", "read_answer", "recognise_dialect"]
-
 
 def read_answer(text: str, dialect: DialectName, definition: Definition, task: Task, *, level: Level) -> Reply:
     """Read an answer in `dialect`.

@@ -14,8 +14,6 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Artifact, Cost, Result, Trace, Usage, Warned
 from retinue.errors import FaultCode, InvalidInput, OutputInvalid, RetinueError
 
-__all__ = ["fault_of", "invalid_input", "notes_of", "output_invalid"]
-
 _LONGEST: Final = 10_000
 _SHOWN: Final = 3
 

@@ -10,8 +10,6 @@ from retinue.contract.result import Usage
 from retinue.contract.task import Budget, Task
 from retinue.errors import BudgetExceeded, DeadlineExceeded
 
-__all__ = ["TimeLimit", "attempt_time_limit", "budget_error", "call_time_limit"]
-
 _SECOND = 1_000_000_000
 _FOREVER_S = 1_000_000_000.0
 """More than thirty years: more is the same."""

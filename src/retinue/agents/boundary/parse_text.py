@@ -15,8 +15,6 @@ from retinue.contract.result import Warned
 from retinue.contract.schema import Validator
 from retinue.errors import OutputInvalid, ParseError
 
-__all__ = ["Reader", "is_valid_output", "parse_text"]
-
 Reader: TypeAlias = Callable[[str], Reply]
 """Reads an answer in one dialect. Raises one of our errors when it is none."""
 

@@ -13,8 +13,6 @@ from retinue.contract.finding import Level
 from retinue.contract.model import JsonMapping
 from retinue.errors import FaultCode
 
-__all__ = ["POLICY", "RULES", "Action", "Move", "Policy", "Retry", "Rule", "Stop"]
-
 Action: TypeAlias = Literal["correct", "hand_back", "backoff", "none"]
 """What is due after a fault: ask again with a correction; give it back to the model that made the parameters; wait and
 ask again; or nothing."""

@@ -19,8 +19,6 @@ from retinue.errors import InvalidDefinition, InvalidInput
 if TYPE_CHECKING:
     from retinue.agents.boundary.decode_parameters import Decoding
 
-__all__ = ["PreparedInput", "ignored_text", "prepare_input"]
-
 
 @dataclass(slots=True)
 class PreparedInput:

@@ -12,8 +12,6 @@ from retinue.contract.result import Versions
 from retinue.contract.schema import Validator
 from retinue.errors import NotInstalled, UnknownName
 
-__all__ = ["Agents", "PreparedSkill", "prepare_skill"]
-
 
 class Agents(Protocol):
     """Where agents are looked up: a `Registry`, or anything like it."""

@@ -15,8 +15,6 @@ from retinue.contract.model import JsonMapping, Model
 from retinue.contract.result import Cost, Result, Trace, Usage, UsagePart, Warned
 from retinue.errors import RetinueError
 
-__all__ = ["CLAIMS", "MAX_COPIED", "NotJsonError", "fast_json_copy", "json_copy", "validate_claims"]
-
 
 def json_copy(value: object) -> JsonValue:
     """A copy of `value` made of dicts, lists, strings, numbers, booleans and None.

@@ -26,8 +26,6 @@ from retinue.errors import InternalError, InvalidInput, OutputInvalid, RetinueEr
 if TYPE_CHECKING:
     from retinue.agents.boundary.parse_text import Reader
 
-__all__ = ["Readers", "ValidatedReply", "plan_findings", "validate_reply"]
-
 Readers: TypeAlias = Mapping[DialectName, "Reader"]
 """How the text of each dialect is read."""
 

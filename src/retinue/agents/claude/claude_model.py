@@ -13,8 +13,6 @@ from retinue.llm.port import OnText, Request, Response
 from retinue.llm.prices import PriceList
 from retinue.llm.provider_info import KEYS
 
-__all__ = ["ADDRESS", "KEY", "ClaudeModel", "claude_model"]
-
 ADDRESS: Final = "ANTHROPIC_BASE_URL"
 KEY: Final = "ANTHROPIC_API_KEY"
 

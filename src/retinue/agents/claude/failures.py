@@ -19,8 +19,6 @@ from retinue.errors import (
 )
 from retinue.llm import conversation_errors
 
-__all__ = ["exit_error", "protocol_error", "result_error", "silence_error", "stop_error"]
-
 _LONGEST: Final = 300
 _LATER: Final = "Try again later, or use another model."
 _CHANGE: Final = "Change the request, or use another model."

@@ -10,8 +10,6 @@ import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple, cast
 
-__all__ = ["ClaudeHome", "Session", "read_session"]
-
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _LARGEST: Final = 8 * 2**20
 """Characters of a transcript that are kept; a longer conversation is told anew instead."""

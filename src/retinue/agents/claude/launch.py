@@ -17,8 +17,6 @@ from retinue.tools.process import clean_environment, find_program
 from .claude_model import ADDRESS, KEY, ClaudeModel
 from .home import ClaudeHome
 
-__all__ = ["SERVER", "argument_vector", "environment", "find_claude", "instructions"]
-
 SERVER: Final = "retinue"
 """The name of the server that our tools are, as Claude Code knows it."""
 

@@ -41,8 +41,6 @@ from .session_budget import SessionBudget
 from .stream_parser import FinalResult, StreamParser
 from .transport import ClaudeTransport
 
-__all__ = ["ClaudeCode"]
-
 _NATIVE: Final = "claude-code"
 _SILENCE_S: Final = 900.0
 _MARGIN_S: Final = 30.0

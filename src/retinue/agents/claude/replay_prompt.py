@@ -7,8 +7,6 @@ from retinue.agents.prompted.data_block import as_data_block
 from retinue.contract.json import dumps
 from retinue.llm.port import AssistantMessage, ToolResults, Turn, UserMessage
 
-__all__ = ["replay_prompt"]
-
 
 def replay_prompt(turns: Sequence[Turn]) -> str:
     """What was asked; and where there was more, what was said and done so far, between marks, and what is asked now."""

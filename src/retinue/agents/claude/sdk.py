@@ -14,8 +14,6 @@ from retinue.errors import NotInstalled
 
 from .launch import SERVER
 
-__all__ = ["Client", "ToolHandler", "load_sdk", "open_client"]
-
 ToolHandler: TypeAlias = Callable[[str, JsonMapping], Awaitable[tuple[str, bool]]]
 """Uses one of our tools by name: what it says, and whether it failed."""
 

@@ -13,8 +13,6 @@ from retinue.llm.budget_tracker import BudgetTracker, Reservation
 from retinue.llm.conversation_budget import ConversationBudget
 from retinue.llm.port import LanguageModel, Request, Turn
 
-__all__ = ["SessionBudget"]
-
 
 class SessionBudget:
     """The account of one conversation.

@@ -17,8 +17,6 @@ from retinue.llm.port import AssistantMessage, OnText, ToolCall, ToolResult, Too
 from .claude_model import ClaudeModel
 from .launch import SERVER
 
-__all__ = ["FinalResult", "StreamParser"]
-
 _PREFIX: Final = f"mcp__{SERVER}__"
 _SYNTHETIC: Final = "<synthetic>"
 """The model of what Claude Code says in the model's place: that it failed."""

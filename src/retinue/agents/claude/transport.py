@@ -14,8 +14,6 @@ from retinue.errors import ParseError, RetinueError
 
 from . import failures
 
-__all__ = ["ClaudeTransport", "MessageListener"]
-
 _PARTS: Final = {"control_request": "request", "control_response": "response"}
 """Messages for the SDK, and the object that each must have: it looks into them without looking first."""
 

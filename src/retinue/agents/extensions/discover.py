@@ -20,8 +20,6 @@ from retinue.errors import InvalidDefinition, MissingFile, NotTrusted, RetinueEr
 from .docstring import read_words
 from .extension import Extension, ExtensionTool
 
-__all__ = ["Extensions", "discover"]
-
 _ENDING: Final = "_tool.py"
 _MOST_FILES: Final = 1_000
 _NOT_TRUSTED: Final = "It is code to run, and this folder is not trusted."

@@ -14,8 +14,6 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["ToolWords", "read_words"]
-
 _LABEL: Final = re.compile(r"(example prompt|example response|example args|note)s?[ \t]*:[ \t]*(.*)", re.IGNORECASE)
 _QUOTES: Final = "\"'`\u2018\u2019\u201c\u201d"
 

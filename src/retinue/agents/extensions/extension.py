@@ -23,8 +23,6 @@ from retinue.errors import InvalidInput
 
 from .docstring import ToolWords
 
-__all__ = ["Extension", "ExtensionTool", "ToolRun"]
-
 _TRIES: Final = 2
 _LONGEST_OUTPUT: Final = 100_000
 

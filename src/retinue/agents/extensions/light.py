@@ -7,8 +7,6 @@ from retinue.contract.sanitize import printable
 
 from .extension import Extension, ExtensionTool
 
-__all__ = ["light_schema"]
-
 _LONGEST: Final = 300
 
 

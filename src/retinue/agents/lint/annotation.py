@@ -9,8 +9,6 @@ from typing import Final
 
 from retinue.contract.model import JsonMapping
 
-__all__ = ["last_name", "literal", "schema_of"]
-
 _SCALARS: Final[Mapping[str, JsonMapping]] = {
     "str": {"type": "string"},
     "int": {"type": "integer"},

@@ -26,8 +26,6 @@ from .python_source import read_python
 from .source_files import File, Kind
 from .source_map import SourceMap
 
-__all__ = ["FileReport", "check_file", "definitions_in"]
-
 _KINDS: Final[Mapping[Kind, kinds.Kind]] = {"agent": "markdown", "skill": "skill", "command": "command"}
 _KEY: Final = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:")
 _NESTED: Final = re.compile(r"[ \t]+(?:-[ \t]+)*[\w\"'-]+[ \t]*:|\S.*:[ \t]*[{\[]")

@@ -13,8 +13,6 @@ from retinue.contract.finding import Finding
 
 from .definitions import FileReport
 
-__all__ = ["find_duplicate_names"]
-
 _HOMES: Final = frozenset({".claude", ".retinue"})
 
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from retinue.contract.finding import Finding
 from retinue.errors import AccessDenied
 
-__all__ = ["apply_fixes"]
-
 _LINES_BELOW = 10
 """An input block names its operation a few lines below its agent."""
 

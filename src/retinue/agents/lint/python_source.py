@@ -26,8 +26,6 @@ from retinue.contract.version import split_versioned_name
 
 from .annotation import last_name, literal, schema_of
 
-__all__ = ["PythonSource", "read_python"]
-
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _INJECTED_TYPES: Final = frozenset({"Task", "RunContext"})
 _SKILL_KEYS: Final = frozenset(Skill.model_fields) & SkillOptions.__optional_keys__

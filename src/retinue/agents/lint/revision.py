@@ -17,8 +17,6 @@ from retinue.tools.git import Git
 from .definitions import definitions_in
 from .source_files import ENDINGS, File, files_at, kind_of
 
-__all__ = ["definitions_at_revision", "definitions_in_folder"]
-
 _MAX_LINKS: Final = 40
 """Links that are followed one after the other, as Linux counts."""
 

@@ -18,8 +18,6 @@ from retinue.errors import InvalidDefinition, ParseError
 
 from .texts import MarkdownText
 
-__all__ = ["check_samples"]
-
 _JSON: Final = frozenset({"json", "jsonc", ""})
 _EXAMPLE: Final = re.compile(r"\b(?:examples?|samples?|for instance|e\.g\.)", re.IGNORECASE)
 _WRONG: Final = re.compile(

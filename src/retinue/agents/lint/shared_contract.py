@@ -22,8 +22,6 @@ from retinue.errors import OutputInvalid, ParseError
 
 from .texts import MarkdownText
 
-__all__ = ["ExampleEnvelope", "check_contract", "find_envelopes"]
-
 _LINE: Final = re.compile(r"\*\*Contract(?::\*\*|\*\*:)")
 _CITED: Final = re.compile(r"\b(?:[A-Za-z0-9_]+[-_])?AGENT[-_]?CONTRACT\b", re.IGNORECASE)
 _TITLE: Final = re.compile(r"(?:shared )?agent contract\b", re.IGNORECASE)

@@ -15,8 +15,6 @@ from retinue.agents.load.document import MAX_BYTES, read_bytes
 from retinue.contract import json
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, RetinueError
 
-__all__ = ["ENDINGS", "MAX_FILES", "File", "Kind", "files_at", "kind_of"]
-
 Kind: TypeAlias = Literal["agent", "skill", "command", "json", "python", "text"]
 """`agent`, `skill`, `command`: Markdown that is one; `json`, `python`: a file that holds definitions;
 `text`: whatever else may speak of agents."""

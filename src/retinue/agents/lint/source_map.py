@@ -14,8 +14,6 @@ from retinue.contract.definition import Source
 from retinue.contract.finding import Finding
 from retinue.contract.json import pointer
 
-__all__ = ["SourceMap"]
-
 _CANONICAL_PARTS: Final = 2
 """So many parts of a pointer are keys of a definition or of a skill, which a file may spell in its own way."""
 

@@ -15,8 +15,6 @@ from retinue.contract.lint import KnownAgent, Operation
 from .definitions import FileReport
 from .source_files import File
 
-__all__ = ["MarkdownText", "known_agents"]
-
 _MARKDOWN_KINDS: Final = frozenset({"agent", "skill", "command", "text"})
 
 

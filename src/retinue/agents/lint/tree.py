@@ -33,8 +33,6 @@ from .shared_contract import ExampleEnvelope, check_contract, find_envelopes
 from .source_files import File, files_at
 from .texts import MarkdownText, known_agents
 
-__all__ = ["LintReport", "collect_files", "lint_tree"]
-
 _USED_BY: Final = re.compile(r"\*\*Used by(?::\*\*|\*\*:)", re.IGNORECASE)
 
 

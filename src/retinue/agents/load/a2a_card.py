@@ -21,8 +21,6 @@ from .json import read_json
 from .loaded_agents import LoadedAgents
 from .naming import read_model, read_name, read_version, wire_names
 
-__all__ = ["EXTENSION", "MODES", "card_version", "load_a2a_card"]
-
 EXTENSION: Final = "urn:retinue:definition:1"
 """The extension of the card that says what the card itself has no word for."""
 

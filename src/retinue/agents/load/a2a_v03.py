@@ -4,8 +4,6 @@ from typing import Final
 
 from retinue.contract.json import JsonObject, JsonValue
 
-__all__ = ["upgrade_card"]
-
 _SCHEMES: Final = {
     "apiKey": "apiKeySecurityScheme",
     "http": "httpAuthSecurityScheme",

@@ -11,8 +11,6 @@ from typing import Final
 from retinue.contract import names
 from retinue.contract.json import JsonObject, JsonValue
 
-__all__ = ["ARGUMENTS", "CommandArguments", "parse_arguments"]
-
 ARGUMENTS: Final = "arguments"
 """The parameter for all that follows the command."""
 

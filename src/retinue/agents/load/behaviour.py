@@ -13,8 +13,6 @@ from retinue.contract.definition import Definition
 from retinue.contract.task import Task
 from retinue.errors import InvalidDefinition
 
-__all__ = ["Behaviour", "read_behaviour", "reference_prompt"]
-
 _HEADING = re.compile(r"#{1,6}[ \t]+(.+)")
 _LABEL = re.compile(r"(?:\*\*([^*]{1,80})\*\*:?|([A-Z][^:.!?]{0,80}):)")
 """A line by itself that people write where a heading could stand: `Quality checklist:`."""

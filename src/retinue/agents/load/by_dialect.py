@@ -21,8 +21,6 @@ from .json import read_json
 from .loaded_agents import LoadedAgents
 from .unavailable import NEEDS_MODEL, InstructionsAgent
 
-__all__ = ["load_agent_json", "load_tool_use"]
-
 _Parse: TypeAlias = Callable[[str], Parsed[tuple[Definition, ...]]]
 
 

@@ -13,8 +13,6 @@ from retinue.contract.definition import CallSite, Source
 if TYPE_CHECKING:
     from retinue.dialects.markdown_json.block import Block
 
-__all__ = ["find_call_sites"]
-
 _MARKS_BLOCK: Final = re.compile(r"\*\*agent\b", re.IGNORECASE)
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,99}")
 _FOLLOW: Final = re.compile(r"\bread\b[^\n]{0,40}\bfollow\b", re.IGNORECASE)

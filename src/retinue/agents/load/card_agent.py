@@ -6,8 +6,6 @@ from retinue.contract.definition import Definition
 
 from .unavailable import UnavailableAgent
 
-__all__ = ["ELSEWHERE", "CardAgent"]
-
 ELSEWHERE: Final = "it runs elsewhere: only its card is known here, and this version calls no agent by its card"
 """What `Skill.unavailable` says of the skills on a card."""
 

@@ -13,8 +13,6 @@ from retinue.contract.finding import Finding, TextEdit
 from .document import LineColumn
 from .fields import snake_key
 
-__all__ = ["quote_texts"]
-
 _TEXT: Final = re.compile(
     r"(?P<head>(?P<key>description|argument-hint|when_to_use):[ \t]+)(?P<text>[^\s\-?:,\[\]{}#&*!|>'\"%@`].*)"
 )

@@ -24,8 +24,6 @@ from .naming import read_model, read_tools, read_version
 from .prompt_file import load_prompt
 from .skill import FILES
 
-__all__ = ["COMMAND", "command_name", "load_command"]
-
 _FOLDER: Final = "commands"
 COMMAND: Final = "command"
 """Where `extras` says what is typed: `/git:sync`."""

@@ -19,8 +19,6 @@ from .fields import Fields
 from .naming import read_model, read_name, read_tools, wire_names
 from .unavailable import NEEDS_MODEL
 
-__all__ = ["TASK_SCHEMA", "prompted_skill", "read_definition", "read_deprecation", "skill_facts"]
-
 TASK_SCHEMA: Final[JsonObject] = {
     "type": "object",
     "properties": {"task": {"type": "string", "minLength": 1, "description": "What to do, in full sentences."}},

@@ -4,8 +4,6 @@ from typing import Final
 
 from retinue.contract.json import JsonValue
 
-__all__ = ["DEFINITION_KEYS", "has_front_matter", "is_definition", "is_searched"]
-
 DEFINITION_KEYS: Final = frozenset({"input_schema", "inputSchema", "parameters", "skills", "capabilities", "endpoints"})
 """One of these beside `name` and `description` makes a JSON object look like a definition."""
 

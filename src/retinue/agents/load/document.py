@@ -15,8 +15,6 @@ from retinue.contract.finding import Finding, Severity
 from retinue.contract.json import JsonValue
 from retinue.errors import AccessDenied, MissingFile, ParseError, RetinueError
 
-__all__ = ["MAX_BYTES", "Document", "LineColumn", "decode", "finding_of", "parse_error", "read_bytes"]
-
 MAX_BYTES: Final = 2**20
 """Longest definition file, in bytes."""
 

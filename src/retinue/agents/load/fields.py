@@ -14,8 +14,6 @@ from retinue.contract.model import Model
 
 from .document import Document
 
-__all__ = ["CODE_KEYS", "Fields", "snake_key", "split_list"]
-
 CODE_KEYS: Final = frozenset(
     {
         "callable",

@@ -12,8 +12,6 @@ from .document import MAX_BYTES, read_bytes
 from .json import read_json
 from .kinds import ENDINGS, SKILL_FILE, home_of
 
-__all__ = ["MAX_FILES", "find_definition_files"]
-
 MAX_FILES: Final = 10_000
 """Most definitions that are gathered at once."""
 

@@ -17,8 +17,6 @@ from .behaviour import read_behaviour
 from .colons import quote_texts
 from .document import Document, LineColumn, decode, parse_error
 
-__all__ = ["MarkdownDocument", "check_behaviour", "read_front"]
-
 _FENCE: Final = "---"
 _HINT: Final = "Start the file with `---`, lines with `name:` and `description:`, and `---` again."
 _ARGUMENT_HINT: Final = re.compile(r"^(argument-hint:[ \t]*)(\[[^\n]*\][^\n]*?)[ \t]*$", re.MULTILINE)

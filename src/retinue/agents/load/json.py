@@ -12,8 +12,6 @@ from .document import MAX_BYTES, Document, decode, finding_of
 from .loaded_agents import LoadedAgents
 from .unavailable import InstructionsAgent
 
-__all__ = ["MAX_ENTRIES", "load_json", "read_json"]
-
 MAX_ENTRIES: Final = 1_000
 """Most definitions in one file."""
 

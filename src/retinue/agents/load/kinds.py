@@ -11,8 +11,6 @@ from retinue.errors import ParseError
 if TYPE_CHECKING:
     from .loaded_agents import LoadedAgents
 
-__all__ = ["ENDINGS", "SKILL_FILE", "Kind", "home_of", "kind_of", "load"]
-
 Kind: TypeAlias = Literal["markdown", "skill", "command", "tool_use", "json", "agent_json", "a2a"]
 """`json` is a tool-use definition with all that we add to it, `tool_use` one with nothing of that and several tools an
 agent, `agent_json` a card of spec 004."""

@@ -6,8 +6,6 @@ from retinue.agents.port import Agent
 from retinue.contract.definition import CallSite
 from retinue.contract.finding import Finding
 
-__all__ = ["LoadedAgents"]
-
 
 @dataclass(frozen=True, slots=True)
 class LoadedAgents:

@@ -15,8 +15,6 @@ from .front_matter import check_behaviour, read_front
 from .loaded_agents import LoadedAgents
 from .unavailable import InstructionsAgent
 
-__all__ = ["load_markdown"]
-
 
 def load_markdown(data: bytes, *, file: str) -> LoadedAgents:
     """Read the definition in `data`. What is wrong becomes findings; with an error there is no agent (H8).

@@ -11,8 +11,6 @@ from retinue.errors import RetinueError
 
 from .fields import Fields, split_list
 
-__all__ = ["read_model", "read_name", "read_tools", "read_version", "wire_names"]
-
 _DISALLOWED: Final = "disallowed_tools"
 _TOOL_KEYS: Final = ("tools", "allowed_tools", "tool")
 

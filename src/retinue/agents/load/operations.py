@@ -19,8 +19,6 @@ from retinue.contract.names import canonical_name, fold
 from .command import COMMAND
 from .outline import CodeBlock, MarkdownOutline, MarkdownSection, parse_outline
 
-__all__ = ["find_listings", "find_own_operations", "find_registries", "with_operations"]
-
 _TOKEN: Final = r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*"  # noqa: S105 - the form of a name, no secret
 _CHOICES: Final = re.compile(
     rf"\*\*Operation(?::\*\*|\*\*:)[ \t]*[{{<(\[]\s*((?:{_TOKEN}\s*\|\s*)+{_TOKEN})\s*[}}>)\]]"

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["CodeBlock", "MarkdownOutline", "MarkdownSection", "parse_outline"]
-
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
 _FENCE: Final = re.compile(r"([ \t]*(?:>[ \t]?)?)(`{3,}|~{3,})[ \t]*+([^`\s]*+)[^`]*+")
 _DASHES: Final = "---"

@@ -13,8 +13,6 @@ from .front_matter import MarkdownDocument, read_front
 from .loaded_agents import LoadedAgents
 from .unavailable import InstructionsAgent
 
-__all__ = ["DefinitionReader", "load_prompt"]
-
 DefinitionReader: TypeAlias = Callable[[Fields, MarkdownDocument], Definition | None]
 """Makes the definition out of the keys of the front matter and the body, and says in the keys what is wrong."""
 

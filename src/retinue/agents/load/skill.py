@@ -19,8 +19,6 @@ from .loaded_agents import LoadedAgents
 from .naming import read_model, read_name, read_tools, read_version
 from .prompt_file import load_prompt
 
-__all__ = ["FACTS", "FILES", "MAX_COMPATIBILITY", "MAX_DESCRIPTION", "MAX_NAME", "SKILL_NAME", "load_skill"]
-
 SKILL_NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 MAX_NAME: Final = 64
 MAX_DESCRIPTION: Final = 1_024

@@ -10,8 +10,6 @@ from retinue.contract.definition import Definition
 from retinue.contract.fault import Fault
 from retinue.contract.task import Task
 
-__all__ = ["NEEDS_MODEL", "InstructionsAgent", "UnavailableAgent"]
-
 
 class UnavailableAgent:
     """An agent that never pretends: whatever it is asked, its answer is the fault `unavailable`.

@@ -19,8 +19,6 @@ from retinue.errors import ParseError
 
 from .document import LineColumn, parse_error
 
-__all__ = ["MAX_DEPTH", "MAX_LENGTH", "read_yaml"]
-
 MAX_DEPTH: Final = 20
 MAX_LENGTH: Final = 128 * 1024
 """Longest YAML text, in characters: the scanner's time grows faster than the text."""

@@ -24,8 +24,6 @@ from .loop import BUILTIN_LOOP, Loop
 from .task_prompt import instructions
 from .toolbox import EMPTY, Toolbox
 
-__all__ = ["PromptedAgent"]
-
 _MAX_TOOLSETS: Final = 64
 """Conversations whose tools are kept, for the case that they go on."""
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from retinue.errors import RetinueError
+from retinue.errors import NotInstalled, RetinueError
 
 from .toolbox import Toolbox, ToolsetFactory
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from retinue.tools.port import Tool
-
-__all__ = ["ANY_PROGRAM", "default_toolbox"]
 
 ANY_PROGRAM: Final = ("*",)
 """The shell may run whatever is installed; whether a certain call may be made is for the permissions to say."""
@@ -90,7 +88,6 @@ def _web(contents: _ToolboxParts, *, search: str | None, environment: Mapping[st
 
 
 def _memory(contents: _ToolboxParts, *, state: Path | None, project: Path | None) -> None:
-    from retinue.errors import NotInstalled  # noqa: PLC0415
     from retinue.tools.memory.tools import MemoryPlace, memory_tools  # noqa: PLC0415
 
     if state is None:

@@ -32,8 +32,6 @@ from .task_prompt import answer_schema_of, correction_text, task_text
 from .text_stream import TextStream
 from .tool_executor import ToolExecutor
 
-__all__ = ["MAX_REQUESTS", "PromptedAttempt"]
-
 MAX_REQUESTS: Final = 50
 """Requests of one call, all its attempts together: weak models were seen to call tools for ever."""
 

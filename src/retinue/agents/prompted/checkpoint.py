@@ -14,8 +14,6 @@ from retinue.errors import InvalidInput, ParseError
 from retinue.llm.port import Turn
 from retinue.llm.turns import turns_from_json, turns_to_json
 
-__all__ = ["ConversationCheckpoint", "read_checkpoint", "write_checkpoint"]
-
 _KEY: Final = "conversation"
 
 

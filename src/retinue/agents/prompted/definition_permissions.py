@@ -19,8 +19,6 @@ from retinue.errors import RetinueError
 from .permissions import rules_from
 from .toolbox import Toolbox
 
-__all__ = ["EffectivePermissions", "RequestedPermissions", "findings_about", "requested_permissions"]
-
 _MEMORY = ("remember", "recall", "forget")
 _DISALLOWED: Final = "disallowed_tools"
 _UNSUPPORTED_KEYS: Final = frozenset({"background", "hooks", "initial_prompt", "isolation", "mcp_servers"})

@@ -20,8 +20,6 @@ from retinue.contract.task import Task
 from retinue.errors import RetinueError, UnknownName
 from retinue.tools.port import ToolContext, ToolOutput
 
-__all__ = ["PARENT_MODEL", "DelegateTool"]
-
 PARENT_MODEL: Final = "parent_model"
 """Where `Task.extras` says with which model the caller thinks: what `inherit` means."""
 

@@ -12,8 +12,6 @@ from retinue.contract.names import fold
 from retinue.contract.task import Task
 from retinue.llm.port import EFFORT_OF, Effort, LanguageModel, Request
 
-__all__ = ["EFFORTS", "effort_for", "ignored_settings"]
-
 EFFORTS: Final[Mapping[str, Effort]] = MappingProxyType(
     {"low": "low", "medium": "medium", "high": "high", "xhigh": "max", "max": "max"}
 )

@@ -13,8 +13,6 @@ from retinue.llm.models import Models
 from retinue.llm.port import LanguageModel, OnText, Request, Turn
 from retinue.llm.tool_calls import ToolCaller
 
-__all__ = ["BUILTIN_LOOP", "Loop", "Loops"]
-
 
 class Loop(Protocol):
     """Drives a model and its tools until it has answered, or a bound is hit."""

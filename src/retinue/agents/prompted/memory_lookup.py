@@ -15,8 +15,6 @@ from retinue.tools.port import Tool, ToolContext
 
 from .data_block import as_data_block
 
-__all__ = ["RECALL", "SCOPES", "recall_memories"]
-
 RECALL: Final = "recall"
 
 SCOPES: Final[Mapping[str, str]] = MappingProxyType(

@@ -22,8 +22,6 @@ from retinue.errors import AccessDenied, RetinueError
 if TYPE_CHECKING:
     from retinue.tools.workspace import Workspace
 
-__all__ = ["call_summary", "path_subject", "permission_subjects"]
-
 _PATH_KEYS: Final = frozenset(
     {
         "path", "paths", "file", "files", "file_path", "folder", "directory", "source", "target", "destination",

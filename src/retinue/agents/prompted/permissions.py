@@ -12,8 +12,6 @@ from retinue.agents.tool_references import parse_tool_reference, rule_warnings, 
 from retinue.contract.finding import Finding
 from retinue.errors import InvalidInput, RetinueError
 
-__all__ = ["grants_from_settings", "rule_findings", "rules_from"]
-
 _MAX_QUOTE: Final = 80
 _GIT: Final = "Remove the rule: the tool `git` reads the history, writes nothing, and needs no rule."
 

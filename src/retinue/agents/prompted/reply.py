@@ -10,8 +10,6 @@ from retinue.llm.conversation import Conversation
 
 from .checkpoint import ConversationCheckpoint
 
-__all__ = ["build_reply", "unsupported_warning"]
-
 _GO_ON: Final = "Raise the bound, or ask for less."
 
 

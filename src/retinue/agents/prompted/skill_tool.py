@@ -12,8 +12,6 @@ from retinue.contract.definition import Definition, ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.tools.port import ToolContext, ToolOutput
 
-__all__ = ["SkillTool"]
-
 
 class SkillTool:
     """The skills that one agent is offered.

@@ -17,8 +17,6 @@ from retinue.contract.task import Correction, Task
 
 from .data_block import RULE, as_data_block, one_line
 
-__all__ = ["answer_schema_of", "correction_text", "instructions", "task_text"]
-
 _MOST_FINDINGS: Final = 50
 _TYPED: Final = "command"
 """The key of `Definition.extras` that says what a slash command is typed as."""

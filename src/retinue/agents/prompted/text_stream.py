@@ -5,8 +5,6 @@ from typing import Final
 from retinue.agents.port import RunContext
 from retinue.contract.event import TextDelta
 
-__all__ = ["TextStream"]
-
 _MOMENT_NS: Final = 50_000_000
 _MANY: Final = 200
 

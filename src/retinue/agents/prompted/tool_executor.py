@@ -7,7 +7,7 @@ not made. What kept a call from being made is told to the model, which may try s
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from retinue.agents.grants import Grants, PermissionSubject, PermissionVerdict
 from retinue.agents.port import RunContext
@@ -20,21 +20,17 @@ from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Trace
 from retinue.contract.sanitize import printable
+from retinue.contract.schema import Validator
 from retinue.contract.task import Question
 from retinue.errors import AccessDenied, Canceled, DeadlineExceeded, InvalidInput, RetinueError
 from retinue.llm.port import AssistantMessage, ToolCall, ToolResult, ToolResults, Turn
 from retinue.telemetry import Span, tool_span
 from retinue.tools.port import Tool, ToolContext, ToolOutput
+from retinue.tools.workspace import Workspace
 
 from .data_block import as_data_block
 from .delegate_tool import DelegateTool
 from .permission_subjects import call_summary, permission_subjects
-
-if TYPE_CHECKING:
-    from retinue.contract.schema import Validator
-    from retinue.tools.workspace import Workspace
-
-__all__ = ["OUTPUT_LIMIT", "ToolExecutor"]
 
 OUTPUT_LIMIT: Final = 30_000
 """Characters of a tool's output that a model is given, unless said otherwise."""
@@ -89,7 +85,7 @@ class ToolExecutor:
         self.unapproved: dict[str, None] = {}
 
     @cached_property
-    def _workspace(self) -> "Workspace | None":
+    def _workspace(self) -> Workspace | None:
         try:
             return self._grants.restrict_workspace(self._run.workspace.whole)
         except AccessDenied:

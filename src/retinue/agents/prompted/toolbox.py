@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from retinue.tools.port import Tool
 
-__all__ = ["EMPTY", "Toolbox", "ToolsetFactory"]
-
 ToolsetFactory: TypeAlias = "Callable[[], Iterable[Tool]]"
 """Makes tools that remember what one conversation has seen."""
 

@@ -5,14 +5,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from retinue.contract.definition import Deprecation, Effect, Method, ModelUse, Sample, ThinkingBounds
-from retinue.contract.facts import FACTS_KEYWORD
+from retinue.contract.facts import FACTS_KEYWORD, Facts
 from retinue.contract.model import DialectName, JsonMapping
 
 if TYPE_CHECKING:
-    from retinue.contract.facts import Facts
     from retinue.tools.workspace import Workspace
-
-__all__ = ["AgentOptions", "Choices", "FromFacts", "SkillOptions"]
 
 
 @dataclass(frozen=True, slots=True)

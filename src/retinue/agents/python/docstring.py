@@ -5,8 +5,6 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["Docstring", "read_docstring"]
-
 _SECTIONS: Final = {
     "args": "args", "arguments": "args", "parameters": "args", "keyword args": "args",
     "returns": "returns", "return": "returns",

@@ -16,6 +16,7 @@ from typing_extensions import TypeVar
 from retinue.agents.port import Reply, RunContext
 from retinue.contract import names
 from retinue.contract.definition import Definition, Skill
+from retinue.contract.facts import Facts
 from retinue.contract.task import Task
 from retinue.contract.version import split_versioned_name
 from retinue.errors import InvalidDefinition, UnknownName
@@ -24,10 +25,7 @@ from .decorator_options import AgentOptions, SkillOptions
 from .signature import Signature, read_signature, reply_of
 
 if TYPE_CHECKING:
-    from retinue.contract.facts import Facts
     from retinue.tools.workspace import Workspace
-
-__all__ = ["SKILL_MARK", "PythonAgent", "SkillEntry", "agent", "skill"]
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -17,17 +17,15 @@ from retinue.errors import InvalidDefinition
 
 from .decorator_options import AgentOptions
 from .docstring import read_docstring
+from .signature import Signature
 
 if TYPE_CHECKING:
     from .python_agent import SkillEntry
-    from .signature import Signature
-
-__all__ = ["read_definition", "read_skill"]
 
 _ModelT = TypeVar("_ModelT", bound=Model)
 
 
-def read_skill(entry: "SkillEntry", signature: "Signature", *, unavailable: str | None) -> Skill:
+def read_skill(entry: "SkillEntry", signature: Signature, *, unavailable: str | None) -> Skill:
     """Read what the function and the decorator say of one skill.
 
     Args:

@@ -18,13 +18,12 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import CoreConfig, CoreSchema, SchemaSerializer, core_schema, to_json, to_jsonable_python
 
 from retinue.agents.port import ABSENT, Reply, RunContext
+from retinue.contract.finding import as_detail, findings_of, summarise_findings
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.errors import InvalidDefinition, InvalidInput, OutputInvalid
-
-__all__ = ["Dump", "Signature", "read_signature", "reply_of", "reply_of_result"]
 
 
 class _SchemaGenerator(GenerateJsonSchema):
@@ -258,8 +257,6 @@ class Signature:
         try:
             value: object = self.input_adapter.validate_json(to_json(task.parameters, inf_nan_mode="constants"))
         except ValidationError as error:
-            from retinue.contract.finding import as_detail, findings_of, summarise_findings  # noqa: PLC0415 - most fit
-
             findings = findings_of(error, rule="parameters/type")
             raise InvalidInput(
                 f"The parameters do not become what the agent takes: {summarise_findings(findings)}.",

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from mcp import types
     from mcp.client import Client
 
-__all__ = ["MAX_TOOLS", "McpConnection"]
-
 MAX_TOOLS: Final = 200
 """Tools of one server that are looked at."""
 

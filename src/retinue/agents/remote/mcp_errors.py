@@ -20,8 +20,6 @@ from retinue.errors import (
 if TYPE_CHECKING:
     from mcp.shared.exceptions import MCPError
 
-__all__ = ["FailureContext", "error_from"]
-
 _LONGEST: Final = 10_000
 """Characters of what a server says of its failure that are looked at."""
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     import httpx2
     from mcp.client._transport import TransportStreams
 
-__all__ = ["MAX_BODY", "HttpTransport"]
-
 MAX_BODY: Final = 8 * 2**20
 """Bytes of one answer."""
 

@@ -10,8 +10,6 @@ from retinue.errors import InvalidInput
 if TYPE_CHECKING:
     from mcp import types
 
-__all__ = ["result_text"]
-
 _LONGEST: Final = 300
 
 

@@ -18,18 +18,6 @@ from retinue.errors import MissingFile, NotTrusted, ParseError, Unavailable
 if TYPE_CHECKING:
     from retinue.agents.trust import TrustStore
 
-__all__ = [
-    "PROJECT_FILE",
-    "HttpServer",
-    "McpServer",
-    "McpServers",
-    "StdioServer",
-    "expand_variables",
-    "project_servers",
-    "read_servers",
-    "referenced_variables",
-]
-
 PROJECT_FILE: Final = ".mcp.json"
 
 _NAME: Final = re.compile(r"[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")

@@ -6,8 +6,6 @@ from retinue.agents.prompted.toolbox import Toolbox
 from retinue.agents.remote.mcp_servers import McpServer, McpServers
 from retinue.agents.remote.mcp_tools import connect_mcp
 
-__all__ = ["with_mcp"]
-
 
 async def with_mcp(
     toolbox: Toolbox, servers: McpServers | Iterable[McpServer], *, environ: Mapping[str, str] | None = None

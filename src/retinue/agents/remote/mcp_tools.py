@@ -20,6 +20,7 @@ from retinue.contract.definition import ToolSpec
 from retinue.contract.json import dumps, loads
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
+from retinue.contract.schema import Validator
 from retinue.errors import OutputInvalid, RetinueError, TheirError
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.web.limit import time_limit
@@ -27,9 +28,6 @@ from retinue.tools.web.limit import time_limit
 if TYPE_CHECKING:
     from mcp import types
 
-    from retinue.contract.schema import Validator
-
-__all__ = ["McpTool", "McpTools", "connect_mcp"]
 
 _SEPARATORS: Final = re.compile(r"[./]")
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -47,7 +45,7 @@ class McpTool:
         spec: What we say of it.
     """
 
-    def __init__(self, connection: McpConnection, *, tool: str, spec: ToolSpec, output: "Validator | None") -> None:
+    def __init__(self, connection: McpConnection, *, tool: str, spec: ToolSpec, output: Validator | None) -> None:
         self._connection = connection
         self._tool = tool
         self._output = output
@@ -204,7 +202,7 @@ def _spec(name: str, tool: "types.Tool", *, server: str, timeout_s: float) -> To
     )
 
 
-def _output_schema(tool: "types.Tool") -> "Validator | None":
+def _output_schema(tool: "types.Tool") -> Validator | None:
     """What its answers must be; nothing when it does not say so in a form that can be used."""
     if tool.output_schema is None:
         return None

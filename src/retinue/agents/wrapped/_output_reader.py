@@ -13,8 +13,6 @@ from selectors import EVENT_READ, DefaultSelector
 from time import monotonic
 from typing import IO, Final, Self, TypeAlias, cast
 
-__all__ = ["KILL_WAIT_S", "OnOutput", "OutputReader", "signal_group"]
-
 OnOutput: TypeAlias = Callable[[bytes], object]
 """Is told what the program says on stdout, as it comes, in the thread that reads it."""
 

@@ -31,8 +31,6 @@ from .exit_status import describe_exit, exit_fault, no_output_error
 from .process import ProgramResult, run_program
 from .render_request import Form, RenderedRequest, render_request
 
-__all__ = ["MAX_BYTES", "CommandAgent"]
-
 MAX_BYTES: Final = 8 * 2**20
 """What a program may say at most, unless somebody says otherwise."""
 

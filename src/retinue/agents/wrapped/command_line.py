@@ -10,8 +10,6 @@ from typing import Final
 
 from retinue.errors import InvalidInput
 
-__all__ = ["split_command"]
-
 _QUOTED: Final = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 _SHELL_WORD: Final = re.compile(r"(?<!\S)(\|\|?|&&?|;|\d?>>?\S*|<<?\S*)(?!\S)")
 """What parts and joins commands in a shell, where it stands as a word of its own."""

@@ -12,8 +12,6 @@ from retinue.contract.json import JsonObject
 from retinue.contract.model import DialectName
 from retinue.errors import InvalidInput
 
-__all__ = ["canonical_agent_name", "check_definition", "default_definition", "is_default_skill", "name_from_argv"]
-
 _INPUT_SCHEMA: Final[JsonObject] = {
     "type": "object",
     "properties": {

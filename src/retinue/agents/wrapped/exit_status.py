@@ -8,8 +8,6 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import DialectName
 from retinue.errors import FaultCode, OutputInvalid
 
-__all__ = ["describe_exit", "exit_fault", "no_output_error"]
-
 _SHOWN: Final = 5
 _BY_HAND: Final = "Run the command by hand with the same input."
 

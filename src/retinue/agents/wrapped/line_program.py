@@ -15,8 +15,6 @@ from retinue.errors import AccessDenied, MissingFile, NotInstalled
 
 from .orphans import kill_marked, marked_environment, new_mark
 
-__all__ = ["MAX_LINE", "LineProgram", "finish_shielded"]
-
 MAX_LINE: Final = 8 * 2**20
 """Bytes of one line."""
 

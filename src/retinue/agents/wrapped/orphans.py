@@ -13,8 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-__all__ = ["find_marked", "kill_marked", "marked_environment", "new_mark"]
-
 _VARIABLE: Final = "_RETINUE_CALL"
 _PROCESSES: Final = Path("/proc")
 _ROUNDS: Final = 10

@@ -25,8 +25,6 @@ from ._output_reader import KILL_WAIT_S, OnOutput, OutputReader, signal_group
 from .orphans import find_marked, kill_marked, marked_environment, new_mark
 from .start_errors import start_error
 
-__all__ = ["ProgramResult", "run_program"]
-
 
 @dataclass(frozen=True, slots=True)
 class ProgramResult:

@@ -16,8 +16,6 @@ from retinue.contract.task import Context, Correction, Task
 
 from .default_definition import is_default_skill
 
-__all__ = ["Form", "RenderedRequest", "render_request"]
-
 Form: TypeAlias = Literal["words", "json"]
 """How an agent is asked that speaks no dialect: in words, or with its parameters as JSON."""
 

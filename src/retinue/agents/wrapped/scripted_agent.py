@@ -14,8 +14,6 @@ from .default_definition import canonical_agent_name, default_definition
 from .render_request import Form, render_request
 from .text_agent import reply_from
 
-__all__ = ["Scripted", "ScriptedAnswer", "ScriptedCall", "scripted"]
-
 ScriptedAnswer: TypeAlias = (
     str | JsonMapping | list[Any] | Reply | BaseException | type[BaseException] | Callable[[str], Any]
 )

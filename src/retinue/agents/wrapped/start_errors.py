@@ -9,8 +9,6 @@ from typing import Final
 from retinue.contract.names import nearest
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled, RetinueError
 
-__all__ = ["missing_program_error", "start_error"]
-
 _MOST: Final = 2_000
 """Names in a folder that are looked at for one that is nearly meant."""
 

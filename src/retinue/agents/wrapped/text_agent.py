@@ -13,12 +13,11 @@ from retinue.contract import json
 from retinue.contract.definition import Definition
 from retinue.contract.model import DialectName
 from retinue.contract.task import Task
+from retinue.engine.blocking import in_thread
 from retinue.errors import InvalidInput, OutputInvalid
 
 from .default_definition import canonical_agent_name, check_definition, default_definition
 from .render_request import Form, render_request
-
-__all__ = ["TextAgent", "reply_from"]
 
 
 class TextAgent:
@@ -82,8 +81,6 @@ class TextAgent:
         if self._asynchronous:
             value = await self._function(request.text)
         else:
-            from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only synchronous functions need it
-
             value = await in_thread(partial(self._function, request.text))
             value = await value if inspect.isawaitable(value) else value
         reply = reply_from(value, self._definition)

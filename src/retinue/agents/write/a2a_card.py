@@ -15,8 +15,6 @@ from retinue.contract.json import JsonObject
 from .keys import deprecation_keys, display_name, file_stem, skill_keys
 from .round_trip import WrittenDefinition, check_round_trip, json_text
 
-__all__ = ["BINDING", "PROTOCOL", "write_a2a_card"]
-
 PROTOCOL: Final = "1.0"
 BINDING: Final = "JSONRPC"
 

@@ -13,8 +13,6 @@ from retinue.dialects.port import RenderedMessage
 from .keys import file_stem
 from .round_trip import WrittenDefinition, check_round_trip, json_text
 
-__all__ = ["write_agent_json", "write_tool_use"]
-
 
 def write_tool_use(definition: Definition) -> WrittenDefinition:
     """Write an agent as a tool, or as an array of one a skill.

@@ -11,8 +11,6 @@ from .markdown import write_markdown
 from .round_trip import WrittenDefinition
 from .skill import write_skill
 
-__all__ = ["FORMATS", "Format", "format_of_file", "write"]
-
 Format: TypeAlias = Literal["markdown", "skill", "tool_use", "json", "agent_json", "a2a"]
 
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)

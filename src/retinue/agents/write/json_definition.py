@@ -8,8 +8,6 @@ from retinue.contract.definition import Definition
 from .keys import file_stem, keys_of
 from .round_trip import WrittenDefinition, check_round_trip, json_text
 
-__all__ = ["write_json"]
-
 
 def write_json(definition: Definition) -> WrittenDefinition:
     """Write an agent as one JSON object.

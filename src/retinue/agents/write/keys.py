@@ -12,8 +12,6 @@ from retinue.contract import names
 from retinue.contract.definition import Definition, Deprecation, ModelUse, Sample, Skill, ThinkingBounds
 from retinue.contract.json import JsonObject, JsonValue
 
-__all__ = ["deprecation_keys", "display_name", "file_stem", "keys_of", "skill_keys", "with_extras"]
-
 _RESERVED: Final = frozenset(
     {*Definition.model_fields, *Skill.model_fields, *Sample.model_fields, *ThinkingBounds.model_fields}
     | {"max_turns", "permission_mode", "effort", "memory", "since", "use", "note"} - {"extras", "source"}

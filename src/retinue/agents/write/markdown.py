@@ -12,8 +12,6 @@ from .keys import file_stem, keys_of
 from .round_trip import WrittenDefinition, check_round_trip
 from .yaml import write_yaml
 
-__all__ = ["TIER_WORDS", "write_markdown"]
-
 TIER_WORDS: Final[dict[Tier, str]] = {"small": "haiku", "medium": "sonnet", "large": "opus"}
 """What other readers of these files call our tiers."""
 

@@ -13,8 +13,6 @@ from retinue.contract.json import JsonValue, pointer
 from retinue.dialects.losses import NO_EQUIVALENT
 from retinue.errors import InvalidInput
 
-__all__ = ["WrittenDefinition", "check_round_trip", "json_text"]
-
 _CHANGED: Final = "the format cannot say it in this form"
 _DEEP: Final = ("runner", "wire_names", "extras")
 """Fields whose members are told apart in a report."""

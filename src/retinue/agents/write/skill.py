@@ -12,8 +12,6 @@ from retinue.contract.json import JsonObject, JsonValue
 from .round_trip import WrittenDefinition, check_round_trip
 from .yaml import write_yaml
 
-__all__ = ["write_skill"]
-
 _WHY: Final = {
     FILES: "the files beside a skill are no part of its text: copy them",
     "input_schema": "a skill takes a task in words",

@@ -12,8 +12,6 @@ from typing import Final
 from retinue.contract import json as strict
 from retinue.contract.json import JsonObject, JsonValue
 
-__all__ = ["write_yaml"]
-
 _PLAIN: Final = re.compile(r"[A-Za-z](?:[A-Za-z0-9_ .,;/()+*&!?=<>@%^~'\"-]|:(?=[^\s])|#(?<=[^\s]#))*(?<! )")
 _WORDS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf"})
 """Texts that one reader or another takes for something else."""

@@ -11,6 +11,7 @@ from retinue.catalogue._model_choice import needs_model
 from retinue.contract.definition import Sample, ThinkingBounds
 from retinue.contract.facts import Facts
 from retinue.contract.task import Task
+from retinue.tools.workspace import Workspace
 
 from .parameters import ChangeRequest, CodeScope, CodeTarget, NavigationTarget, RefactoringRequest
 from .results import CodeAnalysis, CodeChange, CodeDocumentation, CodeReview, CodeWork
@@ -19,12 +20,9 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from retinue.llm.models import Models
-    from retinue.tools.workspace import Workspace
-
-__all__ = ["CodeEngineerExecutor"]
 
 
-def _facts(engineer: Any, workspace: "Workspace") -> Facts:
+def _facts(engineer: Any, workspace: Workspace) -> Facts:
     """What the code here defines."""
     from retinue.catalogue._names import symbol_facts  # noqa: PLC0415 - when it is needed
 

@@ -23,8 +23,6 @@ from .navigate import report_symbols
 from .parameters import CodeScope, CodeTarget
 from .work import Work
 
-__all__ = ["CachedOutline", "analyze", "document", "extract_outlines"]
-
 _VERSION: Final = 4
 """The form of an entry, and what is read into it: another number forgets what earlier versions kept."""
 _MAX_SHOWN: Final = 10

@@ -11,8 +11,6 @@ from retinue.tools.lsp import HierarchyCall, Location, Position, uses_of
 from .parameters import NavigationTarget, Show
 from .work import Work
 
-__all__ = ["navigate", "report_symbols"]
-
 _MAX_SHOWN: Final = 20
 _MAX_ROWS: Final = 500
 _MAX_SYMBOLS: Final = 5

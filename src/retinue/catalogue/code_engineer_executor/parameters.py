@@ -7,11 +7,6 @@ from pydantic import Field
 from retinue.agents.python import Choices, FromFacts
 from retinue.contract.model import Model
 
-__all__ = [
-    "ChangeRequest", "CodeScope", "CodeTarget", "Constraints", "EntryPoint", "EntryPosition", "NavigationTarget",
-    "RefactoringRequest", "Show",
-]  # fmt: skip
-
 Show: TypeAlias = Literal["about", "definition", "references", "callers", "callees", "implementations"]
 
 _Path = Annotated[str, Field(max_length=4096, description="A file, relative to the workspace.")]

@@ -34,8 +34,6 @@ from .parameters import ChangeRequest
 from .refactor import ensure_file_count, run_tests, write_changes
 from .work import Work
 
-__all__ = ["EditProposal", "Proposal", "ProposedFile", "propose"]
-
 _MAX_CORRECTIONS: Final = 2
 _MAX_TURNS: Final = 40
 _MAX_EDITS: Final = 200

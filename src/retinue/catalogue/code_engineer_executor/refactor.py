@@ -15,8 +15,6 @@ from retinue.tools.refactor import ChangeSet, extract, move, rename
 from .parameters import Constraints, RefactoringRequest
 from .work import Work
 
-__all__ = ["ensure_file_count", "refactor", "run_tests", "write_changes"]
-
 _MEANING: Final = {
     True: "The change breaks something: without it they pass.",
     False: "They fail without the change as well, so they do not say whether it is right.",

@@ -7,11 +7,6 @@ from pydantic import Field
 from retinue.catalogue._report import ReportData
 from retinue.contract.model import Count, Model
 
-__all__ = [
-    "ChangedFile", "CodeAnalysis", "CodeChange", "CodeDocumentation", "CodeReview", "CodeWork", "DefinedSymbol",
-    "DocumentationCoverage", "NavigationStep", "ProjectTests", "ReviewIssue", "WorkMetadata",
-]  # fmt: skip
-
 _Amount = Annotated[float, Field(ge=0)]
 
 

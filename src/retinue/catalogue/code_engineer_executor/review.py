@@ -26,8 +26,6 @@ from .parameters import CodeScope
 from .results import ReviewIssue
 from .work import Work
 
-__all__ = ["review", "severity_of"]
-
 _MAX_SHOWN: Final = 25
 _MAX_ISSUES: Final = 1_000
 _ORDER: Final = {"high": 0, "medium": 1, "low": 2}

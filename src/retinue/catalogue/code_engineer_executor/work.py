@@ -22,8 +22,6 @@ from retinue.tools.workspace import Workspace
 
 from .parameters import CodeScope
 
-__all__ = ["Work", "do_work"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -20,16 +20,13 @@ from retinue.catalogue.data_analyst.data_files import read_facts
 from retinue.contract.definition import Sample
 from retinue.contract.facts import Facts
 from retinue.contract.task import Task
+from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from retinue.tools.workspace import Workspace
 
-__all__ = ["DataAnalyst"]
-
-
-def _facts(analyst: Any, workspace: "Workspace") -> Facts:
+def _facts(analyst: Any, workspace: Workspace) -> Facts:
     """The tables that lie here."""
     return read_facts(workspace, analyst.cache_dir) if find_spec("duckdb") else Facts()
 

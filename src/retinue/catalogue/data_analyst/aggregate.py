@@ -21,8 +21,6 @@ from retinue.contract.table import Cell
 from retinue.contract.table_query import Measure, TableQuery
 from retinue.tools.data import QueryRows
 
-__all__ = ["aggregate"]
-
 _DEFAULT_LIMIT: Final = 10
 _MAX_NAMED: Final = 5
 _MAX_BARS: Final = 30

@@ -31,17 +31,6 @@ from retinue.errors import BudgetExceeded, InvalidInput, YourError
 from retinue.orchestration.reader.tables import TableReading, example_questions, read_table_question
 from retinue.tools.data import Data, kind_of
 
-__all__ = [
-    "AggregateRequest",
-    "Analysis",
-    "ComparisonRequest",
-    "DataRequest",
-    "LogRequest",
-    "PercentileRequest",
-    "TableRequest",
-    "analyse",
-]
-
 _MAX_CANDIDATES: Final = 8
 """Files whose columns are looked at when none is named."""
 _MAX_OPTIONS: Final = 24

@@ -16,8 +16,6 @@ from retinue.contract.table_query import Measure, TimeUnit
 from retinue.errors import UnknownName
 from retinue.tools.data import Data, DataField, DataSource, FieldType, QueryRows, identifier, literal
 
-__all__ = ["Columns", "DataColumn"]
-
 _READ_SO: Final = "' is read as no value."
 _MAX_INSPECTED: Final = 200
 _MAX_KEY_COLUMNS: Final = 12

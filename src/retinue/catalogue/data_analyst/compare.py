@@ -20,8 +20,6 @@ from retinue.contract.table_query import Condition, Measure, TableQuery
 from retinue.errors import InvalidInput
 from retinue.tools.data import identifier
 
-__all__ = ["compare_files", "compare_groups"]
-
 _MAX_ROWS: Final = 100
 _MAX_MEANS: Final = 8
 _MAX_COLUMNS: Final = 50

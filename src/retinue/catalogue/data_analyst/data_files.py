@@ -18,8 +18,6 @@ from retinue.tools.data import DATA_SUFFIXES, Data, kind_of
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
-__all__ = ["data_files", "files_in_question", "locate_files", "read_facts"]
-
 _MAX_FILES: Final = 8
 _MAX_DATA_FILES: Final = 40
 """Where there are more, they are a program's own data (settings, cases of tests), and nobody's tables."""

@@ -16,16 +16,6 @@ from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Function, Measure, TableQuery
 from retinue.tools.data import DataSource, QueryRows
 
-__all__ = [
-    "Findings",
-    "describe_measure",
-    "describe_query",
-    "format_row_count",
-    "format_value",
-    "label_of",
-    "where_clause",
-]
-
 _MAX_TABLE_ROWS: Final = 200
 _MAX_TEXT: Final = 500
 _MAX_COLUMNS: Final = 12

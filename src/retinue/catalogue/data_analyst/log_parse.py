@@ -13,8 +13,6 @@ from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Grouping, TableQuery
 from retinue.tools.data import QueryRows, identifier
 
-__all__ = ["summarise_log"]
-
 _MAX_TOP: Final = 10
 _MAX_BARS: Final = 30
 _MAX_BURSTS: Final = 5

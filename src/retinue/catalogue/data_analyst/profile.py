@@ -11,8 +11,6 @@ from retinue.contract.event import Progress
 from retinue.contract.facts import ColumnKind
 from retinue.contract.table import Cell
 
-__all__ = ["profile"]
-
 _BATCH: Final = 50
 _MAX_COLUMNS: Final = 400
 _MAX_TOP_VALUES: Final = 3

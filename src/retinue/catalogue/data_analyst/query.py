@@ -12,16 +12,6 @@ from retinue.contract.table_query import Condition, Grouping, Measure, Ordering,
 from retinue.errors import InvalidInput
 from retinue.tools.data import identifier, literal
 
-__all__ = [
-    "bucket_sql",
-    "conditions_sql",
-    "is_serial",
-    "order_index",
-    "resolve_query",
-    "select_sql",
-    "with_percentiles",
-]
-
 _ANY_KIND: Final = ("contains", "not_contains", "is_null", "not_null")
 _DEFAULT_PERCENTILES: Final = (50.0, 90.0, 95.0, 99.0)
 _FUNCTIONS: Final = {"mean": "avg({})", "stddev": "stddev_samp({})", "count_distinct": "count(DISTINCT {})"}

@@ -15,8 +15,6 @@ from .commit_analysis import report_commit_analysis
 from .parameters import BranchQuery, BranchStatus, CommitAnalysis, CommitQuery, DriftDetection, Target, TaskValidation
 from .repository import read_facts, run_on_repository
 
-__all__ = ["GitStateAnalyzer"]
-
 _TICKETS_UNAVAILABLE: Final = (
     "It comes with the ticket model: until then, ask `commit_analysis` which commits name a task."
 )

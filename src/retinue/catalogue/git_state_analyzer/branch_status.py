@@ -12,8 +12,6 @@ from retinue.tools.git import FileChange, Git, HeadRef, Status, WorktreeChange
 from .parameters import BranchQuery
 from .repository import commit_data, commit_pieces, commit_source, day_of, short_sha
 
-__all__ = ["report_branch_status"]
-
 _MAX_COMMITS: Final = 100
 _MAX_PATHS: Final = 8
 _STATES: Final = ("staged", "changed and not staged", "in conflict", "untracked")

@@ -25,8 +25,6 @@ from .commit_history import MAX_MEASURED, CommitHistory, select_history
 from .parameters import DEFAULT_LIMIT, CommitQuery
 from .repository import commit_data, commit_pieces, commit_source, day_of, short_sha
 
-__all__ = ["report_commit_analysis"]
-
 _Row: TypeAlias = tuple[str, int, *tuple[Cell, ...]]
 
 _MAX_BARS: Final = 10

@@ -16,8 +16,6 @@ from retinue.tools.git.counts import AuthorCount, CommitStats, FileCount, epoch_
 from .parameters import CommitQuery
 from .repository import SUBJECT_PATTERN, is_conventional, tasks_in
 
-__all__ = ["MAX_MEASURED", "CommitHistory", "select_history"]
-
 _MAX_LISTED: Final = 50
 """Most commits of a kind (badly formed, without a task) that are named one by one."""
 MAX_MEASURED: Final = 500

@@ -8,13 +8,6 @@ from retinue.agents.python import Choices, FromFacts
 from retinue.catalogue._report import ReportData
 from retinue.contract.model import Count, Many, Model
 
-__all__ = [
-    "DEFAULT_LIMIT", "BranchCommits", "BranchFiles", "BranchQuery", "BranchStatus", "Commands", "CommitAnalysis",
-    "CommitDescription", "CommitQuery", "CommitSizes", "CommitSubject", "CommittedFiles", "DriftDetection",
-    "FormatCompliance", "LargestCommit", "ProposedEdit", "RepositoryState", "Target", "TaskReferences",
-    "TaskValidation", "TaskVerdict", "UncommittedFiles",
-]  # fmt: skip
-
 DEFAULT_LIMIT: Final = 10
 
 _Show: TypeAlias = Literal[

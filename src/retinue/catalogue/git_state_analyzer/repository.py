@@ -22,19 +22,6 @@ from retinue.tools.git import Commit, Git, HeadRef
 from retinue.tools.git.commit_index import CommitIndex
 from retinue.tools.workspace import Workspace
 
-__all__ = [
-    "SUBJECT_PATTERN",
-    "commit_data",
-    "commit_pieces",
-    "commit_source",
-    "day_of",
-    "is_conventional",
-    "read_facts",
-    "run_on_repository",
-    "short_sha",
-    "tasks_in",
-]  # fmt: skip
-
 SUBJECT_PATTERN: Final = r"^(feat|fix|docs|test|refactor|style|chore)\([^()\s][^()]*\)!?: \S.*$"
 """What `is_conventional` asks of a subject: one of the seven types, a scope, and what was done (G12)."""
 

@@ -22,8 +22,6 @@ from retinue.catalogue.metrics.calculator import (
 from retinue.catalogue.metrics.configuration import SAMPLE
 from retinue.contract.definition import Sample
 
-__all__ = ["Metrics"]
-
 _ROUTE: Final = "/agents/business/metrics/"
 _Year = Annotated[int, Field(ge=1000, le=9000, description="The calendar year, such as 1997.")]
 _MEANINGS: Final = {

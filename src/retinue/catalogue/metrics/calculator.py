@@ -32,22 +32,6 @@ from retinue.errors import AccessDenied, InvalidDefinition, InvalidInput, Missin
 from retinue.tools.data import Data, DataSource, identifier
 from retinue.tools.workspace import Workspace
 
-__all__ = [
-    "CHURN",
-    "Basis",
-    "CustomerChurn",
-    "Figure",
-    "ListedMetric",
-    "MetricCalculator",
-    "MetricFigure",
-    "MetricList",
-    "PeriodComparison",
-    "PeriodKind",
-    "TargetStatus",
-    "YearSales",
-    "with_calculator",
-]
-
 _OWN_FILE: Final = ".retinue/metrics.toml"
 """Where a project says what its metrics are, from the root of its workspace."""
 _DATABASE: Final = "RETINUE_METRICS_DATABASE"

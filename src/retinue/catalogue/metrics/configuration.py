@@ -12,8 +12,6 @@ from retinue.contract.finding import as_detail, findings_of, summarise_findings
 from retinue.contract.model import Model, SnakeName
 from retinue.errors import InvalidDefinition
 
-__all__ = ["EVERY_PERIOD", "SAMPLE", "Configuration", "MetricDefinition", "SourceSettings", "parse_configuration"]
-
 EVERY_PERIOD: Final = "every"
 """The key of a target that holds for each period, however long."""
 

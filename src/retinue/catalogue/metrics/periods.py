@@ -8,8 +8,6 @@ from typing import Final, Self
 
 from retinue.errors import InvalidInput
 
-__all__ = ["DateRange", "period_of_label"]
-
 _DAY: Final = timedelta(days=1)
 _LABEL: Final = re.compile(r"(\d{4})(?:-(?:Q([1-4])|(0[1-9]|1[0-2])))?", re.ASCII)
 _FIRST_YEAR, _LAST_YEAR = 1000, 9000

@@ -29,8 +29,6 @@ from .parameters import (
 from .project import read_project
 from .survey_report import look_up, query_words, rank_by_context, report_similar_tests, report_survey
 
-__all__ = ["PatternDiscovery"]
-
 _Work: TypeAlias = Callable[[Inventory, SkillReport], None]
 """Says what a skill finds in an inventory."""
 

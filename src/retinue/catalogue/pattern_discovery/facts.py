@@ -6,10 +6,6 @@ What they mean in a project (who uses what) is worked out elsewhere, because it 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-__all__ = [
-    "VERSION", "CaseFacts", "FileFacts", "Fixture", "ImportBinding", "PublicSymbol", "RuleSentence", "StepSentence",
-]  # fmt: skip
-
 VERSION: Final = 4
 """Of the extraction: raised whenever the same file would give other facts, so that no old ones are believed."""
 

@@ -18,8 +18,6 @@ from retinue.tools.structure import parse_failure, parse_python
 from .facts import CaseFacts, FileFacts, Fixture, ImportBinding, PublicSymbol, StepSentence
 from .prohibitions import rules_of
 
-__all__ = ["extract", "facts_of", "phrases_of"]
-
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 _FIXTURES: Final = frozenset({"pytest.fixture", "pytest.yield_fixture", "pytest_asyncio.fixture"})

@@ -21,22 +21,6 @@ from .facts import CaseFacts, FileFacts, Fixture, PublicSymbol, RuleSentence, St
 from .parameters import Domain
 from .resolution import FixtureUse, Modules, Scopes, node_of
 
-__all__ = [
-    "BUILT_IN",
-    "LIST_LIMIT",
-    "PATTERNS",
-    "Inventory",
-    "PatternEntry",
-    "add_table",
-    "build_inventory",
-    "matcher_of",
-    "narrow",
-    "reuse_of",
-    "reuse_of_words",
-    "rule_entry",
-    "users_of",
-]  # fmt: skip
-
 F = TypeVar("F")
 
 PATTERNS: Final[Mapping[str, tuple[str, str]]] = {

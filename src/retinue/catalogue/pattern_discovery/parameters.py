@@ -8,12 +8,6 @@ from retinue.agents.python import Choices, FromFacts
 from retinue.catalogue._report import ReportData
 from retinue.contract.model import Confidence, Count, Model
 
-__all__ = [
-    "Domain", "DomainPatterns", "DomainSearch", "FixtureFacts", "FixtureMatch", "FixtureMatches", "FixtureSearch",
-    "HelperFacts", "Inventories", "NewPattern", "PatternFacts", "PatternKind", "Prohibition", "SimilarTestFile",
-    "SimilarTests", "StepFacts", "Survey", "TestSearch",
-]  # fmt: skip
-
 Domain: TypeAlias = Literal["e2e-testing", "unit-testing", "source-code", "documentation"]
 PatternKind: TypeAlias = Literal["parametrize", "mock", "aaa", "class", "unittest", "raises", "property"]
 

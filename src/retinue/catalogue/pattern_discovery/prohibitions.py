@@ -12,8 +12,6 @@ from retinue.catalogue._prose import one_line
 
 from .facts import RuleSentence
 
-__all__ = ["is_historical", "rules_of"]
-
 _BEGIN: Final = re.compile(r"(?:[-*+•]|\d+[.)])\s+|>\s?|\.\. (?:[\w-]+::|[^:]*:)\s*")
 """What begins a paragraph inside of one: a list item, a quotation, a directive of reStructuredText."""
 _CODE: Final = (".. code", ".. sourcecode", ".. parsed-literal", ".. prompt")

@@ -19,8 +19,6 @@ from .facts import VERSION, FileFacts
 from .file_facts import extract
 from .prohibitions import is_historical
 
-__all__ = ["is_read", "read_project"]
-
 
 def is_read(path: str) -> bool:
     """Whether a file of this name may hold anything that is looked for here."""

@@ -14,8 +14,6 @@ from retinue.tools.structure import absolute_name, python_names
 
 from .facts import FileFacts, Fixture, ImportBinding
 
-__all__ = ["FixtureUse", "Modules", "Scopes", "node_of"]
-
 
 class Modules:
     """The modules of one project, given by path. Where two files could be meant, the one nearer to the importer is."""

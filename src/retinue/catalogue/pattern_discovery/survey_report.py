@@ -20,8 +20,6 @@ from .inventory import BUILT_IN, PATTERNS, Inventory, PatternEntry, add_table, r
 from .parameters import FixtureSearch, Survey, TestSearch
 from .resolution import FixtureUse
 
-__all__ = ["Ranking", "look_up", "query_words", "rank_by_context", "report_similar_tests", "report_survey"]
-
 _Entry: TypeAlias = PatternEntry[Any]
 _FixtureEntry: TypeAlias = PatternEntry[FixtureUse]
 _TestEntry: TypeAlias = PatternEntry[CaseFacts]

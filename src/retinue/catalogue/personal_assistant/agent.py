@@ -22,8 +22,6 @@ from retinue.dialects.run_agent import ParsedConfig, ToolTraceMinimal, read_conf
 from retinue.errors import AccessDenied, InvalidInput, NotTrusted
 from retinue.llm.models import Models
 
-__all__ = ["PersonalAssistant", "shipped_domains"]
-
 _SHIPPED: Final = Path(__file__).parent / "domains"
 _ADDED: Final = "Added task 4: call Ada, due 2026-05-05."
 _ASKED: Final = "remind me to call Ada tomorrow"

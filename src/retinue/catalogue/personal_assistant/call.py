@@ -28,8 +28,6 @@ from retinue.llm.conversation import Conversation, converse
 from retinue.llm.models import Models
 from retinue.llm.port import AnswerShape, Request, ToolCall, ToolResult, UserMessage
 
-__all__ = ["AssistantCall"]
-
 _STEPS: Final = 8
 """Requests that a domain's model may make (B23)."""
 _TIMEOUT_S: Final = 60.0

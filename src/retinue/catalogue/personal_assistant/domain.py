@@ -27,8 +27,6 @@ from retinue.engine.blocking import in_thread
 from retinue.errors import AccessDenied, RetinueError
 from retinue.telemetry import tool_span
 
-__all__ = ["Domain", "broadcast"]
-
 
 @dataclass(slots=True)
 class Domain:

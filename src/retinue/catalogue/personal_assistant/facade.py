@@ -10,8 +10,6 @@ from pydantic import Field, TypeAdapter, ValidationError
 from retinue.contract.model import Model
 from retinue.errors import InvalidInput, MissingFile
 
-__all__ = ["FacadeCase", "Verdict", "judge", "read_cases", "shipped_cases"]
-
 Verdict: TypeAlias = Literal["pass", "partial", "fail"]
 
 

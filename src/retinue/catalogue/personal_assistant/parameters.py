@@ -8,8 +8,6 @@ from retinue.agents.python import FromFacts
 from retinue.contract.model import JsonMapping, Many, Model
 from retinue.dialects.run_agent import ToolTraceMinimal
 
-__all__ = ["AssistRequest", "AssistantAnswer", "DomainResult", "DomainStatus", "RoutingAnswer", "Target"]
-
 DomainStatus = Literal["done", "failed", "asks", "timed out"]
 _Value = str | int | float | bool
 

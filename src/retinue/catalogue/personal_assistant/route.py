@@ -18,8 +18,6 @@ from retinue.orchestration.reader.bind import ReaderEnvironment, bind
 from retinue.orchestration.reader.router import Router
 from retinue.orchestration.reader.text_tokens import FUNCTION_WORDS, word_tokens
 
-__all__ = ["ToolRequest", "is_question", "only_reads", "read_prompt"]
-
 _SMALL: Final = frozenset(word_tokens(FUNCTION_WORDS))
 _POLITE: Final = frozenset(word_tokens("please can could would will you we just also then and now"))
 _ASKING: Final = frozenset(("what", "who", "whose", "whom", "which", "why", "how"))

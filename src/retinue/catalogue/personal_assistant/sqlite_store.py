@@ -14,8 +14,6 @@ from typing import Any, Final
 from retinue.errors import Unavailable
 from retinue.tools.sqlite import use_wal
 
-__all__ = ["query", "use_store"]
-
 _FILE: ContextVar[Path | None] = ContextVar("assistant_store", default=None)
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS tasks (

@@ -15,8 +15,6 @@ from retinue.contract.result import Warned
 from retinue.errors import InvalidInput
 from retinue.orchestration.supervise import supervise
 
-__all__ = ["QuestionText", "ResearchSupervisor", "Sources", "Subjects"]
-
 _WORKER: Final = "researcher_analyst"
 _SKILL: Final = "research"
 _MOST: Final = 12

@@ -7,8 +7,6 @@ from pydantic import BaseModel, Field
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.table import Chart, Table
 
-__all__ = ["SubjectFailure", "SubjectPart", "SubjectStatement", "SupervisedResearch"]
-
 
 class SubjectStatement(BaseModel):
     """One sentence that a worker found, with its source."""

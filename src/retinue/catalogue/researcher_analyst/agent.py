@@ -37,8 +37,6 @@ from .search import Search, SourceText
 if TYPE_CHECKING:
     from retinue.llm.models import Models
 
-__all__ = ["ResearcherAnalyst"]
-
 _SCOPES: Final[tuple[Scope, ...]] = ("project", "global")
 _EXAMPLES: Final = """
     how does the parser work; how do uploads work; what does the boundary check before it calls an agent; where

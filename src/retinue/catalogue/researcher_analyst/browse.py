@@ -27,8 +27,6 @@ from retinue.tools.web.url import MAX_URL
 from .parameters import ResearchRequest
 from .search import SourceText, WebReading
 
-__all__ = ["browse"]
-
 _AGENT: Final = "researcher_analyst"
 _QUERY: Final = 400
 _PAGE: Final = 200_000

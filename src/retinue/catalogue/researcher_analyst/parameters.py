@@ -10,11 +10,6 @@ from retinue.agents.python import Choices, FromFacts
 from retinue.contract.model import Confidence, Count, JsonMapping, Many, Model
 from retinue.tools.search.kinds import kind_of
 
-__all__ = [
-    "DEPTHS", "SOURCES", "Depth", "FocusName", "Form", "PassageKind", "Research", "ResearchFinding",
-    "ResearchRequest", "SearchedSource", "SkippedSource", "Source", "SourceCitation", "source_of",
-]  # fmt: skip
-
 Source: TypeAlias = Literal["web", "docs", "memory", "code"]
 SOURCES: Final[tuple[Source, ...]] = get_args(Source)
 """In the order of spec 000."""

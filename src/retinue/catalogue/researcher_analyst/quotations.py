@@ -14,8 +14,6 @@ from retinue.tools.search.tokenizer import STOP_WORDS
 from .parameters import FocusName, PassageKind, ResearchRequest, Source
 from .units import Unit
 
-__all__ = ["LIGHT_SHARE", "Judgement", "Query", "Quotation", "judge", "select_distinct", "topic_of"]
-
 _LEAST: Final = 0.4
 """A unit that has less of the weight of the words, with its headings, answers something else."""
 _MAY_MISS: Final = 3

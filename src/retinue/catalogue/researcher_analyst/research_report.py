@@ -21,8 +21,6 @@ from retinue.orchestration.cited_summary import CitedSummary, summary_facts
 from .quotations import Quotation
 from .search import Search
 
-__all__ = ["reply_of"]
-
 _SUMMED: Final = 3
 _RIVAL: Final = 0.6
 """What a passage must score against the best, to stand beside it in the answer."""

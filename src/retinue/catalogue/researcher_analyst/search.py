@@ -32,8 +32,6 @@ from .parameters import PassageKind, ResearchRequest, Source, source_of
 from .quotations import LIGHT_SHARE, Judgement, Query, Quotation, judge, select_distinct, topic_of
 from .units import Unit, paragraphs, units_of
 
-__all__ = ["Search", "SourceText", "WebReading"]
-
 _README: Final = ("readme", "index", "overview", "introduction")
 _DULL: Final = ("api", "change", "history", "news", "release", "license", "licence", "copying", "authors", "version")
 """Names of documents that say what changed, or who may use it: they explain little."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-__all__ = ["Unit", "paragraphs", "units_of"]
-
 _LONGEST_LIST: Final = 12
 """Lines of a list or table that are shown whole; of a longer one, each item or row is a unit of its own."""
 

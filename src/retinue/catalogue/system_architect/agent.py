@@ -26,8 +26,6 @@ from .parameters import (
 if TYPE_CHECKING:
     from retinue.llm.models import Models
 
-__all__ = ["SystemArchitect"]
-
 _DOCUMENTS: Final = "What do the documents say about the architecture?"
 """The words of the request are left out: what documents call things is not what somebody asks in passing."""
 _WHO_DEPENDS: Final = {"question": "which component depends on which"}

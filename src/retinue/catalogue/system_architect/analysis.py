@@ -45,8 +45,6 @@ from .architecture_report import (
 from .layers import LayerRule, RuleImport, find_violations, layers_of, read_rules
 from .parameters import HotspotScope, LayerScope, ProjectScope
 
-__all__ = ["read_components", "read_structures", "run_skill"]
-
 _HOTSPOTS: Final = 10
 _HISTORY_S: Final = 30.0
 """Of a history that takes longer to read the newest commits are counted, and of more of them the next time."""

@@ -10,8 +10,6 @@ from retinue.catalogue.system_architect.layers import LayerRule, RuleImport
 from retinue.contract.model import JsonMapping
 from retinue.tools.structure import Dependency, DependencyGraph, Function, Structure, find_cycles, strongly_connected
 
-__all__ = ["Churn", "ProjectFacts", "report_cycles", "report_dependencies", "report_hotspots", "report_violations"]
-
 _MAX_SENTENCES: Final = 5
 _MAX_ROWS: Final = 200
 

@@ -15,8 +15,6 @@ from typing import Any, Final, NamedTuple, cast
 from retinue.errors import RetinueError
 from retinue.tools.workspace import Workspace
 
-__all__ = ["LayerRule", "RuleImport", "find_violations", "layers_of", "read_rules"]
-
 _LARGEST: Final = 1024 * 1024
 _ENDS: Final = {
     "forbidden": {"sources": "source_modules", "targets": "forbidden_modules"},

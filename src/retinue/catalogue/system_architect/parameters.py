@@ -8,25 +8,6 @@ from retinue.agents.python import Choices, FromFacts
 from retinue.catalogue._report import ReportData
 from retinue.contract.model import Count, JsonMapping, Many, Model
 
-__all__ = [
-    "Architecture",
-    "Assessment",
-    "Circle",
-    "ComponentFigures",
-    "DependencyEdge",
-    "DroppedOption",
-    "HardestFunction",
-    "Hotspot",
-    "HotspotScope",
-    "ImportEdge",
-    "LayerScope",
-    "ProjectScope",
-    "QuestionText",
-    "RestructuringOption",
-    "RestructuringOptions",
-    "Violation",
-]  # fmt: skip
-
 QuestionText = Annotated[
     str,
     Field(

@@ -25,8 +25,6 @@ from retinue.llm.models import Models
 from retinue.llm.port import AnswerShape
 from retinue.orchestration.cited_summary import EvidencePiece, claim_error
 
-__all__ = ["ProposedOption", "ProposedOptions", "with_options"]
-
 _MOST: Final = 120
 _LONGEST: Final = 600
 

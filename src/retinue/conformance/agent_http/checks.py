@@ -23,8 +23,6 @@ from retinue.dialects import dialect as dialect_of
 from retinue.dialects.dates import parse_timestamp
 from retinue.errors import RetinueError
 
-__all__ = ["CHECKS"]
-
 _STATES: Final = ("pending", "working", "completed", "failed", "canceled")
 _YOURS: Final = frozenset({"invalid_input", "parse_error", "validation_error", "bad_request", 400, 422})
 _TIMESTAMP_FIELDS: Final = ("timestamp", "created_at", "updated_at")

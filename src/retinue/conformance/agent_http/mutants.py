@@ -10,8 +10,6 @@ from typing import Any, Final
 from retinue.conformance.mutation import AgentFunction, Body, GoodAgent, alternating, mixing
 from retinue.conformance.port import RequestTemplate
 
-__all__ = ["GOOD", "MUTANTS", "TEMPLATE"]
-
 TEMPLATE: Final = RequestTemplate(
     agent="metrics",
     skill="year_to_end_sales",

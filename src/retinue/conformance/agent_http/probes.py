@@ -10,8 +10,6 @@ from typing import Final
 from retinue.conformance.port import Probe, ProbeFactory, RequestTemplate
 from retinue.conformance.requests import GOOD, HOSTILE, ODD, text_probe
 
-__all__ = ["PROBES"]
-
 
 def _question(template: RequestTemplate) -> Probe:
     words = template.instruction or "What can you do?"

@@ -41,8 +41,6 @@ from retinue.contract.json import JsonObject
 from retinue.contract.names import fold, to_kebab
 from retinue.errors import InvalidInput
 
-__all__ = ["CHECKS"]
-
 _STATUSES: Final = ("success", "partial", "error")
 _ERROR_TYPES: Final = ("missing_file", "invalid_input", "parse_error", "access_denied", "timeout", "internal_error")
 _WARNING_TYPES: Final = ("missing_data", "degraded_analysis", "incomplete_context")

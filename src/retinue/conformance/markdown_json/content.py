@@ -11,16 +11,6 @@ from typing import Final
 from retinue.conformance.members import is_uninformative, objects_at, quote, values_in
 from retinue.contract.json import JsonObject, JsonValue
 
-__all__ = [
-    "generic_message",
-    "generic_suggestion",
-    "outside_path",
-    "text_for_boolean",
-    "text_for_number",
-    "wrong_array",
-    "wrong_count",
-]
-
 _SCORE: Final = re.compile(r"(?:^|_)(?:score|percent|percentage|completeness|confidence)$")
 _COUNT: Final = re.compile(r"(?:^|_)(?:count|total)$|^(?:count|total|number)_(?:of_)?\w+$|^files_(?:read|written)$")
 _MEASURED: Final = re.compile(

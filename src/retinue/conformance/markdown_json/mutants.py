@@ -11,8 +11,6 @@ from typing import Final
 from retinue.conformance.mutation import AgentFunction, Body, GoodAgent, alternating, mixing
 from retinue.conformance.port import RequestTemplate
 
-__all__ = ["GOOD", "MUTANTS", "TEMPLATE"]
-
 TEMPLATE: Final = RequestTemplate(
     agent="ticket_analyzer", skill="story_deep", target="STORY-0001.2.3", partial_target="STORY-0001.2.4"
 )

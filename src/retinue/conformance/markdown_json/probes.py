@@ -11,8 +11,6 @@ from typing import Final
 from retinue.conformance.port import Probe, ProbeFactory, RequestTemplate
 from retinue.conformance.requests import GOOD, HOSTILE, ODD, text_probe
 
-__all__ = ["PROBES"]
-
 
 def _with_target(make_probe: ProbeFactory) -> ProbeFactory:
     """The block has a line for the target, so there has to be one."""

@@ -6,8 +6,6 @@ from retinue.conformance.port import CheckReport, ProbeExchange, RequirementVerd
 from retinue.conformance.report.violations import counts
 from retinue.contract.model import JsonMapping
 
-__all__ = ["as_json"]
-
 _MOST: Final = 20_000
 """Characters of a text that are kept."""
 

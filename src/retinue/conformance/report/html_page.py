@@ -13,8 +13,6 @@ from retinue.orchestration.present.html.document import document
 from retinue.orchestration.present.html.markup import element, text
 from retinue.orchestration.present.numbers import format_duration
 
-__all__ = ["as_html"]
-
 _MOST: Final = 4_000
 _CODE: Final = re.compile(r"`([^`]+)`")
 _STYLE: Final = """

@@ -8,8 +8,6 @@ from typing import Final
 from retinue.conformance.port import CheckReport, ProbeExchange, RequirementVerdict
 from retinue.contract.sanitize import printable
 
-__all__ = ["RequirementViolation", "counts", "excerpt", "repeated_ids", "violations_in"]
-
 _EXCHANGES: Final = 2
 _NAMES: Final = 3
 _MISTAKE: Final = "Our own check broke, so it is not known whether this holds"

@@ -4,8 +4,6 @@ from retinue.conformance.port import CheckReport, RequirementVerdict
 from retinue.conformance.report.violations import RequirementViolation, violations_in
 from retinue.contract.report.junit import ReportCase, render_junit
 
-__all__ = ["as_junit"]
-
 
 def as_junit(*reports: CheckReport) -> str:
     """`reports` as the text of an XML file."""

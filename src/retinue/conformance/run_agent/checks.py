@@ -20,8 +20,6 @@ from retinue.contract import schema
 from retinue.contract.json import JsonObject
 from retinue.dialects.run_agent import ANSWER_SCHEMA, ToolTraceMinimal
 
-__all__ = ["CHECKS"]
-
 _SLACK_S: Final = 0.05
 """Clocks are read at different moments; so much more than we measured is still true."""
 _NANOSECONDS: Final = 1_000_000_000

@@ -11,8 +11,6 @@ from typing import Any, Final, cast
 from retinue.conformance.mutation import AgentFunction, Body, GoodAgent, mixing
 from retinue.conformance.port import RequestTemplate
 
-__all__ = ["GOOD", "MUTANTS", "TEMPLATE"]
-
 TEMPLATE: Final = RequestTemplate(agent="assistant", instruction="What is on my list today?")
 """How the agents of this module are asked validly."""
 

@@ -8,8 +8,6 @@ from retinue.conformance.port import Probe, ProbeFactory, RequestTemplate
 from retinue.conformance.requests import GOOD, HOSTILE, ODD
 from retinue.contract import json
 
-__all__ = ["PROBES"]
-
 _PROMPT: Final = "Say in one sentence what you can do."
 
 

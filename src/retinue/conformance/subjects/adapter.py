@@ -24,8 +24,6 @@ from retinue.orchestration.reader.bind import bind
 from retinue.orchestration.reader.router import Router
 from retinue.tools.workspace import Workspace
 
-__all__ = ["dialect_adapter"]
-
 _ID: Final = "task"
 
 

@@ -18,8 +18,6 @@ from pydantic import BaseModel
 from retinue.conformance.port import Probe, ProbeExchange
 from retinue.engine.blocking import in_thread
 
-__all__ = ["MOST", "CallableSubject"]
-
 T = TypeVar("T")
 
 MOST: Final = 16_000_000

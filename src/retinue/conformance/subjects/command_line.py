@@ -17,8 +17,6 @@ from retinue.conformance.port import Probe, ProbeExchange
 from retinue.errors import RetinueError
 from retinue.tools.process import clean_environment, find_program
 
-__all__ = ["CommandSubject"]
-
 _MOST_BYTES: Final = 16_000_000
 _STDERR: Final = 4_000
 

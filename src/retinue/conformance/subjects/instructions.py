@@ -10,18 +10,16 @@ from retinue.conformance.subjects.callable_subject import CallableSubject
 from retinue.conformance.subjects.subject_info import SubjectInfo
 from retinue.contract.definition import Definition
 from retinue.errors import InvalidDefinition, Unavailable
+from retinue.llm.budget_tracker import BudgetTracker
 from retinue.llm.conversation import converse
 from retinue.llm.port import Request, UserMessage
 
 if TYPE_CHECKING:
-    from retinue.llm.budget_tracker import BudgetTracker
     from retinue.llm.models import Models
-
-__all__ = ["instructions_subject"]
 
 
 def instructions_subject(
-    path: Path, definition: Definition, *, models: "Models | None", budget_tracker: "BudgetTracker | None"
+    path: Path, definition: Definition, *, models: "Models | None", budget_tracker: BudgetTracker | None
 ) -> SubjectInfo:
     """The agent that `definition`, read from `path`, describes.
 

@@ -17,8 +17,6 @@ from retinue.agents.importing import import_file
 from retinue.contract.names import nearest
 from retinue.errors import InvalidDefinition, InvalidInput, UnknownName
 
-__all__ = ["ENTRY", "ModuleMember", "find_module"]
-
 _HOW: Final = "Name a file as `folder/agent.py`, or a module as `package.agent`."
 
 ENTRY: Final = "run_agent"

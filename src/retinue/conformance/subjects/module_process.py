@@ -26,8 +26,6 @@ from retinue.contract.fault import Fault
 from retinue.engine.blocking import in_thread
 from retinue.errors import DeadlineExceeded, InvalidDefinition
 
-__all__ = ["ModuleSubject", "isolated_module"]
-
 _WORKER: Final = "retinue.conformance.subjects.module_worker"
 _IMPORTING_S: Final = 120.0
 _STDERR: Final = 4_000

@@ -19,8 +19,6 @@ from retinue.contract.fault import Fault
 from retinue.engine.blocking import in_thread
 from retinue.errors import RetinueError
 
-__all__ = ["main", "serve"]
-
 
 def main(words: str, dialect: str | None) -> None:
     """Import what `words` names, say what it is, and answer requests until there are no more."""

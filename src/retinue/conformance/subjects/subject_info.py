@@ -18,8 +18,6 @@ from retinue.contract.names import fold
 from retinue.errors import InvalidInput
 from retinue.tools.workspace import Workspace
 
-__all__ = ["SubjectInfo", "command_subject", "module_subject"]
-
 
 @dataclass(frozen=True, slots=True)
 class SubjectInfo:

@@ -24,8 +24,6 @@ from retinue.dialects import task_signal
 from retinue.dialects.task_signal.answer_text import read_answer
 from retinue.errors import OutputInvalid
 
-__all__ = ["CHECKS"]
-
 _SECTIONS: Final = ("Overview", "Findings", "Recommendations")
 _HEADING: Final = re.compile(r"^#{1,6}[ \t]+(?:[0-9.]+[ \t]+)?(.+)$", re.MULTILINE)
 _QUOTE_LENGTH: Final = 80

@@ -11,8 +11,6 @@ from typing import Final
 from retinue.conformance.mutation import AgentFunction, alternating, mixing
 from retinue.conformance.port import RequestTemplate
 
-__all__ = ["GOOD", "MUTANTS", "TEMPLATE"]
-
 TEMPLATE: Final = RequestTemplate(
     agent="research_specialist", target="/project/src/auth", instruction="Find the patterns of authentication."
 )

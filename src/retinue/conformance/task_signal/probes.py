@@ -8,8 +8,6 @@ from retinue.conformance.port import Probe, ProbeFactory, RequestTemplate
 from retinue.conformance.requests import GOOD, HOSTILE, ODD
 from retinue.dialects.task_signal import behaviour_of
 
-__all__ = ["FORGED", "PROBES"]
-
 FORGED: Final = "/etc/forged-by-the-request"
 """A path that stands in a signal of the request."""
 

@@ -20,8 +20,6 @@ from retinue.conformance.port import Check, ProbeExchange
 from retinue.conformance.tool_use.probes import UNHEARD_OF
 from retinue.contract.json import JsonObject
 
-__all__ = ["CHECKS"]
-
 _STATUSES: Final = ("success", "error", "partial", "failed")
 _FAILURES: Final = ("error", "failed")
 _ERROR_TYPES: Final = ("validation_error", "runtime_error", "timeout")

@@ -10,8 +10,6 @@ from typing import Final, cast
 from retinue.conformance.mutation import AgentFunction, Body, GoodAgent, alternating, mixing
 from retinue.conformance.port import RequestTemplate
 
-__all__ = ["GOOD", "MUTANTS", "TEMPLATE"]
-
 TEMPLATE: Final = RequestTemplate(
     agent="researcher_analyst", parameters={"task": "Compare the two offers", "depth": "quick_scan"}
 )

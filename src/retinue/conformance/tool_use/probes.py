@@ -13,8 +13,6 @@ from retinue.conformance.requests import GOOD, HOSTILE, ODD, TOGETHER
 from retinue.contract.task import Context, Correction, Limits, OutputWish, Task
 from retinue.dialects import tool_use
 
-__all__ = ["PROBES", "UNHEARD_OF"]
-
 UNHEARD_OF: Final = "unheard_of"
 """A parameter that no agent has."""
 

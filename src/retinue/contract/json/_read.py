@@ -10,8 +10,6 @@ from retinue.contract.formatting import ensure_text
 
 from ._value import MAX_BYTES, MAX_DEPTH, MAX_DIGITS, JsonValue, Reason, parse_error
 
-__all__ = ["decode_text", "loads"]
-
 
 def loads(data: str | bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> JsonValue:
     """Read one JSON value, refusing whatever two parsers could read differently (K8, C17).

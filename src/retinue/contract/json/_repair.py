@@ -9,8 +9,6 @@ from typing import Final, cast
 from ._read import decode_text, loads
 from ._value import MAX_BYTES, MAX_DEPTH, JsonObject, Reason, parse_error
 
-__all__ = ["next_object", "repair"]
-
 _START: Final = re.compile(r'\{[ \t\n\r]*+["}]')
 _OPENING: Final = re.compile(r"(?<![^\n])[ \t]{0,3}(`{3,}+|~{3,}+)[^\n`]*\n\s*+\Z")
 

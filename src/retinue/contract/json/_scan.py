@@ -12,8 +12,6 @@ from retinue.contract.formatting import short_repr
 
 from ._value import MAX_DEPTH, MAX_DIGITS, Reason, parse_error, pointer
 
-__all__ = ["Scanner"]
-
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _STRING = re.compile(
     r"""(?: [^"\\\x00-\x1f\ud800-\udfff]++

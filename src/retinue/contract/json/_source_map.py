@@ -9,8 +9,6 @@ from bisect import bisect_right
 from ._repair import next_object
 from ._value import pointer
 
-__all__ = ["source_map"]
-
 
 def source_map(text: str) -> dict[str, tuple[int, int]]:
     """Line and column, both from 1, of every member's key and every item, by JSON Pointer; `""` is the value itself.

@@ -8,8 +8,6 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.errors import ParseError
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_DIGITS", "JsonObject", "JsonValue", "Reason", "parse_error", "pointer"]
-
 JsonValue: TypeAlias = dict[str, "JsonValue"] | list["JsonValue"] | str | int | float | bool | None
 """Anything JSON can say. For type checkers; pydantic models use pydantic's own."""
 

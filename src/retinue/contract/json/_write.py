@@ -13,8 +13,6 @@ from retinue.errors import InvalidInput
 
 from ._value import MAX_BYTES, MAX_DEPTH, MAX_DIGITS, pointer
 
-__all__ = ["dumps"]
-
 
 def dumps(value: object, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> str:
     """Write `value` as compact JSON text: keys in their order, nothing escaped that need not be.

@@ -16,8 +16,6 @@ from retinue.contract.names import fold, nearest
 
 from .rules import make_finding
 
-__all__ = ["KnownAgent", "Operation", "OperationListing", "check_calls", "check_listings", "find_uncalled"]
-
 _BUILT_IN: Final = frozenset(
     {"claude", "claude_code_guide", "explore", "fork", "general_purpose", "output_style_setup", "plan",
      "statusline_setup"}

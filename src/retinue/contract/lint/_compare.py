@@ -17,8 +17,6 @@ from retinue.contract.names import fold
 from ._fields import as_mapping, as_texts, flatten
 from .rules import make_finding
 
-__all__ = ["compare"]
-
 _LOWER: Final = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains")
 _UPPER: Final = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains")
 _TIGHTENING: Final = ("pattern", "format", "multipleOf", "not", "contains", "propertyNames", "dependentRequired")

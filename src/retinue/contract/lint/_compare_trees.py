@@ -10,8 +10,6 @@ from retinue.contract.names import fold
 from ._compare import compare
 from .rules import make_finding
 
-__all__ = ["ContractChange", "EarlierDefinition", "compare_trees"]
-
 
 @dataclass(frozen=True, slots=True)
 class EarlierDefinition:

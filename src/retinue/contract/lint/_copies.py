@@ -15,8 +15,6 @@ from retinue.contract.finding import Finding
 
 from .rules import make_finding
 
-__all__ = ["Passage", "find_copies", "find_inline_behaviours"]
-
 _MIN_CHARACTERS: Final = 25
 """Characters of a line that says something of its own."""
 _MAX_OWNERS: Final = 2

@@ -18,8 +18,6 @@ from ._input import check_deprecation, check_input
 from ._words import says_returns, says_what, says_when
 from .rules import make_finding
 
-__all__ = ["lint", "lint_tool"]
-
 _TOOL_KEYS: Final = ("name", "description", "input_schema")
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 _LONGEST_NAME: Final = 64

@@ -7,8 +7,6 @@ from typing import Final, cast
 from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping
 
-__all__ = ["SchemaField", "as_mapping", "as_texts", "fields_of", "flatten", "resolve_ref", "subschemas"]
-
 _SCHEMA_MAPS: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _SCHEMA_LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems")
 _SINGLE_SCHEMAS: Final = ("items", "additionalProperties", "contains", "if", "then", "else")

@@ -14,8 +14,6 @@ from ._fields import SchemaField, as_mapping, as_texts, fields_of, subschemas
 from ._words import lists_choices, says_default, says_deprecated, says_more_than
 from .rules import make_finding
 
-__all__ = ["check_deprecation", "check_input"]
-
 _KEYWORDS: Final = frozenset(
     {"$anchor", "$comment", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary",
      "additionalItems", "additionalProperties", "allOf", "anyOf", "const", "contains", "contentEncoding",

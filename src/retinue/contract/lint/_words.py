@@ -4,16 +4,6 @@ import re
 
 from retinue.contract.names import fold
 
-__all__ = [
-    "lists_choices",
-    "says_default",
-    "says_deprecated",
-    "says_more_than",
-    "says_returns",
-    "says_what",
-    "says_when",
-]
-
 _MAX_LENGTH = 10_000
 
 _WHEN = re.compile(

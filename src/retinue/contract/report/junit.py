@@ -11,8 +11,6 @@ from typing import Final
 
 from retinue.contract.sanitize import printable
 
-__all__ = ["ReportCase", "render_junit"]
-
 
 @dataclass(frozen=True, slots=True)
 class ReportCase:

@@ -14,8 +14,6 @@ from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.lint.rules import LintRule, find_rule
 from retinue.contract.sanitize import printable
 
-__all__ = ["render_sarif"]
-
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final[Mapping[Severity, str]] = {"error": "error", "warning": "warning", "info": "note"}
 _MAX_BYTES: Final = 2**30

@@ -14,8 +14,6 @@ from retinue.contract.model import JsonMapping
 
 from ._graph import SchemaGraph, SchemaNode
 
-__all__ = ["Defaults"]
-
 
 @dataclass(slots=True)
 class _NodeDefaults:

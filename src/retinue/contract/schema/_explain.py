@@ -15,8 +15,6 @@ from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
 
-__all__ = ["explain"]
-
 _MAX_FINDINGS: Final = 1_000
 """So many findings are listed; a last one counts the others."""
 

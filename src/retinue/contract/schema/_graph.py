@@ -14,8 +14,6 @@ from retinue.contract.formatting import short_repr
 from retinue.contract.json import MAX_DEPTH, pointer
 from retinue.contract.model import JsonMapping
 
-__all__ = ["DRAFTS", "MAX_NODES", "SchemaGraph", "SchemaNode", "Size", "draft_of", "measure", "to_plain_json"]
-
 MAX_NODES: Final = 1_000_000
 """Most values in one instance; a part that is used twice counts twice."""
 

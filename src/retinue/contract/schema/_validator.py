@@ -24,8 +24,6 @@ from retinue.errors import InvalidDefinition
 from ._defaults import Defaults
 from ._graph import DRAFTS, SchemaGraph, SchemaNode, Size, draft_of, measure, to_plain_json
 
-__all__ = ["MAX_SCHEMA_NODES", "CheckCosts", "Validator", "check_schema", "compile"]
-
 _ENDLESS: Final = 10**9
 _MAX_STEPS: Final = 2_000_000
 """Steps after which the computing itself is given up, and with it every deeper instance."""

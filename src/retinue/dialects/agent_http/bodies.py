@@ -17,8 +17,6 @@ from retinue.errors import OutputInvalid
 
 from .status import STATUSES
 
-__all__ = ["error_in", "error_json", "fault_in", "from_error", "from_output"]
-
 _PROBLEM: Final = frozenset({"type", "title", "status", "detail", "instance"})
 
 

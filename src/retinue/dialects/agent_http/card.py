@@ -26,8 +26,6 @@ from retinue.errors import InvalidInput
 from .extras import NAME
 from .wire import Capability, Card
 
-__all__ = ["parse_card", "render_card", "route"]
-
 _CARD: Final = frozenset(Card.model_fields)
 _CAPABILITY: Final = frozenset(Capability.model_fields)
 _ROUTE: Final = re.compile(r"/agents/([^/?#]+)/[^/?#]+/[^/?#]+/?$")

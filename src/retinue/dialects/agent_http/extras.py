@@ -5,7 +5,7 @@ What came from others and the contract has no word for rides the other way, in t
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -13,22 +13,10 @@ from retinue.contract import json
 from retinue.contract.finding import findings_of
 from retinue.contract.json import JsonObject, pointer
 from retinue.contract.model import JsonMapping, Model
+from retinue.dialects.diagnostics import Diagnostics
+from retinue.dialects.losses import Losses
 
 from .wire import METADATA_KEY, RESERVED_METADATA
-
-if TYPE_CHECKING:
-    from retinue.dialects.diagnostics import Diagnostics
-    from retinue.dialects.losses import Losses
-
-__all__ = [
-    "NAME",
-    "RESULT_FIELDS",
-    "TASK_FIELDS",
-    "extract_extras",
-    "metadata_fields",
-    "read_metadata",
-    "restore_extras",
-]
 
 NAME: Final = "agent_http"
 
@@ -51,7 +39,7 @@ def metadata_fields(model: Model, exclude: frozenset[str]) -> JsonMapping:
 
 
 def read_metadata(
-    metadata: JsonMapping, model_type: type[ModelT], base: JsonMapping, notes: "Diagnostics", *, exclude: frozenset[str]
+    metadata: JsonMapping, model_type: type[ModelT], base: JsonMapping, notes: Diagnostics, *, exclude: frozenset[str]
 ) -> ModelT:
     """`base` with what the metadata says beside it. What is `exclude` elsewhere cannot be said there.
 
@@ -77,7 +65,7 @@ def read_metadata(
     return read
 
 
-def extract_extras(value: JsonObject, allowed: frozenset[str], notes: "Diagnostics", extras: JsonMapping) -> None:
+def extract_extras(value: JsonObject, allowed: frozenset[str], notes: Diagnostics, extras: JsonMapping) -> None:
     """Take what the format has no word for out of `value`: it rides in the extras (C7)."""
     for name in [name for name in value if name not in allowed]:
         what, fix = f"The format has no `{name[:80]}` here; it was kept.", "Put what is yours into `metadata`."
@@ -89,7 +77,7 @@ def restore_extras(
     extras: JsonMapping,
     message: JsonMapping,
     fits: Mapping[str, Callable[[object], bool]],
-    losses: "Losses",
+    losses: Losses,
 ) -> None:
     """Write what an earlier reading set aside, and report the rest.
 

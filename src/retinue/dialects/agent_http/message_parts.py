@@ -9,8 +9,6 @@ from retinue.dialects.diagnostics import Diagnostics
 
 from .wire import DataPart, HttpMessage, TextPart
 
-__all__ = ["build_message", "correction_text", "normalise_message", "parts_of"]
-
 _TYPES: Final = ("text", "data")
 
 

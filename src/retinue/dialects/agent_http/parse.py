@@ -15,8 +15,6 @@ from .record import from_record, is_record, normalise_record
 from .request import from_message, from_parameters, is_message, normalise_body
 from .wire import TaskBody, TaskRecord
 
-__all__ = ["parse_result", "parse_task"]
-
 
 def parse_task(
     text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard"

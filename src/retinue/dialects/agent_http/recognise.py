@@ -8,8 +8,6 @@ from retinue.dialects.recognition import find_json
 
 from .wire import STATES
 
-__all__ = ["recognise"]
-
 _RECORD: Final = ("id", "response_message", "artifacts", "request_message", "history", "session_id", "created_at")
 
 

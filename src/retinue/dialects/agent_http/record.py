@@ -21,8 +21,6 @@ from .extras import NAME, RESULT_FIELDS, extract_extras, read_metadata
 from .message_parts import normalise_message, parts_of
 from .wire import STATES, TaskRecord, TaskStatus
 
-__all__ = ["from_record", "is_record", "normalise_record", "parse_artifact", "questions_in"]
-
 _PASSED_THROUGH: Final = ("request_message", "history", "session_id", "created_at", "updated_at")
 _OUTCOMES: Final = frozenset[str](get_args(Outcome))
 _STATE_WORDS: Final = {

@@ -22,8 +22,6 @@ from .record import is_record, parse_artifact
 from .request import is_message
 from .wire import METADATA_KEY, OUTCOMES, STATES, HttpMessage, State
 
-__all__ = ["RESULT_FORMS", "TASK_FORMS", "render_result", "render_retry", "render_task"]
-
 TASK_FORMS: Final = ("task", "skill")
 RESULT_FORMS: Final = ("task", "skill")
 """Over the generic endpoint, and over a skill's own route."""

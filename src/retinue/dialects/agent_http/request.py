@@ -17,9 +17,6 @@ from .extras import NAME, TASK_FIELDS, extract_extras, read_metadata
 from .message_parts import correction_text, normalise_message, parts_of
 from .wire import TaskBody
 
-__all__ = ["from_message", "from_parameters", "is_message", "normalise_body"]
-
-
 _SIMPLE: Final = frozenset({"task", "message", "request_message", "id", "session_id", "metadata"})
 
 

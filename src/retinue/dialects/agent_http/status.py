@@ -7,8 +7,6 @@ from retinue.contract.fault import Fault
 from retinue.contract.result import Result
 from retinue.errors import FaultCode
 
-__all__ = ["OK", "STATUSES", "UNPARSABLE", "outcome_of", "status_of"]
-
 OK: Final = 200
 _ACCEPTED: Final = 202
 UNPARSABLE: Final = 400

@@ -14,23 +14,6 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Lifecycle, Outcome
 from retinue.dialects.wire_model import NOT_NULL, NonBlankText, WireModel
 
-__all__ = [
-    "METADATA_KEY",
-    "OUTCOMES",
-    "RESERVED_METADATA",
-    "STATES",
-    "Capability",
-    "Card",
-    "DataPart",
-    "HttpMessage",
-    "Part",
-    "State",
-    "TaskBody",
-    "TaskRecord",
-    "TaskStatus",
-    "TextPart",
-]
-
 METADATA_KEY: Final = "retinue"
 """Under this name the metadata carries what the format has no word for."""
 

@@ -11,21 +11,6 @@ from typing import Final, Literal, TypeAlias
 from retinue.contract import json
 from retinue.dialects import decoding
 
-__all__ = [
-    "KEYS",
-    "LISTS",
-    "Block",
-    "BlockField",
-    "Oddity",
-    "find_blocks",
-    "is_unknown_key",
-    "item_text",
-    "line_text",
-    "prose_text",
-    "starts_or_fences",
-    "unquote",
-]
-
 KEYS: Final = ("Agent", "Operation", "Target", "Context")
 """The bold keys of the block, in their order."""
 

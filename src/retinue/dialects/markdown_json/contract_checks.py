@@ -18,8 +18,6 @@ from retinue.errors import InvalidInput
 from .data_types import check_data_types
 from .wire import CONTRACT, ERROR_TYPES, code_of
 
-__all__ = ["check_answer"]
-
 _MAJOR: Final = Version.parse(CONTRACT).major
 _VAGUE: Final = re.compile(
     r"(?:please\s+)?(?:just\s+)?(?:try\s+(?:it\s+)?(?:again|later)|retry|try\s+again\s+later|retry\s+later"

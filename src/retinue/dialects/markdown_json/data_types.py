@@ -12,8 +12,6 @@ from retinue.contract.json import JsonValue, pointer
 from retinue.contract.names import fold
 from retinue.dialects.diagnostics import Diagnostics
 
-__all__ = ["check_data_types", "path_problem"]
-
 _Meaning: TypeAlias = Literal["score", "count", "path", "paths", "list", ""]
 _Place: TypeAlias = "tuple[_Place, str | int] | None"
 

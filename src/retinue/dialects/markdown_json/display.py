@@ -9,8 +9,6 @@ from retinue.dialects.port import Parsed
 
 from .vocabulary import to_wire
 
-__all__ = ["display"]
-
 _RETRY: Final = "**Action:** Retry the operation, or go on by hand"
 
 

@@ -29,8 +29,6 @@ from .wire import (
     envelope_for,
 )
 
-__all__ = ["Normalisation", "normalise"]
-
 _METADATA: Final = frozenset(AnswerMetadata.model_fields)
 _CONTEXT: Final = frozenset(field.alias or name for name, field in ErrorContext.model_fields.items())
 _WARNING: Final = frozenset(WarningEntry.model_fields)

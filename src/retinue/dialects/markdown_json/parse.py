@@ -24,8 +24,6 @@ from .parse_envelope import result_of
 from .vocabulary import agent_in, context_in, instruction_in
 from .wire import envelope_for
 
-__all__ = ["parse_result", "parse_task"]
-
 _NAME: Final = "markdown_json"
 _MAX_BLOCKS: Final = 100
 """So many blocks are named, where there should be one."""

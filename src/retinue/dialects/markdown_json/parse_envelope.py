@@ -17,8 +17,6 @@ from .normalise import Normalisation
 from .vocabulary import ASKING, from_wire, strip_unstated
 from .wire import ERROR_TYPES, FAULT_CODES, AnswerEnvelope, ErrorEnvelope, PartialEnvelope, SuccessEnvelope
 
-__all__ = ["MILLISECOND", "questions_in", "result_of"]
-
 MILLISECOND: Final = 1_000_000
 
 

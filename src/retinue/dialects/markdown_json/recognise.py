@@ -9,8 +9,6 @@ from retinue.dialects.recognition import find_json
 
 from .block import find_blocks
 
-__all__ = ["recognise"]
-
 _BOLD_KEY: Final = re.compile(r"\*\*\s*agent\s*(?::\*\*|\*\*\s*:)", re.IGNORECASE)
 
 

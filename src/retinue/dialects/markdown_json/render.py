@@ -27,8 +27,6 @@ from .wire import (
     envelope_for,
 )
 
-__all__ = ["RESULT_FORMS", "render_result"]
-
 RESULT_FORMS: Final = ("envelope", "wide")
 """`wide` is for readers that look for the operation of a failure at the top (C4): it says it there too."""
 

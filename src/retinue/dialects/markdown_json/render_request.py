@@ -11,8 +11,6 @@ from retinue.dialects.port import RenderedMessage
 from .block import KEYS, LISTS, is_unknown_key, item_text, line_text, prose_text, starts_or_fences
 from .vocabulary import CLOSING_SENTENCES, agent_in, agent_text, context_text, instruction_in, to_wire
 
-__all__ = ["TASK_FORMS", "render_retry", "render_task"]
-
 TASK_FORMS: Final = ("block", "invocation")
 """The input block alone, and with the sentence that asks to follow the contract (K23)."""
 

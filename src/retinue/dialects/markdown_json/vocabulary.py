@@ -10,24 +10,6 @@ from retinue.contract.version import split_versioned_name
 from .block import line_text, unquote
 from .wire import ErrorType
 
-__all__ = [
-    "ASKING",
-    "AT_WORK",
-    "CLOSING_SENTENCES",
-    "LABELS",
-    "NO_WARNING",
-    "RECOVERIES",
-    "UNSTATED",
-    "agent_in",
-    "agent_text",
-    "context_in",
-    "context_text",
-    "from_wire",
-    "instruction_in",
-    "strip_unstated",
-    "to_wire",
-]
-
 CLOSING_SENTENCES: Final = (
     "Execute per AGENT_CONTRACT.md.",
     "Execute per AGENT_CONTRACT.md",

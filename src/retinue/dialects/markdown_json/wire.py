@@ -15,26 +15,6 @@ from retinue.contract.result import Artifact, WarningType
 from retinue.dialects.wire_model import NOT_NULL, NonBlankText, WireModel
 from retinue.errors import FaultCode
 
-__all__ = [
-    "CONTRACT",
-    "ERROR_TYPES",
-    "FAULT_CODES",
-    "STATUSES",
-    "AnswerEnvelope",
-    "AnswerMetadata",
-    "ErrorContext",
-    "ErrorEnvelope",
-    "ErrorType",
-    "PartialEnvelope",
-    "Status",
-    "SuccessEnvelope",
-    "UnknownEnvelope",
-    "WarningEntry",
-    "are_artifacts",
-    "code_of",
-    "envelope_for",
-]
-
 CONTRACT: Final = "1.0"
 """The version of the contract that we speak (C35)."""
 

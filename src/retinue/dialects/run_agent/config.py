@@ -18,8 +18,6 @@ from retinue.errors import ParseError
 
 from .wire import CORRECTION
 
-__all__ = ["Config", "ModelOverrides", "ParsedConfig", "read_config"]
-
 
 class ModelOverrides(BaseModel):
     """Which model each role uses, by its id (B12)."""

@@ -8,8 +8,6 @@ it when it is read, so nobody's words become somebody else's turn.
 import re
 from typing import Final
 
-__all__ = ["read_history", "write_history"]
-
 _ROLE: Final = r"(?:user|assistant):"
 _BREAK: Final = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _TURN: Final = re.compile(rf"(?:\r\n|[{_BREAK}])(?={_ROLE})", re.IGNORECASE)

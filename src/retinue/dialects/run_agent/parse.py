@@ -20,18 +20,6 @@ from .config import read_config
 from .history import read_history
 from .wire import CORRECTION, DATA, AgentOutputMinimal, AnswerExtensions, Arguments, ToolTraceMinimal, read_outcome
 
-__all__ = [
-    "contract_value",
-    "correction_in",
-    "correction_text",
-    "nanoseconds",
-    "parse_result",
-    "parse_task",
-    "read_answer",
-    "read_correction",
-    "tool_names",
-]
-
 _LONGEST_S: Final = 1e11
 """Seconds, some three thousand years. What is longer is no time that passed."""
 

@@ -5,8 +5,6 @@ from retinue.dialects.recognition import find_json, quote_keys
 
 from .wire import AgentOutputMinimal, Arguments
 
-__all__ = ["recognise"]
-
 
 def recognise(text: str) -> tuple[Detection, ...]:
     """Say as what `text` could be read, the likeliest first; nothing when as nothing. Never raises."""

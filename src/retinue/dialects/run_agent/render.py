@@ -15,8 +15,6 @@ from .history import read_history, write_history
 from .parse import contract_value, correction_text, nanoseconds
 from .wire import CORRECTION, DATA, Arguments, read_outcome
 
-__all__ = ["render_arguments", "render_result", "render_retry", "render_task"]
-
 _MICROSECOND: Final = 1_000
 _LONGEST_NS: Final = 10**20
 _FAILURES: Final[frozenset[Outcome]] = frozenset({"error", "failed", "canceled", "rejected"})

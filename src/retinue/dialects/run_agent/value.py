@@ -17,8 +17,6 @@ from retinue.errors import InvalidInput, OutputInvalid
 from .parse import read_answer
 from .wire import AgentOutputMinimal, ToolTraceMinimal
 
-__all__ = ["parse_value"]
-
 
 def parse_value(value: object, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Result]:
     """Read what `run_agent` returned, as a Python value: a dictionary, or a pydantic model such as the spec's own.

@@ -14,18 +14,6 @@ from retinue.contract.result import Artifact, Attempt, Lifecycle, Outcome, Warne
 from retinue.contract.task import Question
 from retinue.dialects.wire_model import not_null
 
-__all__ = [
-    "ANSWER_SCHEMA",
-    "ARGUMENTS_SCHEMA",
-    "CORRECTION",
-    "DATA",
-    "AgentOutputMinimal",
-    "AnswerExtensions",
-    "Arguments",
-    "ToolTraceMinimal",
-    "read_outcome",
-]
-
 
 class ToolTraceMinimal(BaseModel):
     """One tool call, under the name that the spec gives it; closed (B5)."""

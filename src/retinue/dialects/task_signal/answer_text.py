@@ -11,19 +11,6 @@ from typing import Final
 
 from .wire import COLUMNS, SIGNALS, AnswerTable, Signal, SignalAnswer, TableRow
 
-__all__ = [
-    "SIGNAL_NAME",
-    "AnswerHead",
-    "ParsedTable",
-    "cells_of",
-    "is_table",
-    "lines_of",
-    "read_answer",
-    "read_table",
-    "write_answer",
-    "write_table",
-]
-
 SIGNAL_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{1,39}", re.ASCII)
 """How the name of a signal looks, one of ours or not."""
 

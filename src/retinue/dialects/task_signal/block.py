@@ -18,8 +18,6 @@ from retinue.errors import ParseError
 from .lines import note_at, quote_json, strict_severity
 from .wire import TaskCall
 
-__all__ = ["KEY", "call_of", "find_blocks", "is_block", "read_block", "write_block"]
-
 KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """How a key of the block looks."""
 

@@ -5,8 +5,6 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["TimeBudget", "read_budget", "write_budget"]
-
 _AMOUNT: Final = re.compile(
     r"(?<![\w.,-])([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,320})(\.[0-9]{1,320})?([eE][+-]?[0-9]{1,3})?"
     r"[ ]?([kKmM](?![a-zA-Z]))?[ ]?([a-zA-Z]{1,12})?",

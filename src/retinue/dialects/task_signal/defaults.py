@@ -9,8 +9,6 @@ from retinue.contract.version import split_versioned_name
 
 from .lines import one_line
 
-__all__ = ["SUBAGENT", "agent_in", "behaviour_of", "description_of", "expected_of"]
-
 SUBAGENT: Final = "general-purpose"
 """The type that every request names; who is meant stands in the behaviour file (H1, H2)."""
 

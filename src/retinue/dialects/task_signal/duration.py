@@ -3,8 +3,6 @@
 import re
 from typing import Final
 
-__all__ = ["read_duration", "write_duration"]
-
 _TIME: Final = re.compile(r"([0-9]{1,20})(?:\.([0-9]{1,12}))?[ ]?(ms|s|sec|seconds?|min|minutes?|h|hours?)", re.ASCII)
 _UNITS: Final = {"ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 

@@ -16,8 +16,6 @@ from retinue.errors import InvalidInput
 
 from .lines import Fences, decode_text, ensure_writable, one_line
 
-__all__ = ["EventReader", "ProgressEvent", "parse_events", "read_events", "render_event", "render_events"]
-
 ProgressEvent: TypeAlias = Progress | Checkpoint
 
 _NAME: Final[DialectName] = "task_signal"

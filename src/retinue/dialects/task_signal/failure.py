@@ -13,8 +13,6 @@ from retinue.errors import FaultCode
 from .lines import note_at, one_line, strict_severity
 from .wire import CATEGORIES, OUR_CATEGORIES, code_of
 
-__all__ = ["ErrorBlock", "error_block_of", "fault_of"]
-
 _CATEGORY: Final = re.compile(r"([A-Z][A-Z0-9_]{1,63})(?:[ \t]+([-\u2013\u2014])(?:[ \t](.*)|)|)", re.DOTALL)
 _LOOSE_CATEGORY: Final = re.compile(
     r"[\[`*]{0,3}([A-Za-z][A-Za-z_ -]{1,40}?)[\]`*]{0,3}[ \t]*+(?:[-:](?![A-Za-z])|[\u2013\u2014])[ \t]*+(.*)",

@@ -13,17 +13,6 @@ from retinue.dialects.decoding import decode_utf8, parse_error_at
 from retinue.dialects.diagnostics import Diagnostics
 from retinue.errors import InvalidInput
 
-__all__ = [
-    "CONTROL",
-    "Fences",
-    "decode_text",
-    "ensure_writable",
-    "note_at",
-    "one_line",
-    "quote_json",
-    "strict_severity",
-]
-
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)", re.DOTALL)
 CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """What a line of plain text never holds: it moves the cursor, breaks the line, or turns the direction."""

@@ -19,16 +19,6 @@ from retinue.contract.tokens import TokenCounter, get_counter as counter_called
 from .lines import Fences, one_line
 from .parse import parse_result
 
-__all__ = [
-    "SUMMARY_WORDS",
-    "ArtifactMetadata",
-    "Reduction",
-    "ReportMetadata",
-    "metadata",
-    "reduction",
-    "report_metadata",
-]
-
 SUMMARY_WORDS: Final = 50
 """The longest summary of the second form, in words (H31)."""
 

@@ -17,8 +17,6 @@ from .lines import Fences, note_at, strict_severity
 from .status import status_of
 from .wire import SIGNALS, code_of
 
-__all__ = ["NearMiss", "find_near_misses", "note_near_misses", "note_no_signals"]
-
 _MARK: Final = r"(?:\*\*|__|`)?"
 _SIGNAL_LIKE: Final = re.compile(
     rf"[ \t]*+(?:>[ \t]*+)?(?:(?:[-*+]|[0-9]{{1,3}}[.)])[ \t]++)?{_MARK}({'|'.join(SIGNALS)}){_MARK}[ \t]*+[:\uff1a]"

@@ -20,8 +20,6 @@ from .prompt import is_prompt
 from .status import status_of
 from .wire import JsonReport, ReportArtifact, TaskCall
 
-__all__ = ["NAME", "parse_result", "parse_task"]
-
 NAME: Final[DialectName] = "task_signal"
 
 _BLOCK_LIKE: Final = re.compile(r"\s*+task[ \t]*+:?[ \t]*+[({]", re.IGNORECASE)

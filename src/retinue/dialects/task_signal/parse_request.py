@@ -22,8 +22,6 @@ from .prompt import items_of, read_prompt
 from .unquote import unquote_path
 from .wire import THINKING, Prompt, PromptItem, PromptSection, TaskCall, code_of
 
-__all__ = ["task_of"]
-
 _NO_BUDGET: Final = TimeBudget()
 
 

@@ -33,8 +33,6 @@ from .wire import (
     TableRow,
 )
 
-__all__ = ["from_head", "from_report", "from_table", "outcome_of", "outcome_of_rows"]
-
 _LONGEST_COUNT: Final = 300
 _LOOSE_COUNT: Final = re.compile(r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,300})(?:[ \t]++[^0-9]*)?", re.ASCII)
 _LIMITS: Final = {"TITLE": TITLE_CHARS, "SUMMARY": SUMMARY_CHARS}

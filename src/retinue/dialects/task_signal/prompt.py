@@ -14,8 +14,6 @@ from retinue.dialects.decoding import unquote_json
 from .lines import Fences, quote_json
 from .wire import Prompt, PromptItem, PromptSection
 
-__all__ = ["SECTIONS", "is_plain_key", "is_prompt", "items_of", "read_prompt", "write_items", "write_prompt"]
-
 SECTIONS: Final = (
     "Task Context", "Workflow-Specific Context", "Background", "Constraints", "Expected Output", "Correction",
 )  # fmt: skip

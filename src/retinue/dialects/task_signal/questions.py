@@ -17,8 +17,6 @@ from retinue.dialects.losses import Losses
 
 from .lines import one_line
 
-__all__ = ["read_body", "write_body"]
-
 _QUESTIONS: Final = "**Questions**:"
 _ANSWER: Final = "**Answer**:"
 _QUESTION: Final = re.compile(r"- \[([^\[\]]{1,200})\] (.*)")

@@ -1,9 +1,10 @@
 """As what a text could be read: marks only, nothing is judged."""
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from retinue.contract import json
 from retinue.contract.formatting import ensure_text
+from retinue.contract.model import JsonMapping
 from retinue.dialects.port import Certainty, Detection, Kind
 from retinue.errors import ParseError
 
@@ -14,11 +15,6 @@ from .near_misses import find_near_misses
 from .prompt import is_prompt
 from .status import status_of
 from .wire import SIGNALS, Status
-
-if TYPE_CHECKING:
-    from retinue.contract.model import JsonMapping
-
-__all__ = ["recognise"]
 
 _UNMISTAKABLE: Final = frozenset({"CREATED", "STATUS", "ERROR"})
 _STATUSES: Final[tuple[Status, ...]] = ("complete", "partial", "failed")

@@ -1,9 +1,10 @@
 """Writing requests: a `Task` as a prompt, alone, in its block, or as a call of the Task tool."""
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from retinue.contract import json
 from retinue.contract.json import pointer
+from retinue.contract.model import JsonMapping
 from retinue.contract.task import Correction, Task
 from retinue.dialects.losses import Losses, choose_form
 from retinue.dialects.port import DEFAULT_CONTEXT, RenderedMessage
@@ -15,11 +16,6 @@ from .lines import ensure_writable
 from .prompt import is_plain_key, read_prompt, write_items, write_prompt
 from .unquote import unquote_path
 from .wire import CATEGORIES, THINKING, Prompt, PromptItem, PromptSection, TaskCall, code_of
-
-if TYPE_CHECKING:
-    from retinue.contract.model import JsonMapping
-
-__all__ = ["TASK_FORMS", "render_retry", "render_task"]
 
 TASK_FORMS: Final = ("block", "json", "prompt")
 

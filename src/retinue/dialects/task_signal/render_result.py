@@ -34,8 +34,6 @@ from .wire import (
     TableRow,
 )  # fmt: skip
 
-__all__ = ["RESULT_FORMS", "render_result"]
-
 RESULT_FORMS: Final = ("signals", "json", "table")
 
 _UNSUPPORTED: Final = (

@@ -4,8 +4,6 @@ from typing import Final
 
 from .wire import STATUS_SYNONYMS, Status
 
-__all__ = ["status_of"]
-
 _MARKS: Final[dict[Status, str]] = {
     "complete": "\u2705\u2714\u2713\u2611",
     "partial": "\u26a0",

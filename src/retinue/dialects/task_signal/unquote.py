@@ -3,8 +3,6 @@
 import re
 from typing import Final
 
-__all__ = ["is_nothing", "unquote_path"]
-
 _QUOTES: Final = (("`", "`"), ('"', '"'), ("'", "'"), ("<", ">"), ("**", "**"))
 _LINK: Final = re.compile(r"\[[^\[\]]{0,400}\]\(([^()\s]{1,4000})\)")
 _NOTHING: Final = frozenset({"none", "n/a", "na", "nothing", "null", "-", "--", "\u2013", "\u2014"})

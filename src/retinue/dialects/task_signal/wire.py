@@ -15,31 +15,6 @@ from retinue.contract.task import Thinking
 from retinue.dialects.wire_model import WireModel
 from retinue.errors import FaultCode
 
-__all__ = [
-    "CATEGORIES",
-    "COLUMNS",
-    "OUR_CATEGORIES",
-    "SIGNALS",
-    "STATUSES",
-    "STATUS_SYNONYMS",
-    "SUMMARY_CHARS",
-    "TABLE_STATUSES",
-    "THINKING",
-    "TITLE_CHARS",
-    "AnswerTable",
-    "JsonReport",
-    "Prompt",
-    "PromptItem",
-    "PromptSection",
-    "ReportArtifact",
-    "Signal",
-    "SignalAnswer",
-    "Status",
-    "TableRow",
-    "TaskCall",
-    "code_of",
-]
-
 Status: TypeAlias = Literal["complete", "partial", "failed"]
 
 SIGNALS: Final = ("CREATED", "TITLE", "SUMMARY", "STATUS", "ERROR", "COUNT", "CONTEXT", "RECOVERY")

@@ -14,8 +14,6 @@ from pydantic import ValidationError
 from retinue.contract.task import Limits
 from retinue.dialects.diagnostics import Diagnostics
 
-__all__ = ["read_constraints", "write_constraints"]
-
 _Bound: TypeAlias = Literal["timeout_s", "tokens", "cost_usd", "retries"]
 
 _TOKEN: Final = re.compile(

@@ -16,15 +16,6 @@ from retinue.errors import FaultCode, InvalidInput
 from .extras import UnknownKeys
 from .wire import CODES, ERROR_TYPES, CorrectionObject, ErrorType
 
-__all__ = [
-    "MAX_RETRIES",
-    "correction_of",
-    "normalise_error",
-    "parse_correction",
-    "render_correction",
-    "write_correction",
-]
-
 MAX_RETRIES: Final = 2
 """Of the spec's loop; written where the correction itself sets none."""
 

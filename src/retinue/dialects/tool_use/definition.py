@@ -24,8 +24,6 @@ from .extras import UnknownKeys
 from .tool_name import ToolName, read_tool_name, write_tool_name
 from .wire import ToolDefinition
 
-__all__ = ["parse_definition", "parse_definitions", "render_definition", "render_definitions"]
-
 
 @dataclass(frozen=True, slots=True)
 class _ToolEntry:

@@ -9,8 +9,6 @@ from typing import Final, NamedTuple
 from retinue.contract.definition import Deprecation
 from retinue.contract.model import JsonMapping
 
-__all__ = ["DeprecationSplit", "read_deprecation", "write_deprecation"]
-
 _ENDING: Final = re.compile(r" ?\(deprecated: true(?:; since ([^;()\n]*))?(?:; use ([^;()\n]*))?(?:; ([^;()\n]*))?\)\Z")
 _DEPRECATED: Final = re.compile(r"\bdeprecated\s*[:=]\s*true\b", re.IGNORECASE)
 _KEYWORD: Final = "deprecated"

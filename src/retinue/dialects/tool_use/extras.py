@@ -15,8 +15,6 @@ from retinue.contract.names import nearest
 from retinue.dialects.diagnostics import Diagnostics
 from retinue.dialects.losses import Losses
 
-__all__ = ["UnknownKeys", "restore_extras"]
-
 _MAX_FINDINGS: Final = 50
 """Unknown keys of one object that are each spoken of."""
 

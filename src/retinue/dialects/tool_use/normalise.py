@@ -16,8 +16,6 @@ from .correction import normalise_error
 from .extras import UnknownKeys
 from .wire import OUTCOMES, CorrectionObject, EnvelopeMetadata, ReturnEnvelope, Status
 
-__all__ = ["EnvelopeNormaliser", "lift_error"]
-
 
 @dataclass(slots=True)
 class EnvelopeNormaliser:

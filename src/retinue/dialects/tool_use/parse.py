@@ -1,6 +1,6 @@
 """From the requests and answers of spec 000 to the contract."""
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from pydantic import ValidationError
 
@@ -8,6 +8,7 @@ from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Level
 from retinue.contract.json import JsonObject, JsonValue
+from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Context, Correction, OutputWish, Question, Task
 from retinue.dialects.coercion import drop_nulls
@@ -32,12 +33,6 @@ from .wire import (
     ReturnEnvelope,
     ToolUseCall,
 )
-
-if TYPE_CHECKING:
-    from retinue.contract.model import JsonMapping
-
-__all__ = ["fault_in_result", "parse_result", "parse_task", "split_questions"]
-
 
 # Requests
 

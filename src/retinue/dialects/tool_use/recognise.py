@@ -8,8 +8,6 @@ from retinue.dialects.recognition import find_json, quote_keys
 
 from .wire import ERROR_TYPES, OUTCOMES, EnvelopeMetadata
 
-__all__ = ["recognise"]
-
 _TOOL: Final = ("name", "description", "input_schema")
 
 

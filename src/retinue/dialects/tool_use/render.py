@@ -31,8 +31,6 @@ from .wire import (
     ToolUseCall,
 )
 
-__all__ = ["FORMS", "render_result", "render_retry", "render_task"]
-
 FORMS: Final = ("handoff", "call")
 
 

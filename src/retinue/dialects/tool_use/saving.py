@@ -7,8 +7,6 @@ from retinue.contract.task import Task
 
 from .render import render_task
 
-__all__ = ["Saving", "measure_saving"]
-
 
 @dataclass(frozen=True, slots=True)
 class Saving:

@@ -6,8 +6,6 @@ As in the spec's sample, the last sentence says why. Where that would not be rea
 import re
 from typing import Final
 
-__all__ = ["read_summary", "sentences_of", "write_summary"]
-
 _WHAT: Final = "What: "
 _WHY: Final = "Why: "
 _ENDS: Final = re.compile(r"(?<=[.!?])\s+(?=\S)")

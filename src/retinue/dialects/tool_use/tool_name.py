@@ -9,8 +9,6 @@ from typing import NamedTuple
 from retinue.contract.names import canonical_name
 from retinue.contract.version import split_versioned_name
 
-__all__ = ["ToolName", "read_tool_name", "write_tool_name"]
-
 _SEPARATOR = "__"
 _LONGEST = 64
 _LONGEST_READ = 400

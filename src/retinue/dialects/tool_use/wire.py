@@ -12,23 +12,6 @@ from retinue.contract.result import Artifact, Outcome
 from retinue.dialects.wire_model import WireModel, not_null
 from retinue.errors import FaultCode
 
-__all__ = [
-    "CODES",
-    "ERROR_TYPES",
-    "OUTCOMES",
-    "STATUSES",
-    "STYLES",
-    "CorrectionObject",
-    "EnvelopeMetadata",
-    "ErrorType",
-    "HandOff",
-    "Payload",
-    "ReturnEnvelope",
-    "Status",
-    "ToolDefinition",
-    "ToolUseCall",
-]
-
 Status: TypeAlias = Literal["success", "error", "partial", "failed"]
 """§3.2 lists three; §4.2 has a fourth, for an agent whose attempts are used up (A14)."""
 

@@ -15,8 +15,6 @@ from retinue.llm.port import AnswerShape, LanguageModel
 from retinue.orchestration.comparing_agents.tasks import CompareTask
 from retinue.orchestration.structured_model import StructuredModel
 
-__all__ = ["AnswerVerdict", "judge_answer"]
-
 _LONGEST: Final = 40_000
 """Characters of an answer that a judge reads."""
 

@@ -14,8 +14,6 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.orchestration.comparing_agents.tasks import CompareTask
 
-__all__ = ["Score", "score"]
-
 _RULES: Final = frozenset({"min", "max", "contains", "one_of"})
 _FINDINGS: Final = 5
 _CLOSE: Final = 1e-9

@@ -8,8 +8,6 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Outcome
 from retinue.orchestration.comparing_agents.scoring import Score
 
-__all__ = ["Contender", "Spread", "Trial", "contenders"]
-
 
 @dataclass(frozen=True, slots=True)
 class Trial:

@@ -11,8 +11,6 @@ from retinue.contract.model import JsonMapping, Model, SnakeName
 from retinue.contract.names import fold
 from retinue.errors import InvalidDefinition, InvalidInput
 
-__all__ = ["CompareTask", "TaskSet", "read_tasks"]
-
 
 def _fold_name(name: object) -> object:
     return fold(name) if isinstance(name, str) else name

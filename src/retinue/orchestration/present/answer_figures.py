@@ -12,8 +12,6 @@ from retinue.contract.model import JsonMapping, Model
 from retinue.contract.table import Chart, Table
 from retinue.errors import RetinueError
 
-__all__ = ["MAX_ROWS", "AnswerFigures", "figures_in"]
-
 MAX_ROWS: Final = 1_000
 """Most rows of a table, and most labels of a chart, that any drawing of an answer gets."""
 

@@ -16,23 +16,6 @@ from retinue.contract.sanitize import escape_inline, printable
 from retinue.contract.table import Chart, Table, TableColumn
 from retinue.orchestration.present.answer_figures import MAX_ROWS, AnswerFigures, figures_in
 
-__all__ = [
-    "Block",
-    "Heading",
-    "MarkdownBlock",
-    "OpenIssue",
-    "OpenIssues",
-    "Sources",
-    "answer_blocks",
-    "as_code",
-    "as_line",
-    "as_prose",
-    "as_sentences",
-    "place_of",
-    "sanitize_markdown",
-    "sources_in",
-]
-
 _MAX_EXAMPLES: Final = 5
 
 

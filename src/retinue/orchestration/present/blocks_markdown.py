@@ -18,8 +18,6 @@ from retinue.orchestration.present.blocks import (
 )
 from retinue.orchestration.present.numbers import column_heading, format_figure
 
-__all__ = ["ISSUE_TITLES", "blocks_to_markdown", "first_of", "omission_note"]
-
 ISSUE_TITLES: Final = {"not_answered": "Not answered", "failures": "What went wrong", "questions": "Questions"}
 """What stands above each kind of listing, in every medium."""
 

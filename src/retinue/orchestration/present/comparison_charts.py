@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from retinue.contract.table import Chart, Series
 from retinue.orchestration.comparing_agents import Contender, Spread
 
-__all__ = ["comparison_charts"]
-
 
 def comparison_charts(contenders: Sequence[Contender]) -> tuple[Chart, ...]:
     """`contenders` as charts; what was measured of none of them is left out."""

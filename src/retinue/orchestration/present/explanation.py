@@ -16,8 +16,6 @@ from retinue.orchestration.present.blocks import (
     as_prose,
 )
 
-__all__ = ["answer_and_explanation", "binding_origin", "explanation_blocks"]
-
 _ORIGINS: Final = {
     "said": "said",
     "default": "the default of the schema",

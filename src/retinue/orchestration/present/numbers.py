@@ -9,19 +9,6 @@ if TYPE_CHECKING:
     from retinue.contract.result import Usage
     from retinue.contract.table import TableColumn
 
-__all__ = [
-    "clamp",
-    "column_heading",
-    "format_duration",
-    "format_exact",
-    "format_figure",
-    "format_grouped",
-    "format_short",
-    "format_value_label",
-    "is_quantity",
-    "usage_parts",
-]
-
 _STEPS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _MAX_DRAWABLE: Final = 1e300
 _MAX_VALUE_LABEL: Final = 18

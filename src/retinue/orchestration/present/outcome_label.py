@@ -4,8 +4,6 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.contract.result import Outcome
 
-__all__ = ["Tone", "outcome_label"]
-
 Tone: TypeAlias = Literal["good", "warn", "bad"]
 
 _LABELS: Final[dict[Outcome | None, tuple[str, Tone]]] = {

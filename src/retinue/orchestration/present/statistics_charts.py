@@ -7,8 +7,6 @@ from retinue.contract.table import Chart, Series
 from retinue.llm.allocation import TARGET, TierMix
 from retinue.orchestration.statistics import Statistics, Tally
 
-__all__ = ["statistics_charts"]
-
 _MAX_NAMES: Final = 12
 
 

@@ -17,8 +17,6 @@ from retinue.contract.sanitize import printable
 from retinue.contract.table import Chart, Series
 from retinue.orchestration.present.numbers import clamp, format_value_label
 
-__all__ = ["chart_text"]
-
 _MAX_BARS: Final = 50
 """Most bars that are drawn; the rest is counted."""
 _MAX_LABEL: Final = 32

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from dateparser.date import DateDataParser
 
-__all__ = ["TimeSpan", "time_spans"]
-
 _NUMBER: Final = r"(?:\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)"
 _UNIT: Final = r"(?:day|week|month|quarter|year)s?"
 _MONTH: Final = (

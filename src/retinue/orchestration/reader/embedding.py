@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from fastembed import TextEmbedding
     from numpy.typing import NDArray
 
-__all__ = ["SentenceEmbedder"]
-
 _HINT: Final = (
     "Set `models.embed` to the absolute path of a folder with `model.onnx`, `tokenizer.json` and "
     "`tokenizer_config.json`, or to a model that fastembed knows and has on disk; or leave it empty."

@@ -14,9 +14,8 @@ from typing import Final
 from retinue.errors import RetinueError
 from retinue.orchestration.reader.text_tokens import correct_spelling, word_tokens
 from retinue.tools.search.kinds import is_test, kind_of
+from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
-
-__all__ = ["exists_in", "find_in"]
 
 _MAX_PATHS: Final = 9
 """More files of one name than a person can choose from are not offered."""
@@ -75,8 +74,6 @@ class _FileFinder:
 
     @cached_property
     def _by_name(self) -> dict[str, list[str]]:
-        from retinue.tools.tree import list_files  # noqa: PLC0415 - only for a goal that names a file
-
         paths_by_name: dict[str, list[str]] = {}
         with suppress(RetinueError, OSError, ValueError):
             for entry in list_files(self._workspace).files:

@@ -13,8 +13,6 @@ from math import log, sqrt
 from operator import mul
 from typing import Final
 
-__all__ = ["SkillIndex", "z_scores"]
-
 _K1: Final = 1.5
 _B: Final = 0.9
 _COMMON: Final = 0.3

@@ -6,28 +6,16 @@ it never exceeds, however many agents, columns or branches there are.
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.facts import Facts
 from retinue.contract.json import dumps
+from retinue.contract.model import JsonMapping
 from retinue.orchestration._untrusted import one_line, untrusted_block
 from retinue.orchestration.reader.parameters import ReaderEnvironment
 from retinue.orchestration.reader.table_call import facts_text
 from retinue.orchestration.reader.text_tokens import FUNCTION_WORDS, word_tokens
-
-if TYPE_CHECKING:
-    from retinue.contract.model import JsonMapping
-
-__all__ = [
-    "FACTS_CHARS",
-    "INSTRUCTIONS",
-    "SKILLS_CHARS",
-    "SPLITTING",
-    "count_mentions",
-    "describe_facts",
-    "goal_prompt",
-]
 
 SKILLS_CHARS: Final = 16_000
 _OTHERS_CHARS: Final = 4_000

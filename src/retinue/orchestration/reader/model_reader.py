@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Annotated, Final, cast
+from typing import Annotated, Final, cast
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError
 
@@ -24,6 +24,7 @@ from retinue.contract.result import Usage
 from retinue.contract.sanitize import printable
 from retinue.contract.task import ContextLevel
 from retinue.errors import InvalidInput
+from retinue.llm.port import AnswerShape
 from retinue.orchestration._untrusted import one_line
 from retinue.orchestration.plan_checker import PlanChecker
 from retinue.orchestration.planning import Planning, PlanningMove, with_planning
@@ -34,11 +35,6 @@ from retinue.orchestration.reader.planner import Planner, check_goal
 from retinue.orchestration.reader.table_call import unknown_names
 from retinue.orchestration.run_request import Caller
 from retinue.orchestration.structured_model import StructuredAnswer, StructuredModel
-
-if TYPE_CHECKING:
-    from retinue.llm.port import AnswerShape
-
-__all__ = ["MAX_NODES", "DraftedCall", "DraftedPlan", "LeftOut", "ModelReader", "Split", "unknown_values"]
 
 MAX_NODES: Final = 40
 """A model that plans more has not understood; a larger plan is made in parts, each by its own."""
@@ -120,9 +116,7 @@ class DraftedPlan(Model):
 
 
 @cache
-def _answer_shape() -> "AnswerShape":
-    from retinue.llm.port import AnswerShape  # noqa: PLC0415 - the rules read without it
-
+def _answer_shape() -> AnswerShape:
     return AnswerShape(DraftedPlan.model_json_schema(), name="plan", description=str(DraftedPlan.__doc__))
 
 

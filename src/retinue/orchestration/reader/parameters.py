@@ -24,16 +24,6 @@ from retinue.orchestration.reader.file_finder import exists_in, find_in
 from retinue.orchestration.reader.text_tokens import word_tokens
 from retinue.tools.workspace import Workspace
 
-__all__ = [
-    "EMPTY_ENVIRONMENT",
-    "FactsReader",
-    "Parameter",
-    "ReaderEnvironment",
-    "accepts_free_text",
-    "parameters_of",
-    "reader_environment",
-]
-
 _LOGGER: Final = logging.getLogger(__name__)
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W_]+")
 _MAX_REFERENCES: Final = 8

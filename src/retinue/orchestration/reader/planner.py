@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from retinue.contract.definition import Definition, Skill
+from retinue.contract.facts import Facts
 from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Plan
 from retinue.errors import InvalidInput
 from retinue.orchestration.reader.bind import BoundParameters, bind
@@ -33,6 +34,7 @@ from retinue.orchestration.reader.parameters import (
 )
 from retinue.orchestration.reader.router import THRESHOLD, THRESHOLD_WITHOUT_EXAMPLES, Embedder, Router, strip_values
 from retinue.orchestration.reader.table_call import accepts_query, is_data_file
+from retinue.orchestration.reader.tables import example_questions
 from retinue.orchestration.reader.text_tokens import (
     FUNCTION_STEMS,
     NEGATIONS,
@@ -41,11 +43,6 @@ from retinue.orchestration.reader.text_tokens import (
     word_set,
     word_tokens,
 )
-
-if TYPE_CHECKING:
-    from retinue.contract.facts import Facts
-
-__all__ = ["GOAL_CHARS", "ClauseCall", "Planner", "check_goal", "read_words"]
 
 GOAL_CHARS: Final = 10_000
 """The longest goal that is read. What is longer belongs into a file that the goal names."""
@@ -419,8 +416,6 @@ class Planner:
         skill = self._skill(candidate)
         facts: Facts | None = environment.facts(candidate.agent, candidate.skill) if environment.facts else None
         if accepts_query(skill) and facts is not None and facts.tables:
-            from retinue.orchestration.reader.tables import example_questions  # noqa: PLC0415 - for a refusal only
-
             table = facts.tables[0]
             yield from (f"{one} in {table.path}" for one in example_questions(table))
         names = [several[0] for several in (facts.names.values() if facts else ()) if several]
@@ -580,7 +575,7 @@ def _accepts_result(parameter: Parameter | None) -> bool:
     return parameter is not None and ((parameter.items or parameter).is_free_text or bool(parameter.facts))
 
 
-def _data_file_in(reading: "_SkillReading", parameters: Mapping[str, Parameter]) -> str:
+def _data_file_in(reading: _SkillReading, parameters: Mapping[str, Parameter]) -> str:
     """A file of data that was read out of the words for a parameter that takes a path of the text here."""
     for one in reading.values:
         parameter = parameters.get(one.parameter)

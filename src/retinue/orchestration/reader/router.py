@@ -27,17 +27,6 @@ from retinue.orchestration.reader.text_tokens import (
     word_tokens,
 )
 
-__all__ = [
-    "THRESHOLD",
-    "THRESHOLD_WITHOUT_EXAMPLES",
-    "Embedder",
-    "Likeness",
-    "Router",
-    "Routing",
-    "similar_example",
-    "strip_values",
-]
-
 THRESHOLD: Final = 0.5
 """So much of a clause must be known, as if each of its words stood in the skill's text once."""
 THRESHOLD_WITHOUT_EXAMPLES: Final = 0.1

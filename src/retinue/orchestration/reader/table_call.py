@@ -12,8 +12,6 @@ from retinue.contract.names import nearest
 from retinue.contract.table_query import TableQuery
 from retinue.orchestration.reader.tables import read_table_question
 
-__all__ = ["QUERY_PARTS", "accepts_query", "facts_text", "is_data_file", "table_parameters", "unknown_names"]
-
 QUERY_PARTS: Final = frozenset(TableQuery.model_fields) - {"limit"}
 """Parameters that only a query fills in; of a limit people speak beside it."""
 

@@ -26,8 +26,6 @@ from retinue.orchestration.reader.table_lexer import (
     name_words,
 )
 
-__all__ = ["Ambiguity", "AmbiguityError", "ConditionParser", "default_unit", "flag_value", "is_flag"]
-
 _ORIGIN_WORDS: Final = frozenset({"from", "origin", "source", "start", "departure", "dep", "sender"})
 _DESTINATION_WORDS: Final = frozenset(
     {"to", "dest", "destination", "target", "end", "arrival", "arr", "receiver", "recipient"}

@@ -12,21 +12,6 @@ from typing import Final
 from retinue.contract.facts import TableFacts
 from retinue.orchestration.reader.text_tokens import correct_spelling, split_words
 
-__all__ = [
-    "DIMENSIONS",
-    "FILLER",
-    "MONTHS",
-    "NUMBERS",
-    "PHRASES",
-    "SYNONYMS",
-    "SYNONYM_GROUPS",
-    "UNIT_SIZES",
-    "WEEKDAYS",
-    "Lexeme",
-    "Lexer",
-    "name_words",
-]
-
 _PHRASES_BY_CODE: Final = {
     "f mean": "average, avg, mean, on average, mean of, average of, on the average, typical",
     "f median": "median, median of",

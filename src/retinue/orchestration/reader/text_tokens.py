@@ -5,19 +5,6 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import Final
 
-__all__ = [
-    "FUNCTION_STEMS",
-    "FUNCTION_WORDS",
-    "NEGATIONS",
-    "content_words",
-    "correct_spelling",
-    "is_generic",
-    "ngram_tokens",
-    "split_words",
-    "word_set",
-    "word_tokens",
-]
-
 FUNCTION_WORDS: Final = """
 a about after all also am an and any are as at be been before being but by can could did do does doing for from get
 give had has have having he help her here him his i if in into is it its just know let like ll looking me my

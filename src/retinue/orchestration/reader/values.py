@@ -23,8 +23,6 @@ from retinue.orchestration.reader.text_tokens import (
     word_tokens,
 )
 
-__all__ = ["READERS", "ClauseWords", "SkillVocabulary", "Value"]
-
 _OBJECTS: Final = frozenset({"it", "its", "the", "a", "an"})
 """They stand for what is asked about in a phrase: "who uses it"."""
 _CUES: Final = word_set("in from using use search only via through within inside")

@@ -15,11 +15,11 @@ from retinue.tools.builtin.read_tool import ReadTool
 from retinue.tools.builtin.search_tools import GlobTool, GrepTool
 from retinue.tools.builtin.shell_tool import ShellTool
 from retinue.tools.builtin.write_tool import WriteTool
+from retinue.tools.port import Tool
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from retinue.tools.port import Tool
 
 __all__ = [
     "EditTool",
@@ -38,7 +38,7 @@ __all__ = [
 
 def builtin_tools(
     *, programs: Collection[str] = (), environment: Mapping[str, str] | None = None, home: "Path | None" = None
-) -> "tuple[Tool, ...]":
+) -> tuple[Tool, ...]:
     """All of them, made anew for one conversation: they remember what it has read, to notice what changed since.
 
     Args:

@@ -12,8 +12,6 @@ from typing import Final
 
 from retinue.errors import InvalidInput
 
-__all__ = ["argument_vector", "command_line"]
-
 _MOST_WORDS: Final = 1000
 _LONGEST: Final = 100_000
 

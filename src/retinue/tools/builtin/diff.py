@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Final, TypeAlias
 
-__all__ = ["unified"]
-
 _CONTEXT: Final = 3
 _COMPARED: Final = 4000
 _Block: TypeAlias = tuple[int, int, int, int]

@@ -13,8 +13,6 @@ from retinue.tools.encoding import DecodedText, decode, encode, is_binary
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
-__all__ = ["EditTool"]
-
 _SPEC: Final = tool_spec(
     "edit",
     "Changes parts of a text file of the workspace. Use it once you know exactly what the file says. Each `old` must "

@@ -6,8 +6,6 @@ from typing import Final
 
 from retinue.errors import InvalidInput
 
-__all__ = ["FileSnapshots"]
-
 _HINT: Final = "read the file again, then repeat the change with what it says now"
 
 

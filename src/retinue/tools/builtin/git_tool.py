@@ -17,8 +17,6 @@ from retinue.tools.git.runner import GitRunner
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
-__all__ = ["GitTool"]
-
 _MOST_BYTES: Final = 16 * 1024 * 1024
 _MOST_NAMED: Final = 2_000
 _PATCH: Final = ("--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--ignore-submodules=dirty")

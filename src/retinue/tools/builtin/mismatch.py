@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
-__all__ = ["explain"]
-
 _NUMBERED: Final = re.compile(r"^ {0,12}\d+(?:\t|→)", re.MULTILINE)
 _MIN_RATIO: Final = 0.6
 _COMPARED: Final = 3000

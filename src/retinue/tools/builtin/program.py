@@ -16,8 +16,6 @@ from typing import Final
 
 from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, LimitReached, NotInstalled
 
-__all__ = ["ProgramResult", "run_program"]
-
 _CHUNK: Final = 65_536
 _MOST_BYTES: Final = 256 * 1024 * 1024
 _GRACE_S: Final = 0.5

@@ -12,8 +12,6 @@ from retinue.tools.encoding import is_binary
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
-__all__ = ["ReadTool"]
-
 _LONGEST_LINE: Final = 2000
 _MOST_LINES: Final = 2000
 

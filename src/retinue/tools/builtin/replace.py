@@ -14,8 +14,6 @@ from retinue.contract.finding import Finding
 from retinue.errors import InvalidInput
 from retinue.tools.builtin.mismatch import explain
 
-__all__ = ["Replacement", "apply_replacements"]
-
 _SHOWN: Final = 10
 _COUNTED: Final = 1000
 

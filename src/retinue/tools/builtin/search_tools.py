@@ -9,8 +9,6 @@ from retinue.tools.builtin.support import require_workspace, run_in_thread, seco
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
-__all__ = ["GlobTool", "GrepTool"]
-
 _MOST_PATHS: Final = 1000
 _PATTERN: Final = (
     "A pattern without `/` is tried on names at any depth (`*.md`); one with `/` on whole paths, `**` standing for any "

@@ -18,8 +18,6 @@ from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.process import clean_environment, find_program
 from retinue.tools.workspace import Workspace
 
-__all__ = ["ShellTool"]
-
 _DEFAULT_S: Final = 120.0
 _LONGEST_S: Final = 600.0
 _NOTES: Final = 100

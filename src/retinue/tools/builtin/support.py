@@ -11,8 +11,6 @@ from retinue.errors import AccessDenied, DeadlineExceeded
 from retinue.tools.port import ToolContext
 from retinue.tools.workspace import Workspace
 
-__all__ = ["require_workspace", "run_in_thread", "seconds_left", "tool_spec", "truncate"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

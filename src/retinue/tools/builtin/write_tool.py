@@ -12,8 +12,6 @@ from retinue.tools.encoding import decode, is_binary
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
-__all__ = ["WriteTool"]
-
 _SPEC: Final = tool_spec(
     "write",
     "Writes a whole text file of the workspace, making the folders above it. Use it for a new file, or to replace one "

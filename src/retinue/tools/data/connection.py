@@ -15,8 +15,6 @@ from retinue.tools.data.sources import identifier
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["DuckdbConnection", "literal"]
-
 _CHECK_INTERVAL_S: Final = 0.02
 _INTERRUPT_INTERVAL_S: Final = 0.005
 

@@ -22,8 +22,6 @@ from retinue.tools.data.snapshot import CHUNK
 from retinue.tools.data.snapshot_text import SKIPPED_SHOWN, LoadResult, SnapshotText, clip
 from retinue.tools.data.sources import SkippedLine, identifier
 
-__all__ = ["CsvLayout", "layout_of", "load"]
-
 # As many characters as a field of Python's reader may have, so that no head can be refused.
 _HEAD: Final = 131_072
 _SEPARATORS: Final = (",", ";", "\t", "|")

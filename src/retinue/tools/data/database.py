@@ -29,8 +29,6 @@ from retinue.tools.data.sources import (
 )
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Data"]
-
 
 class Data:
     """A database in memory, closed to everything but the files that `open` puts into it.

@@ -20,8 +20,6 @@ not there (`user`, these times, the `level` of `plain`).
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["FORMATS", "PLAIN", "Format", "Zone"]
-
 Zone: TypeAlias = Literal["utc", "unnamed", "no year", "none"]
 """What is known of the time stamps: given in UTC, without a zone, without a year, or not there."""
 

@@ -17,8 +17,6 @@ from typing import Final, assert_never
 from retinue.tools.data.connection import DuckdbConnection
 from retinue.tools.data.sources import FieldType, identifier
 
-__all__ = ["ALL_TYPES", "MARKERS", "TypeGuess", "guess_type", "notes_of", "settle_types", "values_of"]
-
 MARKERS: Final = frozenset(
     {"NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "none", "nil", "\\N", "-", "--", "?", ".",
      "missing"}

@@ -27,8 +27,6 @@ from retinue.tools.data.snapshot_text import (
 )
 from retinue.tools.data.sources import SkippedLine, identifier
 
-__all__ = ["drop_deep", "is_object", "load", "load_lines", "table_from_objects"]
-
 _TIMES: Final = ("date", "timestamp", "time")
 _WIDEST: Final = 1000
 _DEEPEST: Final = 120

@@ -20,8 +20,6 @@ from retinue.tools.data.json import drop_deep, is_object, table_from_objects
 from retinue.tools.data.snapshot_text import BLANK, LoadResult, SnapshotText, table_of_lines
 from retinue.tools.data.sources import identifier
 
-__all__ = ["load"]
-
 _SAMPLE: Final = 200
 _LEAST_JSON: Final = 0.5
 _PARSED: Final = identifier("parsed lines")

@@ -8,8 +8,6 @@ from retinue.tools.data.connection import DuckdbConnection, literal
 from retinue.tools.data.snapshot import Snapshot
 from retinue.tools.data.snapshot_text import LoadResult
 
-__all__ = ["load"]
-
 _MAGIC = b"PAR1"
 
 

@@ -15,8 +15,6 @@ from retinue.tools.data.connection import DuckdbConnection, literal
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["load_table"]
-
 _CONNECT_S: Final = 10
 _SETTINGS: Final = {"lock_timeout": "5s", "statement_timeout": "300s", "DateStyle": "ISO, YMD", "TimeZone": "UTC"}
 _TYPES: Final = {

@@ -11,8 +11,6 @@ from retinue.tools.data.sources import FieldType, QueryRows
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["fetch_rows", "field_type"]
-
 _Converter: TypeAlias = Callable[[Any], Cell]
 
 _UNCONVERTED_TYPES: Final = frozenset({"text", "integer", "number", "boolean"})

@@ -16,8 +16,6 @@ from typing import BinaryIO, Final, Literal
 from retinue.errors import BudgetExceeded, InvalidInput, Unavailable
 from retinue.tools.workspace import Workspace
 
-__all__ = ["CHUNK", "Snapshot", "take_snapshot"]
-
 CHUNK: Final = 1 << 20
 """How many bytes are read at once; between two reads the caller's check is asked."""
 

@@ -22,8 +22,6 @@ from retinue.tools.data.snapshot import Snapshot
 from retinue.tools.data.sources import SkippedLine, identifier
 from retinue.tools.encoding import encoding_of
 
-__all__ = ["BLANK", "SKIPPED_SHOWN", "LoadResult", "SnapshotText", "clip", "skipped_lines", "table_of_lines"]
-
 _SNIFF_BYTES: Final = 8192
 _LEAST_TEXT: Final = 0.98
 # The controls that no text holds: all but tab, line ends, bell, backspace, form feed and escape.

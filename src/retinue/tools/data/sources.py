@@ -11,20 +11,6 @@ from typing import Final, Literal, TypeAlias
 from retinue.contract.table import Cell
 from retinue.errors import InvalidInput
 
-__all__ = [
-    "DATA_SUFFIXES",
-    "DataField",
-    "DataSource",
-    "FieldType",
-    "Kind",
-    "QueryRows",
-    "SkippedLine",
-    "identifier",
-    "is_packed",
-    "kind_of",
-    "table_name",
-]
-
 Kind: TypeAlias = Literal["csv", "json", "jsonl", "parquet", "log"]
 """How a file is read. Tab- and semicolon-separated files are `csv` too."""
 

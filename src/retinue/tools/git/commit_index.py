@@ -27,8 +27,6 @@ from retinue.tools.git.records import Commit
 from retinue.tools.git.repository import Git
 from retinue.tools.sqlite import use_wal
 
-__all__ = ["CommitIndex", "Selection", "TruncationReason"]
-
 TruncationReason = Literal["", "time", "cap"]
 """Why commits may be missing: time was up, or there are too many."""
 
@@ -379,7 +377,8 @@ class CommitIndex:
                     number, commit.sha, None if first is None else first + count, " ".join(commit.parents),
                     self._row_id("people", commit.author, commit.email), commit.date,
                     epoch_seconds(commit.date) or None, commit.committer, commit.committer_date,
-                    epoch_seconds(commit.committer_date) or None, commit.subject, commit.is_merge, commit.changes is not None,
+                    epoch_seconds(commit.committer_date) or None, commit.subject, commit.is_merge,
+                    commit.changes is not None,
                 )
             )  # fmt: skip
             bodies += [(number, commit.body)] if commit.body else []

@@ -8,8 +8,6 @@ from typing import Final
 
 from retinue.tools.git.records import Commit
 
-__all__ = ["AuthorCount", "CommitStats", "FileCount", "epoch_seconds", "merge_people", "periods"]
-
 _PERIODS: Final = {"year": "%Y", "month": "%Y-%m", "week": "%Y-W%W", "day": "%Y-%m-%d"}
 _MONTHLY_DAYS: Final = 36 * 31
 """A longer time is counted by year, unless something else is wanted."""

@@ -15,8 +15,6 @@ from retinue.errors import AccessDenied
 from retinue.tools.git.runner import TRUSTED_SCOPES, GitRunner, trust_command
 from retinue.tools.paths import clip
 
-__all__ = ["find_owner"]
-
 _HISTORY_ENTRIES: Final = ("HEAD", "index", "logs", "objects", "packed-refs", "refs", "reftable", "shallow")
 """What in a git folder decides which history is shown. The rest may well be a link: hooks, a shared configuration."""
 

@@ -24,20 +24,6 @@ from retinue.tools.git.records import (
 )
 from retinue.tools.paths import quote_name
 
-__all__ = [
-    "BRANCH_FORMAT",
-    "LOG_FORMAT",
-    "TAG_FORMAT",
-    "blame",
-    "branches",
-    "changes",
-    "commits",
-    "status",
-    "tags",
-    "tokens",
-    "tree",
-]
-
 LOG_FORMAT: Final = "%H%x00%P%x00%aN%x00%aE%x00%aI%x00%cN%x00%cI%x00%s%x00%b%x00"
 BRANCH_FORMAT: Final = (
     "%(refname)%00%(objectname)%00%(upstream)%00%(committerdate:iso-strict)%00%(subject)%00%(symref)%00"

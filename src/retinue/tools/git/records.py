@@ -8,19 +8,6 @@ real bytes. Dates are ISO 8601 with their offset, as the author or committer wro
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = [
-    "BlameLine",
-    "Branch",
-    "ChangeKind",
-    "Commit",
-    "FileChange",
-    "HeadRef",
-    "Status",
-    "Tag",
-    "TreeEntry",
-    "WorktreeChange",
-]
-
 ChangeKind: TypeAlias = Literal[
     "added", "copied", "deleted", "modified", "renamed", "type_changed", "unmerged", "unknown"
 ]

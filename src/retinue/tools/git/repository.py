@@ -18,8 +18,6 @@ from retinue.tools.git.records import BlameLine, Branch, Commit, FileChange, Hea
 from retinue.tools.git.repository_facts import RepositoryFacts, read_facts
 from retinue.tools.git.runner import GitRunner, git_error
 
-__all__ = ["Git"]
-
 _DEFAULT_NAMES = ("main", "master", "trunk", "develop", "default")
 _ODD_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 

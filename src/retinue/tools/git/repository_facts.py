@@ -12,8 +12,6 @@ from retinue.tools.git.ownership import find_owner
 from retinue.tools.git.runner import GitRunner
 from retinue.tools.paths import parts_below
 
-__all__ = ["RepositoryFacts", "read_facts"]
-
 
 @dataclass(frozen=True, slots=True)
 class RepositoryFacts:

@@ -12,8 +12,6 @@ from typing import Final
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled, RetinueError, Unavailable, UnknownName
 from retinue.tools import process
 
-__all__ = ["TRUSTED_SCOPES", "GitRunner", "git_error", "trust_command"]
-
 TRUSTED_SCOPES: Final = frozenset({"system", "global"})
 """Whose settings are the user's word, as git calls them; what a repository says of itself is not."""
 

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 from retinue.tools.git.records import Tag
 
-__all__ = ["adjacent_tags", "find_tag", "is_older"]
-
 
 def find_tag(name: str, tags: Sequence[Tag]) -> Tag | None:
     """The tag that a version is called, with or without a `v`, or a last `.0` that nobody says."""

@@ -14,8 +14,6 @@ from retinue.tools.grep.query import GrepQuery, LineHit, lines_of
 from retinue.tools.tree import SkippedFile, list_files, matcher
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Engine", "GrepResult", "Match", "grep"]
-
 Engine: TypeAlias = Literal["ripgrep", "python"]
 
 _LONGEST_LINE = 500

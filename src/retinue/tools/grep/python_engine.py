@@ -17,8 +17,6 @@ from retinue.tools import process
 from retinue.tools.grep.query import GrepQuery, LineHit, lines_of
 from retinue.tools.workspace import Workspace
 
-__all__ = ["find", "hits_in"]
-
 _REPEATS = re.compile(r"[*+{]")
 _MAX_BYTES = 256 * 1024 * 1024
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from retinue.tools.grep.worker import main; main()"

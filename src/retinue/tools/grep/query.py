@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from retinue.tools.encoding import encoding_of
 
-__all__ = ["GrepQuery", "LineHit", "lines_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class GrepQuery:

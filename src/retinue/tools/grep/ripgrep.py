@@ -12,8 +12,6 @@ from retinue.tools import process
 from retinue.tools.grep.query import GrepQuery, LineHit
 from retinue.tools.workspace import Workspace
 
-__all__ = ["UnsupportedPattern", "find"]
-
 _OPTIONS = (
     "--no-config", "--no-messages", "--color=never", "--no-heading", "--with-filename", "--null", "--line-number",
     "--column", "--max-columns=1", "--text", "--crlf",

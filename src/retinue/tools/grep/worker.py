@@ -11,8 +11,6 @@ from retinue.tools.grep.python_engine import hits_in
 from retinue.tools.grep.query import GrepQuery
 from retinue.tools.workspace import Workspace
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Answer the one question on standard input."""

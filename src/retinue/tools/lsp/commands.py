@@ -14,8 +14,6 @@ from typing import Final
 from retinue.errors import InvalidInput, NotInstalled
 from retinue.tools.process import find_program
 
-__all__ = ["LANGUAGES", "command_for", "language_of"]
-
 LANGUAGES: Final[Mapping[str, str]] = MappingProxyType(
     {
         ".c": "c", ".cc": "cpp", ".cpp": "cpp", ".cs": "csharp", ".cts": "typescript", ".go": "go", ".h": "c",

@@ -15,8 +15,6 @@ from retinue.errors import DeadlineExceeded, OutputInvalid, RetinueError, Unavai
 
 from .framing import frame, read_message
 
-__all__ = ["LspConnection", "is_server_gone"]
-
 _METHOD_NOT_FOUND: Final = -32601
 _PASSING: Final = frozenset({-32801, -32802})
 """`ContentModified` and `ServerCancelled`: the same question is answered when it is asked again."""

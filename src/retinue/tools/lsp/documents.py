@@ -24,8 +24,6 @@ from retinue.tools.workspace import Workspace
 from .commands import LANGUAGES, language_of
 from .responses import path_of
 
-__all__ = ["Documents", "NotificationSink"]
-
 _MOST_OPEN: Final = 64
 _MOST_BYTES: Final = 4 * 2**20
 _BUILD_FILES: Final = frozenset({".json", ".mod", ".toml"})

@@ -11,8 +11,6 @@ from retinue.contract import json
 from retinue.contract.json import JsonObject
 from retinue.errors import OutputInvalid, ParseError
 
-__all__ = ["MAX_MESSAGE", "frame", "read_message"]
-
 MAX_MESSAGE: Final = 64 * 2**20
 """The longest message that is read, in bytes."""
 

@@ -11,8 +11,6 @@ from retinue.contract.json import JsonObject, JsonValue
 
 from .locations import RawLocation, RawSymbol, parse_symbols
 
-__all__ = ["Ask", "Hierarchy"]
-
 Ask: TypeAlias = Callable[[str, JsonObject], Awaitable[JsonValue]]
 """Puts a question to the server: a method and its parameters."""
 

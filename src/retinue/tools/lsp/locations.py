@@ -10,21 +10,6 @@ from typing import Final
 
 from retinue.contract.json import JsonValue
 
-__all__ = [
-    "HierarchyCall",
-    "Location",
-    "Position",
-    "RawCall",
-    "RawLocation",
-    "RawSymbol",
-    "Symbol",
-    "column_of",
-    "parse_calls",
-    "parse_locations",
-    "parse_symbols",
-    "units_before",
-]
-
 _KINDS: Final = (
     "", "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum",
     "interface", "function", "variable", "constant", "string", "number", "boolean", "array", "object", "key", "null",

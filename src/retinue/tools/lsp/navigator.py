@@ -37,8 +37,6 @@ from .query_errors import ambiguous_symbol, lsp_position, server_gone, unknown_s
 from .responses import hover_text, parse_workspace_edits, path_of
 from .server import LanguageServer
 
-__all__ = ["OPERATIONS", "Navigator", "TraceStep"]
-
 OPERATIONS: Final = (
     "goToDefinition",
     "goToImplementation",

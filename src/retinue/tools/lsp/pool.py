@@ -10,8 +10,6 @@ from .commands import command_for
 from .documents import Documents
 from .server import LanguageServer
 
-__all__ = ["LanguageServerPool"]
-
 _Key = tuple[str, tuple[str, ...], bool]
 
 

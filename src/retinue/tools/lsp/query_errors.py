@@ -6,8 +6,6 @@ from retinue.errors import InvalidInput, OutputInvalid, RetinueError, Unavailabl
 
 from .locations import Position, units_before
 
-__all__ = ["ambiguous_symbol", "lsp_position", "server_gone", "unknown_symbol"]
-
 
 def lsp_position(at: Position, lines: Sequence[str], encoding: str) -> dict[str, int]:
     """A place as a server counts it.

@@ -8,8 +8,6 @@ from retinue.errors import Unavailable
 
 from .locations import RawLocation, parse_locations
 
-__all__ = ["hover_text", "parse_workspace_edits", "path_of"]
-
 
 def path_of(uri: str) -> str:
     """The path a `file:` URI names; empty when it is none."""

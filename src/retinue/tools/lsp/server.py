@@ -19,8 +19,6 @@ from retinue.tools.process import clean_environment
 
 from .connection import LspConnection
 
-__all__ = ["LanguageServer"]
-
 _STDERR_KEPT: Final = 4_096
 _CLOSE_S: Final = 1.0
 _GONE_S: Final = 2.0

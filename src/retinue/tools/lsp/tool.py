@@ -17,8 +17,6 @@ from .navigator import OPERATIONS, Navigator
 from .pool import LanguageServerPool
 from .uses import SymbolUses, uses_of
 
-__all__ = ["LspTool"]
-
 _Operation: TypeAlias = Literal[
     "goToDefinition",
     "goToImplementation",

@@ -20,8 +20,6 @@ from .locations import Location, Position
 from .mentions import Mention, find_mentions
 from .navigator import Navigator
 
-__all__ = ["LocationKey", "NameMentions", "SymbolUses", "classify_mentions", "location_key", "name_at", "uses_of"]
-
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
 _MOST_FILES: Final = 20_000
 _MOST_ASKED: Final = 400

@@ -5,8 +5,6 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.contract.model import JsonMapping
 
-__all__ = ["MAX_ENTRIES", "MAX_TEXT", "MemoryEntry", "Provenance", "Scope", "ScoredEntry"]
-
 Scope: TypeAlias = Literal["global", "project"]
 """Whom it concerns: its user everywhere, or one project."""
 

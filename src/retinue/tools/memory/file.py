@@ -15,8 +15,6 @@ from retinue.errors import AccessDenied, InternalError, ParseError, RetinueError
 from retinue.tools.memory.entry import Scope
 from retinue.tools.sqlite import use_wal
 
-__all__ = ["damaged_file_error", "memory_error", "memory_file", "open_file", "set_aside"]
-
 _FORMAT: Final = 1
 _BUSY_S: Final = 10.0
 # An id is never given twice: whoever forgets `m7` later must not hit another memory.

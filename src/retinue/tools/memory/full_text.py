@@ -3,8 +3,6 @@
 import re
 from typing import Final
 
-__all__ = ["MOST_WORDS", "full_text_query"]
-
 MOST_WORDS: Final = 32
 
 _WORD: Final = re.compile(r"\w+")

@@ -15,8 +15,6 @@ from retinue.tools.memory.entry import MAX_ENTRIES, MAX_TEXT, MemoryEntry, Prove
 from retinue.tools.memory.file import damaged_file_error, memory_error, memory_file, open_file, set_aside
 from retinue.tools.memory.full_text import full_text_query
 
-__all__ = ["Memory"]
-
 _FIND: Final = "SELECT number, text, at_ns, said_by, run, origin FROM memories WHERE digest = ?"
 _NEWEST: Final = "SELECT number, text, at_ns, said_by, run, origin FROM memories ORDER BY number DESC LIMIT ? OFFSET ?"
 _ADD: Final = """

@@ -18,8 +18,6 @@ from retinue.tools.memory.entry import MAX_TEXT, MemoryEntry, Provenance, Scope
 from retinue.tools.memory.store import Memory
 from retinue.tools.port import Tool, ToolContext, ToolOutput
 
-__all__ = ["Forget", "MemoryPlace", "Recall", "Remember", "memory_tools"]
-
 T = TypeVar("T")
 
 _TIMEOUT_S: Final = 15.0

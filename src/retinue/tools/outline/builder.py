@@ -13,8 +13,6 @@ from .grammars import GRAMMARS, Grammar, ItemKind, Language, finder_for, parser_
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["FileOutline", "OutlineItem", "outline"]
-
 _MAX_BYTES: Final = 4 * 2**20
 _MAX_ITEMS: Final = 20_000
 _MAX_DEPTH: Final = 40

@@ -16,8 +16,6 @@ from retinue.errors import InvalidInput, NotInstalled
 if TYPE_CHECKING:
     from tree_sitter import Language as _TreeLanguage, Parser, Query
 
-__all__ = ["GRAMMARS", "Grammar", "ItemKind", "Language", "finder_for", "language_for", "parser_for"]
-
 Language: TypeAlias = Literal["python", "javascript", "typescript", "tsx", "rust", "go"]
 ItemKind: TypeAlias = Literal[
     "class", "function", "method", "struct", "enum", "union", "trait", "interface", "impl", "module", "type", "macro"

@@ -12,8 +12,6 @@ from retinue.tools.workspace import Workspace
 from .builder import FileOutline, OutlineItem, outline
 from .grammars import language_for
 
-__all__ = ["OutlineTool", "outline_of"]
-
 _SPEC: Final = ToolSpec(
     name="outline",
     description=(

@@ -3,8 +3,6 @@
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["bound_names", "free_names", "read_names", "surely_bound"]
-
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 

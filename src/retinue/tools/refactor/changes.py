@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from retinue.errors import InvalidInput, MissingFile, RetinueError
+from retinue.tools.encoding import decode
 from retinue.tools.outline import language_for, outline
 from retinue.tools.workspace import Workspace
-
-__all__ = ["Action", "ChangeSet", "FileUpdate", "SourceEdit", "apply_edits", "check_lines", "syntax_error"]
 
 Action: TypeAlias = Literal["create", "edit", "delete"]
 _CONTEXT: Final = 3
@@ -187,8 +186,6 @@ def _current_text(workspace: Workspace, path: str) -> str | None:
 
 def _encode(text: str, old: bytes | None) -> bytes:
     """`text` in the encoding of what it replaces."""
-    from retinue.tools.encoding import decode  # noqa: PLC0415 - only writing needs it
-
     return text.encode("utf-8" if old is None else decode(old).encoding)
 
 

@@ -16,8 +16,6 @@ from retinue.errors import InvalidInput
 from .changes import ChangeSet, FileUpdate, check_lines
 from .flow import Flow, flow_of
 
-__all__ = ["ExtractResult", "extract"]
-
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Loop: Final = (ast.For, ast.AsyncFor, ast.While)

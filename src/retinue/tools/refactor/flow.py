@@ -12,8 +12,6 @@ from typing import TypeAlias
 
 from .bindings import bound_names, free_names, read_names, surely_bound
 
-__all__ = ["Flow", "flow_of"]
-
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _Inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.GeneratorExp, ast.ClassDef)
 

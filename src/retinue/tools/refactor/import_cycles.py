@@ -14,8 +14,6 @@ from retinue.tools.workspace import Workspace
 
 from .changes import ChangeSet
 
-__all__ = ["find_new_cycle"]
-
 _MOST_FILES: Final = 20_000
 
 

@@ -8,8 +8,6 @@ from retinue.tools.workspace import Workspace
 
 from .source import ImportedName, ModuleSource
 
-__all__ = ["ModuleLayout", "relative_module"]
-
 
 class ModuleLayout:
     """Which folders of a workspace are packages."""

@@ -22,8 +22,6 @@ from .import_cycles import find_new_cycle
 from .layout import ModuleLayout, relative_module
 from .source import ImportedName, ModuleSource
 
-__all__ = ["MoveResult", "move"]
-
 _ONLY_THERE: Final = frozenset({"__name__", "__file__", "__package__", "__path__", "globals", "locals"})
 _MOST_FILES: Final = 20_000
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

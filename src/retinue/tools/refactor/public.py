@@ -8,8 +8,6 @@ from typing import Final
 from .bindings import bound_names
 from .changes import SourceEdit
 
-__all__ = ["loses_name", "rename_exports"]
-
 _STRING: Final = re.compile(r"[A-Za-z]{0,3}(['\"]{1,3})(.*)\1", re.DOTALL)
 
 

@@ -23,8 +23,6 @@ from .changes import ChangeSet, FileUpdate, SourceEdit, apply_edits, check_lines
 from .public import loses_name, rename_exports
 from .source import ModuleSource
 
-__all__ = ["RenameResult", "rename"]
-
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
 
 

@@ -14,8 +14,6 @@ from retinue.errors import InvalidInput
 
 from .changes import SourceEdit, apply_edits, check_lines
 
-__all__ = ["ImportedName", "ModuleSource"]
-
 _END: Final = re.compile(r"\r?\n")
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 

@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
 
-__all__ = ["Bm25"]
-
 
 class Bm25:
     """Scores documents, numbered from 0 in the order given, against queries.

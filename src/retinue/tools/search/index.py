@@ -25,8 +25,6 @@ from retinue.tools.search.passages import TextPassage, split_passages
 from retinue.tools.tree import FileEntry, SkippedFile, list_files
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Index", "PassageHit", "ProgressCallback", "RefreshResult"]
-
 T = TypeVar("T")
 
 _Row: TypeAlias = tuple[object, ...]

@@ -6,8 +6,6 @@ It decides by suffix and by the look of the text; it parses nothing.
 import re
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["NO_PROSE", "NO_TEXT", "Kind", "is_test", "kind_of", "skip_reason"]
-
 NO_TEXT: Final = "its name is not that of a text"
 """Why a file is passed over that `kind_of` knows no kind for."""
 

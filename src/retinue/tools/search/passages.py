@@ -10,8 +10,6 @@ from typing import Final, NamedTuple
 
 from retinue.tools.search.kinds import Kind
 
-__all__ = ["TextPassage", "split_passages"]
-
 _LINES: Final = 60
 """Of a text that has no parts of its own, so many lines are one passage."""
 

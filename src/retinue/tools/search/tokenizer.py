@@ -9,8 +9,6 @@ from functools import lru_cache
 from typing import Final
 from unicodedata import combining, normalize
 
-__all__ = ["STOP_WORDS", "WORD", "char_grams", "expand", "fold", "strip_accents", "terms"]
-
 WORD: Final = re.compile(r"\w+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _VOWEL = re.compile(r"[aeiouy]")

@@ -4,8 +4,6 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-__all__ = ["find_cycles", "strongly_connected"]
-
 _MOST: Final = 50
 _SEARCHED: Final = 3000
 """Dependencies of a tangle that are followed; more of them only give more of the same."""

@@ -11,8 +11,6 @@ from retinue.tools.structure.records import Function, ModuleImport, Structure, W
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["read_by_grammar", "rust_paths"]
-
 _FUNCTIONS: Final = frozenset(
     {
         "arrow_function", "function_declaration", "function_expression", "function_item", "generator_function",

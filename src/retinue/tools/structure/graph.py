@@ -9,8 +9,6 @@ from retinue.contract.model import JsonMapping
 from retinue.tools.structure.records import Structure, When
 from retinue.tools.structure.resolve import Resolver
 
-__all__ = ["Component", "Dependency", "DependencyGraph", "component_names", "connect", "group_by_component"]
-
 _MOST_OF: Final = 0.9
 """A folder with this share of all files is the project itself, and its parts are the components."""
 

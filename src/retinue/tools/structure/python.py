@@ -7,8 +7,6 @@ from typing import Final, TypeAlias, cast
 
 from retinue.tools.structure.records import Function, ModuleImport, Structure, When
 
-__all__ = ["parse_failure", "parse_python", "read_python"]
-
 _Place: TypeAlias = tuple[ast.AST, int, When, str]
 """A node, the number of the function it stands in (0: none), when it runs, and the names around it."""
 

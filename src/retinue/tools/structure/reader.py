@@ -8,8 +8,6 @@ from retinue.tools.outline.grammars import Language
 from retinue.tools.structure.python import read_python
 from retinue.tools.structure.records import Structure
 
-__all__ = ["is_source", "structure_of"]
-
 _BY_GRAMMAR: Final[Mapping[str, Language]] = {
     "cjs": "javascript", "cts": "typescript", "go": "go", "js": "javascript", "jsx": "javascript", "mjs": "javascript",
     "mts": "typescript", "rs": "rust", "ts": "typescript", "tsx": "tsx",

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
-__all__ = ["Function", "ModuleImport", "Structure", "When"]
-
 When: TypeAlias = Literal["always", "deferred", "typing"]
 """`deferred`: when a function runs; `typing`: for a type checker only, never when the program runs."""
 

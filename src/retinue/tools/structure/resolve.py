@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from retinue.tools.structure.records import ModuleImport
 
-__all__ = ["Resolver", "absolute_name", "python_names"]
-
 _SCRIPTS: Final = (".js", ".mjs", ".cjs", ".jsx")
 _TYPED: Final = (".ts", ".tsx", ".mts", ".cts", ".d.ts")
 

@@ -7,8 +7,6 @@ carries an IPv4 address is judged by the one it carries.
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Final, TypeAlias
 
-__all__ = ["Address", "Network", "effective_address", "why_not_public"]
-
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
 

@@ -8,8 +8,6 @@ from typing import Final, Literal
 
 from retinue.errors import OutputInvalid
 
-__all__ = ["ACCEPTED_CODINGS", "decode_body", "media_type", "read_capped"]
-
 ACCEPTED_CODINGS: Final = "gzip, deflate"
 
 _TYPE: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}")  # RFC 6838, 4.2

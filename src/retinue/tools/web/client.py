@@ -21,8 +21,6 @@ from retinue.tools.web.url import WebUrl
 if TYPE_CHECKING:
     import httpcore
 
-__all__ = ["USER_AGENT", "ProxyUse", "WebClient", "WebResponse"]
-
 USER_AGENT: Final = "retinue/0 (+https://github.com/retinue/retinue; fetches pages that its user asks for)"
 
 ProxyUse: TypeAlias = Literal["refuse", "ignore", "use"]

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     import httpcore
 
-__all__ = ["guarded_backend", "load_httpcore"]
-
 
 def load_httpcore() -> None:
     """See that httpcore is there.

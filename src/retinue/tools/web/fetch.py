@@ -15,8 +15,6 @@ from retinue.tools.web.limit import time_limit
 from retinue.tools.web.page import CrossHostRedirect, Page, RedirectPolicy, fetch_page, read_page
 from retinue.tools.web.url import MAX_URL, WebUrl, parse_url
 
-__all__ = ["WebFetch", "accessed_date"]
-
 _SPEC: Final = ToolSpec(
     name="web_fetch",
     description=(

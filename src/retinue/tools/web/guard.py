@@ -16,8 +16,6 @@ from retinue.errors import AccessDenied, NetworkError
 from retinue.tools.web.address import Address, Network, effective_address, why_not_public
 from retinue.tools.web.url import WebUrl
 
-__all__ = ["ANYWHERE", "Guard", "Resolve", "system_resolve"]
-
 Resolve: TypeAlias = Callable[[str, int], Awaitable[tuple[str, ...]]]
 """From a name and a port to addresses, as text."""
 

@@ -8,8 +8,6 @@ from contextlib import asynccontextmanager
 from retinue.errors import DeadlineExceeded
 from retinue.tools.port import ToolContext
 
-__all__ = ["time_limit"]
-
 
 @asynccontextmanager
 async def time_limit(

@@ -14,8 +14,6 @@ from retinue.tools.web.page_text import Link
 from retinue.tools.web.statuses import status_error
 from retinue.tools.web.url import WebUrl
 
-__all__ = ["MAX_REDIRECTS", "CrossHostRedirect", "Page", "RedirectPolicy", "fetch_page", "read_page"]
-
 MAX_REDIRECTS: Final = 5
 
 RedirectPolicy: TypeAlias = Literal["same_host", "anywhere"]

@@ -14,8 +14,6 @@ from retinue.tools import process
 from retinue.tools.web.page_text import Link, PageText, ensure_installed, read_html
 from retinue.tools.web.url import WebUrl, parse_url
 
-__all__ = ["main", "read_html_in_process"]
-
 _TIMEOUT_S = 30.0
 _MAX_BYTES = 64 * 2**20
 _START = (

@@ -14,8 +14,6 @@ from retinue.contract.sanitize import printable
 from retinue.errors import InvalidInput, NotInstalled
 from retinue.tools.web.url import WebUrl
 
-__all__ = ["Link", "PageText", "ensure_installed", "read_html"]
-
 _MANY: Final = 30_000
 _MOST_LINKS: Final = 100
 _LONGEST_WORDS: Final = 120

@@ -13,8 +13,6 @@ from retinue.errors import (
     Unavailable,
 )
 
-__all__ = ["retry_after_s", "status_error"]
-
 _MOST_WAIT_S = 86_400.0
 
 

@@ -13,8 +13,6 @@ from urllib.parse import quote, urljoin
 from retinue.errors import InvalidInput, NotInstalled
 from retinue.tools.web.address import Address
 
-__all__ = ["MAX_URL", "WebUrl", "parse_url"]
-
 MAX_URL: Final = 8_192
 """Characters."""
 

@@ -6,16 +6,6 @@ from datetime import date
 
 from retinue.catalogue.personal_assistant.sqlite_store import query
 
-__all__ = [
-    "NAME",
-    "SYSTEM_PROMPT",
-    "TOOLS",
-    "NOTES_ACTION_write",
-    "NOTES_GET_latest",
-    "NOTES_GET_search",
-    "NOTES_UPDATE_delete",
-]
-
 NAME = "NOTES"
 SYSTEM_PROMPT = """You keep the notes of one person: short texts, found again by their words.
 

@@ -4,16 +4,6 @@ from datetime import date
 
 from retinue.catalogue.personal_assistant.sqlite_store import query
 
-__all__ = [
-    "NAME",
-    "SYSTEM_PROMPT",
-    "TOOLS",
-    "TASKS_ACTION_add",
-    "TASKS_GET_open",
-    "TASKS_UPDATE_done",
-    "TASKS_UPDATE_move",
-]
-
 NAME = "TASKS"
 SYSTEM_PROMPT = """You keep the list of tasks of one person: what is to be done, and by when.
 

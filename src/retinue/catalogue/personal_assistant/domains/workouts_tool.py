@@ -5,15 +5,6 @@ from typing import Literal
 
 from retinue.catalogue.personal_assistant.sqlite_store import query
 
-__all__ = [
-    "NAME",
-    "SYSTEM_PROMPT",
-    "TOOLS",
-    "WORKOUTS_ACTION_log",
-    "WORKOUTS_GET_best",
-    "WORKOUTS_GET_history",
-]
-
 NAME = "WORKOUTS"
 SYSTEM_PROMPT = """You keep the training log of one person: exercises with sets and repetitions, or minutes, by day.
 

@@ -4,8 +4,6 @@ from typing import Final
 
 from .rule import LintRule
 
-__all__ = ["DEFINITION"]
-
 DEFINITION: Final = (
     LintRule(
         "definition/object",

@@ -4,8 +4,6 @@ from typing import Final
 
 from .rule import LintRule
 
-__all__ = ["MESSAGE"]
-
 
 def _message_rule(dialect: str, what: str, requirements: tuple[str, ...], wrong: str, right: str) -> LintRule:
     return LintRule(

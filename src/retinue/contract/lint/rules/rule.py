@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from retinue.contract.finding import Severity
 
-__all__ = ["LintRule"]
-
 
 @dataclass(frozen=True, slots=True)
 class LintRule:

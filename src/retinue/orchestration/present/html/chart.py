@@ -20,8 +20,6 @@ from retinue.orchestration.present.html.markup import element, text
 from retinue.orchestration.present.html.style import CHART_STYLE, COLOURS
 from retinue.orchestration.present.numbers import clamp, format_short, format_value_label
 
-__all__ = ["caption_of", "chart_svg", "charts_file"]
-
 _WIDTH: Final = 720
 _LINE_PX: Final = 320
 _ROW_PX: Final = 22

@@ -4,8 +4,6 @@ from typing import Final
 
 from retinue.orchestration.present.html.markup import element, text
 
-__all__ = ["document"]
-
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 

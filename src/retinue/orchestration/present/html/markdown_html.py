@@ -11,8 +11,6 @@ from typing import Final
 
 from retinue.orchestration.present.html.markup import element, link, text
 
-__all__ = ["markdown_to_html"]
-
 _DEEPEST: Final = 6
 _FENCE: Final = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})")
 _HEADING: Final = re.compile(r" {0,3}#{1,6}\s+(?P<title>.*)", re.DOTALL)

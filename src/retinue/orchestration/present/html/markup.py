@@ -8,8 +8,6 @@ from urllib.parse import quote, urlsplit
 
 from retinue.contract.sanitize import printable
 
-__all__ = ["element", "link", "text"]
-
 
 def text(external: str) -> str:
     """Foreign text that can stand between tags and in a quoted value."""

@@ -36,8 +36,6 @@ from retinue.orchestration.present.numbers import (
 )
 from retinue.orchestration.present.outcome_label import outcome_label
 
-__all__ = ["as_html"]
-
 _MAX_CELL: Final = 1_000
 
 

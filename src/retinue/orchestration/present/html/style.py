@@ -2,8 +2,6 @@
 
 from typing import Final
 
-__all__ = ["CHART_STYLE", "COLOURS", "STYLE"]
-
 STYLE: Final = """
 :root {
   color-scheme: light dark;

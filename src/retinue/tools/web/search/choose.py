@@ -11,8 +11,6 @@ from retinue.tools.web.search.port import SearchProvider
 from retinue.tools.web.search.searxng import SEARXNG_URL, SearXNG
 from retinue.tools.web.search.tavily import TAVILY_KEY, Tavily
 
-__all__ = ["PROVIDERS", "choose_provider"]
-
 PROVIDERS: Final[Mapping[str, str]] = {"searxng": SEARXNG_URL, "brave": BRAVE_KEY, "tavily": TAVILY_KEY}
 """The services, and the variable that each needs; in the order in which they are looked for."""
 

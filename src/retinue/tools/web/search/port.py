@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-__all__ = ["MAX_RESULTS", "SearchProvider", "SearchResult"]
-
 MAX_RESULTS: Final = 20
 
 

@@ -16,8 +16,6 @@ from retinue.tools.web.search.port import SearchResult
 from retinue.tools.web.statuses import status_error
 from retinue.tools.web.url import parse_url
 
-__all__ = ["MAX_ANSWER", "json_answer", "results_in"]
-
 MAX_ANSWER: Final = 2 * 2**20
 """Bytes."""
 

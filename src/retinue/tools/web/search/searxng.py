@@ -10,8 +10,6 @@ from retinue.tools.web.search.port import SearchResult
 from retinue.tools.web.search.search_results import MAX_ANSWER, json_answer, results_in
 from retinue.tools.web.url import parse_url
 
-__all__ = ["SEARXNG_URL", "SearXNG"]
-
 SEARXNG_URL: Final = "SEARXNG_URL"
 """The variable that says where it is."""
 

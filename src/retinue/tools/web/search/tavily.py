@@ -8,8 +8,6 @@ from retinue.tools.web.search.port import MAX_RESULTS, SearchResult
 from retinue.tools.web.search.search_results import MAX_ANSWER, json_answer, results_in
 from retinue.tools.web.url import parse_url
 
-__all__ = ["TAVILY_KEY", "Tavily"]
-
 TAVILY_KEY: Final = "TAVILY_API_KEY"
 """The variable that holds the key."""
 

@@ -13,8 +13,6 @@ from retinue.tools.web.limit import time_limit
 from retinue.tools.web.search.choose import choose_provider
 from retinue.tools.web.search.port import MAX_RESULTS, SearchProvider, SearchResult
 
-__all__ = ["WebSearch"]
-
 _SPEC: Final = ToolSpec(
     name="web_search",
     description=(
