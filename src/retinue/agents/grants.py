@@ -198,7 +198,13 @@ class Grants:
 
     def restrict_workspace(self, workspace: "Workspace") -> "Workspace":
         """`workspace` without the files that a rule `hides`: whoever reads by it reads none of them."""
-        rules = [str(rule) for each in self._chain() for rule in each.rules if _may_hide(rule)]
+        # Whether there can be a file that the rule keeps from being read.
+        rules = [
+            str(rule)
+            for each in self._chain()
+            for rule in each.rules
+            if (rule.verdict != "allow" and rule_covers(rule.tool, "read", widely=True))
+        ]
         if not rules:
             return workspace
 
@@ -348,11 +354,6 @@ def _within_limit(limit: ToolRule, tool: str, subject: PermissionSubject) -> boo
 def _fold_path(path: str) -> str:
     """`path` as the most forgiving file system would compare it."""
     return "/".join(map(fold_name, path.replace("\\", "/").split("/")))
-
-
-def _may_hide(rule: ToolRule) -> bool:
-    """Whether there can be a file that the rule keeps from being read."""
-    return rule.verdict != "allow" and rule_covers(rule.tool, "read", widely=True)
 
 
 ALL: Final = Grants()

@@ -55,7 +55,10 @@ def import_file(path: Path, *, search: Path | None = None, trusted: Path | None 
             # Compiled here and not by the import system, which would write a cache file into the project.
             exec(compile(source, real, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - the user trusts it
     except BaseException as error:
-        _restore_module(name, before)
+        if before is None:
+            sys.modules.pop(name, None)
+        else:
+            sys.modules[name] = before
         if isinstance(error, KeyboardInterrupt):
             raise
         raise _import_error(real, error) from error
@@ -107,13 +110,6 @@ def _is_trusted(folder: str) -> bool:
 def _module_name(path: Path) -> str:
     digest = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:12]
     return f"_retinue_file_{digest}_{names.fold(path.stem)}"
-
-
-def _restore_module(name: str, module: ModuleType | None) -> None:
-    if module is None:
-        sys.modules.pop(name, None)
-    else:
-        sys.modules[name] = module
 
 
 @contextlib.contextmanager

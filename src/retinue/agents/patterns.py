@@ -56,7 +56,14 @@ def matches(pattern: str, text: str, *, tool: str, widely: bool = False) -> bool
         # `docs\a` is no file of `docs` here, so it counts as one only for rules that ask or deny.
         return path_matches(pattern, normal_path(text) if widely else posixpath.normpath(text))
     if pattern.startswith(_DOMAIN):
-        return _host_matches(pattern.removeprefix(_DOMAIN), text)
+        domain = pattern.removeprefix(_DOMAIN)
+        try:
+            host = urlsplit(text).hostname or ""
+        except ValueError:
+            return False
+        host_pattern = domain.lower().removeprefix("*.").strip(".")
+        host = host.rstrip(".")
+        return bool(host_pattern) and (fnmatchcase(host, host_pattern) or host.endswith(f".{host_pattern}"))
     if pattern.endswith(_AND_MORE):
         start = pattern.removesuffix(_AND_MORE)
         return text == start or text.startswith(f"{start} ")
@@ -108,13 +115,3 @@ def _skip_wildcards(places: set[int], pattern: list[str]) -> set[int]:
             following += 1
             reachable.add(following)
     return reachable
-
-
-def _host_matches(domain: str, address: str) -> bool:
-    try:
-        host = urlsplit(address).hostname or ""
-    except ValueError:
-        return False
-    host_pattern = domain.lower().removeprefix("*.").strip(".")
-    host = host.rstrip(".")
-    return bool(host_pattern) and (fnmatchcase(host, host_pattern) or host.endswith(f".{host_pattern}"))

@@ -74,7 +74,12 @@ class Registry:
                 the name carries a version, which belongs into `version`.
         """
         if self.built_in:
-            self._add_before_built_in(agent)
+            # Add an agent that comes late, as if it had been there before the built-in ones.
+            own = [each for majors in self._majors.values() for each in majors.values() if not self.is_built_in(each)]
+            registry = Registry([*own, agent])
+            registry._ambiguous = self._ambiguous
+            registry.add_built_in(self.built_in)
+            self._majors, self._owners, self.hidden = registry._majors, registry._owners, registry.hidden
         else:
             self._add(agent)
 
@@ -97,15 +102,11 @@ class Registry:
             known_majors = self._owners[key].majors if key in self._owners else ()
             self._owners[key] = _NameOwner(definition.name, tuple(sorted({*known_majors, definition.major})))
         self._majors[definition.name] = {**majors, definition.major: agent}
-        self._check_live_majors(definition)
-
-    def _add_before_built_in(self, agent: Agent) -> None:
-        """Add an agent that comes late, as if it had been there before the built-in ones."""
-        own = [each for majors in self._majors.values() for each in majors.values() if not self.is_built_in(each)]
-        registry = Registry([*own, agent])
-        registry._ambiguous = self._ambiguous
-        registry.add_built_in(self.built_in)
-        self._majors, self._owners, self.hidden = registry._majors, registry._owners, registry.hidden
+        live = sorted(self._majors[definition.name])
+        if len(live) > LIVE_MAJORS:
+            message = f"`{definition.name}` has {len(live)} live majors: {', '.join(map(str, live))}."
+            fix = f"Retire the oldest; {LIVE_MAJORS} may live side by side."
+            self.findings += (Finding(rule="registry/too-many-majors", message=message, severity="warning", fix=fix),)
 
     def is_built_in(self, agent: Agent) -> bool:
         """Whether an agent came with the installation."""
@@ -260,13 +261,6 @@ class Registry:
             hint="Rename one of the two, or remove the alias.",
             suggestions=tuple(conflicts.values()),
         )
-
-    def _check_live_majors(self, definition: Definition) -> None:
-        live = sorted(self._majors[definition.name])
-        if len(live) > LIVE_MAJORS:
-            message = f"`{definition.name}` has {len(live)} live majors: {', '.join(map(str, live))}."
-            fix = f"Retire the oldest; {LIVE_MAJORS} may live side by side."
-            self.findings += (Finding(rule="registry/too-many-majors", message=message, severity="warning", fix=fix),)
 
 
 @dataclass(frozen=True, slots=True)

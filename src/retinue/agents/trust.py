@@ -136,7 +136,21 @@ class TrustStore:
             return {}
         _check_owner(self._file, hint=hint)
         try:
-            return _folders(strict.loads(data, max_bytes=_MAX_BYTES))
+            # See that the store has the shape we wrote.
+            value = strict.loads(data, max_bytes=_MAX_BYTES)
+            if (
+                not isinstance(value, dict)
+                or value.get("format") != _FORMAT
+                or not isinstance(value.get("folders"), dict)
+            ):
+                raise ParseError(f"It is not of format {_FORMAT}.")
+            folders = cast("Mapping[str, object]", value["folders"])
+            for files in folders.values():
+                if not isinstance(files, dict) or not all(
+                    isinstance(each, str) for each in cast("dict[str, object]", files).values()
+                ):
+                    raise ParseError("An entry is not an object of digests.")
+            return {name: dict(cast("dict[str, str]", files)) for name, files in folders.items()}
         except ParseError as error:
             message = f"The trust store is damaged: {error.message}"
             raise ParseError(message, hint=hint, path=error.path, detail=error.detail) from None
@@ -165,23 +179,6 @@ def _join_names(changed: list[str]) -> str:
 
 
 # The store
-
-
-def _folders(value: strict.JsonValue) -> dict[str, dict[str, str]]:
-    """See that the store has the shape we wrote.
-
-    Raises:
-        ParseError: It has not.
-    """
-    if not isinstance(value, dict) or value.get("format") != _FORMAT or not isinstance(value.get("folders"), dict):
-        raise ParseError(f"It is not of format {_FORMAT}.")
-    folders = cast("Mapping[str, object]", value["folders"])
-    for files in folders.values():
-        if not isinstance(files, dict) or not all(
-            isinstance(each, str) for each in cast("dict[str, object]", files).values()
-        ):
-            raise ParseError("An entry is not an object of digests.")
-    return {name: dict(cast("dict[str, str]", files)) for name, files in folders.items()}
 
 
 def _check_owner(file: Path, *, hint: str) -> None:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from retinue.agents.registry import Registry, Skipped
     from retinue.cli.project import Project
     from retinue.contract.definition import Definition, Skill
-    from retinue.contract.finding import Finding
 
 _EXAMPLES = 5
 _MODEL_USE = {
@@ -87,7 +86,11 @@ def _list(project: "Project") -> None:
     for number, definition in enumerate(definitions):
         echo(f"{'' if number == 0 else chr(10)}{_title(definition, project)}")
         for skill in definition.skills:
-            about = f"unavailable: {skill.unavailable}" if skill.unavailable else _first_sentence(skill.description)
+            about = (
+                f"unavailable: {skill.unavailable}"
+                if skill.unavailable
+                else skill.description.partition(". ")[0].removesuffix(".")
+            )
             line = cut_to_screen(f"  {safe(skill.name):<{width}}  {safe(about)}")
             echo(click.style(line, dim=True) if skill.unavailable else line)
         if added := _model_skills(definition, project):
@@ -96,7 +99,13 @@ def _list(project: "Project") -> None:
         echo_err("")
     for skipped in project.registry.skipped:
         echo_err(_skipped_line(skipped))
-    warned = _warnings_of(project.registry)
+    # The warnings about agents that are there; why a file was passed over has been said.
+    pairs = {(each.path, each.reason) for each in project.registry.skipped}
+    warned = [
+        each
+        for each in project.registry.findings
+        if each.severity == "warning" and (each.file, each.message) not in pairs
+    ]
     if warned:
         echo_err(findings_text(warned))
 
@@ -128,22 +137,12 @@ def _origin(definition: "Definition", project: "Project") -> str:
     return safe(file) + (f":{definition.source.line}" if definition.source.line else "")
 
 
-def _first_sentence(text: str) -> str:
-    return text.partition(". ")[0].removesuffix(".")
-
-
 def _skipped_line(skipped: "Skipped") -> str:
     from retinue.cli.output import safe
 
     place = f"{safe(skipped.path)}{f':{skipped.line}' if skipped.line else ''}"
     hint = f"\n   {click.style('next', bold=True)}: {safe(skipped.hint)}" if skipped.hint else ""
     return f"{click.style('skipped', fg='yellow', bold=True)} {place}: {safe(skipped.reason)}{hint}"
-
-
-def _warnings_of(registry: "Registry") -> "list[Finding]":
-    """The warnings about agents that are there; why a file was passed over has been said."""
-    pairs = {(each.path, each.reason) for each in registry.skipped}
-    return [each for each in registry.findings if each.severity == "warning" and (each.file, each.message) not in pairs]
 
 
 # One agent, whole.

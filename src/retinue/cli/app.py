@@ -88,7 +88,13 @@ def cli() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and give its exit code; nothing a verb raises gets past here."""
-    _prepare_streams()
+    # See that there is something to read from and to write to, whatever the shell closed.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = cast("object", getattr(sys, name))
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - for as long as we run
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # one that has not every character still gets the rest
     machine = any(word in {"--json", "--jsonl"} for word in arguments)
     try:
         code = cli.main(list(arguments), prog_name="retinue", standalone_mode=False, color=colour())
@@ -111,16 +117,6 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 - whatever it is, a person gets a sentence and not a traceback
         code = _explain(error, machine=machine)
     return code if isinstance(code, int) else Exit.OK
-
-
-def _prepare_streams() -> None:
-    """See that there is something to read from and to write to, whatever the shell closed."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        stream = cast("object", getattr(sys, name))
-        if stream is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - for as long as we run
-        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # one that has not every character still gets the rest
 
 
 def _explain(error: Exception, *, machine: bool) -> Exit:

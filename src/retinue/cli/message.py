@@ -180,12 +180,22 @@ def read_message(options: MessageOptions) -> Message | RefusedMessage:
 
     reader = None if options.dialect is None else _reader(options.dialect, options.kind)
     parse_context = _parse_context(options)
-    data = _bytes_of(options.file)
+    from retinue.cli.arguments import bytes_in
+
+    if options.file == "-" and sys.stdin.isatty():
+        raise click.UsageError("No message given. Name a file, or pipe one in.")
+    data = bytes_in(options.file, hint="Name the file with the message.")
     if reader is None and options.kind in {None, "result"} and (own_result := _own_result(data)) is not None:
         return own_result
     detections = _detections(data, reader, options.kind)
     try:
-        _check_size(data)
+        from retinue.contract.json import MAX_BYTES
+        from retinue.errors import ParseError
+
+        if len(data) > MAX_BYTES:
+            hint = "Put large content in a file, and name it in the message."
+            detail = {"reason": "too_large"}
+            raise ParseError(f"The message is larger than {MAX_BYTES:,} bytes.", hint=hint, detail=detail)
         if detections:
             return _read_as(detections, data, options, parse_context)
         if reader is None:
@@ -305,24 +315,6 @@ def _unreadable(data: bytes, options: MessageOptions) -> "RetinueError":
 
 
 # The bytes.
-
-
-def _bytes_of(file: str) -> bytes:
-    from retinue.cli.arguments import bytes_in
-
-    if file == "-" and sys.stdin.isatty():
-        raise click.UsageError("No message given. Name a file, or pipe one in.")
-    return bytes_in(file, hint="Name the file with the message.")
-
-
-def _check_size(data: bytes) -> None:
-    from retinue.contract.json import MAX_BYTES
-    from retinue.errors import ParseError
-
-    if len(data) > MAX_BYTES:
-        hint = "Put large content in a file, and name it in the message."
-        detail = {"reason": "too_large"}
-        raise ParseError(f"The message is larger than {MAX_BYTES:,} bytes.", hint=hint, detail=detail)
 
 
 def report_reading(message: Message) -> None:

@@ -22,13 +22,13 @@ from retinue.contract.event import (
     ToolCallEvent,
     UsageReported,
 )
-from retinue.contract.plan import Delegation, Plan
+from retinue.contract.plan import Plan
 from retinue.contract.result import Result
 from retinue.engine.ids import CHILD
 from retinue.orchestration.run_request import RESERVED
 
 
-def event_text(body: Body) -> str:  # noqa: C901, PLR0912 - one case for each kind of event
+def event_text(body: Body) -> str:
     """The facts of `body`, foreign words as they are."""
     match body:
         case NodeStarted(agent, skill, instruction):
@@ -112,7 +112,7 @@ class RunNodes:
     """
 
     def __init__(self, run: str, plan: Plan, *, reused_ids: Iterable[str] = ()) -> None:
-        self.top = [_from_delegation(node) for node in plan.nodes]
+        self.top = [RunNode(node.id, node.agent, node.skill or "", node.instruction) for node in plan.nodes]
         self.warnings: list[str] = []
         self._nodes_by_run = {run: _by_id(self.top)}
         self._questions: set[tuple[str, str]] = set()
@@ -211,10 +211,6 @@ def _walk(nodes: list[RunNode], depth: int) -> Iterator[tuple[int, RunNode]]:
 
 def _base_id(name: str) -> str:
     return name.partition(RESERVED)[0]
-
-
-def _from_delegation(node: Delegation) -> RunNode:
-    return RunNode(node.id, node.agent, node.skill or "", node.instruction)
 
 
 def _plan_nodes(plan: object) -> list[dict[str, Any]]:

@@ -84,7 +84,15 @@ class OptionChooser:
         menu = menu_of(plan, definitions, model_catalogue(self.project, thinking))
         option, by = await self._pick(menu)
         if not self.silent and by != "person":
-            _notify(menu, option, by)
+            why = {
+                "flag": "as asked.",
+                "only": "no other option with the configured models.",
+                "nobody": f"no terminal to choose in. {menu.why}",
+            }.get(by, f"routine. {menu.why}")
+            figures = "; ".join(_figures(option.estimate))
+            echo_err(
+                f"option {option.letter}, {safe(option.title)}: {safe(why)}{f' Expected: {figures}' if figures else ''}"
+            )
         return with_option(plan, option, by=by)
 
     async def _pick(self, menu: Menu) -> tuple[Option, By]:
@@ -191,16 +199,6 @@ def _option_lines(option: Option) -> Iterator[str]:
     yield f"     {'; '.join(_figures(option.estimate)) or 'No estimate available.'}"
     for reason in option.reasons:
         yield f"     - {safe(reason)}"
-
-
-def _notify(menu: Menu, option: Option, by: By) -> None:
-    why = {
-        "flag": "as asked.",
-        "only": "no other option with the configured models.",
-        "nobody": f"no terminal to choose in. {menu.why}",
-    }.get(by, f"routine. {menu.why}")
-    figures = "; ".join(_figures(option.estimate))
-    echo_err(f"option {option.letter}, {safe(option.title)}: {safe(why)}{f' Expected: {figures}' if figures else ''}")
 
 
 def _figures(expected: Estimate) -> Iterator[str]:

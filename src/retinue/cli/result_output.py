@@ -89,13 +89,21 @@ def _show(session: FinishedSession, result: Result, form: Form, code: Exit) -> N
         if has_answer and sys.stderr.isatty():
             echo_err("")
         echo_err(summary_line(session.result, run=session.run if session.recorded else ""))
-        _report_option(session.result)
+        # Say what was expected of the way that was chosen, beside what it took (C19).
+        option: object = session.result.extras.get("option")
+        if isinstance(option, dict) and (line := comparison_line(cast("dict[str, Any]", option))):
+            echo_err(line)
         _report_tools(result)
-        _report_files_written(session.result)
+        # Say which files of the workspace were written.
+        files = session.result.files_written
+        if files:
+            more = f" and {len(files) - _MAX_SHOWN} more" if len(files) > _MAX_SHOWN else ""
+            echo_err(f"wrote: {', '.join(map(safe, files[:_MAX_SHOWN]))}{more}")
         report_warnings(session.result, engine=session.warnings)
     if code != Exit.OK and not is_refusal:  # a refusal is an answer: it says itself what to do next
         for error in _errors(session, result, code):
-            _report_error(error)
+            echo_err(f"{click.style('error', fg='red', bold=True)}: {safe(error['message'])}")
+            echo_err(f" {click.style('next', bold=True)}: {safe(error['hint'])}")
 
 
 # The answer.
@@ -201,13 +209,6 @@ def _summary_parts(result: Result) -> Iterator[str]:
         yield plural(len(result.warnings), "warning")
 
 
-def _report_option(result: Result) -> None:
-    """Say what was expected of the way that was chosen, beside what it took (C19)."""
-    option: object = result.extras.get("option")
-    if isinstance(option, dict) and (line := comparison_line(cast("dict[str, Any]", option))):
-        echo_err(line)
-
-
 def _report_tools(result: Result) -> None:
     """Say which tools the asked agent used, each once, in the order of their first use (B16)."""
     if not result.traces:
@@ -215,14 +216,6 @@ def _report_tools(result: Result) -> None:
     names = tool_names(result)
     more = f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
     echo_err(f"tools: {', '.join(map(safe, names[:_MAX_SHOWN]))}{more}")
-
-
-def _report_files_written(result: Result) -> None:
-    """Say which files of the workspace were written."""
-    files = result.files_written
-    if files:
-        more = f" and {len(files) - _MAX_SHOWN} more" if len(files) > _MAX_SHOWN else ""
-        echo_err(f"wrote: {', '.join(map(safe, files[:_MAX_SHOWN]))}{more}")
 
 
 def report_warnings(result: Result, *, engine: tuple[str, ...] = ()) -> None:
@@ -290,8 +283,3 @@ def _events_hint(session: FinishedSession) -> str:
     if session.recorded:
         return f"See what happened with `retinue runs show {session.run} --events`."
     return "Run it again without `--no-journal` to see its events."
-
-
-def _report_error(error: dict[str, Any]) -> None:
-    echo_err(f"{click.style('error', fg='red', bold=True)}: {safe(error['message'])}")
-    echo_err(f" {click.style('next', bold=True)}: {safe(error['hint'])}")

@@ -185,13 +185,9 @@ def _rate(*, run: str, verdict: "Verdict", comment: str) -> None:
         name = find_run(journal, run)
         if journal.get(name).ended_ns is None:
             raise InvalidInput(f"Run `{name}` has no answer yet.", hint="Rate it when it has finished.")
-        journal.rate(name, Rating(verdict, _writable(comment), time.time_ns()))
+        # `comment` without halves of surrogate pairs, which arguments of a command may bring along.
+        journal.rate(name, Rating(verdict, comment.encode(errors="replace").decode(), time.time_ns()))
     echo_err(f"Rated run {name} as {verdict}.")
-
-
-def _writable(comment: str) -> str:
-    """`comment` without halves of surrogate pairs, which arguments of a command may bring along."""
-    return comment.encode(errors="replace").decode()
 
 
 @command.command("prune")

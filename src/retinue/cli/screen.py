@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Generator
-from typing import IO, TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from retinue.cli.nodes import RunNode, RunNodes, State
 from retinue.cli.options import Form
@@ -116,12 +116,8 @@ _WORDS: Final[dict[State, str]] = {
 
 def is_interactive() -> bool:
     """Whether there is a person to ask: one who reads what we say and can type an answer."""
-    return all(stream is not None and stream.isatty() for stream in _terminal_streams())
-
-
-def _terminal_streams() -> tuple[IO[str] | None, IO[str] | None]:
-    """Where a person types and reads; None where it was closed."""
-    return sys.stdin, sys.stderr
+    # Where a person types and reads; None where it was closed.
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
 class Screen(Protocol):

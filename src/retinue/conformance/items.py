@@ -29,7 +29,23 @@ class JudgePlugin:
     """
 
     def __init__(self, config: pytest.Config) -> None:
-        self._request = _check_request(config)
+        def option(name: str) -> Any:
+            return config.getoption(f"--retinue-{name}")
+
+        definition, timeout_s = option("definition"), option("timeout")
+        self._request = CheckRequest(
+            words=option("subject"),
+            is_command=option("command"),
+            dialect=option("dialect"),
+            definition=Path(definition) if definition else None,
+            agent=option("agent"),
+            operation=option("operation"),
+            target=option("target"),
+            partial_target=option("partial-target"),
+            instruction=option("instruction"),
+            environment=tuple(option("env")),
+            **({} if timeout_s is None else {"timeout_s": timeout_s}),
+        )
         self._check: PreparedCheck | None = None
         self._report: CheckReport | None = None
 
@@ -93,23 +109,3 @@ class RequirementItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, None, str]:
         """How pytest heads a failure."""
         return self.path, None, self._required.id
-
-
-def _check_request(config: pytest.Config) -> CheckRequest:
-    def option(name: str) -> Any:
-        return config.getoption(f"--retinue-{name}")
-
-    definition, timeout_s = option("definition"), option("timeout")
-    return CheckRequest(
-        words=option("subject"),
-        is_command=option("command"),
-        dialect=option("dialect"),
-        definition=Path(definition) if definition else None,
-        agent=option("agent"),
-        operation=option("operation"),
-        target=option("target"),
-        partial_target=option("partial-target"),
-        instruction=option("instruction"),
-        environment=tuple(option("env")),
-        **({} if timeout_s is None else {"timeout_s": timeout_s}),
-    )

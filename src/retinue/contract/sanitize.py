@@ -132,7 +132,17 @@ def check_workspace_path(path: str, *, allow_absolute: bool = False, within: Ite
     """
     ensure_text(path, "path")
     _check_path_text(path)
-    _check_path_inside(path, allow_absolute=allow_absolute)
+    if any(_PARENT.fullmatch(component) for component in path.split("/")):
+        raise AccessDenied(
+            f"The path {short_repr(path)} climbs out with `..`.",
+            hint="Name the place directly, from the workspace's root.",
+        )
+    if path.startswith("//") or _DRIVE.match(path):
+        raise AccessDenied(
+            f"The path {short_repr(path)} names a drive or a network share.", hint="Use a path inside the workspace."
+        )
+    if path.startswith("/") and not allow_absolute:
+        raise AccessDenied(f"The path {short_repr(path)} is absolute.", hint="Use a path relative to the workspace.")
     normal = posixpath.normpath(path)
     folders = [posixpath.normpath(folder) for folder in within]
     if folders and not any(folder == "." or f"{normal}/".startswith(f"{folder}/") for folder in folders):
@@ -153,20 +163,6 @@ def _check_path_text(path: str) -> None:
         )
     if "\\" in path:
         raise InvalidInput(f"The path {short_repr(path)} holds a backslash.", hint="Separate folders with `/`.")
-
-
-def _check_path_inside(path: str, *, allow_absolute: bool) -> None:
-    if any(_PARENT.fullmatch(component) for component in path.split("/")):
-        raise AccessDenied(
-            f"The path {short_repr(path)} climbs out with `..`.",
-            hint="Name the place directly, from the workspace's root.",
-        )
-    if path.startswith("//") or _DRIVE.match(path):
-        raise AccessDenied(
-            f"The path {short_repr(path)} names a drive or a network share.", hint="Use a path inside the workspace."
-        )
-    if path.startswith("/") and not allow_absolute:
-        raise AccessDenied(f"The path {short_repr(path)} is absolute.", hint="Use a path relative to the workspace.")
 
 
 def clean_content(text: str, *, max_length: int = 10_000) -> str:

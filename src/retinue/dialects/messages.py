@@ -89,7 +89,14 @@ def render(
     """
     match value:
         case Task() if correction is not None:
-            return _retry(dialect, value, correction, form)
+            # A request with its correction; without it, and the loss said, in a form that has no place for
+            # one.
+            retry = dialect.render_retry(value, correction)
+            if form in (None, retry.form):
+                return retry
+            plain_request = dialect.render_task(value, form=form)
+            loss = Loss(field="/correction", why=f"only the form `{retry.form}` has a place for it")
+            return RenderedMessage(plain_request.text, plain_request.form, (*plain_request.losses, loss))
         case Task():
             return dialect.render_task(value, form=form)
         case Result():
@@ -99,16 +106,6 @@ def render(
             if write is None:
                 _refuse(dialect, kind, "writes", writable_kinds(dialect))
             return write(value)
-
-
-def _retry(dialect: Dialect, task: Task, correction: Correction, form: str | None) -> RenderedMessage:
-    """A request with its correction; without it, and the loss said, in a form that has no place for one."""
-    retry = dialect.render_retry(task, correction)
-    if form in (None, retry.form):
-        return retry
-    plain_request = dialect.render_task(task, form=form)
-    loss = Loss(field="/correction", why=f"only the form `{retry.form}` has a place for it")
-    return RenderedMessage(plain_request.text, plain_request.form, (*plain_request.losses, loss))
 
 
 def forms(dialect: Dialect, kind: Kind) -> tuple[str, ...]:

@@ -44,7 +44,8 @@ def encode(body: Body) -> str:
     try:
         match body:
             case NodeFinished(result) | DelegationFinished(result):
-                text = _encode_result(result)
+                outcome = f'"outcome":"{result.outcome}",' if result.outcome else ""
+                text = f'{{{outcome}"lifecycle":"{result.lifecycle}","result":{result.to_json_text()}}}'
             case QuestionAsked(question):
                 text = question.to_json_text()
             case QuestionAnswered(answer):
@@ -125,11 +126,6 @@ def head_of(text: str) -> tuple[Outcome | None, Lifecycle]:
 _HEAD: Final = re.compile(
     rf'\{{(?:"outcome":"({"|".join(get_args(Outcome))})",)?"lifecycle":"({"|".join(get_args(Lifecycle))})","result":'
 )
-
-
-def _encode_result(result: Result) -> str:
-    outcome = f'"outcome":"{result.outcome}",' if result.outcome else ""
-    return f'{{{outcome}"lifecycle":"{result.lifecycle}","result":{result.to_json_text()}}}'
 
 
 def _dumps(value: object) -> str:

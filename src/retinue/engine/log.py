@@ -139,17 +139,13 @@ class Log:
         try:
             journal.record(event)
         except InvalidInput as error:
-            self._write_stand_in(journal, event, error)
-
-    def _write_stand_in(self, journal: "Journal", event: Event, error: InvalidInput) -> None:
-        # Something must stand in its place, so that the numbers have no gap. A step whose result is lost runs again.
-        body = event.body
-        what = "an event" if not isinstance(body, NodeFinished) else f"the result of `{event.node or event.run}`"
-        warning = Message(f"{error.message} So {what} is not recorded.", "warning")
-        stand_in: Body = warning
-        if isinstance(body, NodeFinished) and not event.node:
-            stand_in = NodeFinished(without_data(body.result, warning.text))
-        with suppress(InvalidInput):
-            journal.record(Event(event.run, event.node, event.attempt, event.sequence, event.at_ns, stand_in))
-        if stand_in is warning:
-            self.record(Message(warning.text, "warning"))
+            body = event.body
+            what = "an event" if not isinstance(body, NodeFinished) else f"the result of `{event.node or event.run}`"
+            warning = Message(f"{error.message} So {what} is not recorded.", "warning")
+            stand_in: Body = warning
+            if isinstance(body, NodeFinished) and not event.node:
+                stand_in = NodeFinished(without_data(body.result, warning.text))
+            with suppress(InvalidInput):
+                journal.record(Event(event.run, event.node, event.attempt, event.sequence, event.at_ns, stand_in))
+            if stand_in is warning:
+                self.record(Message(warning.text, "warning"))

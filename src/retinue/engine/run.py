@@ -224,8 +224,8 @@ class LiveRun:
             finally:
                 self._waiter = None
         ready, self._ready = self._ready, []
-        if self._replay is not None:
-            self._end_replay(self._replay)
+        if self._replay is not None and (counts := self._replay.renew()) is not None:
+            self.log.note(("renewed", counts))
         return ready
 
     def stop(self, name: str) -> None:
@@ -474,10 +474,6 @@ class LiveRun:
         value = fresh()
         self.log.note((kind, value))
         return value
-
-    def _end_replay(self, replay: HistoryReplay) -> None:
-        if (counts := replay.renew()) is not None:
-            self.log.note(("renewed", counts))
 
     def _failure(self, name: str, error: BaseException) -> Result:
         return failure_result(f"{self.run}:{name}", name, error)

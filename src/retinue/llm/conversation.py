@@ -179,7 +179,13 @@ class _ConversationRunner:
                 span.note_usage(response.usage)
         except BaseException as error:
             if reservation is not None:
-                _settle_failed(reservation, error, self._model.name)
+                # The request failed: what was set aside is free again if the provider has not begun to
+                # answer.
+                unreached = isinstance(error, NetworkError) and error.detail.get("reached") is False
+                if unreached or isinstance(error, conversation_errors.UNSPENT):
+                    reservation.release()
+                else:
+                    reservation.commit(Usage(requests=1, model=self._model.name))
             raise
         self._pieces.clear()
         self.usages.append(response.usage)
@@ -252,15 +258,6 @@ def _normalized(turn: AssistantMessage) -> AssistantMessage:
     if len(turn.text) <= MAX_TEXT and calls == turn.tool_calls:
         return turn
     return AssistantMessage(turn.text[:MAX_TEXT], calls)
-
-
-def _settle_failed(reservation: Reservation, error: BaseException, model: str) -> None:
-    """The request failed: what was set aside is free again if the provider has not begun to answer."""
-    unreached = isinstance(error, NetworkError) and error.detail.get("reached") is False
-    if unreached or isinstance(error, conversation_errors.UNSPENT):
-        reservation.release()
-    else:
-        reservation.commit(Usage(requests=1, model=model))
 
 
 def _empty_answer_error() -> OutputInvalid:

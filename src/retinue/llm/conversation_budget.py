@@ -51,22 +51,19 @@ class ConversationBudget:
         """
         while True:
             try:
-                return self._reserve(turns)
+                budget_tracker = self._budget_tracker
+                self.bound = None
+                if not budget_tracker.is_bounded:
+                    return self._max_tokens, budget_tracker.reserve(tokens=0, usd=None)
+                tokens, usd = budget_tracker.tokens_left, budget_tracker.usd_left
+                tokens_in = self._sizer.tokens_in(turns)
+                tokens_out = self._affordable_tokens(tokens_in, tokens, usd)
+                price = self._model.price(tokens_in=tokens_in, tokens_out=tokens_out)
+                return tokens_out, budget_tracker.reserve(tokens=tokens_in + tokens_out, usd=price)
             except BudgetExceeded:
                 if not self._budget_tracker.has_reservations:
                     raise
                 await self._budget_tracker.wait_for_release()
-
-    def _reserve(self, turns: Sequence[Turn]) -> tuple[int | None, Reservation]:
-        budget_tracker = self._budget_tracker
-        self.bound = None
-        if not budget_tracker.is_bounded:
-            return self._max_tokens, budget_tracker.reserve(tokens=0, usd=None)
-        tokens, usd = budget_tracker.tokens_left, budget_tracker.usd_left
-        tokens_in = self._sizer.tokens_in(turns)
-        tokens_out = self._affordable_tokens(tokens_in, tokens, usd)
-        price = self._model.price(tokens_in=tokens_in, tokens_out=tokens_out)
-        return tokens_out, budget_tracker.reserve(tokens=tokens_in + tokens_out, usd=price)
 
     def commit(self, reservation: Reservation, usage: Usage, turns: Sequence[Turn]) -> None:
         """Book what a request took; `turns` ends with its answer."""

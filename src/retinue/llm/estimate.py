@@ -257,7 +257,7 @@ def answer_tokens(schema: JsonMapping) -> tuple[int, int | None]:
     return least, None if most is None else max(least, -(-most // _CHARACTERS))
 
 
-def _least(schema: object, depth: int) -> object:  # noqa: PLR0911 - one for each type of JSON
+def _least(schema: object, depth: int) -> object:
     """A small value that the schema asks for, near enough to count it."""
     node = _object(schema)
     if "const" in node:
@@ -281,7 +281,7 @@ def _least(schema: object, depth: int) -> object:  # noqa: PLR0911 - one for eac
             return None
 
 
-def _most(schema: object, depth: int) -> int | None:  # noqa: PLR0911 - as above
+def _most(schema: object, depth: int) -> int | None:
     """Characters of the longest value; None when nothing bounds it."""
     node = _object(schema)
     if "const" in node:
@@ -292,7 +292,9 @@ def _most(schema: object, depth: int) -> int | None:  # noqa: PLR0911 - as above
         case "object" if depth and node.get("additionalProperties") is False:
             members = _object(node.get("properties"))
             sizes = [_most(each, depth - 1) for each in members.values()]
-            return _all(sizes, sum(len(name) + 4 for name in members) + 2)
+            more = sum(len(name) + 4 for name in members) + 2
+            present = [size for size in sizes if size is not None]
+            return sum(present) + more if len(present) == len(sizes) else None
         case "array" if depth and (count := _whole(node.get("maxItems"))) is not None:
             one = _most(node.get("items"), depth - 1)
             return None if one is None else count * (one + 2) + 2
@@ -304,11 +306,6 @@ def _most(schema: object, depth: int) -> int | None:  # noqa: PLR0911 - as above
             return 5
         case _:
             return None
-
-
-def _all(sizes: Sequence[int | None], more: int) -> int | None:
-    present = [size for size in sizes if size is not None]
-    return sum(present) + more if len(present) == len(sizes) else None
 
 
 def _type(node: JsonMapping) -> object:

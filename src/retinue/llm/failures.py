@@ -89,7 +89,17 @@ def translate_error(
 def _client_error(kind: str, model: str, message: str) -> RetinueError:
     """What a client raises that pydantic-ai has no word for."""
     if kind in _CREDENTIAL_ERRORS:
-        return _no_credentials_error(model, message)
+        provider = model.partition(":")[0]
+        variables = IDENTITIES.get(provider, ())
+        names = " or ".join(f"`{name}`" for name in variables)
+        return Unauthenticated(
+            f"The provider of `{model}` cannot be told who asks: {message}",
+            hint=f"Set {names}, or log in with the provider's own tool."
+            if names
+            else "Log in with the provider's own tool.",
+            suggestions=variables,
+            detail={"variables": list(variables)},
+        )
     if kind == "ParamValidationError":
         return InvalidInput(f"{_REFUSED.format(model=model)}: {message}", hint=_CHANGE)
     return _network_error(model, message, was_reached=None)
@@ -149,13 +159,39 @@ def _api_error(error: Any, model: str, variables: Sequence[str], cleaner: Cleane
     status: int | None = getattr(error, "status_code", None)
     detail: JsonMapping = {} if status is None else {"status": status}
     if classes & {"ModelConnectionError", "ModelRequestTimeout"}:
-        return _connection_error(
-            error, model, message, is_late=bool(classes & {"ModelTimeoutError", "ModelRequestTimeout"})
+        is_late = bool(classes & {"ModelTimeoutError", "ModelRequestTimeout"})
+        unsent = getattr(error, "phase", None) in {"pool", "connect"}
+        if not is_late or unsent:
+            return _network_error(model, message, was_reached=False if unsent else None)
+        return DeadlineExceeded(
+            f"`{model}` has not answered in time.",
+            hint="Raise `timeout_s`, or ask for less.",
+            detail={"bound": "request.timeout_s"},
         )
     if "ModelAuthenticationError" in classes:
-        return _rejected_key_error(model, message, variables, detail)
+        names = " or ".join(f"`{name}`" for name in variables)
+        setting = f"models.key_variable.{model.partition(':')[0]}"
+        return Unauthenticated(
+            f"The provider of `{model}` refuses the key: {message}" if names else f"`{model}` wants a key: {message}",
+            hint=f"Make sure that {names} holds a key that may use this model."
+            if names
+            else f"None was sent: say as `{setting}` which environment variable holds one that may use this model.",
+            suggestions=tuple(variables),
+            detail=detail,
+        )
     if "ModelNotFoundError" in classes:
-        return _unknown_model_error(model, message, error, detail)
+        near = nearest_models(model)
+        suggestion: str | None = getattr(error, "suggested_model_id", None)
+        if suggestion and suggestion != model:
+            near = tuple(dict.fromkeys((suggestion, *near)))
+        return UnknownName(
+            f"The provider has no model `{model}`: {message}",
+            hint=f"Did you mean `{near[0]}`?"
+            if near
+            else "Check the provider's list of models, and `base_url` if you set it.",
+            suggestions=near,
+            detail=detail,
+        )
     return _other_error(error, model, message, detail)
 
 
@@ -177,59 +213,6 @@ def _other_error(error: Any, model: str, message: str, detail: JsonMapping) -> R
         return InvalidInput(f"{_REFUSED.format(model=model)}: {message}", hint=_CHANGE, detail=detail)
     hint = "Try again, or use another model."
     return OutputInvalid(f"What `{model}` sent cannot be read: {message}", hint=hint, detail=detail)
-
-
-def _connection_error(error: Any, model: str, message: str, *, is_late: bool) -> RetinueError:
-    unsent = getattr(error, "phase", None) in {"pool", "connect"}
-    if not is_late or unsent:
-        return _network_error(model, message, was_reached=False if unsent else None)
-    return DeadlineExceeded(
-        f"`{model}` has not answered in time.",
-        hint="Raise `timeout_s`, or ask for less.",
-        detail={"bound": "request.timeout_s"},
-    )
-
-
-def _rejected_key_error(model: str, message: str, variables: Sequence[str], detail: JsonMapping) -> Unauthenticated:
-    names = " or ".join(f"`{name}`" for name in variables)
-    setting = f"models.key_variable.{model.partition(':')[0]}"
-    return Unauthenticated(
-        f"The provider of `{model}` refuses the key: {message}" if names else f"`{model}` wants a key: {message}",
-        hint=f"Make sure that {names} holds a key that may use this model."
-        if names
-        else f"None was sent: say as `{setting}` which environment variable holds one that may use this model.",
-        suggestions=tuple(variables),
-        detail=detail,
-    )
-
-
-def _no_credentials_error(model: str, message: str) -> Unauthenticated:
-    provider = model.partition(":")[0]
-    variables = IDENTITIES.get(provider, ())
-    names = " or ".join(f"`{name}`" for name in variables)
-    return Unauthenticated(
-        f"The provider of `{model}` cannot be told who asks: {message}",
-        hint=f"Set {names}, or log in with the provider's own tool."
-        if names
-        else "Log in with the provider's own tool.",
-        suggestions=variables,
-        detail={"variables": list(variables)},
-    )
-
-
-def _unknown_model_error(model: str, message: str, error: Any, detail: JsonMapping) -> UnknownName:
-    near = nearest_models(model)
-    suggestion: str | None = getattr(error, "suggested_model_id", None)
-    if suggestion and suggestion != model:
-        near = tuple(dict.fromkeys((suggestion, *near)))
-    return UnknownName(
-        f"The provider has no model `{model}`: {message}",
-        hint=f"Did you mean `{near[0]}`?"
-        if near
-        else "Check the provider's list of models, and `base_url` if you set it.",
-        suggestions=near,
-        detail=detail,
-    )
 
 
 def _network_error(model: str, message: str, *, was_reached: bool | None) -> NetworkError:

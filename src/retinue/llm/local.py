@@ -124,19 +124,17 @@ class LocalModel:
                 self._process = ServerProcess(
                     str(self._path), name=self.name, threads=self._threads, context=self._context
                 )
-                endpoint = self._endpoint = _connect(self._process, name=self.name)
+                # The endpoint that `process` is, as any OpenAI-compatible one is spoken to.
+                from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - optional, and slow to import
+                from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415 - as above
+
+                from .pydantic_ai_model import PydanticAIModel  # noqa: PLC0415 - as above
+
+                provider = OpenAICompatibleProvider("local", base_url=self._process.base_url, api_key=self._process.key)
+                endpoint = self._endpoint = PydanticAIModel(
+                    OpenAIChatModel(self.name, provider=provider), name=self.name, address=self._process.base_url
+                )
             return endpoint
-
-
-def _connect(process: ServerProcess, *, name: str) -> "PydanticAIModel":
-    """The endpoint that `process` is, as any OpenAI-compatible one is spoken to."""
-    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - optional, and slow to import
-    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415 - as above
-
-    from .pydantic_ai_model import PydanticAIModel  # noqa: PLC0415 - as above
-
-    provider = OpenAICompatibleProvider("local", base_url=process.base_url, api_key=process.key)
-    return PydanticAIModel(OpenAIChatModel(name, provider=provider), name=name, address=process.base_url)
 
 
 def _check_gguf(path: Path) -> None:

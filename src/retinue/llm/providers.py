@@ -122,37 +122,29 @@ def _pydantic_model(
     def provider_for(name: str) -> Any:
         if name == "bedrock":
             return bedrock_provider(base_url=base_url, key=key, environment=environment)
-        return _provider(name, base_url, key)
+        from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415 - optional
+
+        provider_class = infer_provider_class(name)
+        accepted = inspect.signature(provider_class.__init__).parameters
+        options: dict[str, str] = {}
+        address_option = next((each for each in _ADDRESS_OPTIONS if each in accepted), "")
+        if base_url and address_option:
+            options[address_option] = base_url
+        key_option = next((each for each in _KEY_OPTIONS if each in accepted), "")
+        if key_option and (key or base_url):
+            options[key_option] = key or _NO_KEY
+        provider: Any = provider_class(**options)
+        if base_url and not address_option:
+            # Have `client` ask at `base_url`: the providers that speak as OpenAI does share a client that can.
+            if not hasattr(provider.client, "base_url"):
+                raise InvalidInput(
+                    f"The provider `{name}` has one address, and no `base_url` can be set for it.",
+                    hint=f"Leave `models.base_url.{name}` out, or use `{_COMPATIBLE}`.",
+                )
+            provider.client.base_url = base_url
+        return provider
 
     return infer_model(f"{provider}:{model}", provider_for)
-
-
-def _provider(name: str, base_url: str, key: str | None) -> Any:
-    from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415 - optional
-
-    provider_class = infer_provider_class(name)
-    accepted = inspect.signature(provider_class.__init__).parameters
-    options: dict[str, str] = {}
-    address_option = next((each for each in _ADDRESS_OPTIONS if each in accepted), "")
-    if base_url and address_option:
-        options[address_option] = base_url
-    key_option = next((each for each in _KEY_OPTIONS if each in accepted), "")
-    if key_option and (key or base_url):
-        options[key_option] = key or _NO_KEY
-    provider: Any = provider_class(**options)
-    if base_url and not address_option:
-        _set_base_url(name, provider.client, base_url)
-    return provider
-
-
-def _set_base_url(name: str, client: Any, base_url: str) -> None:
-    """Have `client` ask at `base_url`: the providers that speak as OpenAI does share a client that can."""
-    if not hasattr(client, "base_url"):
-        raise InvalidInput(
-            f"The provider `{name}` has one address, and no `base_url` can be set for it.",
-            hint=f"Leave `models.base_url.{name}` out, or use `{_COMPATIBLE}`.",
-        )
-    client.base_url = base_url
 
 
 def _variables(provider: str, settings: ProviderSettings) -> tuple[str, ...]:

@@ -107,7 +107,9 @@ class PydanticAIModel:
         try:
             async with timer:
                 messages = self.model.prepare_messages(self._messages.to_messages(request.turns), parameters)
-                self._refresh()
+                # Have connections that belong to this event loop; an agent of pydantic-ai does it before each
+                # run.
+                self.model._refresh_http_client()  # pyright: ignore[reportPrivateUsage] - there is no public way  # noqa: SLF001
                 with in_flight():
                     if on_text is None and (request.max_tokens or 0) <= _STREAMED:
                         response = await self.model.request(messages, settings, parameters)
@@ -157,10 +159,6 @@ class PydanticAIModel:
     @property
     def _supports_thinking(self) -> bool:
         return bool(self._profile.get("supports_thinking") or self._profile.get("thinking_always_enabled"))
-
-    def _refresh(self) -> None:
-        """Have connections that belong to this event loop; an agent of pydantic-ai does it before each run."""
-        self.model._refresh_http_client()  # pyright: ignore[reportPrivateUsage] - there is no public way  # noqa: SLF001
 
     def _request_parameters(self, request: Request) -> "tuple[ModelRequestParameters, str]":
         """Tools, instructions and the shape of the answer; and the name of the tool whose arguments are the answer."""

@@ -14,7 +14,7 @@ import time
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
-from typing import Final, NoReturn, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from retinue.contract.credentials import Cleaner
 from retinue.contract.fault import Fault
@@ -178,7 +178,26 @@ class Replay:
         digest = _digest(content)
         pending = self._pending.get(digest)
         if not pending:
-            self._refuse(content, digest)
+            again = "To record it, run again with a real model and the setting `models.record`."
+            times = self._counts.get(digest, 0)
+            if times:
+                often = "once" if times == 1 else f"{times} times"
+                raise UnknownName(
+                    f"`{self.name}` holds this request {often}, but it was asked again.",
+                    hint=again,
+                    detail={"recorded": times},
+                )
+            at, place, message = "", "", "It holds no requests at all."
+            if match := nearest(content, [request for _, request in self._requests]):
+                at = self._requests[match.index][0]
+                place, message = difference(match.recorded, content)
+                message = f"The nearest, at {at}, differs in `{place}`: {message}."
+            raise UnknownName(
+                f"`{self.name}` has no answer to this request.",
+                hint=f"{message} {again}",
+                path=place,
+                detail={"nearest": at} if at else None,
+            )
         exchange = pending.pop(0)
         if exchange.fault is not None:
             raise exchange.fault.to_error()
@@ -196,28 +215,6 @@ class Replay:
                 return None
             costs.append((tokens_in * usd_in + tokens_out * usd_out) / 1e6)
         return max(costs, default=None)
-
-    def _refuse(self, content: JsonMapping, digest: str) -> NoReturn:
-        again = "To record it, run again with a real model and the setting `models.record`."
-        times = self._counts.get(digest, 0)
-        if times:
-            often = "once" if times == 1 else f"{times} times"
-            raise UnknownName(
-                f"`{self.name}` holds this request {often}, but it was asked again.",
-                hint=again,
-                detail={"recorded": times},
-            )
-        at, place, message = "", "", "It holds no requests at all."
-        if match := nearest(content, [request for _, request in self._requests]):
-            at = self._requests[match.index][0]
-            place, message = difference(match.recorded, content)
-            message = f"The nearest, at {at}, differs in `{place}`: {message}."
-        raise UnknownName(
-            f"`{self.name}` has no answer to this request.",
-            hint=f"{message} {again}",
-            path=place,
-            detail={"nearest": at} if at else None,
-        )
 
 
 def _request_to_json(request: Request) -> JsonMapping:

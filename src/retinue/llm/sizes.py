@@ -39,7 +39,7 @@ class RequestSizer:
         """The most tokens a request with these turns should take; each turn is looked at once."""
         if not self._counted_turns:
             self._tokens = _fixed_tokens(self._request)
-        self._tokens += sum(_turn_tokens(turn) for turn in turns[self._counted_turns :])
+        self._tokens += sum((_tokens_with_margin(turn_text(turn)) + _TURN) for turn in turns[self._counted_turns :])
         self._counted_turns = len(turns)
         return self._tokens
 
@@ -67,10 +67,6 @@ def _fixed_tokens(request: Request) -> int:
     if request.shape:
         words.append(f"{request.shape.name} {request.shape.description} {_json(request.shape.schema)}")
     return _tokens_with_margin("\n".join(words)) + (_TOOLS if request.tools or request.shape else 0)
-
-
-def _turn_tokens(turn: Turn) -> int:
-    return _tokens_with_margin(turn_text(turn)) + _TURN
 
 
 def _tokens_with_margin(text: str) -> int:

@@ -149,7 +149,15 @@ class Executor:
                 self._take_answer(progress, name, result)
             case "think":
                 self._run_budget.close(name, result.usage, overhead=True)
-                self._apply_choice(progress, result)
+                # Do what the model chose, or the rules where it chose nothing that can be done.
+                last = progress.last or result
+                node_result: Result | None = last
+                if progress.node.id not in self._unneeded:
+                    move, decision = self._decisions.resolve_choice(progress, last, result)
+                    self._scope.emit(decision, node=progress.node.id)
+                    node_result = self._act(progress, last, move)
+                if node_result is not None:
+                    self._end(progress.node, node_result)
             case "split":
                 self._run_budget.close(name, result.usage, overhead=True)
                 self._handle_split(progress, result)
@@ -279,17 +287,6 @@ class Executor:
         self._scope.reserve((name,))
         self._track(progress, name, kind)
         self._scope.step(name, body)
-
-    def _apply_choice(self, progress: NodeProgress, choice: Result) -> None:
-        """Do what the model chose, or the rules where it chose nothing that can be done."""
-        last = progress.last or choice
-        node_result: Result | None = last
-        if progress.node.id not in self._unneeded:
-            move, decision = self._decisions.resolve_choice(progress, last, choice)
-            self._scope.emit(decision, node=progress.node.id)
-            node_result = self._act(progress, last, move)
-        if node_result is not None:
-            self._end(progress.node, node_result)
 
     def _handle_split(self, progress: NodeProgress, split: Result) -> None:
         """Walk the parts of a request as a child run, or call its agent with the whole."""

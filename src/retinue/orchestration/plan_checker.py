@@ -108,7 +108,17 @@ class PlanChecker:
                 words.append(line)
             elif line:
                 parameters.setdefault(name, line)
-        parts = [agent, skill, major, words, {name: _collapse_spaces(value) for name, value in parameters.items()}]
+        # A parameter as it is compared: more or fewer spaces make no other request.
+        parts = [
+            agent,
+            skill,
+            major,
+            words,
+            {
+                name: (" ".join(value.split()) if isinstance(value, str) else value)
+                for name, value in parameters.items()
+            },
+        ]
         digest = sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()
         return Caller(node=node, agent=agent, skill=skill, request=digest)
 
@@ -186,11 +196,6 @@ def call_cycle(above: tuple[Caller, ...], again: Caller) -> str:
     """The chain that leads round to `again`, which asks what is being answered above it; empty when none does."""
     same = next((at for at, caller in enumerate(above) if caller.request == again.request), None)
     return "" if same is None else " → ".join(f"`{one.agent}.{one.skill}`" for one in (*above[same:], again))
-
-
-def _collapse_spaces(value: object) -> object:
-    """A parameter as it is compared: more or fewer spaces make no other request."""
-    return " ".join(value.split()) if isinstance(value, str) else value
 
 
 def _unknown_finding(rule: str, message: str, path: str, name: str, there: list[str]) -> Finding:

@@ -295,7 +295,8 @@ def _same_request(node: Delegation, candidate: Candidate, fault: Fault, situatio
 def _broader_move(node: Delegation, fault: Fault, situation: Situation) -> Reroute | str:
     """A more general request to what else the agent does, or why not."""
     definition = situation.definition_of(node.agent)
-    if fault.code not in _SKILL_FAULTS or definition is None or _is_missing_here(fault):
+    # Whether a program or an optional part is missing: that, no other words bring.
+    if fault.code not in _SKILL_FAULTS or definition is None or (fault.code == "unavailable" and not fault.retryable):
         return f"would end with `{fault.code}` too"
     planned = _planned_skill(node, situation)
     if planned is not None and "write" in (planned.effects or ()):
@@ -373,11 +374,6 @@ def _effects_of(node: Delegation, situation: Situation) -> set[str]:
     if definition is not None and definition.instructions is not None and definition.tools != ():
         touched.add("read")  # it says what it touches by its tools, and there are none that read less
     return touched
-
-
-def _is_missing_here(fault: Fault) -> bool:
-    """Whether a program or an optional part is missing: that, no other words bring."""
-    return fault.code == "unavailable" and not fault.retryable
 
 
 def _node_name(node: Delegation) -> str:

@@ -268,16 +268,13 @@ def _mix(calls: Iterable[CallFacts], tiers: Mapping[Tier, str]) -> tuple[TierMix
     for part in (part for call in calls for parts in _own(call) for part in parts):
         if part.model:
             if part.model not in tier_by_model:
-                tier_by_model[part.model] = _tier(part.model, tiers)
+                # The tier of a model, or of several that an older record tells as one, when they have the
+                # same.
+                model_tiers: list[Tier | None] = [tier_of(each, tiers) for each in part.model.split(", ")]
+                tier_by_model[part.model] = model_tiers[0] if len(set(model_tiers)) == 1 else None
             requests = 1 if part.requests is None else part.requests
             spent.append(ModelSpend(tier_by_model[part.model], requests, part.tokens, part.usd))
     return tier_mixes(spent)
-
-
-def _tier(model: str, tiers: Mapping[Tier, str]) -> Tier | None:
-    """The tier of a model, or of several that an older record tells as one, when they have the same."""
-    model_tiers: list[Tier | None] = [tier_of(each, tiers) for each in model.split(", ")]
-    return model_tiers[0] if len(set(model_tiers)) == 1 else None
 
 
 # Over time.

@@ -83,7 +83,13 @@ def revise(
     with _open_folder(root, parts[:-1], create=create) as folder, _lock_folder(folder, parts):
         before: bytes | None = None
         try:
-            before = _read_content(parts, folder, max_bytes)
+            with os.fdopen(_open_regular_at(parts, folder), "rb") as file:
+                data = file.read(max_bytes + 1)
+            if len(data) > max_bytes:
+                raise InvalidInput(
+                    f"{'/'.join(parts)!r} holds more than the cap of {max_bytes} bytes", hint="change it by a program"
+                )
+            before = data
         except FileNotFoundError:
             if not create:
                 raise
@@ -104,16 +110,6 @@ def _open_regular_at(parts: tuple[str, ...], folder: int) -> int:
     return descriptor
 
 
-def _read_content(parts: tuple[str, ...], folder: int, max_bytes: int) -> bytes:
-    with os.fdopen(_open_regular_at(parts, folder), "rb") as file:
-        data = file.read(max_bytes + 1)
-    if len(data) > max_bytes:
-        raise InvalidInput(
-            f"{'/'.join(parts)!r} holds more than the cap of {max_bytes} bytes", hint="change it by a program"
-        )
-    return data
-
-
 def _replace_file(parts: tuple[str, ...], folder: int, data: bytes) -> None:
     from secrets import token_hex  # noqa: PLC0415 - only writing needs it
 
@@ -121,7 +117,10 @@ def _replace_file(parts: tuple[str, ...], folder: int, data: bytes) -> None:
     with suppress(FileNotFoundError):
         old_stat = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
         _check_regular(old_stat, parts)
-        _check_unprotected(old_stat, parts)
+        if not stat.S_IMODE(old_stat.st_mode) & 0o222:
+            raise AccessDenied(
+                f"{'/'.join(parts)!r} is write-protected", hint="give it a writable mode if it is meant to be changed"
+            )
     temporary = f".{token_hex(8)}.tmp"
     descriptor = _open_unnamed(folder)
     has_name = descriptor is None
@@ -235,11 +234,3 @@ def _check_regular(status: os.stat_result, parts: tuple[str, ...]) -> None:
     if not stat.S_ISREG(status.st_mode):
         kind = next((name for test, name in _KINDS if test(status.st_mode)), "special file")
         raise InvalidInput(f"{'/'.join(parts)!r} is a {kind}, not a regular file", hint="name a regular file")
-
-
-def _check_unprotected(status: os.stat_result, parts: tuple[str, ...]) -> None:
-    # Replacing a file asks the system about its folder only; its own mode says no as clearly.
-    if not stat.S_IMODE(status.st_mode) & 0o222:
-        raise AccessDenied(
-            f"{'/'.join(parts)!r} is write-protected", hint="give it a writable mode if it is meant to be changed"
-        )

@@ -99,7 +99,9 @@ async def attempt(start: Callable[[], Awaitable[object]], *, seconds: float | No
     Raises:
         KeyboardInterrupt: A person pressed Ctrl-C while the agent blocked.
     """
-    task = _current_task()
+    task = asyncio.current_task()
+    if task is None:  # pragma: no cover - an event loop that runs coroutines without tasks is none of asyncio's
+        raise RuntimeError("an agent is called inside an asyncio task")
     deadline_s = None if seconds is None else task.get_loop().time() + seconds
     driver = _CoroutineDriver(start, task, grace_s)
     if not driver.step():
@@ -112,13 +114,6 @@ async def attempt(start: Callable[[], Awaitable[object]], *, seconds: float | No
             pass
     driver.result.canceled = driver.canceled
     return driver.result
-
-
-def _current_task() -> "asyncio.Task[Any]":
-    task = asyncio.current_task()
-    if task is None:  # pragma: no cover - an event loop that runs coroutines without tasks is none of asyncio's
-        raise RuntimeError("an agent is called inside an asyncio task")
-    return task
 
 
 class _CoroutineDriver:

@@ -84,7 +84,13 @@ class Boundary:
             correction: Why the caller asks again; the agent gets it with its first attempt.
         """
         try:
-            prepared = self._prepare(agent, task.skill)
+            key = id(agent), task.skill
+            prepared = self._prepared.pop(key, None)
+            if prepared is None:
+                prepared = prepare_skill(agent, task.skill, self._overrides.get(agent.definition.name, self._policy))
+            self._prepared[key] = prepared  # it holds the agent, so that the id stays its own; the latest is the last
+            if len(self._prepared) > _MOST_PREPARED:
+                del self._prepared[next(iter(self._prepared))]
             prepared_input = prepare_input(task, prepared)
         except Exception as error:  # noqa: BLE001 - `definition` is the agent's code
             return _rejected_result(task, run, error)
@@ -93,16 +99,6 @@ class Boundary:
             result = await _AgentCall(prepared, prepared_input, run, self._readers, correction).result()
             span.note_result(result)
         return result
-
-    def _prepare(self, agent: Agent, skill: str | None) -> PreparedSkill:
-        key = id(agent), skill
-        prepared = self._prepared.pop(key, None)
-        if prepared is None:
-            prepared = prepare_skill(agent, skill, self._overrides.get(agent.definition.name, self._policy))
-        self._prepared[key] = prepared  # it holds the agent, so that the id stays its own; the latest is the last
-        if len(self._prepared) > _MOST_PREPARED:
-            del self._prepared[next(iter(self._prepared))]
-        return prepared
 
 
 def _rejected_result(task: Task, run: RunContext, error: Exception) -> Result:

@@ -55,23 +55,20 @@ def _format_value(value: object) -> str:
         members = cast("dict[str, object]", value)
         return _format_members(members) or _format_count(len(members), "member")
     if isinstance(value, list):
-        return _format_list(cast("list[object]", value))
+        # A few scalars, or a few objects of scalars, as they are; of anything else how many there are.
+        items = cast("list[object]", value)
+        if not items:
+            return "none"
+        if len(items) <= _ITEMS:
+            if not any(isinstance(item, (dict, list)) for item in items):
+                return ", ".join(map(_format_value, items))
+            flat = [_format_members(cast("dict[str, object]", item)) for item in items if isinstance(item, dict)]
+            if len(flat) == len(items) and all(flat) and len(text := "; ".join(flat)) <= _LONG:
+                return text
+        return _format_count(len(items), "item")
     if value is None:
         return "none"
     return ("no", "yes")[value] if isinstance(value, bool) else str(value)
-
-
-def _format_list(items: list[object]) -> str:
-    """A few scalars, or a few objects of scalars, as they are; of anything else how many there are."""
-    if not items:
-        return "none"
-    if len(items) <= _ITEMS:
-        if not any(isinstance(item, (dict, list)) for item in items):
-            return ", ".join(map(_format_value, items))
-        flat = [_format_members(cast("dict[str, object]", item)) for item in items if isinstance(item, dict)]
-        if len(flat) == len(items) and all(flat) and len(text := "; ".join(flat)) <= _LONG:
-            return text
-    return _format_count(len(items), "item")
 
 
 def _format_members(members: dict[str, object]) -> str:

@@ -3,7 +3,6 @@
 The tightest of all bounds counts, with the name of the one that won. No clock is read here.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from retinue.contract.result import Usage
@@ -49,7 +48,7 @@ def call_time_limit(task: Task, *, run_deadline_ns: int | None, started_ns: int)
         time_limits.append(TimeLimit("task.limits.deadline_ns", limits.deadline_ns))
     if run_deadline_ns is not None:
         time_limits.append(TimeLimit("run.budget.timeout_s", run_deadline_ns))
-    return _earliest(time_limits)
+    return min(time_limits, key=_end_ns, default=None)
 
 
 def attempt_time_limit(
@@ -66,10 +65,6 @@ def attempt_time_limit(
     elif task.limits.timeout_s is None and task.limits.deadline_ns is None:
         time_limits.append(TimeLimit("policy.timeout_s", _after(now_ns, default_timeout_s)))
     return min(time_limits, key=_end_ns)
-
-
-def _earliest(time_limits: Iterable[TimeLimit]) -> TimeLimit | None:
-    return min(time_limits, key=_end_ns, default=None)
 
 
 def _end_ns(time_limit: TimeLimit) -> int:

@@ -31,7 +31,21 @@ def parse_text(text: str, reply: Reply, *, reader: Reader | None, validator: Val
         RetinueError: The dialect's own reader refuses it.
     """
     if reader is not None:
-        return _merge_reply(reader(text), reply, validator)
+        # What the dialect read, and beside it what the runner knows and no text says.
+        read = reader(text)
+        is_words = (
+            read.data is ABSENT and read.content != "" and validator is not None and validator.is_valid(read.content)
+        )
+        return replace(
+            read,
+            data=read.content if is_words else read.data,
+            warnings=(*read.warnings, *reply.warnings),
+            extras={**(read.extras or {}), **reply.extras} if reply.extras else read.extras,
+            usage=read.usage or reply.usage,
+            traces=read.traces or reply.traces,
+            files_read=read.files_read or reply.files_read,
+            files_written=read.files_written or reply.files_written,
+        )
     if validator is None:
         data = _container(text)
         return replace(reply, text=None, data=data, content=reply.content or text)
@@ -48,24 +62,6 @@ def is_valid_output(text: str, validator: Validator | None) -> bool:
         return validator.is_valid(json.loads(text))
     except ParseError:
         return False
-
-
-def _merge_reply(read: Reply, reply: Reply, validator: Validator | None) -> Reply:
-    """What the dialect read, and beside it what the runner knows and no text says.
-
-    In a dialect of words the words are the data, where the skill takes them as such.
-    """
-    is_words = read.data is ABSENT and read.content != "" and validator is not None and validator.is_valid(read.content)
-    return replace(
-        read,
-        data=read.content if is_words else read.data,
-        warnings=(*read.warnings, *reply.warnings),
-        extras={**(read.extras or {}), **reply.extras} if reply.extras else read.extras,
-        usage=read.usage or reply.usage,
-        traces=read.traces or reply.traces,
-        files_read=read.files_read or reply.files_read,
-        files_written=read.files_written or reply.files_written,
-    )
 
 
 def _container(text: str) -> object:

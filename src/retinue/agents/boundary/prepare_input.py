@@ -61,7 +61,11 @@ def prepare_input(task: Task, prepared: PreparedSkill) -> PreparedInput:
         if ignored:
             notes["ignored"] = ignored
             parameters = {name: value for name, value in parameters.items() if name not in ignored}
-    filled = _fill_text_fields(parameters, ((skill.instruction_field, instruction), (skill.target_field, task.target)))
+    # Put the instruction and the target where the skill takes them, unless something stands there already
+    # (C45).
+    fields = ((skill.instruction_field, instruction), (skill.target_field, task.target))
+    filled = {name: text for name, text in fields if name is not None and text and name not in parameters}
+    parameters.update(filled)
     if filled:
         notes["filled"] = filled
     parameters, defaults = _with_defaults(parameters, prepared)
@@ -69,7 +73,8 @@ def prepare_input(task: Task, prepared: PreparedSkill) -> PreparedInput:
         notes["defaults"] = defaults
     if not findings and not prepared.input_validator.is_valid(parameters, bounded=True):
         findings += [
-            _below_parameters(finding) for finding in prepared.input_validator.findings(parameters, bounded=True)
+            finding.model_copy(update={"path": f"/parameters{finding.path}"})
+            for finding in prepared.input_validator.findings(parameters, bounded=True)
         ]
     if unknown := _unknown_parameters(parameters, prepared):
         notes["unknown"] = unknown
@@ -127,13 +132,6 @@ def _copy(members: JsonMapping, path: str, findings: list[Finding]) -> JsonMappi
         return {}
 
 
-def _fill_text_fields(parameters: JsonMapping, fields: tuple[tuple[str | None, str | None], ...]) -> JsonMapping:
-    """Put the instruction and the target where the skill takes them, unless something stands there already (C45)."""
-    filled = {name: text for name, text in fields if name is not None and text and name not in parameters}
-    parameters.update(filled)
-    return filled
-
-
 def _with_defaults(parameters: JsonMapping, prepared: PreparedSkill) -> tuple[JsonMapping, JsonMapping]:
     value, paths = prepared.input_validator.apply_defaults(parameters)
     return cast("JsonMapping", value), {path: json_copy(_value_at(value, path)) for path in paths}
@@ -146,10 +144,6 @@ def _value_at(value: object, path: str) -> object:
         else:
             value = cast("JsonMapping", value)[part.replace("~1", "/").replace("~0", "~")]
     return value
-
-
-def _below_parameters(finding: Finding) -> Finding:
-    return finding.model_copy(update={"path": f"/parameters{finding.path}"})
 
 
 def _ignored_parameters(parameters: JsonMapping, prepared: PreparedSkill) -> JsonMapping:

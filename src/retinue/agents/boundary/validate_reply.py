@@ -131,7 +131,7 @@ class _ReplyValidator:
 
         try:
             if not isinstance(text, str):
-                raise OutputInvalid(f"`Reply.text` is a `{type(text).__name__}`, not a text.", hint="Give text.")  # noqa: TRY301
+                raise OutputInvalid(f"`Reply.text` is a `{type(text).__name__}`, not a text.", hint="Give text.")
             self._result.native = text if text.isascii() else text.encode(errors="replace").decode()
             return parse_text(
                 text, reply, reader=self._pick_reader(text, readers), validator=self._prepared.output_validator
@@ -346,7 +346,18 @@ class _ReplyValidator:
             for finding in self._findings:
                 self._warn(finding.message, recovery=finding.fix)
         if result.fault is not None:
-            result.fault = _with_context(result.fault, self._fault_context)
+            # The fault with what an agent's own often lacks: what was attempted, on what, and when.
+            values = {
+                "operation": self._fault_context["operation"],
+                "target": self._fault_context["target"],
+                "timestamp_ns": self._fault_context["now_ns"],
+            }
+            missing = {
+                name: value
+                for name, value in values.items()
+                if getattr(result.fault, name) is None and value is not None
+            }
+            result.fault = result.fault.model_copy(update=missing) if missing else result.fault
         if self._warnings:
             result.claims["warnings"] = (*result.claims.get("warnings", ()), *self._warnings)
         return result
@@ -384,10 +395,3 @@ _IMPACT: Final = "The answer may be incomplete."
 
 def _prefix_paths(path: str, findings: list[Finding]) -> list[Finding]:
     return [finding.model_copy(update={"path": path + finding.path}) for finding in findings]
-
-
-def _with_context(fault: Fault, context: _FaultContext) -> Fault:
-    """The fault with what an agent's own often lacks: what was attempted, on what, and when."""
-    values = {"operation": context["operation"], "target": context["target"], "timestamp_ns": context["now_ns"]}
-    missing = {name: value for name, value in values.items() if getattr(fault, name) is None and value is not None}
-    return fault.model_copy(update=missing) if missing else fault

@@ -54,23 +54,19 @@ def result_error(subtype: str, status: int | None, message: str, *, model: str, 
                 f"`{model}` did not come to an answer that fits its schema: {words}", hint="Rephrase the request."
             )
         case "success":
-            return _provider_error(status, words, model)
+            if status is None:
+                return NetworkError(f"`{model}` gave no whole answer: {words}", hint=_LATER)
+            kind, hint = _STATUSES.get(status, (None, ""))
+            if kind is not None:
+                return kind(f"The provider of `{model}` refuses the request: {words}", hint=hint)
+            if status >= _SERVER or status in _LATER_STATUSES:
+                return Unavailable(f"The provider of `{model}` cannot answer now: {words}", hint=_LATER)
+            return InvalidInput(f"The provider of `{model}` refuses the request: {words}", hint=_CHANGE)
         case _:
             return OutputInvalid(
                 f"Claude Code ended with {truncate(printable(subtype), 80)!r}: {words}",
                 hint="Try again, or ask otherwise.",
             )
-
-
-def _provider_error(status: int | None, words: str, model: str) -> RetinueError:
-    if status is None:
-        return NetworkError(f"`{model}` gave no whole answer: {words}", hint=_LATER)
-    kind, hint = _STATUSES.get(status, (None, ""))
-    if kind is not None:
-        return kind(f"The provider of `{model}` refuses the request: {words}", hint=hint)
-    if status >= _SERVER or status in _LATER_STATUSES:
-        return Unavailable(f"The provider of `{model}` cannot answer now: {words}", hint=_LATER)
-    return InvalidInput(f"The provider of `{model}` refuses the request: {words}", hint=_CHANGE)
 
 
 def stop_error(stop_reason: str, bound: str) -> RetinueError | None:

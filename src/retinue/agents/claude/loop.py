@@ -197,7 +197,18 @@ class _ClaudeRunner:
                 home.write_session(session)
             transport = ClaudeTransport(self._program(program, home, session), self)
             client = open_client(load_sdk(), transport, self._request.tools, self._handle_call)
-            await self._run_client(client, transport, _prompt(self._turns, session), silence_s=silence_s)
+            # Say `prompt`, and wait for the end.
+            prompt = _prompt(self._turns, session)
+            loop = asyncio.get_running_loop()
+            self._last_message_at = loop.time()
+            self._end = loop.create_future()
+            prompt_task = asyncio.create_task(self._send_prompt(client, prompt))
+            try:
+                await self._wait_for_end(self._end, silence_s=silence_s)
+            except BaseException:
+                await finish_shielded(_close(client, transport.stop, prompt_task))
+                raise
+            await finish_shielded(_close(client, transport.close, prompt_task))
             self._check_result()
         except BaseException as error:
             failed = error
@@ -215,19 +226,6 @@ class _ClaudeRunner:
             argv.append(f"--resume={session.id}")
         env = environment(self._model, home=home, max_tokens=self._session_budget.max_tokens)
         return LineProgram(tuple(argv), cwd=str(home.work), env=env, unsupported_hint="Use the runner `own`.")
-
-    async def _run_client(self, client: Client, transport: ClaudeTransport, prompt: str, *, silence_s: float) -> None:
-        """Say `prompt`, and wait for the end."""
-        loop = asyncio.get_running_loop()
-        self._last_message_at = loop.time()
-        self._end = loop.create_future()
-        prompt_task = asyncio.create_task(self._send_prompt(client, prompt))
-        try:
-            await self._wait_for_end(self._end, silence_s=silence_s)
-        except BaseException:
-            await finish_shielded(_close(client, transport.stop, prompt_task))
-            raise
-        await finish_shielded(_close(client, transport.close, prompt_task))
 
     async def _wait_for_end(self, end: "asyncio.Future[RetinueError | None]", *, silence_s: float) -> None:
         loop = asyncio.get_running_loop()

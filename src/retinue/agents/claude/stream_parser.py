@@ -114,7 +114,21 @@ class StreamParser:
                 self.session = _text(message.get("session_id"))
                 self.version = _text(message.get("claude_code_version"))[:40]
             case "result":
-                self._on_result(message)
+                if self._is_open:
+                    self._end_response()
+                answer = message.get("structured_output")
+                usage = _object(message.get("usage"))
+                errors = "; ".join(filter(None, map(_text, _list(message.get("errors")))))
+                usd, status = message.get("total_cost_usd"), message.get("api_error_status")
+                self.result = FinalResult(
+                    text=_text(message.get("result")) or errors if answer is None else _json_text(answer),
+                    subtype=_text(message.get("subtype")),
+                    failed=message.get("is_error") is True or message.get("subtype") != "success",
+                    status=status if isinstance(status, int) and not isinstance(status, bool) else None,
+                    stop=_text(message.get("stop_reason")),
+                    usage=self._usage(_counts(usage), requests=len(self.usages)) if usage else None,
+                    usd=float(usd) if isinstance(usd, int | float) and not isinstance(usd, bool) and usd >= 0 else None,
+                )
             case _:
                 pass
 
@@ -170,15 +184,12 @@ class StreamParser:
             if block.get("type") == "text":
                 self._text = (self._text + _text(block.get("text")))[:MAX_TEXT]
             elif block.get("type") == "tool_use":
-                self._add_call(block)
+                name = _text(block.get("name")).removeprefix(_PREFIX)[:200]
+                ids = {call.id for call in self._calls}
+                own = _text(block.get("id"))[:200]
+                call_id = own if own and own not in ids else f"use_{len(self._before)}_{len(self._calls)}"
+                self._calls.append(ToolCall(call_id, name, _object(block.get("input"))))
         self._on_turns(self.turns)
-
-    def _add_call(self, block: JsonMapping) -> None:
-        name = _text(block.get("name")).removeprefix(_PREFIX)[:200]
-        ids = {call.id for call in self._calls}
-        own = _text(block.get("id"))[:200]
-        call_id = own if own and own not in ids else f"use_{len(self._before)}_{len(self._calls)}"
-        self._calls.append(ToolCall(call_id, name, _object(block.get("input"))))
 
     def _on_user(self, message: JsonMapping) -> None:
         """What was told to the model that we did not tell: by Claude Code itself."""
@@ -199,23 +210,6 @@ class StreamParser:
             self._archive_response()
             self._before.append(UserMessage(words))
         self._on_turns(self.turns)
-
-    def _on_result(self, message: JsonMapping) -> None:
-        if self._is_open:
-            self._end_response()
-        answer = message.get("structured_output")
-        usage = _object(message.get("usage"))
-        errors = "; ".join(filter(None, map(_text, _list(message.get("errors")))))
-        usd, status = message.get("total_cost_usd"), message.get("api_error_status")
-        self.result = FinalResult(
-            text=_text(message.get("result")) or errors if answer is None else _json_text(answer),
-            subtype=_text(message.get("subtype")),
-            failed=message.get("is_error") is True or message.get("subtype") != "success",
-            status=status if isinstance(status, int) and not isinstance(status, bool) else None,
-            stop=_text(message.get("stop_reason")),
-            usage=self._usage(_counts(usage), requests=len(self.usages)) if usage else None,
-            usd=float(usd) if isinstance(usd, int | float) and not isinstance(usd, bool) and usd >= 0 else None,
-        )
 
     # One response
 

@@ -81,7 +81,14 @@ class ExtensionTool:
         error = ""
         for number in range(1, _TRIES + 1):
             try:
-                output = _output_text(await self._call(arguments))
+                # A tool's answer as text.
+                value = await self._call(arguments)
+                text = value if isinstance(value, str) else dumps(to_jsonable_python(value))
+                output = (
+                    text
+                    if len(text) <= _LONGEST_OUTPUT
+                    else f"{text[:_LONGEST_OUTPUT]}… ({len(text):,} characters in all)"
+                )
             except Exception as raised:  # noqa: BLE001 - somebody else's code; what it raises is its output
                 error = f"{type(raised).__name__}: {raised}"
             else:
@@ -128,9 +135,3 @@ class Extension:
     def tool(self, name: str) -> ExtensionTool | None:
         """The tool called `name`, or None."""
         return next((tool for tool in self.tools if tool.name == name), None)
-
-
-def _output_text(value: object) -> str:
-    """A tool's answer as text."""
-    text = value if isinstance(value, str) else dumps(to_jsonable_python(value))
-    return text if len(text) <= _LONGEST_OUTPUT else f"{text[:_LONGEST_OUTPUT]}… ({len(text):,} characters in all)"

@@ -59,12 +59,10 @@ def collect_files(paths: Iterable[Path]) -> tuple[File, ...]:
     files: dict[Path, File] = {}
     for path in paths:
         for file in files_at(path):
-            files.setdefault(_real_path(file.path), file)  # a link to a file that is here too says nothing new
+            files.setdefault(
+                Path(os.path.realpath(file.path)), file
+            )  # a link to a file that is here too says nothing new
     return tuple(files.values())
-
-
-def _real_path(path: Path) -> Path:
-    return Path(os.path.realpath(path))
 
 
 def lint_tree(

@@ -153,7 +153,10 @@ def _skills(
                 inner.report(
                     "load/card-key", f"`{key}` is missing.", path=path, severity="warning", fix=f"Add `{key}`."
                 )
-        skill_name = _skill_name(inner, position)
+        # A name for the skill: its id, else its name, else its place.
+        values = [inner.peek(key) for key in ("id", "name")]
+        candidates = [names.fold(each) for each in values if isinstance(each, str)]
+        skill_name = next((each for each in candidates if _NAME.fullmatch(each)), f"skill_{position + 1}")
         more = extension_skills.get(skill_name)
         path = extension_fields.path("skills") + pointer([skill_name])
         extension = extension_fields.child(more if isinstance(more, dict) else {}, path=path)
@@ -171,13 +174,6 @@ def _skills(
 def _tags(inner: Fields) -> tuple[str, ...]:
     tags = inner.peek("tags")
     return tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else ()
-
-
-def _skill_name(inner: Fields, position: int) -> str:
-    """A name for the skill: its id, else its name, else its place."""
-    values = [inner.peek(key) for key in ("id", "name")]
-    candidates = [names.fold(each) for each in values if isinstance(each, str)]
-    return next((each for each in candidates if _NAME.fullmatch(each)), f"skill_{position + 1}")
 
 
 def _skill(inner: Fields, extension: Fields, *, name: str) -> Skill | None:

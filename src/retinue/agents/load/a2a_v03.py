@@ -39,12 +39,12 @@ def _interface(interface: JsonValue, version: JsonValue) -> JsonValue:
     if not isinstance(interface, dict):
         return interface
     rest = {key: value for key, value in interface.items() if key != "transport"}
-    return {**rest, "protocolBinding": interface.get("transport", _JSON_RPC), "protocolVersion": _minor(version)}
-
-
-def _minor(version: JsonValue) -> JsonValue:
-    """`0.3.0` is spoken as `0.3`."""
-    return ".".join(version.split(".")[:2]) if isinstance(version, str) else version
+    # `0.3.0` is spoken as `0.3`.
+    return {
+        **rest,
+        "protocolBinding": interface.get("transport", _JSON_RPC),
+        "protocolVersion": (".".join(version.split(".")[:2]) if isinstance(version, str) else version),
+    }
 
 
 def _scheme(scheme: JsonValue) -> JsonValue:

@@ -59,7 +59,13 @@ def parse_arguments(hint: str, body: str) -> CommandArguments:
     positions = {int(match[1]) for match in _POSITION.finditer(body)}
     if positions and not _ALL.search(body):
         return _positional_arguments(placeholders, max(positions))
-    return _single_argument(hint, placeholders)
+    only = placeholders[0] if len(placeholders) == 1 else None
+    about = f"{_ANYTHING} As in: {hint}" if hint else _ANYTHING
+    value = _text(only, about)
+    must = bool(placeholders) and placeholders[0].required
+    return CommandArguments(
+        _object({ARGUMENTS: value}, [ARGUMENTS] if must else []), None if "enum" in value else ARGUMENTS
+    )
 
 
 def _placeholders(hint: str) -> list[_Placeholder]:
@@ -83,16 +89,6 @@ def _positional_arguments(placeholders: Sequence[_Placeholder], most: int) -> Co
             required.append(name)
     only = next(iter(properties)) if len(properties) == 1 and not (placeholders and placeholders[0].words) else None
     return CommandArguments(_object(properties, required), only)
-
-
-def _single_argument(hint: str, placeholders: Sequence[_Placeholder]) -> CommandArguments:
-    only = placeholders[0] if len(placeholders) == 1 else None
-    about = f"{_ANYTHING} As in: {hint}" if hint else _ANYTHING
-    value = _text(only, about)
-    must = bool(placeholders) and placeholders[0].required
-    return CommandArguments(
-        _object({ARGUMENTS: value}, [ARGUMENTS] if must else []), None if "enum" in value else ARGUMENTS
-    )
 
 
 def _text(placeholder: _Placeholder | None, about: str) -> JsonObject:

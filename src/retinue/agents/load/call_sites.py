@@ -62,7 +62,9 @@ def _block_calls(blocks: "Iterable[Block]", lines: Sequence[str], file: str) -> 
                 file,
                 (number, lines[number].index("**")),
                 skill=_name(block.get("Operation") or ""),
-                target=target if target and not _is_placeholder(target) else None,
+                target=target
+                if target and not (target[0] + target[-1] in {"{}", "<>", "[]"} or target.startswith("$"))
+                else None,
             )
 
 
@@ -88,10 +90,6 @@ def _name(text: str) -> str | None:
     """The name that `text` is; None when it is a placeholder or a sentence."""
     name = text.strip("`\"' ")
     return name if _NAME.fullmatch(name) else None
-
-
-def _is_placeholder(text: str) -> bool:
-    return text[0] + text[-1] in {"{}", "<>", "[]"} or text.startswith("$")
 
 
 def _call(

@@ -10,7 +10,6 @@ from typing import Final
 
 from retinue.contract.finding import Finding, TextEdit
 
-from .document import LineColumn
 from .fields import snake_key
 
 _TEXT: Final = re.compile(
@@ -50,7 +49,18 @@ def quote_texts(text: str, *, file: str, first_line: int) -> tuple[str, tuple[Fi
         place = (first_line + at, len(match["head"]) + colon.start() + 1)
         quoted = json.dumps(match["text"], ensure_ascii=False)
         replacement = TextEdit(old=match["text"], new=quoted)
-        findings[match["key"]] = _finding(match["key"], place, replacement, file=file)
+        key = match["key"]
+        findings[match["key"]] = Finding(
+            rule="load/unquoted-colon",
+            message=f"The unquoted text of `{key}` holds a colon and a space; it was read as one text.",
+            severity="warning",
+            path=f"/{key}",
+            file=file,
+            line=place[0],
+            column=place[1],
+            fix=f"Write `{key}: |` and the text, indented, below it; strict readers refuse the file as it is.",
+            replacement=replacement,
+        )
         lines[at] = match["head"] + quoted
     return "\n".join(lines), tuple(findings.values())
 
@@ -60,17 +70,3 @@ def _is_one_line(lines: list[str], at: int) -> bool:
     below = next((lines[n] for n in range(at + 1, len(lines)) if lines[n].strip()), None)
     key = None if below is None else _KEY.match(below)
     return below is None or (key is not None and snake_key(key[1]) in _KEYS)
-
-
-def _finding(key: str, place: LineColumn, replacement: TextEdit, *, file: str) -> Finding:
-    return Finding(
-        rule="load/unquoted-colon",
-        message=f"The unquoted text of `{key}` holds a colon and a space; it was read as one text.",
-        severity="warning",
-        path=f"/{key}",
-        file=file,
-        line=place[0],
-        column=place[1],
-        fix=f"Write `{key}: |` and the text, indented, below it; strict readers refuse the file as it is.",
-        replacement=replacement,
-    )

@@ -82,7 +82,10 @@ def read_front(data: bytes, *, file: str, required: bool = True, quote_hint: boo
             text = "\n".join(lines[1:number])
             if not text.strip() and required:
                 raise parse_error("The front matter is empty.", line=2, hint="Add `name:` and `description:`.")
-            value, places, findings = _read_yaml(_quote_argument_hint(text) if quote_hint else text, file=file)
+            value, places, findings = _read_yaml(
+                _ARGUMENT_HINT.sub(lambda match: match[1] + json.dumps(match[2]), text) if quote_hint else text,
+                file=file,
+            )
             return _markdown_document(value, places, lines, after=number + 1, file=file, findings=findings)
     raise parse_error("The front matter that starts on line 1 has no end.", hint="Close it with a line `---`.")
 
@@ -119,10 +122,6 @@ def _read_yaml(text: str, *, file: str) -> tuple[JsonValue, dict[str, LineColumn
         if not findings:
             raise
     return *read_yaml(quoted, first_line=2), findings
-
-
-def _quote_argument_hint(text: str) -> str:
-    return _ARGUMENT_HINT.sub(lambda match: match[1] + json.dumps(match[2]), text)
 
 
 def check_behaviour(front: MarkdownDocument) -> list[Finding]:

@@ -44,42 +44,38 @@ def load_skill(data: bytes, *, file: str, files: Sequence[str] = ()) -> LoadedAg
 
     def read(fields: Fields, front: MarkdownDocument) -> Definition | None:
         _check_keys(fields, folder=PurePosixPath(file).parent.name)
-        definition = _definition(fields, front, files)
+        metadata, rest = _metadata(fields)
+        more = fields.child(metadata, path=fields.path("metadata"))
+        version = read_version(fields) or read_version(more)
+        name, major, spellings = read_name(fields)
+        description = fields.text("description", required=True)
+        tier, model = read_model(more if fields.peek("model") is None else fields)
+        skill = prompted_skill(fields, name=name, description=description, input_schema=TASK_SCHEMA)
+        facts: dict[str, object] = {
+            "name": name or "unnamed",
+            "version": version or major,
+            "description": description or "-",
+            "aliases": more.texts("aliases", split=True) or spellings,
+            "category": more.text("category"),
+            "tags": more.texts("tags", split=True),
+            "tier": tier,
+            "model": model,
+            "tools": read_tools(fields, "allowed_tools", by_spaces=True),
+            "instructions": front.body or None,
+            "source": fields.source,
+            "skills": (skill,) if skill else None,
+        }
+        fields.keep_extras("license", "compatibility")
+        fields.keep_remaining(kebab=True)
+        extras = {**fields.extras, "metadata": rest or None, FILES: list[JsonValue](files) or None}
+        facts["extras"] = {key: value for key, value in extras.items() if value is not None}
+        definition = fields.build(Definition, facts) if skill else None
         if definition is not None and not front.body:
             message, fix = "The body is empty: the skill has no instructions.", "Say in the body how it is done."
             fields.report("load/no-instructions", message, path="", severity="warning", fix=fix)
         return definition
 
     return load_prompt(data, file=file, read=read, required=True, keys="`name:`, `description:` and so on")
-
-
-def _definition(fields: Fields, front: MarkdownDocument, files: Sequence[str]) -> Definition | None:
-    metadata, rest = _metadata(fields)
-    more = fields.child(metadata, path=fields.path("metadata"))
-    version = read_version(fields) or read_version(more)
-    name, major, spellings = read_name(fields)
-    description = fields.text("description", required=True)
-    tier, model = read_model(more if fields.peek("model") is None else fields)
-    skill = prompted_skill(fields, name=name, description=description, input_schema=TASK_SCHEMA)
-    facts: dict[str, object] = {
-        "name": name or "unnamed",
-        "version": version or major,
-        "description": description or "-",
-        "aliases": more.texts("aliases", split=True) or spellings,
-        "category": more.text("category"),
-        "tags": more.texts("tags", split=True),
-        "tier": tier,
-        "model": model,
-        "tools": read_tools(fields, "allowed_tools", by_spaces=True),
-        "instructions": front.body or None,
-        "source": fields.source,
-        "skills": (skill,) if skill else None,
-    }
-    fields.keep_extras("license", "compatibility")
-    fields.keep_remaining(kebab=True)
-    extras = {**fields.extras, "metadata": rest or None, FILES: list[JsonValue](files) or None}
-    facts["extras"] = {key: value for key, value in extras.items() if value is not None}
-    return fields.build(Definition, facts) if skill else None
 
 
 def _metadata(fields: Fields) -> tuple[JsonObject, JsonObject]:

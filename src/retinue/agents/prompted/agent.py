@@ -44,7 +44,8 @@ class PromptedAgent:
     def __init__(
         self, definition: Definition, *, models: Models, toolbox: Toolbox = EMPTY, loop: Loop = BUILTIN_LOOP
     ) -> None:
-        self._definition = _callable(definition)
+        # `definition` with its skills no longer waiting for a model, and saying that they ask one.
+        self._definition = definition.model_copy(update={"skills": tuple(map(_asking, definition.skills))})
         self._models = models
         self._toolbox = toolbox
         self._loop = loop
@@ -117,11 +118,6 @@ class PromptedAgent:
             if len(self._toolsets) > _MAX_TOOLSETS:
                 self._toolsets.popitem(last=False)
         return toolset, dict(tools)
-
-
-def _callable(definition: Definition) -> Definition:
-    """`definition` with its skills no longer waiting for a model, and saying that they ask one."""
-    return definition.model_copy(update={"skills": tuple(map(_asking, definition.skills))})
 
 
 def _asking(skill: Skill) -> Skill:

@@ -95,7 +95,16 @@ class PromptedAttempt:
             turns=turns,
             traces=self._checkpoint.traces,
         )
-        request = self._request(skills, turns)
+        effort, unknown = effort_for(self._task, self._definition)
+        request = Request(
+            turns=turns,
+            instructions=self._instructions(self._skill, skills, self._shape is not None),
+            tools=tuple(tool.spec for tool in self._tools.values()),
+            shape=None if self._shape is None else AnswerShape(self._shape, name=self._skill.name),
+            effort=effort,
+        )
+        ignored = (*((unknown,) if unknown else ()), *ignored_settings(self._model, request))
+        self._unsupported += [f"Not supported: {each}" for each in ignored]
         try:
             conversation = await self._conversation(executor, request)
         except RetinueError as error:
@@ -159,19 +168,6 @@ class PromptedAttempt:
             return turns if is_pending or not isinstance(last, AssistantMessage) else ()
         history = turns[:-1] if is_pending else turns
         return (*history, UserMessage(correction_text(correction))) if history else ()
-
-    def _request(self, skills: Mapping[str, Definition], turns: tuple[Turn, ...]) -> Request:
-        effort, unknown = effort_for(self._task, self._definition)
-        request = Request(
-            turns=turns,
-            instructions=self._instructions(self._skill, skills, self._shape is not None),
-            tools=tuple(tool.spec for tool in self._tools.values()),
-            shape=None if self._shape is None else AnswerShape(self._shape, name=self._skill.name),
-            effort=effort,
-        )
-        ignored = (*((unknown,) if unknown else ()), *ignored_settings(self._model, request))
-        self._unsupported += [f"Not supported: {each}" for each in ignored]
-        return request
 
     # The conversation
 

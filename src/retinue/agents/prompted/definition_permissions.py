@@ -81,7 +81,23 @@ def requested_permissions(definition: Definition, toolbox: Toolbox) -> Requested
     wrong = (*wrong, *unknown, *_unsupported_keys(definition))
     if definition.tools is None:
         return RequestedPermissions(Grants(rules=deny_rules, mode=mode), wrong, mode)
-    parsed = _parse_tools(definition.tools, toolbox)
+    parsed, whole = _ParsedTools(), set[str]()
+    available = (*toolbox.specs, DELEGATE, SKILL)
+    for text in definition.tools:
+        try:
+            word = parse_tool_reference(text)
+        except RetinueError as error:
+            parsed.missing.append(f"Not supported: {error.message}")
+            continue
+        if not _is_available(word, available):
+            parsed.missing.append(_why_missing(word, toolbox, available))
+            continue
+        parsed.names.append(word.tool)
+        if word.patterns:
+            parsed.only += [(word.tool, pattern) for pattern in word.patterns]
+        else:
+            whole.add(word.tool)
+    parsed.only = [(tool, pattern) for tool, pattern in parsed.only if tool not in whole]
     if definition.runner.skills:
         parsed.names.append(SKILL)
     if definition.runner.memory:
@@ -104,27 +120,6 @@ def findings_about(definition: Definition, toolbox: Toolbox, *, file: str | None
         )
         for message in requested_permissions(definition, toolbox).missing
     )
-
-
-def _parse_tools(tools: Iterable[str], toolbox: Toolbox) -> _ParsedTools:
-    parsed, whole = _ParsedTools(), set[str]()
-    available = (*toolbox.specs, DELEGATE, SKILL)
-    for text in tools:
-        try:
-            word = parse_tool_reference(text)
-        except RetinueError as error:
-            parsed.missing.append(f"Not supported: {error.message}")
-            continue
-        if not _is_available(word, available):
-            parsed.missing.append(_why_missing(word, toolbox, available))
-            continue
-        parsed.names.append(word.tool)
-        if word.patterns:
-            parsed.only += [(word.tool, pattern) for pattern in word.patterns]
-        else:
-            whole.add(word.tool)
-    parsed.only = [(tool, pattern) for tool, pattern in parsed.only if tool not in whole]
-    return parsed
 
 
 def _deny_rules(definition: Definition) -> tuple[tuple[ToolRule, ...], tuple[str, ...]]:

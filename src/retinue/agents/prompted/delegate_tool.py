@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from retinue.agents.grants import Grants
 from retinue.agents.port import RunContext
 from retinue.agents.tool_references import DELEGATE
-from retinue.contract.definition import Definition, ToolSpec
+from retinue.contract.definition import ToolSpec
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold
@@ -107,7 +107,7 @@ class DelegateTool:
         try:
             return Task(
                 id=DELEGATE,
-                agent=_agent_name(definition, name),
+                agent=(fold(name) if definition is None else definition.name),
                 skill=None if skill is None else fold(str(skill)),
                 instruction=str(arguments["instruction"]),
                 parameters=dict(arguments.get("parameters") or {}),
@@ -123,10 +123,6 @@ class DelegateTool:
 def _spec(agents_text: str) -> ToolSpec:
     """The same for all who work beside the same others: made once, whoever calls."""
     return ToolSpec(name=DELEGATE, description=_DESCRIPTION + agents_text, input_schema=_INPUT_SCHEMA, timeout_s=_DAY_S)
-
-
-def _agent_name(definition: Definition | None, name: str) -> str:
-    return fold(name) if definition is None else definition.name
 
 
 def _error_from(result: Result) -> RetinueError:

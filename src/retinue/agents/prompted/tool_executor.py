@@ -24,7 +24,7 @@ from retinue.contract.schema import Validator
 from retinue.contract.task import Question
 from retinue.errors import AccessDenied, Canceled, DeadlineExceeded, InvalidInput, RetinueError
 from retinue.llm.port import AssistantMessage, ToolCall, ToolResult, ToolResults, Turn
-from retinue.telemetry import Span, tool_span
+from retinue.telemetry import tool_span
 from retinue.tools.port import Tool, ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
@@ -117,37 +117,34 @@ class ToolExecutor:
             Canceled: A person must be asked first, and the run waits for the answer.
         """
         with tool_span(call.name, call.id) as span:
-            return await self._execute(call, span)
-
-    async def _execute(self, call: ToolCall, span: Span) -> ToolResult:
-        tool, arguments = self._tools[call.name], call.arguments or {}
-        subjects: tuple[PermissionSubject, ...] = ()
-        try:
-            self._check_arguments(tool.spec, arguments)
-            subjects = permission_subjects(call.name, arguments, workspace=self._workspace)
-            approved = await self._check_allowed(tool, call, arguments, subjects)
-            output = await self._call_with_timeout(tool, call, arguments, approved)
-            self.files_written.update(dict.fromkeys(output.files_written))
-            self._check_readable(output, call.name, approved)
-        except Canceled:
-            raise
-        except RetinueError as error:
-            span.fail(error.code)
-            text, failed = _error_text(error), True
-            foreign = call.name.startswith((DELEGATE, "mcp__")) or "network" in tool.spec.effects
-            origin = (
-                f"tool {call.name}" if foreign and call.id in self._start_times else ""
-            )  # before it began, we refused
-        else:
-            text, failed, origin = self._output_text(output, call.name), False, output.origin
-            self.files_read.update(dict.fromkeys(output.files_read))
-        started_at = self._start_times.pop(call.id, None)
-        duration = None if started_at is None else max(0, self._run.now() - started_at)
-        self.traces.append(Trace(tool=call.name, output=text, args=arguments, duration_ns=duration))
-        self._run.emit(ToolCallEvent(call.name, duration, failed=failed, about=call_summary(subjects, arguments)))
-        result = ToolResult(call.id, call.name, as_data_block(text, origin) if origin else text, failed=failed)
-        self._results[call.id] = result
-        return result
+            tool, arguments = self._tools[call.name], call.arguments or {}
+            subjects: tuple[PermissionSubject, ...] = ()
+            try:
+                self._check_arguments(tool.spec, arguments)
+                subjects = permission_subjects(call.name, arguments, workspace=self._workspace)
+                approved = await self._check_allowed(tool, call, arguments, subjects)
+                output = await self._call_with_timeout(tool, call, arguments, approved)
+                self.files_written.update(dict.fromkeys(output.files_written))
+                self._check_readable(output, call.name, approved)
+            except Canceled:
+                raise
+            except RetinueError as error:
+                span.fail(error.code)
+                text, failed = _error_text(error), True
+                foreign = call.name.startswith((DELEGATE, "mcp__")) or "network" in tool.spec.effects
+                origin = (
+                    f"tool {call.name}" if foreign and call.id in self._start_times else ""
+                )  # before it began, we refused
+            else:
+                text, failed, origin = self._output_text(output, call.name), False, output.origin
+                self.files_read.update(dict.fromkeys(output.files_read))
+            started_at = self._start_times.pop(call.id, None)
+            duration = None if started_at is None else max(0, self._run.now() - started_at)
+            self.traces.append(Trace(tool=call.name, output=text, args=arguments, duration_ns=duration))
+            self._run.emit(ToolCallEvent(call.name, duration, failed=failed, about=call_summary(subjects, arguments)))
+            result = ToolResult(call.id, call.name, as_data_block(text, origin) if origin else text, failed=failed)
+            self._results[call.id] = result
+            return result
 
     # Before the call
 

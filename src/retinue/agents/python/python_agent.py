@@ -161,24 +161,27 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         if not isinstance(self._target, type):
             name, _ = self._name_and_version
             return {name: SkillEntry(self._target, cast("SkillOptions", {**self._options, "name": name}))}
-        entries = self._methods(self._target)
-        by_name = {names.canonical_name(entry.options.get("name", "")): entry for entry in entries}
-        if len(by_name) < len(entries):
-            raise InvalidDefinition(f"Two skills of {self!r} have the same name.", hint="Give each its own `name`.")
-        return by_name
-
-    def _methods(self, kind: type) -> list[SkillEntry]:
         misplaced = sorted(_ONLY_SKILLS.intersection(self._options))
         if misplaced:
             raise InvalidDefinition(
                 f"{self!r} is a class, and `{'`, `'.join(misplaced)}` is said of a skill.",
                 hint="Move it to the `@skill` it belongs to.",
             )
-        entries = _marked_skills(kind)
+        entries = _marked_skills(self._target)
         if not entries:
             raise InvalidDefinition(f"{self!r} has no skill.", hint="Put `@skill` on the methods others may call.")
-        self._check_instantiable(kind)
-        return entries
+        try:
+            args, kwargs = self._arguments
+            inspect.signature(self._target).bind(*args, **kwargs)
+        except (TypeError, ValueError) as error:
+            raise InvalidDefinition(
+                f"{self!r} cannot be made without arguments: {error}.",
+                hint="Give each argument a default, or pass them by `bind`.",
+            ) from None
+        by_name = {names.canonical_name(entry.options.get("name", "")): entry for entry in entries}
+        if len(by_name) < len(entries):
+            raise InvalidDefinition(f"Two skills of {self!r} have the same name.", hint="Give each its own `name`.")
+        return by_name
 
     def _signature(self, name: str) -> Signature:
         """What the types of a skill say, read when it is first asked for."""
@@ -202,16 +205,6 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
             asks_object = entry.method is not None and bool(inspect.signature(unavailable).parameters)
             unavailable = unavailable(*(self._object,) * asks_object)
         return read_skill(entry, self._signature(name), unavailable=unavailable)
-
-    def _check_instantiable(self, kind: type) -> None:
-        try:
-            args, kwargs = self._arguments
-            inspect.signature(kind).bind(*args, **kwargs)
-        except (TypeError, ValueError) as error:
-            raise InvalidDefinition(
-                f"{self!r} cannot be made without arguments: {error}.",
-                hint="Give each argument a default, or pass them by `bind`.",
-            ) from None
 
     @cached_property
     def _object(self) -> Any:

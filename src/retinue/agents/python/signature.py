@@ -54,7 +54,23 @@ def _input_schema(
     schema = adapter.json_schema(schema_generator=_SchemaGenerator, mode="validation")
     for unwanted in ("title", "description"):
         schema.pop(unwanted, None)
-    schema = _inline_enums(schema)
+    # Put the words of an enum where they are used: whoever fills in a parameter looks there.
+    enums = {f"#/$defs/{name}": facts for name, facts in schema.get("$defs", {}).items() if "enum" in facts}
+
+    def inline(part: Any) -> Any:
+        if isinstance(part, list):
+            return [inline(item) for item in cast("list[Any]", part)]
+        if not isinstance(part, dict):
+            return part
+        facts = cast("JsonMapping", part)
+        if facts.get("$ref") in enums:
+            facts = {**enums[facts["$ref"]], **{key: value for key, value in facts.items() if key != "$ref"}}
+            facts.pop("title", None)
+        return {key: inline(value) for key, value in facts.items()}
+
+    result: JsonMapping = inline(schema)
+    remaining = {name: facts for name, facts in result.pop("$defs", {}).items() if f"#/$defs/{name}" not in enums}
+    schema = {**result, "$defs": remaining} if remaining else result
     schema.setdefault("properties", {})
     schema.setdefault("required", [])
     schema["additionalProperties"] = False
@@ -72,7 +88,11 @@ def _output_schema(adapter: TypeAdapter[Any]) -> JsonMapping:
     """What a skill gives. What may be null may also be absent, and is left out when it is null (C16)."""
     schema = adapter.json_schema(schema_generator=_SchemaGenerator, mode="serialization")
     for part in (schema, *schema.get("$defs", {}).values()):
-        nullable = {name for name, facts in _properties(part).items() if _allows_null(facts)}
+        nullable = {
+            name
+            for name, facts in _properties(part).items()
+            if (facts.get("type") == "null" or {"type": "null"} in facts.get("anyOf", ()))
+        }
         for name in nullable:
             _properties(part)[name].pop("default", None)
         if nullable and "required" in part:
@@ -82,26 +102,6 @@ def _output_schema(adapter: TypeAdapter[Any]) -> JsonMapping:
 
 def _properties(schema: JsonMapping) -> dict[str, JsonMapping]:
     return cast("dict[str, JsonMapping]", schema.get("properties", {}))
-
-
-def _inline_enums(schema: JsonMapping) -> JsonMapping:
-    """Put the words of an enum where they are used: whoever fills in a parameter looks there."""
-    enums = {f"#/$defs/{name}": facts for name, facts in schema.get("$defs", {}).items() if "enum" in facts}
-
-    def inline(part: Any) -> Any:
-        if isinstance(part, list):
-            return [inline(item) for item in cast("list[Any]", part)]
-        if not isinstance(part, dict):
-            return part
-        facts = cast("JsonMapping", part)
-        if facts.get("$ref") in enums:
-            facts = {**enums[facts["$ref"]], **{key: value for key, value in facts.items() if key != "$ref"}}
-            facts.pop("title", None)
-        return {key: inline(value) for key, value in facts.items()}
-
-    result: JsonMapping = inline(schema)
-    remaining = {name: facts for name, facts in result.pop("$defs", {}).items() if f"#/$defs/{name}" not in enums}
-    return {**result, "$defs": remaining} if remaining else result
 
 
 def _add_default(parameter: JsonMapping, value: object) -> None:
@@ -122,10 +122,6 @@ def _forbid_null(parameter: JsonMapping) -> None:
             parameter.setdefault(key, value)
     elif kinds:
         parameter["anyOf"] = kinds
-
-
-def _allows_null(facts: JsonMapping) -> bool:
-    return facts.get("type") == "null" or {"type": "null"} in facts.get("anyOf", ())
 
 
 _Injected: TypeAlias = Literal["task", "run"]

@@ -179,7 +179,11 @@ class CommandAgent:
             raise no_output_error(name, self._definition.dialect, stderr)
         readable = bool(result.status) and self._readable(text, task)
         warnings = (*self._warnings(result, readable=readable, bad_offset=bad_offset), *request.warnings)
-        extras = _extras(result.status, stderr)
+        # What there is to say beside the answer; None when nothing.
+        facts: JsonMapping = {"status": result.status} if result.status else {}
+        if stderr.strip():
+            facts["stderr"] = stderr
+        extras = {"command": facts} if facts else None
         if result.status and not readable:
             fault = exit_fault(result.status, name, stderr, hidden_variables=self._hidden_variables(stderr))
             return Reply(outcome="error", fault=fault, content=text, warnings=warnings, extras=extras)
@@ -250,14 +254,6 @@ def _decode(data: bytes, dialect: DialectName | None) -> tuple[str, int | None]:
         backslash = "\\" if dialect in {None, "task_signal"} else "\\\\"
         text = data.decode("utf-8", "surrogateescape")
         return _ODD.sub(lambda odd: f"{backslash}x{ord(odd[0]) - 0xDC00:02x}", text), error.start
-
-
-def _extras(status: int, stderr: str) -> JsonMapping | None:
-    """What there is to say beside the answer; None when nothing."""
-    facts: JsonMapping = {"status": status} if status else {}
-    if stderr.strip():
-        facts["stderr"] = stderr
-    return {"command": facts} if facts else None
 
 
 def _warning(message: str, impact: str, recovery: str) -> Warned:

@@ -121,7 +121,14 @@ class _ProcessRunner:
         if self._stopping:
             return ProgramResult(-signal.SIGTERM, b"", b"")
         with ExitStack() as stack:
-            wake_fd = self._open_waker(stack)
+            # A descriptor that becomes readable when `stop` is called, even if it was before.
+            wake_fd, waker = os.pipe()
+            stack.callback(os.close, wake_fd)
+            stack.callback(self._close_waker, waker)
+            with self._lock:
+                self._waker = waker
+                if self._stopping:
+                    os.write(waker, b"x")
             mark = new_mark()
             guard = _Guard()
             stack.callback(guard.close)
@@ -147,17 +154,6 @@ class _ProcessRunner:
             had_orphans=reader.had_orphans,
             background_pids=find_marked(mark, apart_from=process.pid) if is_ended else (),
         )
-
-    def _open_waker(self, stack: ExitStack) -> int:
-        """A descriptor that becomes readable when `stop` is called, even if it was before."""
-        wake_fd, waker = os.pipe()
-        stack.callback(os.close, wake_fd)
-        stack.callback(self._close_waker, waker)
-        with self._lock:
-            self._waker = waker
-            if self._stopping:
-                os.write(waker, b"x")
-        return wake_fd
 
     def _close_waker(self, waker: int) -> None:
         with self._lock:

@@ -64,9 +64,12 @@ def _metadata(definition: Definition) -> JsonObject:
     metadata: JsonObject = {key: value for key, value in facts.items() if value}
     rest: object = definition.extras.get("metadata")
     more = cast("dict[str, JsonValue]", rest) if isinstance(rest, dict) else {}
-    return {**metadata, **{key: value for key, value in more.items() if key not in metadata and _is_free(key, value)}}
-
-
-def _is_free(key: str, value: JsonValue) -> bool:
-    """Whether it means nothing to the loader."""
-    return not (key in FACTS and isinstance(value, str))
+    # Whether it means nothing to the loader.
+    return {
+        **metadata,
+        **{
+            key: value
+            for key, value in more.items()
+            if key not in metadata and (not (key in FACTS and isinstance(value, str)))
+        },
+    }

@@ -30,7 +30,18 @@ async def navigate(work: Work, target: NavigationTarget) -> None:
     if target.name or target.position:
         await report_symbols(work, _ALL if target.show == "about" else (target.show,))
     elif target.file:
-        await _report_file(work, work.workspace.relative(target.file))
+        # What one file defines.
+        path = work.workspace.relative(target.file)
+        symbols = await work.navigator.document_symbols(path)
+        report = work.report
+        report.add_subjects([each.name for each in symbols])
+        tops = [each for each in symbols if not each.container]
+        report.add("file", f"{{}} defines {plural(len(tops), 'symbol')}.", code(path), source=path)
+        for each in tops[:_MAX_SHOWN]:
+            template = f"{each.kind or 'symbol'} {{}} stands on lines {each.place.line} to {each.last_line}."
+            report.add("symbol", template, code(each.name), source=_source(each.place))
+        rows = [(each.qualified_name, each.kind, _source(each.place), each.last_line) for each in symbols]
+        report.add_table(f"What {path} defines", ("symbol", "kind", "place", "to line"), rows, limit=_MAX_ROWS)
     else:
         work.report.reject("No symbol or file is named.", hint="Give `symbol` or `path`.", code="invalid_input")
 
@@ -124,20 +135,6 @@ def _report_calls(work: Work, topic: Show, calls: Sequence[tuple[str, str, Hiera
         work.report.add(topic, "{} calls {}.", code(caller), code(callee), source=_source(place))
     if len(calls) > _MAX_SHOWN:
         work.report.note(f"{len(calls) - _MAX_SHOWN} more {topic} are left out.")
-
-
-async def _report_file(work: Work, path: str) -> None:
-    """What one file defines."""
-    symbols = await work.navigator.document_symbols(path)
-    report = work.report
-    report.add_subjects([each.name for each in symbols])
-    tops = [each for each in symbols if not each.container]
-    report.add("file", f"{{}} defines {plural(len(tops), 'symbol')}.", code(path), source=path)
-    for each in tops[:_MAX_SHOWN]:
-        template = f"{each.kind or 'symbol'} {{}} stands on lines {each.place.line} to {each.last_line}."
-        report.add("symbol", template, code(each.name), source=_source(each.place))
-    rows = [(each.qualified_name, each.kind, _source(each.place), each.last_line) for each in symbols]
-    report.add_table(f"What {path} defines", ("symbol", "kind", "place", "to line"), rows, limit=_MAX_ROWS)
 
 
 def _source(place: Location) -> str:

@@ -34,7 +34,23 @@ async def refactor(work: Work, request: RefactoringRequest) -> None:
         case "move":
             await _move(work, request)
         case "extract":
-            await _extract(work, request)
+            first, last = request.first_line, request.last_line or request.first_line
+            _ensure_given(path=request.file, first_line=first, new_name=request.new_name)
+            text = await work.in_thread(work.workspace.read_text, request.file)
+            path = work.workspace.relative(request.file)
+            extraction = await work.in_thread(
+                extract, path, text, first_line=first, last_line=last, name=request.new_name
+            )
+            work.changes = extraction.changes
+            work.files.add(path)
+            work.report.add_subjects([extraction.name])
+            names = (
+                extraction.name,
+                ", ".join(extraction.inputs) or "nothing",
+                ", ".join(extraction.outputs) or "nothing",
+            )
+            template = f"Lines {first} to {last} become {{}}, which takes {{}} and returns {{}}."
+            work.report.add("extract", template, *map(code, names), source=f"{path}:{first}")
         case "auto":
             hint = "Give `new_name` to rename, `target_file` to move, or `first_line` and `new_name` to extract."
             raise InvalidInput("It is not said which refactoring is meant.", hint=hint, path="/kind")
@@ -164,20 +180,6 @@ async def _move(work: Work, request: RefactoringRequest) -> None:
     report.add("move", "{} moves from {} to {}.", code(move_result.name), code(path), code(to), source=path)
     for note in move_result.notes:
         report.note("{}", note)
-
-
-async def _extract(work: Work, request: RefactoringRequest) -> None:
-    first, last = request.first_line, request.last_line or request.first_line
-    _ensure_given(path=request.file, first_line=first, new_name=request.new_name)
-    text = await work.in_thread(work.workspace.read_text, request.file)
-    path = work.workspace.relative(request.file)
-    extraction = await work.in_thread(extract, path, text, first_line=first, last_line=last, name=request.new_name)
-    work.changes = extraction.changes
-    work.files.add(path)
-    work.report.add_subjects([extraction.name])
-    names = (extraction.name, ", ".join(extraction.inputs) or "nothing", ", ".join(extraction.outputs) or "nothing")
-    template = f"Lines {first} to {last} become {{}}, which takes {{}} and returns {{}}."
-    work.report.add("extract", template, *map(code, names), source=f"{path}:{first}")
 
 
 def _ensure_given(**needed: str | int) -> None:

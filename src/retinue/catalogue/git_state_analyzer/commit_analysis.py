@@ -50,7 +50,21 @@ def report_commit_analysis(
                 _count_commits(index, history, report, deadline, truncation)
             if not report.unanswered:
                 _HistoryReport(git, index, report, history).write()
-    report.figures = _history_data(history)
+    measured = history.sizes
+    sizes: JsonMapping = {"measured": measured.measured}
+    if measured.largest:
+        commit, lines, files = measured.largest[0]
+        sizes["average_files"] = round(measured.files / measured.measured, 1)
+        sizes["average_lines"] = round((measured.insertions + measured.deletions) / measured.measured, 1)
+        sizes["largest_commit"] = {**commit_data(commit), "files": files, "lines": lines}
+    report.figures = {
+        "commit_count": history.count,
+        "format_compliance": {**history.messages["format_compliance"], "merges": history.merges},
+        "task_references": history.messages["task_references"],
+        "commit_size_analysis": sizes,
+        "recommendations": _recommendations(history),
+        "latest": [commit_data(commit) for commit in history.shown_commits[: history.query.limit]],
+    }
 
 
 def _count_commits(
@@ -84,24 +98,6 @@ def _reject_unknown(index: CommitIndex, query: CommitQuery, report: SkillReport)
     elif words := query.text or query.subject:
         verb = "adds or removes" if query.text else "mentions"
         report.reject(f"No commit here {verb} {words!r}.", hint="Write it as it stands in a file or subject.")
-
-
-def _history_data(history: CommitHistory) -> JsonMapping:
-    measured = history.sizes
-    sizes: JsonMapping = {"measured": measured.measured}
-    if measured.largest:
-        commit, lines, files = measured.largest[0]
-        sizes["average_files"] = round(measured.files / measured.measured, 1)
-        sizes["average_lines"] = round((measured.insertions + measured.deletions) / measured.measured, 1)
-        sizes["largest_commit"] = {**commit_data(commit), "files": files, "lines": lines}
-    return {
-        "commit_count": history.count,
-        "format_compliance": {**history.messages["format_compliance"], "merges": history.merges},
-        "task_references": history.messages["task_references"],
-        "commit_size_analysis": sizes,
-        "recommendations": _recommendations(history),
-        "latest": [commit_data(commit) for commit in history.shown_commits[: history.query.limit]],
-    }
 
 
 def _recommendations(history: CommitHistory) -> list[str]:
@@ -176,7 +172,9 @@ class _HistoryReport:
             if show == "people" or grouping == "author":
                 self._add_people_ranking()
             if show == "hot_files" or grouping == "file":
-                self._add_file_ranking()
+                rows = [(one.path, one.commits, one.insertions, one.deletions) for one in self.history.files]
+                note = f"Of {plural(self.history.file_count, 'file')}; what merges do to files is not counted."
+                self._add_ranking(("file", "commits", "lines added", "lines removed"), rows, note)
 
     @property
     def _span_source(self) -> str:
@@ -350,11 +348,6 @@ class _HistoryReport:
         note = "Lines of merges are not counted." if self.history.is_measured and self.history.merges else ""
         self._add_ranking(("author", "commits", "first", "last", "lines added", "lines removed"), rows, note)
 
-    def _add_file_ranking(self) -> None:
-        rows = [(one.path, one.commits, one.insertions, one.deletions) for one in self.history.files]
-        note = f"Of {plural(self.history.file_count, 'file')}; what merges do to files is not counted."
-        self._add_ranking(("file", "commits", "lines added", "lines removed"), rows, note)
-
     def _add_ranking(self, columns: Sequence[str], rows: Sequence[_Row], note: str) -> None:
         """Draw bars and a table, with lines where all were measured; one alone says nothing."""
         self.report.add_subjects([row[0] for row in rows[: self._limit(len(rows))]])
@@ -406,42 +399,34 @@ def _report_releases(git: Git, query: CommitQuery, report: SkillReport) -> None:
         if tag is None:
             _reject_tag(report, tag_name, tags)
             return
-        _report_release(git, tag, tags, report)
+        report.add("releases", "{} is of {}.", code(tag.name), day_of(tag.date), source=commit_source(tag.sha))
+        _report_tag_author(git, tag, report)
+        for word, other in zip(("Before", "After"), adjacent_tags(tag, tags), strict=True):
+            if other is None:
+                report.add("releases", f"{word} {{}} there is no release.", code(tag.name), source=_TAGS)
+            else:
+                pieces = code(tag.name), code(other.name), day_of(other.date)
+                report.add("releases", f"{word} {{}} came {{}}, of {{}}.", *pieces, source=commit_source(other.sha))
     ordered = tags[::-1] if query.order == "oldest" else tags
     if not query.tags:
-        _report_newest(git, query, ordered, report)
+        # Tell of the newest tag, or the oldest, and of some that are next to it.
+        first, *others = ordered
+        text = f"The {query.order} of {plural(len(ordered), 'tag')} is {{}}, of {{}}."
+        report.add("releases", text, code(first.name), day_of(first.date), source=commit_source(first.sha))
+        _report_tag_author(git, first, report)
+        most = _MAX_NAMED if query.limit == DEFAULT_LIMIT else query.limit - 1
+        near = [Prose("{} ({})", (code(tag.name), day_of(tag.date))) for tag in others[:most]]
+        if near:
+            lead = "After it" if query.order == "oldest" else "Before it"
+            report.add("releases", f"{lead}: {{}}.", first_of(near, most), source=_TAGS)
+        if query.order == "newest":
+            since = git.count(f"refs/tags/{first.name}..HEAD")
+            text = f"Since then there {'is' if since == 1 else 'are'} {plural(since, 'commit')}."
+            report.add("releases", text, source=f"git rev-list {one_line(first.name)}..HEAD")
     if len(tags) > 1:
         report.add_subjects([tag.name for tag in ordered])
         rows = [(tag.name, day_of(tag.date), short_sha(tag.sha)) for tag in ordered]
         report.add_table("Releases", ("tag", "date", "commit"), rows, kinds={"date": "time", "commit": "source"})
-
-
-def _report_release(git: Git, tag: Tag, tags: Sequence[Tag], report: SkillReport) -> None:
-    report.add("releases", "{} is of {}.", code(tag.name), day_of(tag.date), source=commit_source(tag.sha))
-    _report_tag_author(git, tag, report)
-    for word, other in zip(("Before", "After"), adjacent_tags(tag, tags), strict=True):
-        if other is None:
-            report.add("releases", f"{word} {{}} there is no release.", code(tag.name), source=_TAGS)
-        else:
-            pieces = code(tag.name), code(other.name), day_of(other.date)
-            report.add("releases", f"{word} {{}} came {{}}, of {{}}.", *pieces, source=commit_source(other.sha))
-
-
-def _report_newest(git: Git, query: CommitQuery, ordered: Sequence[Tag], report: SkillReport) -> None:
-    """Tell of the newest tag, or the oldest, and of some that are next to it."""
-    first, *others = ordered
-    text = f"The {query.order} of {plural(len(ordered), 'tag')} is {{}}, of {{}}."
-    report.add("releases", text, code(first.name), day_of(first.date), source=commit_source(first.sha))
-    _report_tag_author(git, first, report)
-    most = _MAX_NAMED if query.limit == DEFAULT_LIMIT else query.limit - 1
-    near = [Prose("{} ({})", (code(tag.name), day_of(tag.date))) for tag in others[:most]]
-    if near:
-        lead = "After it" if query.order == "oldest" else "Before it"
-        report.add("releases", f"{lead}: {{}}.", first_of(near, most), source=_TAGS)
-    if query.order == "newest":
-        since = git.count(f"refs/tags/{first.name}..HEAD")
-        text = f"Since then there {'is' if since == 1 else 'are'} {plural(since, 'commit')}."
-        report.add("releases", text, source=f"git rev-list {one_line(first.name)}..HEAD")
 
 
 def _report_tag_author(git: Git, tag: Tag, report: SkillReport) -> None:

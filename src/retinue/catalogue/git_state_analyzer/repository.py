@@ -53,26 +53,22 @@ async def run_on_repository(
             run.workspace.root, timeout_s=_COMMAND_S if remaining is None else max(0.05, min(remaining, _COMMAND_S))
         )
         head = git.head()
-        _report_bounds(git, head, report)
+        if git.is_shallow():
+            report.warn(
+                "incomplete_context",
+                "This is a shallow clone: its history was cut off when it was cloned.",
+                impact="Every count and every “first” is of the part that is here.",
+                recovery="git fetch --unshallow",
+            )
+            report.note("The clone is shallow: older commits are not counted.")
+        if head.sha and head.branch is None:
+            report.note("HEAD is detached at {}.", code(short_sha(head.sha)))
         work(git, head, report, deadline)
         report.figures["metadata"] = {"git_commands_run": [shlex.join(words) for words in git.commands]}
         return report.reply()
 
     run.emit(Progress("reading the repository", skill))
     return await in_cancellable_thread(deadline, build_reply)
-
-
-def _report_bounds(git: Git, head: HeadRef, report: SkillReport) -> None:
-    if git.is_shallow():
-        report.warn(
-            "incomplete_context",
-            "This is a shallow clone: its history was cut off when it was cloned.",
-            impact="Every count and every “first” is of the part that is here.",
-            recovery="git fetch --unshallow",
-        )
-        report.note("The clone is shallow: older commits are not counted.")
-    if head.sha and head.branch is None:
-        report.note("HEAD is detached at {}.", code(short_sha(head.sha)))
 
 
 def is_conventional(subject: str) -> bool:

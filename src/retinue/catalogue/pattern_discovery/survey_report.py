@@ -340,7 +340,13 @@ def report_similar_tests(
     elif not sources and ranking.coverage([*ranking.scores][:_TESTS])[0] < _SHARE:
         ranking.scores = {}
     if not ranking.scores or (target and not sources):
-        _reject_tests(inventory, target, report, is_read=bool(sources))
+        is_read = bool(sources)
+        what = f"uses what `{one_line(target)}` defines" if target else "has the words asked for"
+        message = f"No test {what}." if inventory.tests else "There are no tests here."
+        if target and not is_read:
+            message = f"There is no file `{one_line(target)}` among those that were read."
+        hint = "Describe the test in words that the project uses, or name a source file of it."
+        report.reject(message, hint=hint, suggestions=[*dict.fromkeys(one.path for one in inventory.tests)])
         return
     files: dict[str, list[_TestEntry]] = {}
     for one in ranking.near_best():
@@ -353,15 +359,6 @@ def report_similar_tests(
     report.subjects = list(map(one_line, first))
     if target:
         report.note("Compared with {}.", code(min(sources, key=len) if len(sources) == 1 else target))
-
-
-def _reject_tests(inventory: Inventory, target: str, report: SkillReport, *, is_read: bool) -> None:
-    what = f"uses what `{one_line(target)}` defines" if target else "has the words asked for"
-    message = f"No test {what}." if inventory.tests else "There are no tests here."
-    if target and not is_read:
-        message = f"There is no file `{one_line(target)}` among those that were read."
-    hint = "Describe the test in words that the project uses, or name a source file of it."
-    report.reject(message, hint=hint, suggestions=[*dict.fromkeys(one.path for one in inventory.tests)])
 
 
 def _words_of(inventory: Inventory, sources: Iterable[str]) -> dict[str, str]:

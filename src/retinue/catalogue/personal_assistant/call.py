@@ -82,7 +82,13 @@ class AssistantCall:
             InvalidInput: A tool is named that nobody has.
             RetinueError: A model could not route the prompt.
         """
-        self._note_settings()
+        self.notes += [f"The setting {path[1:]!r} is not known and was ignored." for path in self.settings.ignored]
+        wrong = [finding for finding in self.settings.findings if finding.severity != "info"]
+        self.notes += [f"`config{finding.path}`: {finding.message}" for finding in wrong]
+        overrides = self.settings.config.model_overrides
+        if not self.models.configured and overrides and overrides.model_dump(exclude_none=True):
+            self.notes.append("`model_overrides` has no effect: no model is configured, so the rules answer.")
+        self.notes += [f"{each.path}: {each.reason} {each.hint}".strip() for each in self.extensions.skipped]
         requests, direct_text = await self._route()
         by_name: dict[str, Domain] = {}
         for request in requests:
@@ -102,15 +108,6 @@ class AssistantCall:
         )
         self.run.emit(Progress("domains", "done", len(domains), len(domains)))
         return self._reply(direct_text, domains, direct_text or await self._merge(domains))
-
-    def _note_settings(self) -> None:
-        self.notes += [f"The setting {path[1:]!r} is not known and was ignored." for path in self.settings.ignored]
-        wrong = [finding for finding in self.settings.findings if finding.severity != "info"]
-        self.notes += [f"`config{finding.path}`: {finding.message}" for finding in wrong]
-        overrides = self.settings.config.model_overrides
-        if not self.models.configured and overrides and overrides.model_dump(exclude_none=True):
-            self.notes.append("`model_overrides` has no effect: no model is configured, so the rules answer.")
-        self.notes += [f"{each.path}: {each.reason} {each.hint}".strip() for each in self.extensions.skipped]
 
     async def _route(self) -> tuple[list[ToolRequest], str]:
         """What is wanted of which domain, or what the router answers itself. A question is for tools that read."""

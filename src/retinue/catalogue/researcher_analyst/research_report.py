@@ -77,7 +77,14 @@ def _report_answer(report: SkillReport, search: Search, summary: CitedSummary | 
         have = plural(len(places), "file has", "files have")
         report.add("files", f"{have} it: {{}}.", first_of(places, _FILES))
     elif not search.evidence:
-        _report_nothing(report, search)
+        words = [code(word) for word in [*dict.fromkeys(search.query.words.values())][:12]]
+        what = "in time" if search.timed_out else "that answers this"
+        near: Prose | str = ""
+        if search.nearest is not None:
+            share = f"{100 * search.nearest.coverage:.0f} %"
+            near = Prose(f" The nearest passage, {{}}, has only {share} of it.", (code(search.nearest.place),))
+        word_list = first_of(words, len(words)) if words else "no words"
+        report.add("nothing", f"Nothing was found {what}. Searched {_where(search)} for {{}}.{{}}", word_list, near)
     elif summary is None or not summary.claims:
         report.statements += _best(search.evidence)
     else:
@@ -118,17 +125,6 @@ def _best(evidence: Sequence[Quotation]) -> list[Statement]:
 
 def _statement(one: Quotation) -> Statement:
     return Statement(one_line(one.topic), one.prose(), one.place, block=printable(one.unit.block))
-
-
-def _report_nothing(report: SkillReport, search: Search) -> None:
-    words = [code(word) for word in [*dict.fromkeys(search.query.words.values())][:12]]
-    what = "in time" if search.timed_out else "that answers this"
-    near: Prose | str = ""
-    if search.nearest is not None:
-        share = f"{100 * search.nearest.coverage:.0f} %"
-        near = Prose(f" The nearest passage, {{}}, has only {share} of it.", (code(search.nearest.place),))
-    word_list = first_of(words, len(words)) if words else "no words"
-    report.add("nothing", f"Nothing was found {what}. Searched {_where(search)} for {{}}.{{}}", word_list, near)
 
 
 def _where(search: Search) -> str:

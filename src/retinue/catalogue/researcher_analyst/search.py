@@ -145,7 +145,23 @@ class Search:
                 self._select_files()
                 for hit in self._hits("docs")[:10]:
                     self._add_passage(hit)
-        self._rank()
+        # Put what was found in order, and leave out what says nothing new or too little.
+        ranked = sorted(self._candidates, key=lambda one: (-one.score, one.path, one.unit.start))
+        good = [one for one in ranked if one.score > 0]
+        if self.query.focus == "files":
+            occurrences = self._occurrences or [(one.path, one.unit.start) for one in good]
+            first = dict(sorted(occurrences, reverse=True))
+            counts = Counter(path for path, _ in occurrences)
+            self.places = [(path, count, first[path]) for path, count in counts.most_common()]
+        if all(one.kind == "usage" for one in good) and self.query.focus not in {"uses", "files"}:
+            good = []
+        if self.query.focus == "define" and any(one.kind == "definition" for one in good):
+            good = [one for one in good if one.kind != "passage"]
+        bounds = self.request.bounds
+        per_file = bounds.findings if self.request.paths or self.query.focus == "uses" else bounds.per_file
+        self.evidence = select_distinct(good, limit=bounds.findings, per_file=per_file)
+        closest = max(ranked, key=lambda one: one.coverage, default=None)
+        self.nearest = closest if closest and not good and closest.coverage >= _NEAR else None
 
     @cached_property
     def weights(self) -> dict[str, float]:
@@ -241,25 +257,6 @@ class Search:
             hit = PassageHit(text.path, "docs", unit.start, unit.end, "", topic, 0.0)
             one = self._judge(hit, unit, is_first=unit.start == 1) if self.weights else Judgement(score=0.1)
             self._add(hit, unit, "passage", one)
-
-    def _rank(self) -> None:
-        """Put what was found in order, and leave out what says nothing new or too little."""
-        ranked = sorted(self._candidates, key=lambda one: (-one.score, one.path, one.unit.start))
-        good = [one for one in ranked if one.score > 0]
-        if self.query.focus == "files":
-            occurrences = self._occurrences or [(one.path, one.unit.start) for one in good]
-            first = dict(sorted(occurrences, reverse=True))
-            counts = Counter(path for path, _ in occurrences)
-            self.places = [(path, count, first[path]) for path, count in counts.most_common()]
-        if all(one.kind == "usage" for one in good) and self.query.focus not in {"uses", "files"}:
-            good = []
-        if self.query.focus == "define" and any(one.kind == "definition" for one in good):
-            good = [one for one in good if one.kind != "passage"]
-        bounds = self.request.bounds
-        per_file = bounds.findings if self.request.paths or self.query.focus == "uses" else bounds.per_file
-        self.evidence = select_distinct(good, limit=bounds.findings, per_file=per_file)
-        closest = max(ranked, key=lambda one: one.coverage, default=None)
-        self.nearest = closest if closest and not good and closest.coverage >= _NEAR else None
 
     def _hits(self, kind: Kind) -> list[PassageHit]:
         if self.index is None or not self.files:

@@ -56,7 +56,13 @@ def report_dependencies(facts: ProjectFacts, report: SkillReport, *, brief: bool
         edges = [one for one in edges if facts.target in (one.source, one.target)]
         near = {name for one in edges for name in (one.source, one.target)} | {facts.target}
         parts = [one for one in parts if one.name in near]
-        _report_component(facts.target, edges, report)
+        outward = [(one.target, one.place) for one in edges if one.source == facts.target]
+        inward = [(one.source, one.place) for one in edges if one.target == facts.target]
+        for verb, others in (("depends on", outward), ("is used by", inward)):
+            count = f"{plural(len(others), 'component')}: " if others else "no other component"
+            names = first_of([code(name) for name, _ in others], 20)
+            source = others[0][1] if others else ""
+            report.add("dependencies", f"{{}} {verb} {count}{{}}.", code(facts.target), names, source=source)
     for one in () if facts.target else parts[: 2 if brief else 3]:
         template = f"{{}} is used by {plural(one.fan_in, 'component')} and depends on {one.fan_out}."
         for example in [edge for edge in edges if edge.target == one.name][:1]:
@@ -77,16 +83,6 @@ def report_dependencies(facts: ProjectFacts, report: SkillReport, *, brief: bool
         report.add_table("Dependencies", ("from", "to", "imports", "place"), rows)
 
 
-def _report_component(target: str, edges: Sequence[Dependency], report: SkillReport) -> None:
-    outward = [(one.target, one.place) for one in edges if one.source == target]
-    inward = [(one.source, one.place) for one in edges if one.target == target]
-    for verb, others in (("depends on", outward), ("is used by", inward)):
-        count = f"{plural(len(others), 'component')}: " if others else "no other component"
-        names = first_of([code(name) for name, _ in others], 20)
-        source = others[0][1] if others else ""
-        report.add("dependencies", f"{{}} {verb} {count}{{}}.", code(target), names, source=source)
-
-
 def report_cycles(facts: ProjectFacts, report: SkillReport, *, brief: bool = False) -> None:
     """Every shortest circle, of components and of files."""
     found_circles: list[JsonMapping] = []
@@ -99,7 +95,12 @@ def report_cycles(facts: ProjectFacts, report: SkillReport, *, brief: bool = Fal
         text = f"{count} of {level}s that depend on each other; the largest has {len(groups[0])}." if groups else ""
         report.add("cycles", text or f"No circle of {level}s.", source=cycles[0][0].place if cycles else "")
         for edges in cycles[: 1 if brief else _MAX_SENTENCES]:
-            _report_cycle(edges, report)
+            pieces = [code(one.source) for one in (*edges, edges[0])]
+            template = " → ".join(["{}"] * len(pieces))
+            if late := [code(one.target) for one in edges if one.when == "deferred"][:1]:
+                template += ", at run time only: {} is imported inside a function"
+                pieces += late
+            report.add("cycle", f"{template}.", *pieces, source=edges[0].place)
         for edges in cycles:
             path, deferred = [one.source for one in edges], any(one.when == "deferred" for one in edges)
             report.add_subjects(path)
@@ -109,15 +110,6 @@ def report_cycles(facts: ProjectFacts, report: SkillReport, *, brief: bool = Fal
     columns = ("level", "circle", "length", "only at run time", "place")
     note = "One that holds only at run time is broken at import by an import inside a function."
     report.add_table("Circles", columns, rows, note=note)
-
-
-def _report_cycle(edges: Sequence[Dependency], report: SkillReport) -> None:
-    pieces = [code(one.source) for one in (*edges, edges[0])]
-    template = " → ".join(["{}"] * len(pieces))
-    if late := [code(one.target) for one in edges if one.when == "deferred"][:1]:
-        template += ", at run time only: {} is imported inside a function"
-        pieces += late
-    report.add("cycle", f"{template}.", *pieces, source=edges[0].place)
 
 
 def report_hotspots(facts: ProjectFacts, churn: Churn, report: SkillReport, *, limit: int, brief: bool = False) -> None:

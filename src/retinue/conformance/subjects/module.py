@@ -56,7 +56,10 @@ def find_module(words: str, *, cwd: Path | None = None) -> ModuleMember:
         InvalidDefinition: It cannot be imported, or holds nothing that can be asked.
         UnknownName: It has nothing of that name.
     """
-    place, _, name = words.rpartition(":") if _names_a_member(words) else (words, "", "")
+    # Whether what stands after the last colon is a name, and not the rest of a path.
+    place, _, name = (
+        words.rpartition(":") if (words.rpartition(":")[2].isidentifier() and ":" in words) else (words, "", "")
+    )
     folder = cwd or Path.cwd()
     path = Path(place)
     if not place.strip():
@@ -75,11 +78,6 @@ def find_module(words: str, *, cwd: Path | None = None) -> ModuleMember:
             f"{words!r} is of type `{type(value).__name__}` and cannot be asked.", hint="Name a function or an agent."
         )
     return ModuleMember(words, "run_agent" if (name or ENTRY) == ENTRY else "function", value)
-
-
-def _names_a_member(words: str) -> bool:
-    """Whether what stands after the last colon is a name, and not the rest of a path."""
-    return words.rpartition(":")[2].isidentifier() and ":" in words
 
 
 def _import_module(place: str, folder: Path) -> ModuleType:

@@ -30,9 +30,19 @@ def _envelope(text: str) -> Body:
     if message is None:
         return _error("That is no request.", "Send a hand-off, or a call with `name` and `input`.", {})
     if message.get("message_type") == "task_delegation":
-        return _handoff(message)
+        if message.get("target_agent") != _NAME:
+            return _error("That is somebody else.", f"Ask for `{_NAME}`.", message)
+        return _success(str(message["payload"]["instruction"]))
     if "input" in message:
-        return _call(message)
+        arguments: Body = message["input"]
+        if message.get("name") != _NAME:
+            return _error("That is somebody else.", f"Ask for `{_NAME}`.", message)
+        for name in arguments:
+            if name not in _PARAMETERS:
+                return _error(f"There is no parameter {name!r}.", f"Leave it out; there is {_PARAMETERS}.", message)
+        if arguments.get("depth") not in _DEPTHS:
+            return _error("The depth is unknown.", f"`depth` takes one of {_DEPTHS}.", message)
+        return _success(str(arguments.get("task")))
     return _error("That is neither a hand-off nor a call.", "Send `message_type` or `input`.", message)
 
 
@@ -42,24 +52,6 @@ def _message(text: str) -> Body | None:
     except (ValueError, RecursionError):
         return None
     return cast("Body", value) if isinstance(value, dict) else None
-
-
-def _handoff(message: Body) -> Body:
-    if message.get("target_agent") != _NAME:
-        return _error("That is somebody else.", f"Ask for `{_NAME}`.", message)
-    return _success(str(message["payload"]["instruction"]))
-
-
-def _call(message: Body) -> Body:
-    arguments: Body = message["input"]
-    if message.get("name") != _NAME:
-        return _error("That is somebody else.", f"Ask for `{_NAME}`.", message)
-    for name in arguments:
-        if name not in _PARAMETERS:
-            return _error(f"There is no parameter {name!r}.", f"Leave it out; there is {_PARAMETERS}.", message)
-    if arguments.get("depth") not in _DEPTHS:
-        return _error("The depth is unknown.", f"`depth` takes one of {_DEPTHS}.", message)
-    return _success(str(arguments.get("task")))
 
 
 def _success(task: str) -> Body:

@@ -40,7 +40,10 @@ def loads(data: str | bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX
         else:
             if not _has_lone_escape(text):
                 return value
-    return _refuse(text, max_depth)
+    _scan(text, max_depth)
+    raise parse_error(
+        text, 0, "syntax", "the text is not strict JSON"
+    )  # pragma: no cover - the scan is the stricter one
 
 
 def decode_text(data: str | bytes, *, max_bytes: int) -> str:
@@ -79,13 +82,6 @@ def _scan(text: str, max_depth: int) -> None:
     from ._scan import Scanner  # noqa: PLC0415 - its expressions take 3 ms to compile, and most texts are fine
 
     Scanner(text, max_depth=max_depth).document()
-
-
-def _refuse(text: str, max_depth: int) -> NoReturn:
-    _scan(text, max_depth)
-    raise parse_error(
-        text, 0, "syntax", "the text is not strict JSON"
-    )  # pragma: no cover - the scan is the stricter one
 
 
 # Depth. Walking the value afterwards costs more than reading it, so count brackets in the text instead.

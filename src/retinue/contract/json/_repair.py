@@ -34,7 +34,13 @@ def repair(text: str, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH)
     if second is not None:
         raise parse_error(text, second, "two_objects", "a second JSON object starts")
     before, after = text[:start], text[end:]
-    _check_standalone(text, before, after)
+    # Refuse an object inside an array or a dictionary of another language: its surroundings carry meaning.
+    for opening, closing in ("[]", "{}"):
+        if before.count(opening) > before.count(closing) or after.count(closing) > after.count(opening):
+            reason: Reason = "not_alone"
+            raise parse_error(
+                text, len(before), reason, f"the JSON object is part of something in `{opening}{closing}`"
+            )
     value = loads(text[start:end], max_bytes=max_bytes, max_depth=max_depth)
     return cast("JsonObject", value), _describe_wrapping(before, after)
 
@@ -43,16 +49,6 @@ def next_object(text: str, offset: int) -> int | None:
     """Where the next thing that looks like a JSON object starts, from `offset` on."""
     match = _START.search(text, offset)
     return match.start() if match else None
-
-
-def _check_standalone(text: str, before: str, after: str) -> None:
-    """Refuse an object inside an array or a dictionary of another language: its surroundings carry meaning."""
-    for opening, closing in ("[]", "{}"):
-        if before.count(opening) > before.count(closing) or after.count(closing) > after.count(opening):
-            reason: Reason = "not_alone"
-            raise parse_error(
-                text, len(before), reason, f"the JSON object is part of something in `{opening}{closing}`"
-            )
 
 
 def _describe_wrapping(before: str, after: str) -> str:

@@ -87,21 +87,18 @@ class Scanner:
         if first == '"':
             self._string()
         elif first in ("{", "["):
-            return self._container(first)
+            if len(self._open) == self._max_depth:
+                self._refuse("too_deep", f"more than {self._max_depth} containers are nested")
+            self._at += 1
+            self._open.append(set() if first == "{" else None)
+            self._where.append(None if first == "{" else 0)
+            self._skip()
+            if self._close_container():
+                return self._after_value
+            return self._value if first == "[" else self._key
         elif not self._number() and not self._literal():
             self._refuse_unexpected("a value")
         return self._after_value
-
-    def _container(self, bracket: str) -> _Step:
-        if len(self._open) == self._max_depth:
-            self._refuse("too_deep", f"more than {self._max_depth} containers are nested")
-        self._at += 1
-        self._open.append(set() if bracket == "{" else None)
-        self._where.append(None if bracket == "{" else 0)
-        self._skip()
-        if self._close_container():
-            return self._after_value
-        return self._value if bracket == "[" else self._key
 
     def _key(self) -> _Step:
         self._skip()
@@ -173,7 +170,17 @@ class Scanner:
         match = _STRING.match(self._text, self._at + 1)
         start, self._at = self._at, match.end() if match else self._at + 1
         if self._text[self._at : self._at + 1] != '"':
-            self._refuse_string()
+            if self._at >= len(self._text):
+                self._refuse("truncated", "the text ends inside a string")
+            character = self._text[self._at]
+            escape = self._text[self._at : self._at + 6]
+            if "\ud800" <= character <= "\udfff" or re.fullmatch(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}", escape):
+                self._refuse("lone_surrogate", "half of a surrogate pair stands alone")
+            if character == "\\":
+                if self._at + len(escape) == len(self._text) and re.fullmatch(r"\\(?:u[0-9a-fA-F]{0,4})?", escape):
+                    self._refuse("truncated", "the text ends inside an escape")
+                self._refuse("syntax", f"{short_repr(escape[:2])} starts no JSON escape")
+            self._refuse("syntax", f"the control character {short_repr(character)} must be escaped in a string")
         self._at += 1
         inside = self._text[start + 1 : self._at - 1]
         return _unescape(inside) if "\\" in inside else inside
@@ -215,19 +222,6 @@ class Scanner:
             self._refuse("not_a_number", f"`{word.group()}` is not a JSON number")
         actual = word.group() if word else self._text[self._at]
         self._refuse("syntax", f"{expected} was expected, not {short_repr(actual)}")
-
-    def _refuse_string(self) -> NoReturn:
-        if self._at >= len(self._text):
-            self._refuse("truncated", "the text ends inside a string")
-        character = self._text[self._at]
-        escape = self._text[self._at : self._at + 6]
-        if "\ud800" <= character <= "\udfff" or re.fullmatch(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}", escape):
-            self._refuse("lone_surrogate", "half of a surrogate pair stands alone")
-        if character == "\\":
-            if self._at + len(escape) == len(self._text) and re.fullmatch(r"\\(?:u[0-9a-fA-F]{0,4})?", escape):
-                self._refuse("truncated", "the text ends inside an escape")
-            self._refuse("syntax", f"{short_repr(escape[:2])} starts no JSON escape")
-        self._refuse("syntax", f"the control character {short_repr(character)} must be escaped in a string")
 
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|(.))")

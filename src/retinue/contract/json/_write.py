@@ -45,7 +45,7 @@ def _too_large(max_bytes: int) -> InvalidInput:
     return InvalidInput(f"The value takes more than {max_bytes} bytes.", hint="Send less, or hand over a file.")
 
 
-def _is_plain_json(root: object, *, max_bytes: int, max_depth: int) -> bool:  # noqa: C901, PLR0912 - a call a value costs more
+def _is_plain_json(root: object, *, max_bytes: int, max_depth: int) -> bool:
     """Say quickly whether `root` is surely fine; what is unusual is left to `_WriteChecker`.
 
     One loop without calls, because most values are fine and this is what they pay. `size` is a lower bound of the

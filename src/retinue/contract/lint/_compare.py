@@ -232,7 +232,11 @@ def _narrowings(wide: JsonMapping, narrow: JsonMapping) -> Iterator[tuple[str, s
     for words, sign in ((_LOWER, 1), (_UPPER, -1)):
         for word in words:
             limit, before = _number(narrow.get(word)), _number(wide.get(word))
-            if limit is not None and (before is None or limit * sign > before * sign) and not _is_idle(word, limit):
+            if (
+                limit is not None
+                and (before is None or limit * sign > before * sign)
+                and not (limit <= 0 and word in {"minLength", "minItems", "minProperties"})
+            ):
                 yield word, f"`{word}` {limit:g}"
     for word in _TIGHTENING:
         if word in narrow and word not in wide:
@@ -280,10 +284,6 @@ def _contains(values: Iterable[object], target: object) -> bool:
 
 def _number(value: object) -> float | None:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
-def _is_idle(word: str, limit: float) -> bool:
-    return limit <= 0 and word in {"minLength", "minItems", "minProperties"}
 
 
 def _at(path: str, word: str) -> str:

@@ -131,7 +131,12 @@ class _Copier:
             case int():
                 return self._integer(int.__int__(item))
             case float():
-                return self._float(float.__float__(item))
+                number = float.__float__(item)
+                if not -_INFINITE < number < _INFINITE:
+                    self._report_obstacle(
+                        "json", f"`{number}` is not a JSON number", "Leave it out, or use a finite number"
+                    )
+                return number
             case dict() | list() | tuple():
                 return self._container(cast("dict[object, object] | list[object] | tuple[object, ...]", item))
             case _:
@@ -179,11 +184,6 @@ class _Copier:
     def _integer(self, number: int) -> int:
         if not -_MAX_INTEGER < number < _MAX_INTEGER:
             self._report_obstacle("json", "An integer has more than 308 digits", "Send it as a string")
-        return number
-
-    def _float(self, number: float) -> float:
-        if not -_INFINITE < number < _INFINITE:
-            self._report_obstacle("json", f"`{number}` is not a JSON number", "Leave it out, or use a finite number")
         return number
 
     def _report_obstacle(self, rule: str, message: str, fix: str) -> None:
@@ -287,7 +287,21 @@ class SchemaGraph:
         while self._pending:
             self._read_node(*self._pending.pop())
         self.order = self._sort()
-        self.recursive = self._is_recursive()
+        # Take away, again and again, what refers to nothing; what remains refers to itself.
+        above: dict[SchemaNode, list[SchemaNode]] = {}
+        waiting: dict[SchemaNode, int] = {}
+        for node in self.order:
+            below = node.subschemas()
+            waiting[node] = len(below)
+            for one in below:
+                above.setdefault(one, []).append(node)
+        free = [node for node, count in waiting.items() if not count]
+        for node in free:  # grows while it is walked
+            for one in above.get(node, ()):
+                waiting[one] -= 1
+                if not waiting[one]:
+                    free.append(one)
+        self.recursive = len(free) < len(waiting)
 
     def _register_names(self, schema: JsonMapping) -> None:
         """Find what references can name beside paths. Two things of one name would be a trap."""
@@ -430,23 +444,6 @@ class SchemaGraph:
                 elif not visited.get(following, False):
                     self._report_cycle(node, following, long=len(stack) == _LONGEST_CHAIN)
         return order
-
-    def _is_recursive(self) -> bool:
-        """Take away, again and again, what refers to nothing; what remains refers to itself."""
-        above: dict[SchemaNode, list[SchemaNode]] = {}
-        waiting: dict[SchemaNode, int] = {}
-        for node in self.order:
-            below = node.subschemas()
-            waiting[node] = len(below)
-            for one in below:
-                above.setdefault(one, []).append(node)
-        free = [node for node, count in waiting.items() if not count]
-        for node in free:  # grows while it is walked
-            for one in above.get(node, ()):
-                waiting[one] -= 1
-                if not waiting[one]:
-                    free.append(one)
-        return len(free) < len(waiting)
 
     def _report_cycle(self, node: SchemaNode, back: SchemaNode, *, long: bool) -> None:
         where = f"`#{back.path}`"

@@ -60,7 +60,16 @@ class CheckCosts:
         self._own: dict[SchemaNode, int] = {}
         self._below: dict[SchemaNode, tuple[_ChildCosts, _ChildCosts]] = {}
         for node in graph.order:
-            self._add_node(node)
+            # Sum up `node` and all that stands beside it; `order` has brought those first.
+            own = node.checks
+            members, positions = _own_child_costs(node, members=True), _own_child_costs(node, members=False)
+            for other in node.in_place:
+                if self._steps > _MAX_STEPS or own >= _ENDLESS:
+                    break
+                own += self._own[other]
+                self._steps += members.include(self._below[other][0]) + positions.include(self._below[other][1])
+            self._own[node] = own
+            self._below[node] = members, positions
         self._by_depth = self._costs_by_depth(graph.root) if self._steps <= _MAX_STEPS else []
 
     def at(self, depth: int) -> int:
@@ -68,18 +77,6 @@ class CheckCosts:
         if depth < len(self._by_depth):
             return self._by_depth[depth]
         return self._by_depth[-1] if self.is_steady else _ENDLESS
-
-    def _add_node(self, node: SchemaNode) -> None:
-        """Sum up `node` and all that stands beside it; `order` has brought those first."""
-        own = node.checks
-        members, positions = _own_child_costs(node, members=True), _own_child_costs(node, members=False)
-        for other in node.in_place:
-            if self._steps > _MAX_STEPS or own >= _ENDLESS:
-                break
-            own += self._own[other]
-            self._steps += members.include(self._below[other][0]) + positions.include(self._below[other][1])
-        self._own[node] = own
-        self._below[node] = members, positions
 
     def _costs_by_depth(self, root: SchemaNode) -> list[int]:
         """The root's load for depth 0, 1, 2 …, until it stays the same or is beyond any use."""
@@ -260,7 +257,7 @@ def _validator(schema: object) -> Validator:
     return outcome if isinstance(outcome, Validator) else _raise_invalid(outcome)
 
 
-def _examine(schema: object) -> Validator | list[Finding]:  # noqa: PLR0911 - one way out for each kind of wrong
+def _examine(schema: object) -> Validator | list[Finding]:
     """The validator of a schema, or what is wrong with it, looked for in the order in which it makes sense."""
     value, obstacles = to_plain_json(schema, max_nodes=MAX_SCHEMA_NODES)
     if obstacles:

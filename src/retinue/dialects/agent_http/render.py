@@ -43,7 +43,20 @@ def render_task(task: Task, *, form: str | None = None) -> RenderedMessage:
     """
     losses = Losses(NAME)
     if choose_form(form, TASK_FORMS, NAME) == "skill":
-        return _call(task, losses)
+        if is_message(task.parameters, task.skill):
+            raise InvalidInput(
+                "These parameters would be read as a message for `/tasks`.",
+                hint="Write the request in the form `task`.",
+                path="/parameters",
+            )
+        if task.agent != DEFAULT_AGENT:
+            losses.add("/agent", _ROUTE)
+        losses.add_fields(task, "skill", "major", why=_ROUTE)
+        if task.id:
+            losses.add("/id", _BARE)
+        unsupported = set(Task.model_fields) - {"id", "agent", "skill", "major", "parameters"}
+        losses.add_fields(task, *sorted(unsupported), why=_BARE)
+        return RenderedMessage(json.dumps(task.parameters), "skill", tuple(losses.entries))
     return _render_message(task, None, losses)
 
 
@@ -75,23 +88,6 @@ def _render_message(task: Task, correction: Correction | None, losses: Losses) -
     return RenderedMessage(json.dumps(body), "task", tuple(losses.entries))
 
 
-def _call(task: Task, losses: Losses) -> RenderedMessage:
-    if is_message(task.parameters, task.skill):
-        raise InvalidInput(
-            "These parameters would be read as a message for `/tasks`.",
-            hint="Write the request in the form `task`.",
-            path="/parameters",
-        )
-    if task.agent != DEFAULT_AGENT:
-        losses.add("/agent", _ROUTE)
-    losses.add_fields(task, "skill", "major", why=_ROUTE)
-    if task.id:
-        losses.add("/id", _BARE)
-    unsupported = set(Task.model_fields) - {"id", "agent", "skill", "major", "parameters"}
-    losses.add_fields(task, *sorted(unsupported), why=_BARE)
-    return RenderedMessage(json.dumps(task.parameters), "skill", tuple(losses.entries))
-
-
 # Answers
 
 
@@ -106,10 +102,6 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
     losses = Losses(NAME)
     if choose_form(form, RESULT_FORMS, NAME) == "skill" and result.lifecycle == "ended":
         return _output(result, losses)
-    return _record(result, losses)
-
-
-def _record(result: Result, losses: Losses) -> RenderedMessage:
     state = _state(result)
     record: JsonMapping = {"id": result.task_id, "status": {"state": state}}
     data = [] if result.data is None else [result.data]
@@ -122,7 +114,22 @@ def _record(result: Result, losses: Losses) -> RenderedMessage:
     if metadata:
         record["metadata"] = metadata
     losses.add_fields(result, "native", "reasoning", why="it is never handed on")
-    _restore_extras(result, record, losses)
+    # What came along, back in its place.
+    status = record["status"]
+    own = result.extras.get(NAME)
+    if isinstance(own, dict):
+        extras = cast("JsonMapping", own)
+        moment = extras.get("timestamp")
+        fits = isinstance(moment, str) and "timestamp" not in status
+        if fits and (result.fault is None or parse_timestamp(cast("str", moment)) is None):
+            status["timestamp"] = moment
+            extras = {name: value for name, value in extras.items() if name != "timestamp"}
+        if extras or own == {}:
+            restore_extras({**result.extras, NAME: extras}, record, _FITS, losses)
+        else:
+            losses.add_foreign_extras(result.extras)
+    else:
+        restore_extras(result.extras, record, _FITS, losses)
     return RenderedMessage(json.dumps(record), "task", tuple(losses.entries))
 
 
@@ -170,25 +177,6 @@ def _explain(result: Result, record: JsonMapping, metadata: JsonMapping, losses:
     moment = None if fault is None or fault.timestamp_ns is None else format_timestamp(fault.timestamp_ns)
     if moment is not None:
         status["timestamp"] = moment
-
-
-def _restore_extras(result: Result, record: JsonMapping, losses: Losses) -> None:
-    """What came along, back in its place."""
-    status = record["status"]
-    own = result.extras.get(NAME)
-    if isinstance(own, dict):
-        extras = cast("JsonMapping", own)
-        moment = extras.get("timestamp")
-        fits = isinstance(moment, str) and "timestamp" not in status
-        if fits and (result.fault is None or parse_timestamp(cast("str", moment)) is None):
-            status["timestamp"] = moment
-            extras = {name: value for name, value in extras.items() if name != "timestamp"}
-        if extras or own == {}:
-            restore_extras({**result.extras, NAME: extras}, record, _FITS, losses)
-        else:
-            losses.add_foreign_extras(result.extras)
-    else:
-        restore_extras(result.extras, record, _FITS, losses)
 
 
 def _is_text(value: object) -> bool:
@@ -239,7 +227,22 @@ def _output(result: Result, losses: Losses) -> RenderedMessage:
         body = _error_body(result, fault, losses)
         rendered_fields = {"fault", "outcome"}
     else:
-        body = _output_body(result, losses)
+        data: object = result.data
+        if result.content:
+            losses.add("/content", "it is inside the output" if data is None else _OUTPUT)
+        if isinstance(data, dict):
+            output = cast("JsonMapping", data)
+        else:
+            losses.add("/data", "an output is an object")
+            content: JsonMapping = {"content": result.content} if result.content else {}
+            output = content if data is None else {"value": result.data}
+        if is_record(output) or error_in(output, Diagnostics(NAME, "standard")) is not None:
+            raise InvalidInput(
+                "This output would be read as something else: it looks like an error or the record of a task.",
+                hint="Write the answer in the form `task`.",
+                path="/data",
+            )
+        body = output
         if result.outcome != "success":
             losses.add("/outcome", _OUTPUT)
         rendered_fields = {"data", "outcome", "content"}
@@ -260,22 +263,3 @@ def _error_body(result: Result, fault: Fault | None, losses: Losses) -> JsonMapp
     if result.outcome != outcome:
         losses.add("/outcome", f"{outcome!r} is what the error says")
     return {"error": error_json(fault)}
-
-
-def _output_body(result: Result, losses: Losses) -> JsonMapping:
-    data: object = result.data
-    if result.content:
-        losses.add("/content", "it is inside the output" if data is None else _OUTPUT)
-    if isinstance(data, dict):
-        output = cast("JsonMapping", data)
-    else:
-        losses.add("/data", "an output is an object")
-        content: JsonMapping = {"content": result.content} if result.content else {}
-        output = content if data is None else {"value": result.data}
-    if is_record(output) or error_in(output, Diagnostics(NAME, "standard")) is not None:
-        raise InvalidInput(
-            "This output would be read as something else: it looks like an error or the record of a task.",
-            hint="Write the answer in the form `task`.",
-            path="/data",
-        )
-    return output

@@ -1,6 +1,6 @@
 """From what was posted to a `Task`: a message with its parts, or bare parameters."""
 
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from pydantic import ValidationError
 
@@ -50,7 +50,17 @@ def from_message(body: TaskBody, context: ParseContext, notes: Diagnostics, extr
     if context.skill is not None:
         base["skill"] = context.skill
     overlay = read_metadata(metadata, Task, base, notes, exclude=TASK_FIELDS)
-    parameters = _parameters(pieces, notes, extras)
+    # The pieces of data as parameters; those that are none are kept.
+    parameters: JsonMapping = {}
+    for piece in pieces:
+        if isinstance(piece, dict) and not parameters.keys() & piece.keys():
+            parameters |= cast("JsonMapping", piece)
+        else:
+            fix = "Send one object of parameters."
+            notes.add(
+                "data", "Data of another part is not used as parameters; it was kept.", path="/message/parts", fix=fix
+            )
+            extras.setdefault("parts", []).append({"type": "data", "data": piece})
     if metadata:
         extras["metadata"] = metadata
     if body.session_id is not None:
@@ -82,21 +92,6 @@ def _task(fields: JsonMapping, notes: Diagnostics) -> Task:
     if task is None or notes.has_errors:
         refuse(notes, InvalidInput)
     return task
-
-
-def _parameters(pieces: list[Any], notes: Diagnostics, extras: JsonMapping) -> JsonMapping:
-    """The pieces of data as parameters; those that are none are kept."""
-    parameters: JsonMapping = {}
-    for piece in pieces:
-        if isinstance(piece, dict) and not parameters.keys() & piece.keys():
-            parameters |= cast("JsonMapping", piece)
-        else:
-            fix = "Send one object of parameters."
-            notes.add(
-                "data", "Data of another part is not used as parameters; it was kept.", path="/message/parts", fix=fix
-            )
-            extras.setdefault("parts", []).append({"type": "data", "data": piece})
-    return parameters
 
 
 def _correction(metadata: JsonMapping, notes: Diagnostics) -> Correction | None:

@@ -124,7 +124,16 @@ class _MarkdownReader:
             self._dashless = False
             self._prose.append(line)
         elif bare.startswith(("```", "~~~")):
-            self._at_fence(line, bare)
+            ends = self._fence and bare.startswith(self._fence) and not bare.strip(self._fence[0])
+            if ends and self._blocks and self._blocks[-1].is_fenced:
+                self._close()
+                self._among_fields, self._list = False, None
+            else:
+                self._to_prose(line)
+            if ends:
+                self._fence = ""
+            elif not self._fence and (match := _FENCE.fullmatch(bare)):
+                self._fence = match[1]
         elif not (bare.startswith("**") and self._at_field(bare, number)) and not self._at_value(line, bare, number):
             self._to_prose(line)
 
@@ -133,18 +142,6 @@ class _MarkdownReader:
         self._close()
         self._end_prose()
         return tuple(self._blocks)
-
-    def _at_fence(self, line: str, bare: str) -> None:
-        ends = self._fence and bare.startswith(self._fence) and not bare.strip(self._fence[0])
-        if ends and self._blocks and self._blocks[-1].is_fenced:
-            self._close()
-            self._among_fields, self._list = False, None
-        else:
-            self._to_prose(line)
-        if ends:
-            self._fence = ""
-        elif not self._fence and (match := _FENCE.fullmatch(bare)):
-            self._fence = match[1]
 
     def _at_field(self, bare: str, number: int) -> bool:
         """Take the line as a bold key; False when it is none, or part of the prose."""

@@ -39,7 +39,16 @@ def check_answer(value: JsonObject, notes: Diagnostics, context: ParseContext) -
     _check_metadata(value, notes)
     _check_warnings(value, notes)
     if status == "error":
-        _check_failure(value, notes)
+        _check_text(value.get("message"), "`message`", notes, path="/message")
+        _check_class(value, notes)
+        suggestions = value.get("recovery_suggestions")
+        if suggestions == []:
+            fix = "Say at least one thing that the caller can do."
+            what = "A failure without a suggestion leaves its caller alone."
+            severity = notes.severity("standard")
+            notes.add("recovery_suggestions", what, path="/recovery_suggestions", fix=fix, severity=severity)
+        for index, each in enumerate(cast("list[JsonValue]", suggestions if isinstance(suggestions, list) else [])):
+            _check_text(each, "A suggestion", notes, path=f"/recovery_suggestions/{index}")
         check_data_types(value.get("partial_results"), notes, path="/partial_results")
     else:
         check_data_types(value.get("result"), notes, path="/result", words="next_questions")
@@ -107,19 +116,6 @@ def _check_warnings(value: JsonObject, notes: Diagnostics) -> None:
         for name in ("message", "impact", "recovery"):
             if name in entry:
                 _check_text(entry[name], f"`{name}` of a warning", notes, path=f"{path}/{name}")
-
-
-def _check_failure(value: JsonObject, notes: Diagnostics) -> None:
-    _check_text(value.get("message"), "`message`", notes, path="/message")
-    _check_class(value, notes)
-    suggestions = value.get("recovery_suggestions")
-    if suggestions == []:
-        fix = "Say at least one thing that the caller can do."
-        what = "A failure without a suggestion leaves its caller alone."
-        severity = notes.severity("standard")
-        notes.add("recovery_suggestions", what, path="/recovery_suggestions", fix=fix, severity=severity)
-    for index, each in enumerate(cast("list[JsonValue]", suggestions if isinstance(suggestions, list) else [])):
-        _check_text(each, "A suggestion", notes, path=f"/recovery_suggestions/{index}")
 
 
 def _check_class(value: JsonObject, notes: Diagnostics) -> None:

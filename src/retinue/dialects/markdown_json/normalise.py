@@ -54,7 +54,18 @@ def normalise(value: JsonObject, notes: Diagnostics, context: ParseContext) -> N
     if notes.level == "strict":
         return normalisation
     _normalise_status(value, notes)
-    _fill_head(value, notes, context, normalisation)
+    # The spec's own sample of degradation leaves out the whole head; whoever asked knows it (C3, K34).
+    fills: JsonObject = {"agent": to_kebab(context.agent) or context.agent, "version": CONTRACT, "metadata": {}}
+    for name, fill in fills.items():
+        if value.get(name) is None:
+            fix = f"Always include `{name}`."
+            notes.add(f"no_{name}", f"The answer has no `{name}`.", path=f"/{name}", fix=fix)
+            value[name] = fill
+            normalisation.filled_keys.add(name)
+    version = value["version"]
+    if notes.level == "lenient" and isinstance(version, int | float) and not isinstance(version, bool):
+        notes.add("version", f"The version {version!r} is a number.", path="/version", fix="Write it as text.")
+        value["version"] = f"{version:g}" if isinstance(version, float) and version % 1 else f"{version:.1f}"
     _normalise_metadata(value, notes, normalisation)
     _normalise_warnings(value, notes, normalisation)
     if value.get("status") == "error":
@@ -75,21 +86,6 @@ def _normalise_status(value: JsonObject, notes: Diagnostics) -> None:
     if status is not None:
         notes.add("status", f"{word[:80]!r} was read as {status!r}.", path="/status", fix=f"Write {status!r}.")
         value["status"] = status
-
-
-def _fill_head(value: JsonObject, notes: Diagnostics, context: ParseContext, normalisation: Normalisation) -> None:
-    """The spec's own sample of degradation leaves out the whole head; whoever asked knows it (C3, K34)."""
-    fills: JsonObject = {"agent": to_kebab(context.agent) or context.agent, "version": CONTRACT, "metadata": {}}
-    for name, fill in fills.items():
-        if value.get(name) is None:
-            fix = f"Always include `{name}`."
-            notes.add(f"no_{name}", f"The answer has no `{name}`.", path=f"/{name}", fix=fix)
-            value[name] = fill
-            normalisation.filled_keys.add(name)
-    version = value["version"]
-    if notes.level == "lenient" and isinstance(version, int | float) and not isinstance(version, bool):
-        notes.add("version", f"The version {version!r} is a number.", path="/version", fix="Write it as text.")
-        value["version"] = f"{version:g}" if isinstance(version, float) and version % 1 else f"{version:.1f}"
 
 
 def _normalise_metadata(value: JsonObject, notes: Diagnostics, normalisation: Normalisation) -> None:

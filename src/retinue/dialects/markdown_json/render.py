@@ -66,7 +66,16 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
         losses.add("/task_id")
     if result.content:
         losses.add("/content", "the format has data only")
-    _extras(result, envelope, losses)
+    # Put back what came along, and the moment of a failure.
+    _moment(result, envelope, losses)
+    losses.add_foreign_extras(result.extras)
+    names = _restore_extras(result.extras[_NAME], envelope, losses) if _NAME in result.extras else frozenset[str]()
+    if _NAME in result.extras and not names:
+        losses.add(_OWN)
+    for name in ("files_read", "files_written"):
+        if getattr(result, name):
+            where = f"/metadata/{name}" if "metadata" in names else "/metadata" if names else ""
+            losses.add(f"{_OWN}{where}", "the number of files is read back there")
     return RenderedMessage(json.dumps(envelope), form, tuple(losses.entries))
 
 
@@ -235,7 +244,17 @@ def _failure(result: Result, losses: Losses) -> JsonMapping:
     failure["context"] = context
     if result.data is not None:
         failure["partial_results"] = result.data
-    failure["recovery_suggestions"] = _recovery(fault, fault_losses)
+    # What to do next, the hint first; there is always something (K6).
+    suggestions = [
+        each for each in dict.fromkeys((fault.hint, *fault.suggestions)) if each.strip() and each != UNSTATED
+    ]
+    suggestions = suggestions or [RECOVERIES[ERROR_TYPES[fault.code]]]
+    sentences = [_as_sentence(each) for each in suggestions]
+    if sentences[0] != fault.hint:
+        fault_losses.add("/fault/hint", _FIRST if suggestions[0] != fault.hint else _SENTENCE)
+    if tuple(sentences[1:]) != fault.suggestions:
+        fault_losses.add("/fault/suggestions", _FIRST if tuple(suggestions[1:]) != fault.suggestions else _SENTENCE)
+    failure["recovery_suggestions"] = sentences
     if result.warnings:
         failure["warnings"] = [_warning(each, f"/warnings/{at}", losses) for at, each in enumerate(result.warnings)]
     fault_losses.add_fields(fault, "path", "retryable", "retry_after_s", path="/fault")
@@ -271,20 +290,6 @@ def _context(result: Result, fault: Fault, fault_losses: Losses, losses: Losses)
     return top, context
 
 
-def _recovery(fault: Fault, losses: Losses) -> list[str]:
-    """What to do next, the hint first; there is always something (K6)."""
-    suggestions = [
-        each for each in dict.fromkeys((fault.hint, *fault.suggestions)) if each.strip() and each != UNSTATED
-    ]
-    suggestions = suggestions or [RECOVERIES[ERROR_TYPES[fault.code]]]
-    sentences = [_as_sentence(each) for each in suggestions]
-    if sentences[0] != fault.hint:
-        losses.add("/fault/hint", _FIRST if suggestions[0] != fault.hint else _SENTENCE)
-    if tuple(sentences[1:]) != fault.suggestions:
-        losses.add("/fault/suggestions", _FIRST if tuple(suggestions[1:]) != fault.suggestions else _SENTENCE)
-    return sentences
-
-
 _FIRST: Final = "the first suggestion is the hint"
 _SENTENCE: Final = "a name alone is no way out there, so a sentence has it"
 _BARE: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_./:@-]*[A-Za-z0-9_/-])?")
@@ -296,19 +301,6 @@ def _as_sentence(text: str) -> str:
 
 
 # What the format has no word for
-
-
-def _extras(result: Result, envelope: JsonMapping, losses: Losses) -> None:
-    """Put back what came along, and the moment of a failure."""
-    _moment(result, envelope, losses)
-    losses.add_foreign_extras(result.extras)
-    names = _restore_extras(result.extras[_NAME], envelope, losses) if _NAME in result.extras else frozenset[str]()
-    if _NAME in result.extras and not names:
-        losses.add(_OWN)
-    for name in ("files_read", "files_written"):
-        if getattr(result, name):
-            where = f"/metadata/{name}" if "metadata" in names else "/metadata" if names else ""
-            losses.add(f"{_OWN}{where}", "the number of files is read back there")
 
 
 def _restore_extras(extras: object, envelope: JsonMapping, losses: Losses) -> frozenset[str]:

@@ -47,7 +47,15 @@ def _render(task: Task, form: str, correction: Correction | None) -> RenderedMes
         parts.append(_prose(task.instruction))
     if form == "invocation":
         parts.append(CLOSING_SENTENCES[0])
-    _add_losses(task, losses)
+    if task.id:
+        losses.add("/id")
+    losses.add_fields(task, *_UNSUPPORTED)
+    losses.add_fields(task.context, "history", "memory", "inputs", path="/context")
+    losses.add_fields(task.limits, *type(task.limits).model_fields, path="/limits")
+    losses.add_fields(task.output, *type(task.output).model_fields, path="/output")
+    if task.untyped != bool(task.parameters):
+        losses.add("/untyped", _AS_TEXT)
+    losses.add_foreign_extras(task.extras)
     return RenderedMessage("\n\n".join(part for part in parts if part), form, tuple(losses.entries))
 
 
@@ -103,18 +111,6 @@ def _list(heading: str, items: list[str]) -> str:
 def _prose(instruction: str) -> str:
     text = prose_text(instruction)
     return text if instruction_in(text) == (instruction, TASK_FORMS[0]) else json.dumps(instruction)
-
-
-def _add_losses(task: Task, losses: Losses) -> None:
-    if task.id:
-        losses.add("/id")
-    losses.add_fields(task, *_UNSUPPORTED)
-    losses.add_fields(task.context, "history", "memory", "inputs", path="/context")
-    losses.add_fields(task.limits, *type(task.limits).model_fields, path="/limits")
-    losses.add_fields(task.output, *type(task.output).model_fields, path="/output")
-    if task.untyped != bool(task.parameters):
-        losses.add("/untyped", _AS_TEXT)
-    losses.add_foreign_extras(task.extras)
 
 
 def _own_extras(extras: JsonMapping, losses: Losses) -> tuple[str, list[str]]:

@@ -44,7 +44,12 @@ def parse_task(
     prompt, correction = read_correction(wire.prompt, wire.config or {})
     if wire.config is not None:
         settings = {key: value for key, value in wire.config.items() if key != CORRECTION or correction is None}
-        _check_config(wire.config, notes)
+        for finding in read_config(wire.config).findings:
+            severity = "warning" if finding.severity == "error" and notes.level != "strict" else finding.severity
+            rule = finding.rule.partition("/")[2]
+            notes.add(rule, finding.message, path=f"/config{finding.path}", fix=finding.fix, severity=severity)
+        if notes.has_errors:
+            refuse(notes, InvalidInput)
         if settings or correction is None:
             extras["config"] = settings
     task = Task(
@@ -56,15 +61,6 @@ def parse_task(
         extras={"run_agent": extras} if extras else {},
     )
     return Parsed(task, "arguments", tuple(notes.findings), correction)
-
-
-def _check_config(config: JsonMapping, notes: Diagnostics) -> None:
-    for finding in read_config(config).findings:
-        severity = "warning" if finding.severity == "error" and notes.level != "strict" else finding.severity
-        rule = finding.rule.partition("/")[2]
-        notes.add(rule, finding.message, path=f"/config{finding.path}", fix=finding.fix, severity=severity)
-    if notes.has_errors:
-        refuse(notes, InvalidInput)
 
 
 def correction_in(config: JsonMapping) -> Correction | None:

@@ -48,7 +48,24 @@ def _render(task: Task, form: str, correction: Correction | None) -> RenderedMes
     arguments = render_arguments(task, correction=correction)
     values = {name: value for name, value in arguments.items() if value is not None}
     extra_keys = {name: value for name, value in _own_extras(task.extras).items() if name not in Arguments.model_fields}
-    _add_task_losses(task, losses)
+    # What the three texts do not say, and all that has no place in a call.
+    if task.id != DEFAULT_CONTEXT.task_id:
+        losses.add("/id")
+    if task.agent != DEFAULT_CONTEXT.agent:
+        losses.add("/agent", "the one who is called is not named")
+    if _prompt(task) != task.instruction:
+        is_said = bool(_text(task, "prompt", task.instruction).strip())
+        losses.add(
+            "/instruction", _PARAMETERS_SAY if is_said else "there is none, so the rest of the task is the prompt"
+        )
+    if read_history(_history(task)) != task.context.history:
+        why = _PARAMETERS_SAY if "chat_history" in task.parameters else "a turn there begins with its role"
+        losses.add("/context/history", why)
+    if _memory(task) != task.context.memory:
+        losses.add("/context/memory", _PARAMETERS_SAY)
+    losses.add_fields(task, "parameters", why="a call has four arguments")
+    losses.add_fields(task, *_UNSUPPORTED)
+    losses.add_fields(task.context, "what", "why", "constraints", "inputs", path="/context")
     settings = _settings(task)
     if correction is not None and not settings:
         settings = None
@@ -118,27 +135,6 @@ def _settings(task: Task) -> JsonMapping | None:
         if isinstance(config, dict):
             return {key: value for key, value in cast("JsonMapping", config).items() if key != CORRECTION}
     return None
-
-
-def _add_task_losses(task: Task, losses: Losses) -> None:
-    """What the three texts do not say, and all that has no place in a call."""
-    if task.id != DEFAULT_CONTEXT.task_id:
-        losses.add("/id")
-    if task.agent != DEFAULT_CONTEXT.agent:
-        losses.add("/agent", "the one who is called is not named")
-    if _prompt(task) != task.instruction:
-        is_said = bool(_text(task, "prompt", task.instruction).strip())
-        losses.add(
-            "/instruction", _PARAMETERS_SAY if is_said else "there is none, so the rest of the task is the prompt"
-        )
-    if read_history(_history(task)) != task.context.history:
-        why = _PARAMETERS_SAY if "chat_history" in task.parameters else "a turn there begins with its role"
-        losses.add("/context/history", why)
-    if _memory(task) != task.context.memory:
-        losses.add("/context/memory", _PARAMETERS_SAY)
-    losses.add_fields(task, "parameters", why="a call has four arguments")
-    losses.add_fields(task, *_UNSUPPORTED)
-    losses.add_fields(task.context, "what", "why", "constraints", "inputs", path="/context")
 
 
 _PARAMETERS_SAY: Final = "the parameters say it otherwise"

@@ -74,7 +74,12 @@ def error_block_of(fault: Fault, losses: Losses, *, as_lines: bool) -> ErrorBloc
         losses.add("/fault/code", f"`{category}` is the nearest category there")
     if fault.retryable != (code in _RETRYABLE):
         losses.add("/fault/retryable", "its category decides that there")
-    _detail(fault, category, losses)
+    read = {"category": category} if category in OUR_CATEGORIES or code_of(category) is None else {}
+    for name in fault.detail:
+        if name != "category" or fault.detail[name] != read.get(name):
+            losses.add(f"/fault/detail/{name.replace('~', '~0').replace('/', '~1')}")
+    if "category" in read and "category" not in fault.detail:
+        losses.add("/fault/detail/category", f"`{category}` is our own word; spec 002 has no category for it")
     losses.add_fields(fault, *_UNSUPPORTED, path="/fault")
     if fault.path:
         losses.add("/fault/path")
@@ -94,15 +99,6 @@ def _category(fault: Fault) -> str:
         if code == fault.code or (code is None and fault.code == "internal_error"):
             return category
     return CATEGORIES[fault.code]
-
-
-def _detail(fault: Fault, category: str, losses: Losses) -> None:
-    read = {"category": category} if category in OUR_CATEGORIES or code_of(category) is None else {}
-    for name in fault.detail:
-        if name != "category" or fault.detail[name] != read.get(name):
-            losses.add(f"/fault/detail/{name.replace('~', '~0').replace('/', '~1')}")
-    if "category" in read and "category" not in fault.detail:
-        losses.add("/fault/detail/category", f"`{category}` is our own word; spec 002 has no category for it")
 
 
 def _context(fault: Fault, losses: Losses, *, as_lines: bool) -> str | None:

@@ -60,22 +60,20 @@ def _call(text: str, notes: Diagnostics) -> tuple[TaskCall | None, str]:
     if notes.level != "strict" and '"prompt"' in text and "{" in text:
         return _json_call(text, notes), "json"
     if notes.level != "lenient" or _BLOCK_LIKE.match(text):
-        _note_no_request(text, notes)
+        if _BLOCK_LIKE.match(text):
+            rule, message = "block", "The text begins like a request block, and is none."
+            fix = (
+                "Write `Task {` on a line of its own, below it `key: value` lines and `prompt: |`, and `}` at the end."
+            )
+        else:
+            rule, message = (
+                "request",
+                "The text is neither a `Task { … }` block nor a prompt that refers to a behaviour file.",
+            )
+            fix = "Begin the prompt with `Read and follow: .claude/agents/<agent>.md`."
+        note_at(notes, rule, message, line=1, fix=fix, severity="error")
         return None, "prompt"
     return TaskCall(text.strip()), "prompt"
-
-
-def _note_no_request(text: str, notes: Diagnostics) -> None:
-    if _BLOCK_LIKE.match(text):
-        rule, message = "block", "The text begins like a request block, and is none."
-        fix = "Write `Task {` on a line of its own, below it `key: value` lines and `prompt: |`, and `}` at the end."
-    else:
-        rule, message = (
-            "request",
-            "The text is neither a `Task { … }` block nor a prompt that refers to a behaviour file.",
-        )
-        fix = "Begin the prompt with `Read and follow: .claude/agents/<agent>.md`."
-    note_at(notes, rule, message, line=1, fix=fix, severity="error")
 
 
 def _json_call(text: str, notes: Diagnostics) -> TaskCall | None:

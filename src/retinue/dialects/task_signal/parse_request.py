@@ -52,7 +52,10 @@ def task_of(call: TaskCall, context: ParseContext, notes: Diagnostics) -> tuple[
         _READERS.get(section.name, _unknown_section)(section, fields)
         if section.name in _READERS and not section.exact:
             _note_heading(section, notes)
-    _note_free(fields, call.line)
+    if fields.free_text:
+        message = "Text outside the known sections was taken as part of the instruction."
+        fix = "Say it under `**Task Context**:` as `- Primary Goal: …`."
+        note_at(fields.notes, "free_text", message, line=call.line, fix=fix, severity=strict_severity(fields.notes))
     agent, major = _agent(call, prompt, context, notes)
     instruction = "\n\n".join(filter(None, (fields.texts.get("instruction", ""), *fields.free_text)))
     if notes.level == "strict" and not instruction:
@@ -328,13 +331,6 @@ def _note_goal(line: int, notes: Diagnostics) -> None:
 def _note_template(problem: str, line: int, notes: Diagnostics) -> None:
     if problem:
         note_at(notes, "template", problem, line=line, fix=PLACEHOLDER_FIX)
-
-
-def _note_free(fields: _TaskFields, line: int) -> None:
-    if fields.free_text:
-        message = "Text outside the known sections was taken as part of the instruction."
-        fix = "Say it under `**Task Context**:` as `- Primary Goal: …`."
-        note_at(fields.notes, "free_text", message, line=line, fix=fix, severity=strict_severity(fields.notes))
 
 
 def _fold_key(key: str) -> str:

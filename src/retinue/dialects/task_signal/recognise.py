@@ -25,7 +25,25 @@ def recognise(text: str) -> tuple[Detection, ...]:
     ensure_text(text, "message")
     start = text.lstrip()
     if start.startswith("{"):
-        return _detect_object(start)
+        try:
+            value = json.loads(start)
+        except ParseError:
+            return ()
+        mapping = cast("JsonMapping", value)
+        if isinstance(mapping.get("prompt"), str):
+            if "subagent_type" in mapping:
+                return (_detection("task", "json", "certain", 'it has "subagent_type" and "prompt"'),)
+            if is_prompt(mapping["prompt"]):
+                return (_detection("task", "json", "likely", 'its "prompt" refers to a behaviour file'),)
+        status: object = mapping.get("status")
+        if isinstance(status, str) and status_of(status) is not None:
+            lists = isinstance(mapping.get("artifacts"), list)
+            if status in _STATUSES:
+                certainty: Certainty = "certain" if lists else "likely" if "metrics" in mapping else "possible"
+                return (_detection("result", "json", certainty, f'its "status" is {status!r}'),)
+            if lists:
+                return (_detection("result", "json", "possible", 'it has "status" and "artifacts"'),)
+        return ()
     if is_block(start):
         return (_detection("task", "block", "certain", "it begins with `Task {`"),)
     if is_prompt(start):
@@ -60,28 +78,6 @@ def _detect_lines(text: str) -> tuple[Detection, ...]:
             why = f"line {near_miss.line} may have been meant as `{near_miss.name}:`"
             detections.append(_detection("result", "signals", "possible", why))
     return tuple(detections)
-
-
-def _detect_object(text: str) -> tuple[Detection, ...]:
-    try:
-        value = json.loads(text)
-    except ParseError:
-        return ()
-    mapping = cast("JsonMapping", value)
-    if isinstance(mapping.get("prompt"), str):
-        if "subagent_type" in mapping:
-            return (_detection("task", "json", "certain", 'it has "subagent_type" and "prompt"'),)
-        if is_prompt(mapping["prompt"]):
-            return (_detection("task", "json", "likely", 'its "prompt" refers to a behaviour file'),)
-    status: object = mapping.get("status")
-    if isinstance(status, str) and status_of(status) is not None:
-        lists = isinstance(mapping.get("artifacts"), list)
-        if status in _STATUSES:
-            certainty: Certainty = "certain" if lists else "likely" if "metrics" in mapping else "possible"
-            return (_detection("result", "json", certainty, f'its "status" is {status!r}'),)
-        if lists:
-            return (_detection("result", "json", "possible", 'it has "status" and "artifacts"'),)
-    return ()
 
 
 def _detection(kind: Kind, form: str, certainty: Certainty, why: str) -> Detection:

@@ -60,7 +60,10 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
     losses = Losses("task_signal")
     losses.add_fields(result, *_UNSUPPORTED)
     losses.add_fields(result, "reasoning", why="what an agent thought is not handed on")
-    _note_identity(result, losses)
+    # Note what the reader must know by itself.
+    for name in ("task_id", "agent", "skill"):
+        if getattr(result, name) != getattr(DEFAULT_CONTEXT, name):
+            losses.add(f"/{name}")
     losses.add_foreign_extras(result.extras)
     if result.lifecycle in {"submitted", "working"}:
         return RenderedMessage(ensure_writable(_working(result, losses)), form="signals", losses=tuple(losses.entries))
@@ -72,13 +75,6 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
         case _:
             text = _signals(result, losses)
     return RenderedMessage(ensure_writable(text), form=form, losses=tuple(losses.entries))
-
-
-def _note_identity(result: Result, losses: Losses) -> None:
-    """Note what the reader must know by itself."""
-    for name in ("task_id", "agent", "skill"):
-        if getattr(result, name) != getattr(DEFAULT_CONTEXT, name):
-            losses.add(f"/{name}")
 
 
 def _working(result: Result, losses: Losses) -> str:

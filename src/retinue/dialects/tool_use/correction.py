@@ -36,7 +36,11 @@ def parse_correction(text: str | bytes, *, level: Level = "standard") -> Parsed[
     def normalise(value: JsonObject, notes: Diagnostics) -> None:
         codes.extend(normalise_error(value, notes))
         if notes.level == "lenient":
-            _fill_missing(value, notes)
+            for key, word in (("error_type", "runtime_error"), ("correction_hint", ""), ("retry_count", 1)):
+                if key not in value:
+                    value[key] = word
+                    what = f"`{key}` is missing; {word!r} was taken."
+                    notes.add("missing", what, path=f"/{key}", fix=f"Send `{key}`.")
         unknown_keys.extract(value, CorrectionObject, notes)
 
     wire = validate(parse_object(text, notes), CorrectionObject, notes, refusal=InvalidInput, normalise=normalise)
@@ -114,11 +118,3 @@ _OTHER_WORDS: Final[dict[str, FaultCode]] = {
     "validation": "output_invalid",
 }
 """What the other specs call their errors, in small letters."""
-
-
-def _fill_missing(value: JsonObject, notes: Diagnostics) -> None:
-    for key, word in (("error_type", "runtime_error"), ("correction_hint", ""), ("retry_count", 1)):
-        if key not in value:
-            value[key] = word
-            what = f"`{key}` is missing; {word!r} was taken."
-            notes.add("missing", what, path=f"/{key}", fix=f"Send `{key}`.")

@@ -74,6 +74,7 @@ def _hand_off(value: JsonObject, context: ParseContext, notes: Diagnostics) -> P
         fix = "Say in one or two sentences what is done, and in one what for."
         notes.add("summary", "`context_summary` is long.", path="/payload/context_summary", fix=fix, severity="info")
     constraints, limits = read_constraints(payload.constraints, notes)
+    # A word for how the answer is sent, or for the style of the report: two things, and one field (C22).
     task = Task(
         id=payload.task_id,
         agent=target.agent,
@@ -82,7 +83,11 @@ def _hand_off(value: JsonObject, context: ParseContext, notes: Diagnostics) -> P
         instruction=payload.instruction,
         context=Context(what=what, why=why, constraints=constraints),
         limits=limits,
-        output=_wish(payload.required_output_format),
+        output=(
+            OutputWish(style=payload.required_output_format)
+            if payload.required_output_format in STYLES
+            else OutputWish(transport=payload.required_output_format)
+        ),
         source_agent=wire.source_agent,
         extras=unknown_keys.extras,
     )
@@ -107,11 +112,6 @@ def _fill_missing(value: JsonObject, context: ParseContext, notes: Diagnostics) 
             target[key] = word
             what = f"`{key}` is missing; {word!r} was taken."
             notes.add("missing", what, path=f"{path}/{key}", fix=f"Send `{key}`.")
-
-
-def _wish(word: str | None) -> OutputWish:
-    """A word for how the answer is sent, or for the style of the report: two things, and one field (C22)."""
-    return OutputWish(style=word) if word in STYLES else OutputWish(transport=word)
 
 
 def _call(value: JsonObject, context: ParseContext, notes: Diagnostics) -> Parsed[Task]:
@@ -204,10 +204,6 @@ def parse_result(
     """
     notes = Diagnostics("tool_use", level)
     value = parse_answer_object(text, notes)
-    return _envelope(value, context, notes)
-
-
-def _envelope(value: JsonObject, context: ParseContext, notes: Diagnostics) -> Parsed[Result]:
     normaliser = EnvelopeNormaliser()
     wire = validate(value, ReturnEnvelope, notes, refusal=OutputInvalid, normalise=normaliser)
     _check_complete(wire, notes, has_data=normaliser.unstructured is not None)

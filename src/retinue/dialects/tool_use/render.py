@@ -185,7 +185,10 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
         losses.add_fields(result, "fault", "retries", why="only a failure says so")
     if result.fault is None and fault_in_result(envelope.get("result"), status=status) is not None:
         losses.add("/fault", "its data reads as the error there")
-    _add_unsupported(result, losses)
+    losses.add_identity(result)
+    losses.add_fields(result, "skill", "versions", "warnings", "traces", "attempts", "completeness")
+    losses.add_fields(result, "files_read", "files_written", "native")
+    losses.add_fields(result, "reasoning", why="it stays in the journal, and is never handed on")
     reserved = {"error", *ReturnEnvelope.model_fields} - (
         {"max_retries"} if fails and _has_max_retries(result.extras) else set()
     )
@@ -277,10 +280,3 @@ def _has_max_retries(extras: JsonMapping) -> bool:
     own: object = extras.get("tool_use")
     limit: object = cast("JsonMapping", own).get("max_retries") if isinstance(own, dict) else None
     return isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0
-
-
-def _add_unsupported(result: Result, losses: Losses) -> None:
-    losses.add_identity(result)
-    losses.add_fields(result, "skill", "versions", "warnings", "traces", "attempts", "completeness")
-    losses.add_fields(result, "files_read", "files_written", "native")
-    losses.add_fields(result, "reasoning", why="it stays in the journal, and is never handed on")

@@ -84,7 +84,11 @@ def _clause_blocks(clause: JsonMapping) -> Iterator[Block]:
     )
     yield MarkdownBlock(f"Put to {as_code(agent)}{after}.{_model_text(clause)}")
     considered = [
-        (f"{one['agent']}.{one['skill']}", round(float(one["share"]), 2), _candidate_reason(one))
+        (
+            f"{one['agent']}.{one['skill']}",
+            round(float(one["share"]), 2),
+            "; ".join(filter(None, (str(one.get("reason", "")), str(one["verdict"])))),
+        )
         for one in _entries(clause, "candidates")
     ]
     if considered:
@@ -130,10 +134,6 @@ def _model_text(clause: JsonMapping) -> str:
     if "thinking" in clause:
         text += f" Thinking mode: {as_line(str(clause['thinking']).replace('_', ' '))}."
     return text
-
-
-def _candidate_reason(one: JsonMapping) -> str:
-    return "; ".join(filter(None, (str(one.get("reason", "")), str(one["verdict"]))))
 
 
 def _dropped_line(one: JsonMapping) -> str:

@@ -36,14 +36,14 @@ def format_figure(value: object) -> str:
     A float with more than ten digits is one that was worked out: nothing is measured or priced so finely.
     """
     text = format_exact(value)
-    if not isinstance(value, float) or not isfinite(value) or _count_digits(text) <= _MAX_MEASURED_DIGITS:
+    # How many digits of a number say something.
+    if (
+        not isinstance(value, float)
+        or not isfinite(value)
+        or len(text.partition("e")[0].lstrip("-0.").replace(".", "")) <= _MAX_MEASURED_DIGITS
+    ):
         return text
     return format(value, ".0f" if _WHOLE <= abs(value) < _LARGEST_WHOLE else f".{_SIGNIFICANT_DIGITS}g")
-
-
-def _count_digits(text: str) -> int:
-    """How many digits of a number say something."""
-    return len(text.partition("e")[0].lstrip("-0.").replace(".", ""))
 
 
 def format_grouped(value: object) -> str:

@@ -78,7 +78,10 @@ class Clause:
 
 def split_sentences(goal: str) -> tuple[Clause, ...]:
     """`goal` cut wherever it is surely cut. Bullets and quotes around the whole are left out."""
-    text = _normalise(goal)
+    # `goal` with single spaces, at most two line ends in a row, and no quotes around the whole.
+    text = re.sub(r"\s*\n\s*\n\s*", "\n\n", re.sub(r"[^\S\n]+", " ", goal)).strip()
+    if len(text) > 1 and text[0] in '"\u201c' and not any(mark in text[1:-1] for mark in '"\u201d'):
+        text = text[1:].removesuffix('"').removesuffix("\u201d").strip()
     clauses: list[Clause] = []
     follows = False
     for piece, separator in _split(text, _BOUNDARY):
@@ -122,14 +125,6 @@ def back_reference(text: str) -> str | None:
     """The word with which `text` speaks of something that was said before it; None when there is none."""
     match = _OF_THEM.search(text) or _PRONOUN.search(text)
     return match.group() if match else None
-
-
-def _normalise(goal: str) -> str:
-    """`goal` with single spaces, at most two line ends in a row, and no quotes around the whole."""
-    text = re.sub(r"\s*\n\s*\n\s*", "\n\n", re.sub(r"[^\S\n]+", " ", goal)).strip()
-    if len(text) > 1 and text[0] in '"\u201c' and not any(mark in text[1:-1] for mark in '"\u201d'):
-        text = text[1:].removesuffix('"').removesuffix("\u201d").strip()
-    return text
 
 
 def _split(text: str, boundary: re.Pattern[str]) -> Iterator[tuple[Clause, str]]:

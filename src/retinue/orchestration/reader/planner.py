@@ -383,9 +383,29 @@ class Planner:
         same: dict[str, int] = {}
         for request in requests:
             needs = (nodes[-1].id,) if request.needs_previous and nodes else ()
-            node = _delegation(f"n{len(nodes) + 1}", request, needs)
+            name = f"n{len(nodes) + 1}"
+            chosen = request.chosen
+            if chosen is None:  # only requests that somebody does become nodes
+                raise KeyError(name)
+            node = Delegation(
+                id=name,
+                agent=chosen.agent,
+                skill=chosen.skill,
+                instruction=request.instruction,
+                parameters=request.bound.parameters,
+                needs=needs,
+                alternatives=request.others,
+                chosen=chosen,
+                bindings=request.bound.bindings,
+                questions=request.bound.questions,
+            )
             skill = self._skill(request.chosen) if request.chosen else None
-            key = _dedup_key(node, skill.instruction_field if skill else None)
+            # What makes two requests the same; the order of parameters and the case of an instruction do not.
+            instruction_field = skill.instruction_field if skill else None
+            parameters = dict(node.parameters)
+            if instruction_field and isinstance(text := parameters.get(instruction_field), str):
+                parameters[instruction_field] = " ".join(text.lower().rstrip(".?! ").split())
+            key = json.dumps([node.agent, node.skill, node.needs, parameters], sort_keys=True, default=str)
             if key in same:
                 first = nodes[same[key]]
                 if node.instruction.lower() not in first.instruction.lower():
@@ -583,32 +603,6 @@ def _data_file_in(reading: _SkillReading, parameters: Mapping[str, Parameter]) -
         if parameter is not None and (parameter.items or parameter).facts == "path":
             return next(filter(is_data_file, values), "")
     return ""
-
-
-def _delegation(name: str, request: ClauseCall, needs: tuple[str, ...]) -> Delegation:
-    chosen = request.chosen
-    if chosen is None:  # only requests that somebody does become nodes
-        raise KeyError(name)
-    return Delegation(
-        id=name,
-        agent=chosen.agent,
-        skill=chosen.skill,
-        instruction=request.instruction,
-        parameters=request.bound.parameters,
-        needs=needs,
-        alternatives=request.others,
-        chosen=chosen,
-        bindings=request.bound.bindings,
-        questions=request.bound.questions,
-    )
-
-
-def _dedup_key(node: Delegation, instruction_field: str | None) -> str:
-    """What makes two requests the same; the order of parameters and the case of an instruction do not."""
-    parameters = dict(node.parameters)
-    if instruction_field and isinstance(text := parameters.get(instruction_field), str):
-        parameters[instruction_field] = " ".join(text.lower().rstrip(".?! ").split())
-    return json.dumps([node.agent, node.skill, node.needs, parameters], sort_keys=True, default=str)
 
 
 def _refusal_reason(objection: str, nearest: Sequence[Candidate]) -> str:

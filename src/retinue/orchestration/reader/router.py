@@ -102,7 +102,13 @@ class Router:
             (chain.from_iterable(map(ngram_tokens, pieces)) for pieces in texts),
             common=frozenset(ngram_tokens(FUNCTION_WORDS)),
         )
-        self._likeness = None if likeness is None else likeness([_embedding_texts(skill) for _, skill in self.skills])
+        self._likeness = (
+            None
+            if likeness is None
+            else likeness(
+                [[f"{skill.name.replace('_', ' ')}. {skill.description}", *skill.examples] for _, skill in self.skills]
+            )
+        )
         self._vocabularies: dict[int, frozenset[str]] = {}
         self._topics: dict[int, frozenset[str]] = {}
         self._examples = [
@@ -183,7 +189,9 @@ class Router:
         """
         if index not in self._vocabularies:
             definition, skill = self.skills[index]
-            pieces = _vocabulary_texts(definition, skill)
+            names = [skill.name, definition.name, *definition.aliases, *definition.tags]
+            descriptions = (_BOILERPLATE.sub("", one.description) for one in (definition, skill))
+            pieces = [*names, *descriptions, *_parameter_texts(skill.input_schema)]
             pieces += map(strip_values, skill.examples)
             self._vocabularies[index] = frozenset(chain.from_iterable(map(word_tokens, pieces))).union(
                 *map(_negated_pairs, pieces)
@@ -247,16 +255,6 @@ def _skill_texts(skills: Iterable[tuple[Definition, Skill]]) -> list[list[str]]:
             pieces += [definition.description, skill.description, *map(strip_values, skill.examples)]
             texts.append([*pieces, *(text for text in own if text not in shared)])
     return texts
-
-
-def _vocabulary_texts(definition: Definition, skill: Skill) -> list[str]:
-    names = [skill.name, definition.name, *definition.aliases, *definition.tags]
-    descriptions = (_BOILERPLATE.sub("", one.description) for one in (definition, skill))
-    return [*names, *descriptions, *_parameter_texts(skill.input_schema)]
-
-
-def _embedding_texts(skill: Skill) -> list[str]:
-    return [f"{skill.name.replace('_', ' ')}. {skill.description}", *skill.examples]
 
 
 def _parameter_texts(schema: Mapping[str, object]) -> Iterable[str]:

@@ -504,7 +504,7 @@ def _verb_stems(word: str) -> Iterator[str]:
             yield from (stem, f"{stem}e")
 
 
-def _read_date(tokens: list[str], at: int) -> tuple[int, Lexeme] | None:  # noqa: PLR0911 - one for each form
+def _read_date(tokens: list[str], at: int) -> tuple[int, Lexeme] | None:
     """A day, a month or a quarter that begins at `at`."""
     token = tokens[at].casefold()
     later = [(width, one.casefold()) for width, one in enumerate(tokens[at + 1 : at + 5], start=2) if one not in ",of"]

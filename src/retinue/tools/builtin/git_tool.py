@@ -79,19 +79,14 @@ class GitTool:
 
 def _ask(workspace: Workspace, arguments: JsonMapping, timeout_s: float) -> str:
     path = str(arguments.get("path", "."))
-    _check_readable(workspace, path)
+    relative = workspace.relative(path)
+    if not workspace.covers(() if relative == "." else tuple(relative.split("/"))):
+        raise AccessDenied(f"{path!r} may not be read", hint="name a `path` that may be read", path="/path")
     root = str(workspace.root)
     git = Git(root, timeout_s=timeout_s, max_bytes=_MOST_BYTES)
     runner = GitRunner(root, timeout_s=timeout_s, max_bytes=_MOST_BYTES)
     git.head()  # says what is wrong with the repository, if anything is
     return _OPERATIONS[str(arguments["operation"])](git, runner, workspace, arguments, path)
-
-
-def _check_readable(workspace: Workspace, path: str) -> None:
-    # Not `resolve`: what git is asked about may no longer be there.
-    relative = workspace.relative(path)
-    if not workspace.covers(() if relative == "." else tuple(relative.split("/"))):
-        raise AccessDenied(f"{path!r} may not be read", hint="name a `path` that may be read", path="/path")
 
 
 def _status(git: Git, runner: GitRunner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:  # noqa: ARG001 - one form for all

@@ -42,7 +42,7 @@ def apply_replacements(text: str, replacements: Sequence[Replacement]) -> str:
         one = replacement if ends is None else _with_plain_ends(replacement)
         problem = _problem(now, one, f"/edits/{number}")
         if problem is None:
-            now = _apply(now, one)
+            now = now.replace(one.old, one.new, -1 if one.everywhere else 1)
         else:
             findings.append(problem)
     if findings:
@@ -50,10 +50,6 @@ def apply_replacements(text: str, replacements: Sequence[Replacement]) -> str:
     if text.endswith("\n") and now and not now.endswith("\n"):
         now += "\n"
     return now.replace("\n", "\r\n") if ends == "\r\n" else now
-
-
-def _apply(text: str, one: Replacement) -> str:
-    return text.replace(one.old, one.new, -1 if one.everywhere else 1)
 
 
 def _problem(text: str, one: Replacement, path: str) -> Finding | None:

@@ -93,7 +93,10 @@ class ShellTool:
         workspace = require_workspace(context, _SPEC)
         words = argument_vector(arguments["command"])
         program = self._program(words[0], workspace)
-        folder = _folder(workspace, str(arguments.get("folder", ".")))
+        path = str(arguments.get("folder", "."))
+        folder = workspace.resolve(path)
+        if not folder.is_dir():
+            raise InvalidInput(f"{path!r} is not a folder", hint="name a folder of the workspace", path="/folder")
         seconds = seconds_left(_SPEC, context, requested_s=float(arguments.get("timeout_s", _DEFAULT_S)))
         scratch = mkdtemp(prefix="retinue-home-")
         try:
@@ -145,13 +148,6 @@ class ShellTool:
             "GIT_TERMINAL_PROMPT": "0",
             **self._environment,
         }
-
-
-def _folder(workspace: Workspace, path: str) -> Path:
-    folder = workspace.resolve(path)
-    if not folder.is_dir():
-        raise InvalidInput(f"{path!r} is not a folder", hint="name a folder of the workspace", path="/folder")
-    return folder
 
 
 def _answer(result: ProgramResult, name: str, limit: int) -> ToolOutput:

@@ -96,7 +96,19 @@ class DuckdbConnection:
         Raises:
             InvalidInput: It is not one statement, or not a SELECT, or DuckDB refuses it.
         """
-        statement = self._single_select(sql)
+        if "\0" in sql:
+            raise InvalidInput("The query holds a NUL character.", hint="leave it out")
+        statements = self._inner.extract_statements(sql.strip().rstrip(";"))
+        if len(statements) != 1:
+            raise InvalidInput(
+                f"The query holds {len(statements)} statements, and exactly one is run.", hint="give one SELECT"
+            )
+        if statements[0].type != self._duckdb.StatementType.SELECT:
+            raise InvalidInput(
+                f"A statement of the kind {statements[0].type.name} is not run.",
+                hint="give one SELECT; data is only read",
+            )
+        statement = statements[0]
         self._inner.execute("BEGIN TRANSACTION READ ONLY")
         try:
             yield self._inner.sql(statement, params=list(parameters) or None)
@@ -153,21 +165,6 @@ class DuckdbConnection:
         finally:
             stop.set()
             watcher.join()
-
-    def _single_select(self, sql: str) -> "duckdb.Statement":
-        if "\0" in sql:
-            raise InvalidInput("The query holds a NUL character.", hint="leave it out")
-        statements = self._inner.extract_statements(sql.strip().rstrip(";"))
-        if len(statements) != 1:
-            raise InvalidInput(
-                f"The query holds {len(statements)} statements, and exactly one is run.", hint="give one SELECT"
-            )
-        if statements[0].type != self._duckdb.StatementType.SELECT:
-            raise InvalidInput(
-                f"A statement of the kind {statements[0].type.name} is not run.",
-                hint="give one SELECT; data is only read",
-            )
-        return statements[0]
 
     def _translate(self, error: "duckdb.Error", subject: str) -> RetinueError:
         if isinstance(error, self._duckdb.OutOfMemoryException):

@@ -164,11 +164,12 @@ def _has_header(rows: Sequence[tuple[str, ...]]) -> bool:
     typed = [cell for cell in first if cell and guess_type([cell]).type != "text"]
     if not typed:
         return True
-    return len(typed) < len(first) and len(rows) > 1 and all(_is_year(cell) for cell in typed) and len(set(typed)) > 1
-
-
-def _is_year(cell: str) -> bool:
-    return len(cell) == 4 and cell.isdecimal() and 1800 <= int(cell) <= 2200
+    return (
+        len(typed) < len(first)
+        and len(rows) > 1
+        and all((len(cell) == 4 and cell.isdecimal() and 1800 <= int(cell) <= 2200) for cell in typed)
+        and len(set(typed)) > 1
+    )
 
 
 def _numbered_names(width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:

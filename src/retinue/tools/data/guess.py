@@ -89,7 +89,7 @@ class TypeGuess:
     def _text_sql(self, name: str) -> str:
         return f"trim({name})" if self.padded else name
 
-    def _typed_sql(self, name: str) -> str:  # noqa: PLR0911 - a type, a line
+    def _typed_sql(self, name: str) -> str:
         text = self._text_sql(name)
         match self.type:
             case "integer":
@@ -113,7 +113,7 @@ class TypeGuess:
             case _:
                 assert_never(self.type)
 
-    def _fits_sql(self, name: str) -> str:  # noqa: PLR0911 - a type, a line
+    def _fits_sql(self, name: str) -> str:
         text, typed = self._text_sql(name), self._typed_sql(name)
         match self.type:
             case "integer":
@@ -161,7 +161,7 @@ def guess_type(values: Sequence[str]) -> TypeGuess:
     return replace(result, markers=tuple(sorted({one for one in values if one.strip() in markers})), padded=padded)
 
 
-def _type_of(values: Sequence[str]) -> TypeGuess:  # noqa: C901, PLR0911 - a type, a line
+def _type_of(values: Sequence[str]) -> TypeGuess:
     def all_fit(pattern: re.Pattern[str]) -> bool:
         return all(pattern.fullmatch(value) for value in values)
 

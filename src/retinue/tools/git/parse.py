@@ -187,7 +187,16 @@ def branches(data: bytes) -> list[Branch]:
         if not symbolic:
             is_remote = name.startswith("refs/remotes/")
             short = name.removeprefix("refs/remotes/" if is_remote else "refs/heads/")
-            result.append(Branch(short, sha, is_remote, _short_upstream(upstream), date, subject))
+            result.append(
+                Branch(
+                    short,
+                    sha,
+                    is_remote,
+                    (upstream.removeprefix("refs/remotes/").removeprefix("refs/heads/") or None),
+                    date,
+                    subject,
+                )
+            )
     return result
 
 
@@ -255,10 +264,6 @@ def _path(raw: bytes, prefix: str) -> str:
     if not prefix:
         return quote_name(raw)
     return quote_name(os.path.relpath(b"/" + raw, b"/" + os.fsencode(prefix)))
-
-
-def _short_upstream(name: str) -> str | None:
-    return name.removeprefix("refs/remotes/").removeprefix("refs/heads/") or None
 
 
 def _text(data: bytes) -> str:

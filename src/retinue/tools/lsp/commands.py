@@ -57,7 +57,11 @@ def command_for(language: str, configured: Mapping[str, tuple[str, ...]]) -> tup
             return _resolve_program(argv)
         name = _FAMILIES.get(name)
     if language == "python":
-        return _ty()
+        venv_program = Path(sys.executable).parent / "ty"
+        program = str(venv_program) if os.access(venv_program, os.X_OK) else find_program("ty")
+        if program is None:
+            raise NotInstalled("The language server `ty` is not here.", hint="install `retinue[code]`")
+        return (program, "server")
     raise NotInstalled(
         f"No language server is configured for `{language}`.",
         hint=f"Configure one for `{language}` by its argument vector, or read the file's outline.",
@@ -69,11 +73,3 @@ def _resolve_program(argv: tuple[str, ...]) -> tuple[str, ...]:
     if program is None or not os.access(program, os.X_OK):
         raise NotInstalled(f"The language server {argv[0]!r} is not here.", hint=f"Install `{Path(argv[0]).name}`.")
     return (program, *argv[1:])
-
-
-def _ty() -> tuple[str, ...]:
-    venv_program = Path(sys.executable).parent / "ty"
-    program = str(venv_program) if os.access(venv_program, os.X_OK) else find_program("ty")
-    if program is None:
-        raise NotInstalled("The language server `ty` is not here.", hint="install `retinue[code]`")
-    return (program, "server")

@@ -68,7 +68,10 @@ class LspConnection:
         except OSError as error:
             self.failure = _server_gone(f"The language server `{self._name}` cannot be heard: {error}.")
         finally:
-            self._fail_pending()
+            self.failure = self.failure or _server_gone(f"The language server `{self._name}` was stopped.")
+            for waiting in self._pending.values():
+                if not waiting.done():
+                    waiting.set_exception(self.failure)
 
     async def request(self, method: str, params: JsonValue, *, timeout_s: float) -> JsonValue:
         """Ask, and await the answer.
@@ -158,12 +161,6 @@ class LspConnection:
     def _cancel(self, number: int) -> None:
         if self.failure is None and not self._writer.is_closing():
             self.notify("$/cancelRequest", {"id": number})
-
-    def _fail_pending(self) -> None:
-        self.failure = self.failure or _server_gone(f"The language server `{self._name}` was stopped.")
-        for waiting in self._pending.values():
-            if not waiting.done():
-                waiting.set_exception(self.failure)
 
 
 def is_server_gone(error: RetinueError) -> bool:

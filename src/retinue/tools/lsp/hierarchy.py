@@ -70,15 +70,16 @@ class Hierarchy:
             items = await self._ask("textDocument/prepareTypeHierarchy", place)
             for item in items if isinstance(items, list) else []:
                 near = parse_symbols(await self._ask(f"typeHierarchy/{direction}", {"item": item}), at.uri)
-                fresh = [each for each in near if each.name_at not in visited and self._is_followed(each, direction)]
+                # What lies above binds us wherever it is; what others have put below does not concern us.
+                fresh = [
+                    each
+                    for each in near
+                    if each.name_at not in visited and (direction == "supertypes" or self._is_inside(each.name_at.uri))
+                ]
                 visited.update(each.name_at for each in fresh)
                 relatives += fresh
                 waiting += fresh
         return relatives
-
-    def _is_followed(self, kind: RawSymbol, direction: Literal["supertypes", "subtypes"]) -> bool:
-        """What lies above binds us wherever it is; what others have put below does not concern us."""
-        return direction == "supertypes" or self._is_inside(kind.name_at.uri)
 
     async def _member(self, kind: RawSymbol, name: str) -> RawLocation | None:
         """Where a type defines `name` itself."""

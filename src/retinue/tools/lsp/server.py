@@ -112,7 +112,7 @@ class LanguageServer:
         try:
             return await self._connection.request(method, params, timeout_s=timeout_s)
         except RetinueError as error:
-            if error is self._connection.failure and (stderr := self._stderr_tail()):
+            if error is self._connection.failure and (stderr := self._stderr.decode("utf-8", "replace").strip()[-500:]):
                 error.detail["stderr"] = stderr
             raise
 
@@ -159,7 +159,8 @@ class LanguageServer:
         try:
             await self._connection.listen()
         finally:
-            self._kill()
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
             try:
                 await asyncio.wait({asyncio.create_task(self._process.wait()), stderr_reader}, timeout=_GONE_S)
             finally:
@@ -178,13 +179,6 @@ class LanguageServer:
         if self._connection.failure is None:  # else it is being collected already, and must not be disturbed
             self._task.cancel()
         await asyncio.wait({self._task})
-
-    def _kill(self) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-
-    def _stderr_tail(self) -> str:
-        return self._stderr.decode("utf-8", "replace").strip()[-500:]
 
 
 _live_groups: set[int] = set()

@@ -119,9 +119,7 @@ def _seconds_left(context: ToolContext) -> float:
     return min(remaining, _SPEC.timeout_s)
 
 
-async def _answer(  # noqa: PLR0911 - one for each operation
-    navigator: Navigator, workspace: Workspace, arguments: JsonMapping
-) -> list[str]:
+async def _answer(navigator: Navigator, workspace: Workspace, arguments: JsonMapping) -> list[str]:
     operation = cast("_Operation", arguments["operation"])
     if operation == "documentSymbol":
         return [_symbol_line(each, indent=True) for each in await navigator.document_symbols(_file(arguments))]

@@ -64,27 +64,23 @@ def open_file(path: Path) -> sqlite3.Connection:
         os.close(handle)
     connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
     try:
-        _prepare(connection, path)
+        connection.execute("PRAGMA trusted_schema = OFF")  # a file that somebody else made can run nothing
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        if version > _FORMAT:
+            raise Unavailable(
+                f"The memory in `{path}` is of format {version}, and this version knows {_FORMAT}.",
+                hint="Use the newer version of Retinue.",
+                path=str(path),
+            )
+        if version < _FORMAT:
+            use_wal(connection)
+            connection.executescript(_SCHEMA)
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute("PRAGMA trusted_schema = OFF")  # a file that somebody else made can run nothing
-    connection.execute("PRAGMA secure_delete = ON")
-    connection.execute("PRAGMA synchronous = NORMAL")
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if version > _FORMAT:
-        raise Unavailable(
-            f"The memory in `{path}` is of format {version}, and this version knows {_FORMAT}.",
-            hint="Use the newer version of Retinue.",
-            path=str(path),
-        )
-    if version < _FORMAT:
-        use_wal(connection)
-        connection.executescript(_SCHEMA)
 
 
 def set_aside(path: Path) -> Path | None:

@@ -82,13 +82,18 @@ class Memory:
         clean_text = _drop_surrogates(clean_content(text, max_length=MAX_TEXT)).strip()
         if not clean_text:
             raise InvalidInput("There is nothing to remember: the text is empty.", hint="Say what to remember.")
-        digest = _digest(clean_text)
+        normal_form = " ".join(unicodedata.normalize("NFC", clean_text).casefold().split())
+        digest = blake2b(normal_form.encode(), digest_size=16).digest()
         facts = (_fact(source.by), _fact(source.run), _fact(source.origin))
         with self._transaction() as connection:
             existing = connection.execute(_FIND, (digest,)).fetchone()
             if existing is not None:
                 return self._entry(existing), False
-            self._ensure_room(connection)
+            if int(connection.execute("SELECT count(*) FROM memories").fetchone()[0]) >= MAX_ENTRIES:
+                raise LimitReached(
+                    f"There are {MAX_ENTRIES} memories in the scope `{self.scope}`, which is all there may be.",
+                    hint="Forget some first: `retinue memory list`, `retinue memory forget ID`.",
+                )
             row = connection.execute(_ADD, (digest, clean_text, self._clock(), *facts)).fetchall()[0]
             connection.execute(_INDEX, row[:2])
             return self._entry(row), True
@@ -161,13 +166,6 @@ class Memory:
             raise damaged_file_error(self.path, f"the memory m{number} is not text with a time")
         return MemoryEntry(f"m{number}", self.scope, text, at_ns, Provenance(said_by, run, origin))
 
-    def _ensure_room(self, connection: sqlite3.Connection) -> None:
-        if int(connection.execute("SELECT count(*) FROM memories").fetchone()[0]) >= MAX_ENTRIES:
-            raise LimitReached(
-                f"There are {MAX_ENTRIES} memories in the scope `{self.scope}`, which is all there may be.",
-                hint="Forget some first: `retinue memory list`, `retinue memory forget ID`.",
-            )
-
     @contextmanager
     def _open_connection(self) -> Generator[sqlite3.Connection]:
         try:
@@ -188,11 +186,6 @@ class Memory:
                 connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
-
-
-def _digest(text: str) -> bytes:
-    normal_form = " ".join(unicodedata.normalize("NFC", text).casefold().split())
-    return blake2b(normal_form.encode(), digest_size=16).digest()
 
 
 def _number(name: str) -> int:

@@ -103,7 +103,10 @@ class ChangeSet:
         try:
             for change in self.files:
                 old = None if change.before is None else workspace.read_bytes(change.path)
-                workspace.write_bytes(change.path, _encode(change.after, old))
+                # `text` in the encoding of what it replaces.
+                workspace.write_bytes(
+                    change.path, change.after.encode("utf-8" if old is None else decode(old).encoding)
+                )
                 undo_log.append((change, old))
         except BaseException:
             for change, old in reversed(undo_log):
@@ -182,11 +185,6 @@ def _current_text(workspace: Workspace, path: str) -> str | None:
         return workspace.read_text(path)
     except MissingFile:
         return None
-
-
-def _encode(text: str, old: bytes | None) -> bytes:
-    """`text` in the encoding of what it replaces."""
-    return text.encode("utf-8" if old is None else decode(old).encoding)
 
 
 def _diff(change: FileUpdate) -> str:

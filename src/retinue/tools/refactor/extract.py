@@ -133,7 +133,7 @@ def _documentation(node: ast.Module | _Function) -> ast.stmt | None:
     return None if ast.get_docstring(node, clean=False) is None else node.body[0]
 
 
-def _immovable_reason(node: ast.AST, inside: frozenset[str]) -> str:  # noqa: PLR0911 - a table
+def _immovable_reason(node: ast.AST, inside: frozenset[str]) -> str:
     """Why a node cannot stand in another function; empty when it can."""
     here = "function" not in inside
     match node:

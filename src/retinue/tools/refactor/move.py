@@ -74,7 +74,12 @@ def _move(workspace: Workspace, source: str, name: str, target: str, check: Call
     why = f"`{name}` is imported from `{target}`"
     changes = ChangeSet.of((*sides, *(FileUpdate(each.path, each.text, each.render(), why) for each in others)))
     changes.check()
-    _check_cycle(workspace, changes)
+    # See that no module comes to import itself, over however many others.
+    if cycle := find_new_cycle(workspace, changes):
+        what = f"{cycle[0]!r} and {cycle[1]!r} would import each other"
+        if len(cycle) > 3:
+            what = f"modules would import each other in a circle: {' → '.join(cycle)}"
+        raise _refusal(what, "Move what both need to a third module first.")
     return MoveResult(changes, name, work.notes)
 
 
@@ -288,15 +293,6 @@ def _same(one: ImportedName, other: ImportedName | None) -> bool:
     if other is None:
         return False
     return one.name == other.name and bool(set(one.files) & set(other.files)) and one.alias.name == other.alias.name
-
-
-def _check_cycle(workspace: Workspace, changes: ChangeSet) -> None:
-    """See that no module comes to import itself, over however many others."""
-    if cycle := find_new_cycle(workspace, changes):
-        what = f"{cycle[0]!r} and {cycle[1]!r} would import each other"
-        if len(cycle) > 3:
-            what = f"modules would import each other in a circle: {' → '.join(cycle)}"
-        raise _refusal(what, "Move what both need to a third module first.")
 
 
 def _refusal(why: str, hint: str) -> InvalidInput:

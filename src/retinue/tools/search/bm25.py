@@ -60,7 +60,7 @@ class Bm25:
 
     def scores(self, query: Iterable[str]) -> dict[int, float]:
         """The score of every document that holds a token of `query`; a token asked twice counts twice."""
-        query_counts = self._query_counts(query)
+        query_counts = {token: count for token, count in Counter(query).items() if token in self._ids}
         posting_count = sum(len(self._ids[token]) for token in query_counts)
         if posting_count * 4 > self._size:
             return self._dense(query_counts)
@@ -82,9 +82,6 @@ class Bm25:
         """
         times = Counter(query)
         return sum(self._best.get(token, self._idf(0)) * count for token, count in times.items())
-
-    def _query_counts(self, query: Iterable[str]) -> Mapping[str, int]:
-        return {token: count for token, count in Counter(query).items() if token in self._ids}
 
     def _dense(self, query_counts: Mapping[str, int]) -> dict[int, float]:
         totals = [0.0] * self._size

@@ -319,7 +319,11 @@ class Index:
         finally:
             # Also when it was stopped half-way: what was read is not read again, and can be searched.
             database.execute("COMMIT")
-        self._sweep()
+        # Begin anew when most of what the full-text index holds is of files as they were.
+        last, live = self._rows("SELECT (SELECT max(rowid) FROM words), (SELECT count(*) FROM passages)")[0]
+        if (last or 0) - live > max(_ORPHANS, live):
+            self._database.executescript(f"{_EMPTY}{_TABLES}")
+            self._refresh(None)
         return file_states
 
     def _index_file(self, entry: FileEntry, writer: "_Writer") -> tuple[str, str]:
@@ -335,13 +339,6 @@ class Index:
         kind = kind_of(entry.path) or "data"
         writer.add_file(entry.path, state, kind, reason, () if reason else split_passages(entry.path, kind, text))
         return state, reason
-
-    def _sweep(self) -> None:
-        """Begin anew when most of what the full-text index holds is of files as they were."""
-        last, live = self._rows("SELECT (SELECT max(rowid) FROM words), (SELECT count(*) FROM passages)")[0]
-        if (last or 0) - live > max(_ORPHANS, live):
-            self._database.executescript(f"{_EMPTY}{_TABLES}")
-            self._refresh(None)
 
 
 class _Writer:

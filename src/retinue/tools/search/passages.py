@@ -108,15 +108,12 @@ def _definitions(text: str, *, is_python: bool) -> Iterator[tuple[int, str, str]
         name = match["name"] or match["constant"]
         if match["name"]:
             owners.append((depth, name))
-        last = _lead(text, match.start(), last)
+        # Where the comments and decorators right above `start` begin.
+        start = match.start()
+        while start > last:
+            above = text.rfind("\n", last, start - 1) + 1 or last
+            if not text[above:start].strip().startswith(("#", "@", "//", "/*", "*", "--")):
+                break
+            start = above
+        last = start
         yield last, name, title
-
-
-def _lead(text: str, start: int, least: int) -> int:
-    """Where the comments and decorators right above `start` begin."""
-    while start > least:
-        above = text.rfind("\n", least, start - 1) + 1 or least
-        if not text[above:start].strip().startswith(("#", "@", "//", "/*", "*", "--")):
-            break
-        start = above
-    return start

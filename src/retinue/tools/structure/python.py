@@ -74,7 +74,13 @@ class _SyntaxReader:
                 self.imports += _imports_of(node, when)
                 continue
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                owner, when, scope = self._enter(node, when, scope)
+                self.functions.append((f"{scope}{node.name}", node.lineno))
+                self.counts.append(1)
+                owner, when, scope = (
+                    len(self.counts) - 1,
+                    "deferred" if when == "always" else when,
+                    f"{scope}{node.name}.",
+                )
             elif kind is ast.ClassDef:
                 scope = f"{scope}{cast('ast.ClassDef', node).name}."
             elif isinstance(node, ast.If) and _is_for_types(node.test):
@@ -82,11 +88,6 @@ class _SyntaxReader:
                 self._waiting.extend((one, owner, when, scope) for one in node.orelse)
                 continue
             self._push(node, owner, when, scope)
-
-    def _enter(self, node: ast.FunctionDef | ast.AsyncFunctionDef, when: When, scope: str) -> tuple[int, When, str]:
-        self.functions.append((f"{scope}{node.name}", node.lineno))
-        self.counts.append(1)
-        return len(self.counts) - 1, "deferred" if when == "always" else when, f"{scope}{node.name}."
 
     def _push(self, node: ast.AST, owner: int, when: When, scope: str) -> None:
         kind = node.__class__

@@ -83,7 +83,13 @@ async def fetch_page(
     for _ in range(MAX_REDIRECTS + 1):
         response = await client.send(here, headers=_ACCEPT, max_bytes=max_bytes)
         if response.status not in _REDIRECT_STATUSES or "location" not in response.headers:
-            return _check_success(response)
+            if 200 <= response.status < 300:
+                return response
+            raise status_error(
+                response.status,
+                who=f"The page {response.url.text!r}",
+                retry_after=response.headers.get("retry-after", ""),
+            )
         there = _redirect_target(client, here, response.headers)
         if redirects == "same_host" and _site(there) != _site(here):
             return CrossHostRedirect(url, there)
@@ -106,16 +112,6 @@ def _redirect_target(client: WebClient, here: WebUrl, headers: Mapping[str, str]
 
 def _site(url: WebUrl) -> str:
     return url.host.removeprefix("www.")
-
-
-def _check_success(response: WebResponse) -> WebResponse:
-    if 200 <= response.status < 300:
-        return response
-    raise status_error(
-        response.status,
-        who=f"The page {response.url.text!r}",
-        retry_after=response.headers.get("retry-after", ""),
-    )
 
 
 def read_page(response: WebResponse, *, clock: Callable[[], int] = time.time_ns) -> Page:

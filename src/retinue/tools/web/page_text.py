@@ -59,7 +59,10 @@ def read_html(html: str, *, url: WebUrl) -> PageText:
     ensure_installed()
     import trafilatura  # noqa: PLC0415 - optional, and 150 ms
 
-    _silence_logging()
+    # See that Python does not print on the terminal what trafilatura logs about a stranger's page.
+    log = logging.getLogger("trafilatura")
+    if not log.handlers:
+        log.addHandler(logging.NullHandler())
     tree: Any = trafilatura.load_html(html)
     if tree is None:  # it wants a whole page, and many are none
         html = f"<html><head></head><body>{html}</body></html>"
@@ -79,7 +82,14 @@ def read_html(html: str, *, url: WebUrl) -> PageText:
             favor_recall=True,
         )
     # Of a piece of a page, and of one that is nested hundreds deep, it may find nothing at all.
-    return PageText(title, text or _tidy_lines(trafilatura.html2txt(html)) or _tidy_lines(_strip_markup(html)), links)
+    # What is no markup, as a browser without any style would show it.
+    return PageText(
+        title,
+        text
+        or _tidy_lines(trafilatura.html2txt(html))
+        or _tidy_lines(unescape(_TAG.sub("\n", _UNSEEN.sub(" ", html)))),
+        links,
+    )
 
 
 def ensure_installed() -> None:
@@ -92,13 +102,6 @@ def ensure_installed() -> None:
         raise NotInstalled(
             "The package `trafilatura` is not installed, and pages are read by it.", hint="install `retinue[web]`"
         )
-
-
-def _silence_logging() -> None:
-    """See that Python does not print on the terminal what trafilatura logs about a stranger's page."""
-    log = logging.getLogger("trafilatura")
-    if not log.handlers:
-        log.addHandler(logging.NullHandler())
 
 
 def _links(tree: Any, url: WebUrl) -> tuple[Link, ...]:
@@ -122,11 +125,6 @@ def _links(tree: Any, url: WebUrl) -> tuple[Link, ...]:
 def _words(text: str) -> str:
     """Foreign text on one line, hidden characters shown."""
     return " ".join(printable(text).split())
-
-
-def _strip_markup(html: str) -> str:
-    """What is no markup, as a browser without any style would show it."""
-    return unescape(_TAG.sub("\n", _UNSEEN.sub(" ", html)))
 
 
 def _tidy_lines(text: str) -> str:

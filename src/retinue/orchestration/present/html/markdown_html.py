@@ -61,7 +61,10 @@ def _blocks(lines: Sequence[str], depth: int) -> Iterator[str]:
             markup, at = _read_table(lines, at)
             yield markup
         else:
-            paragraph, at = _read_paragraph(lines, at, depth)
+            end = at + 1
+            while end < len(lines) and lines[end].strip() and not _interrupts(lines, end, depth):
+                end += 1
+            paragraph, at = "\n".join(line.lstrip() for line in lines[at:end]), end
             yield element("p", _inline_html(paragraph))
 
 
@@ -87,7 +90,10 @@ def _read_list(lines: Sequence[str], at: int, depth: int) -> tuple[str, int]:
         end = at + 1
         while end < len(lines) and _continues_item(lines, end, inside):
             end += 1
-        own = [lines[at][match.end() :], *(line[_indent(line, inside) :] for line in lines[at + 1 : end])]
+        own = [
+            lines[at][match.end() :],
+            *(line[min(len(line) - len(line.lstrip(" ")), inside) :] for line in lines[at + 1 : end]),
+        ]
         items.append(element("li", _item_html(own, depth + 1)))
         at = end
     return element("ol" if numbered else "ul", "\n".join(items)), at
@@ -100,10 +106,6 @@ def _continues_item(lines: Sequence[str], at: int, inside: int) -> bool:
         return at + 1 < len(lines) and lines[at + 1].startswith(" " * min(inside, 2)) and bool(lines[at + 1].strip())
     lazy = bool(lines[at - 1].strip()) and not (_ITEM.match(line) or _FENCE.match(line) or _HEADING.match(line))
     return line.startswith(" " * min(inside, 2)) or lazy
-
-
-def _indent(line: str, limit: int) -> int:
-    return min(len(line) - len(line.lstrip(" ")), limit)
 
 
 def _item_html(lines: Sequence[str], depth: int) -> str:
@@ -134,13 +136,6 @@ def _read_table(lines: Sequence[str], at: int) -> tuple[str, int]:
 
 def _cells(line: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in _BAR.split(line.strip().removeprefix("|").removesuffix("|"))]
-
-
-def _read_paragraph(lines: Sequence[str], at: int, depth: int) -> tuple[str, int]:
-    end = at + 1
-    while end < len(lines) and lines[end].strip() and not _interrupts(lines, end, depth):
-        end += 1
-    return "\n".join(line.lstrip() for line in lines[at:end]), end
 
 
 def _interrupts(lines: Sequence[str], at: int, depth: int) -> bool:

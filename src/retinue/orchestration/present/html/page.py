@@ -169,17 +169,15 @@ def _table_html(table: Table) -> str:
     caption = element("caption", text(_line(table.title))) if table.title.strip() else ""
     whole = element(
         "table",
-        caption + element("thead", element("tr", heads)) + element("tbody", "\n".join(rows) or _empty_row(table)),
+        caption
+        + element("thead", element("tr", heads))
+        + element("tbody", "\n".join(rows) or element("tr", element("td", "No rows.", colspan=len(table.columns)))),
     )
     more = omission_note(table, rows=len(table.rows[:MAX_ROWS]), columns=len(table.columns))
     notes = element("p", text(f"{more}."), class_="more") if more else ""
     notes += element("p", _inline_html(table.note), class_="note") if table.note.strip() else ""
     label = _line(table.title) or "Table"
     return element("div", whole, class_="scroll", tabindex=0, role="region", aria_label=label) + notes
-
-
-def _empty_row(table: Table) -> str:
-    return element("tr", element("td", "No rows.", colspan=len(table.columns)))
 
 
 def _cell_html(cell: Cell, column: TableColumn) -> str:
