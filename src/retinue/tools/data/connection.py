@@ -46,8 +46,7 @@ class DuckdbConnection:
             import duckdb  # noqa: PLC0415 - optional, and 30 ms
         except ImportError as error:
             raise NotInstalled(
-                "The package `duckdb` is not installed, and data files are read by it.",
-                hint="install `retinue[data]`",
+                "The package `duckdb` is not installed, and data files are read by it.", hint="install `retinue[data]`"
             ) from error
         self._duckdb = duckdb
         self._folder = folder

@@ -48,12 +48,7 @@ class Data:
     """
 
     def __init__(
-        self,
-        workspace: Workspace,
-        *,
-        check: Callable[[], None] | None = None,
-        memory_mb: int = 1024,
-        threads: int = 2,
+        self, workspace: Workspace, *, check: Callable[[], None] | None = None, memory_mb: int = 1024, threads: int = 2
     ) -> None:
         self._workspace = workspace
         self._max_bytes = memory_mb << 20
@@ -146,12 +141,7 @@ class Data:
         try:
             with self._connection.guard(f"The table {name!r}"):
                 size = postgres.load_table(
-                    self._connection,
-                    address,
-                    name,
-                    identifier(table),
-                    copy=copy,
-                    max_bytes=self._max_bytes,
+                    self._connection, address, name, identifier(table), copy=copy, max_bytes=self._max_bytes
                 )
                 source = self._describe(name, table, "table", size, LoadResult(""))
         except BaseException:

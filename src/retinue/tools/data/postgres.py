@@ -32,13 +32,7 @@ _TYPES: Final = {
 
 
 def load_table(
-    connection: DuckdbConnection,
-    address: str,
-    source: str,
-    table: str,
-    *,
-    copy: Path,
-    max_bytes: int,
+    connection: DuckdbConnection, address: str, source: str, table: str, *, copy: Path, max_bytes: int
 ) -> int:
     """Make the table `table` (quoted) of `source` (`name` or `schema.name`), and give how many bytes were read.
 

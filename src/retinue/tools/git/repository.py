@@ -36,11 +36,7 @@ class Git:
     """
 
     def __init__(
-        self,
-        root: str | os.PathLike[str],
-        *,
-        timeout_s: float = 30.0,
-        max_bytes: int = 256 * 1024 * 1024,
+        self, root: str | os.PathLike[str], *, timeout_s: float = 30.0, max_bytes: int = 256 * 1024 * 1024
     ) -> None:
         self._root = os.path.realpath(path_rules.check_path(root))
         if not Path(self._root).is_dir():

@@ -156,8 +156,7 @@ def git_error(stderr: str, *, code: int, root: str) -> RetinueError:
     line = line.removeprefix("fatal: ")[:300] or f"exit code {code}"
     if "dubious ownership" in message:
         return AccessDenied(
-            f"the repository at {root!r} belongs to another user",
-            hint=f"if you trust its owner: {trust_command(root)}",
+            f"the repository at {root!r} belongs to another user", hint=f"if you trust its owner: {trust_command(root)}"
         )
     if "not a git repository" in message:
         return MissingFile(f"{root!r} is in no git repository", hint="start in a repository, or run `git init`")

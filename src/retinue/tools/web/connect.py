@@ -27,8 +27,7 @@ def load_httpcore() -> None:
             importlib.import_module(name)
     except ImportError as error:
         raise NotInstalled(
-            f"The package `{error.name}` is not installed, and pages are fetched by it.",
-            hint="install `retinue[web]`",
+            f"The package `{error.name}` is not installed, and pages are fetched by it.", hint="install `retinue[web]`"
         ) from error
 
 

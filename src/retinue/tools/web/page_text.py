@@ -74,12 +74,7 @@ def read_html(html: str, *, url: WebUrl) -> PageText:
     text = None
     if sum(1 for _ in tree.iter()) <= _MANY:
         text = trafilatura.extract(
-            html,
-            url=url.text,
-            output_format="markdown",
-            include_links=True,
-            include_comments=False,
-            favor_recall=True,
+            html, url=url.text, output_format="markdown", include_links=True, include_comments=False, favor_recall=True
         )
     # Of a piece of a page, and of one that is nested hundreds deep, it may find nothing at all.
     # What is no markup, as a browser without any style would show it.

@@ -92,11 +92,6 @@ class WebSearch:
         return ToolOutput(
             "\n\n".join(entries) or "Nothing was found.",
             origin=f"search {provider}",
-            data={
-                "query": query,
-                "provider": provider,
-                "accessed": accessed_date(self._clock()),
-                "results": results,
-            },
+            data={"query": query, "provider": provider, "accessed": accessed_date(self._clock()), "results": results},
             truncated=len(entries) < len(hits),
         )
