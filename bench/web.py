@@ -11,8 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from bench.table import Row, median_of
-from retinue.tools.memory.entry import Provenance
-from retinue.tools.memory.store import Memory
+from retinue.tools.memory.store import Memory, Provenance
 from retinue.tools.memory.tools import MemoryPlace, memory_tools
 from retinue.tools.port import ToolContext
 from retinue.tools.web.client import WebClient

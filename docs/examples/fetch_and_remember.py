@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from retinue.errors import AccessDenied
-from retinue.tools.memory.entry import Provenance
+from retinue.tools.memory.store import Provenance
 from retinue.tools.memory.tools import MemoryPlace, memory_tools
 from retinue.tools.port import ToolContext
 from retinue.tools.web.client import WebClient

@@ -15,7 +15,7 @@ from retinue.catalogue.pattern_discovery.inventory import (
 )
 from retinue.catalogue.pattern_discovery.resolution import Modules
 from retinue.catalogue.pattern_discovery.survey_report import Ranking, query_words
-from retinue.tools.search.kinds import is_test
+from retinue.tools.search.passages import is_test
 
 FIXTURE = "import pytest\n@pytest.fixture\ndef {}({}): ...\n"
 

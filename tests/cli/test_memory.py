@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.tools.memory.entry import Provenance, Scope
-from retinue.tools.memory.store import Memory
+from retinue.tools.memory.store import Memory, Provenance, Scope
 from tests.cli.conftest import Give
 
 

@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from retinue.errors import InternalError, InvalidInput, RetinueError, Unavailable
 from retinue.tools import process
-from retinue.tools.grep import GrepResult, Match, grep, python_engine
+from retinue.tools.grep import GrepResult, Match, engines, grep
+from retinue.tools.grep.engines import GrepQuery, LineHit
 from retinue.tools.grep.find import Engine
-from retinue.tools.grep.query import GrepQuery, LineHit
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 
@@ -195,7 +195,7 @@ def test_a_ripgrep_that_fails_is_replaced(tree: Path, tmp_path: Path, monkeypatc
 
 
 def test_a_search_process_that_dies_is_our_mistake(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(python_engine, "_START", "raise SystemExit(5)")
+    monkeypatch.setattr(engines, "_START", "raise SystemExit(5)")
     with pytest.raises(InternalError):
         grep(Workspace(tree), "r+un", engine="python")
 
@@ -206,11 +206,11 @@ def test_files_that_change_meanwhile_do_no_harm(tree: Path, monkeypatch: pytest.
     def find(*_: object, **__: object) -> Generator[LineHit, None, None]:
         yield from hits
 
-    monkeypatch.setattr(python_engine, "find", find)
+    monkeypatch.setattr("retinue.tools.grep.find.find_by_python", find)
     found = grep(Workspace(tree), "run", engine="python")
     assert found.matches == ()
     assert [item.path for item in found.skipped] == ["gone"]
-    assert list(python_engine.hits_in(Workspace(tree), GrepQuery("x", True, False, 9), ["gone"])) == []
+    assert list(engines.hits_in(Workspace(tree), GrepQuery("x", True, False, 9), ["gone"])) == []
 
 
 @pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is not installed")

@@ -1,8 +1,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.tools.search.kinds import Kind, is_test, kind_of, skip_reason
-from retinue.tools.search.passages import split_passages
+from retinue.tools.search.passages import Kind, is_test, kind_of, skip_reason, split_passages
 
 
 def _cut(path: str, kind: Kind, text: str) -> list[tuple[int, int, str, str]]:

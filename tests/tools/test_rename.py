@@ -11,7 +11,7 @@ from retinue.errors import AccessDenied
 from retinue.tools.lsp import LanguageServerPool, Navigator
 from retinue.tools.lsp.mentions import find_mentions
 from retinue.tools.refactor import RenameResult, rename
-from retinue.tools.refactor.public import loses_name, rename_exports
+from retinue.tools.refactor.rename import loses_name, rename_exports
 from retinue.tools.workspace import Workspace
 
 pytestmark = pytest.mark.row("A19")

@@ -15,7 +15,7 @@ from retinue.catalogue._content_cache import ContentCache, content_key
 from retinue.catalogue._test_paths import is_test_or_vendored
 from retinue.contract.facts import Facts
 from retinue.errors import NotInstalled, RetinueError
-from retinue.tools.search.kinds import is_test
+from retinue.tools.search.passages import is_test
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 

@@ -11,8 +11,7 @@ from retinue.cli.options import json_option, workspace_option
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from retinue.tools.memory.entry import MemoryEntry
-    from retinue.tools.memory.store import Memory
+    from retinue.tools.memory.store import Memory, MemoryEntry
 
 
 def _scope_option(function: "Callable[..., Any]") -> "Callable[..., Any]":

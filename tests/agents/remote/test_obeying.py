@@ -13,8 +13,7 @@ from retinue.agents.prompted import Toolbox
 from retinue.contract.json import loads
 from retinue.llm.port import AssistantMessage, Request, ToolCall
 from retinue.llm.scripted import ScriptedModel, tool_call
-from retinue.tools.memory.entry import Provenance
-from retinue.tools.memory.store import Memory
+from retinue.tools.memory.store import Memory, Provenance
 from retinue.tools.memory.tools import MemoryPlace, memory_tools
 from retinue.tools.web.fetch import WebFetch
 from retinue.tools.web.guard import Guard

@@ -13,11 +13,17 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.errors import AccessDenied, InvalidInput, LimitReached, ParseError, Unavailable, UnknownName
-from retinue.tools.memory import file as file_module, store
-from retinue.tools.memory.entry import MAX_TEXT, MemoryEntry, Provenance
-from retinue.tools.memory.file import memory_error, memory_file
-from retinue.tools.memory.full_text import MOST_WORDS, full_text_query
-from retinue.tools.memory.store import Memory
+from retinue.tools.memory import store
+from retinue.tools.memory.store import (
+    MAX_TEXT,
+    MOST_WORDS,
+    Memory,
+    MemoryEntry,
+    Provenance,
+    full_text_query,
+    memory_error,
+    memory_file,
+)
 
 WHO = Provenance("researcher", "run-1", "page https://example.org/")
 
@@ -236,7 +242,7 @@ def test_tables_that_are_not_ours_are_told(memory: Memory, harm: str) -> None:
 
 
 def test_words_that_stay_because_somebody_reads_are_told(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_module, "_BUSY_S", 0.01)
+    monkeypatch.setattr(store, "_BUSY_S", 0.01)
     memory.add("a secret word", WHO)
     with closing(sqlite3.connect(memory.path)) as reader:
         reader.execute("BEGIN")
@@ -304,7 +310,7 @@ def test_every_failure_of_the_file_has_an_error(code: int, word: str) -> None:
 WORKER = """
 import sys
 from pathlib import Path
-from retinue.tools.memory.entry import Provenance
+from retinue.tools.memory.store import Provenance
 from retinue.tools.memory.store import Memory
 state, name = Path(sys.argv[1]), sys.argv[2]
 for number in range(25):

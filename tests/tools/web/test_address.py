@@ -5,7 +5,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.tools.web.address import effective_address, why_not_public
+from retinue.tools.web.url import effective_address, why_not_public
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,8 @@ from retinue.errors import (
     RetinueError,
 )
 from retinue.tools.web import client as module
-from retinue.tools.web.client import WebClient, WebResponse
+from retinue.tools.web.client import WebClient, WebResponse, retry_after_s, status_error
 from retinue.tools.web.guard import Guard
-from retinue.tools.web.statuses import retry_after_s, status_error
 from retinue.tools.web.url import parse_url
 from tests.tools.web.loopback import LOOPBACK, Reply, Server, client
 

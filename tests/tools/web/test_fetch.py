@@ -343,7 +343,7 @@ def test_what_a_page_says_stays_data() -> None:
 
 
 def test_a_page_that_takes_too_long_to_read_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retinue.tools.web.page_process._TIMEOUT_S", 0.01)
+    monkeypatch.setattr("retinue.tools.web.page_text._TIMEOUT_S", 0.01)
     with Server({"/": html(STORY)}) as server, pytest.raises(DeadlineExceeded, match="Reading the page") as late:
         fetched(server.url())
     assert late.value.hint

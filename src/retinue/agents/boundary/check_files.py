@@ -82,7 +82,7 @@ def _file_facts(
     workspace: "Workspace", paths: tuple[str, ...], until_s: float
 ) -> "dict[str, ArtifactFacts | Exception]":
     """What is true of each file. Hashing may take long, so this runs in a thread."""
-    from retinue.tools.artifact import MAX_HASHED  # noqa: PLC0415 - see above
+    from retinue.tools.workspace import MAX_HASHED  # noqa: PLC0415 - see above
 
     results: dict[str, ArtifactFacts | Exception] = {}
     remaining = _MOST_BYTES

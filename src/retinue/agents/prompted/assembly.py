@@ -104,6 +104,6 @@ def _lsp(contents: _ToolboxParts, *, commands: Mapping[str, tuple[str, ...]] | N
 
 
 def _outline(contents: _ToolboxParts) -> None:
-    from retinue.tools.outline.tool import OutlineTool  # noqa: PLC0415
+    from retinue.tools.outline.builder import OutlineTool  # noqa: PLC0415
 
     contents.add((OutlineTool(),))

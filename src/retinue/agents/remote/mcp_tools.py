@@ -23,7 +23,7 @@ from retinue.contract.sanitize import printable
 from retinue.contract.schema import Validator
 from retinue.errors import OutputInvalid, RetinueError, TheirError
 from retinue.tools.port import ToolContext, ToolOutput
-from retinue.tools.web.limit import time_limit
+from retinue.tools.web.fetch import time_limit
 
 if TYPE_CHECKING:
     from mcp import types

@@ -17,9 +17,8 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.table import Cell, Chart, Series
 from retinue.errors import DeadlineExceeded
 from retinue.tools.git import Commit, Git, HeadRef, Tag
-from retinue.tools.git.commit_index import CommitIndex, TruncationReason
-from retinue.tools.git.counts import epoch_seconds, periods
-from retinue.tools.git.tags import adjacent_tags, find_tag, is_older
+from retinue.tools.git.commit_index import CommitIndex, TruncationReason, epoch_seconds, periods
+from retinue.tools.git.records import adjacent_tags, find_tag, is_older
 
 from .commit_history import MAX_MEASURED, CommitHistory, select_history
 from .parameters import DEFAULT_LIMIT, CommitQuery

@@ -10,8 +10,15 @@ from retinue.catalogue._prose import one_line
 from retinue.contract.model import JsonMapping
 from retinue.errors import DeadlineExceeded, InvalidInput
 from retinue.tools.git import Commit, Git
-from retinue.tools.git.commit_index import CommitIndex, Selection, TruncationReason
-from retinue.tools.git.counts import AuthorCount, CommitStats, FileCount, epoch_seconds
+from retinue.tools.git.commit_index import (
+    AuthorCount,
+    CommitIndex,
+    CommitStats,
+    FileCount,
+    Selection,
+    TruncationReason,
+    epoch_seconds,
+)
 
 from .parameters import CommitQuery
 from .repository import SUBJECT_PATTERN, is_conventional, tasks_in

@@ -15,7 +15,7 @@ from retinue.catalogue._prose import Prose, code, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.contract.model import JsonMapping
 from retinue.tools.search import terms
-from retinue.tools.search.kinds import is_test
+from retinue.tools.search.passages import is_test
 
 from .facts import CaseFacts, FileFacts, Fixture, PublicSymbol, RuleSentence, StepSentence
 from .parameters import Domain

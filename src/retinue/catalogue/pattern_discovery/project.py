@@ -12,7 +12,7 @@ from retinue.catalogue._content_cache import ContentCache
 from retinue.catalogue._run_deadline import RunDeadline
 from retinue.catalogue._tree import TreeReading, read_tree
 from retinue.engine.blocking import in_thread
-from retinue.tools.search.kinds import is_test, kind_of
+from retinue.tools.search.passages import is_test, kind_of
 from retinue.tools.workspace import Workspace
 
 from .facts import VERSION, FileFacts

@@ -21,9 +21,7 @@ from retinue.contract.task import Task
 from retinue.errors import AccessDenied, RetinueError
 from retinue.orchestration.cited_summary import CitedSummary, Evidence, EvidencePiece, verify_summary, write_claims
 from retinue.tools.git import Git
-from retinue.tools.memory.entry import MemoryEntry, Scope
-from retinue.tools.memory.file import memory_file
-from retinue.tools.memory.store import Memory
+from retinue.tools.memory.store import Memory, MemoryEntry, Scope, memory_file
 from retinue.tools.memory.tools import MemoryPlace, Recall
 from retinue.tools.search import Index
 from retinue.tools.workspace import Workspace

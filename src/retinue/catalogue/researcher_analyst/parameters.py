@@ -8,7 +8,7 @@ from pydantic import Field
 
 from retinue.agents.python import Choices, FromFacts
 from retinue.contract.model import Confidence, Count, JsonMapping, Many, Model
-from retinue.tools.search.kinds import kind_of
+from retinue.tools.search.passages import kind_of
 
 Source: TypeAlias = Literal["web", "docs", "memory", "code"]
 SOURCES: Final[tuple[Source, ...]] = get_args(Source)

@@ -13,7 +13,7 @@ from typing import Final
 
 from retinue.errors import RetinueError
 from retinue.orchestration.reader.text_tokens import correct_spelling, word_tokens
-from retinue.tools.search.kinds import is_test, kind_of
+from retinue.tools.search.passages import is_test, kind_of
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 

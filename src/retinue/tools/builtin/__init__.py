@@ -7,14 +7,12 @@ origin, never instructions.
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from retinue.tools.builtin.argv import argument_vector, command_line
-from retinue.tools.builtin.edit_tool import EditTool
-from retinue.tools.builtin.file_snapshots import FileSnapshots
 from retinue.tools.builtin.git_tool import GitTool
 from retinue.tools.builtin.read_tool import ReadTool
 from retinue.tools.builtin.search_tools import GlobTool, GrepTool
-from retinue.tools.builtin.shell_tool import ShellTool
-from retinue.tools.builtin.write_tool import WriteTool
+from retinue.tools.builtin.shell_tool import ShellTool, argument_vector, command_line
+from retinue.tools.builtin.support import FileSnapshots
+from retinue.tools.builtin.write_tool import EditTool, WriteTool
 from retinue.tools.port import Tool
 
 if TYPE_CHECKING:

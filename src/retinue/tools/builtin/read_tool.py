@@ -6,8 +6,7 @@ from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import InvalidInput, RetinueError
 from retinue.tools import file_text, paths
-from retinue.tools.builtin.file_snapshots import FileSnapshots
-from retinue.tools.builtin.support import require_workspace, run_in_thread, tool_spec
+from retinue.tools.builtin.support import FileSnapshots, require_workspace, run_in_thread, tool_spec
 from retinue.tools.encoding import is_binary
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace

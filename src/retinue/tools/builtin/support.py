@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from hashlib import sha256
+from threading import Lock
 from time import time_ns
 from typing import Final, ParamSpec, TypeVar
 
 from retinue.contract.definition import Effect, ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.errors import AccessDenied, DeadlineExceeded
+from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput
 from retinue.tools.port import ToolContext
 from retinue.tools.workspace import Workspace
 
@@ -92,3 +94,36 @@ def truncate(text: str, limit: int, *, notice: str) -> tuple[str, bool]:
     room = max(limit - len(notice) - 1, 0)
     end = text.rfind("\n", 0, room + 1)
     return f"{text[: end if end > 0 else room]}\n{notice}", True
+
+
+_HINT: Final = "read the file again, then repeat the change with what it says now"
+
+
+class FileSnapshots:
+    """The content, as a hash, that each file had when it was last read or written here. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._digests: dict[str, bytes] = {}
+        self._lock = Lock()
+
+    def record(self, path: str, data: bytes) -> None:
+        """Remember that `path` (relative, resolved) holds `data`."""
+        digest = sha256(data).digest()
+        with self._lock:
+            self._digests[path] = digest
+
+    def contains(self, path: str) -> bool:
+        """Whether the file was read or written here."""
+        with self._lock:
+            return path in self._digests
+
+    def check(self, path: str, data: bytes) -> None:
+        """Make sure that a file that was seen still says what it said.
+
+        Raises:
+            InvalidInput: It has changed since.
+        """
+        with self._lock:
+            digest = self._digests.get(path)
+        if digest is not None and digest != sha256(data).digest():
+            raise InvalidInput(f"{path!r} has changed since it was read", hint=_HINT, path="/path")

@@ -18,8 +18,7 @@ from typing import Final, Literal
 from retinue.errors import InvalidInput
 from retinue.tools.data.connection import DuckdbConnection, literal
 from retinue.tools.data.guess import TypeGuess, guess_type, notes_of, settle_types
-from retinue.tools.data.snapshot import CHUNK
-from retinue.tools.data.snapshot_text import SKIPPED_SHOWN, LoadResult, SnapshotText, clip
+from retinue.tools.data.snapshot import CHUNK, SKIPPED_SHOWN, LoadResult, SnapshotText, clip
 from retinue.tools.data.sources import SkippedLine, identifier
 
 # As many characters as a field of Python's reader may have, so that no head can be refused.

@@ -3,23 +3,23 @@
 # ruff: noqa: S608
 # SQL is put together here from our own words, from names that `identifier` quotes and values that `literal` quotes
 
+import math
 import tempfile
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self, assert_never
+from typing import TYPE_CHECKING, Final, Literal, Self, assert_never
 
 from retinue.contract.table import Cell
 from retinue.errors import InvalidInput, ParseError
 from retinue.tools.data import csv
-from retinue.tools.data.connection import DuckdbConnection
-from retinue.tools.data.query_rows import fetch_rows, field_type
-from retinue.tools.data.snapshot import Snapshot, take_snapshot
-from retinue.tools.data.snapshot_text import LoadResult, SnapshotText
+from retinue.tools.data.connection import DuckdbConnection, literal
+from retinue.tools.data.snapshot import LoadResult, Snapshot, SnapshotText, take_snapshot
 from retinue.tools.data.sources import (
     DATA_SUFFIXES,
     DataField,
     DataSource,
+    FieldType,
     Kind,
     QueryRows,
     identifier,
@@ -28,6 +28,18 @@ from retinue.tools.data.sources import (
     table_name,
 )
 from retinue.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    import duckdb
+
+_PARQUET_MAGIC: Final = b"PAR1"
+_INTEGERS: Final = frozenset(
+    f"{sign}{name}" for sign in ("", "U") for name in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+)
+_TYPES: Final[dict[str, FieldType]] = {
+    "VARCHAR": "text", "UUID": "text", "BOOLEAN": "boolean", "FLOAT": "number", "DOUBLE": "number", "DATE": "date",
+    "TIME": "time", "TIME_NS": "time", "TIME WITH TIME ZONE": "time",
+}  # fmt: skip
 
 
 class Data:
@@ -38,7 +50,7 @@ class Data:
 
     Args:
         workspace: Whose files may be opened.
-        check: Asked every few milliseconds while something runs, also from another thread; what it raises ends the
+        check: Called every few milliseconds while something runs, also from another thread; what it raises ends the
             work, and is raised.
         memory_mb: How many MiB the tables and queries may take, and how much of a file is read at most.
         threads: How many threads DuckDB works with.
@@ -64,21 +76,19 @@ class Data:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Let go of all tables, and of the folder."""
+        """Drop all tables, and the folder."""
         self._connection.close()
         self._scratch.cleanup()
 
     def open(self, path: str) -> DataSource:
-        """Make a data file of the workspace a table, as it stands now. A file that is opened already is not read again.
+        """Make a data file of the workspace a table, as it stands now. A file that is already open is not read again.
 
         Raises:
-            InvalidInput: The name is no data file's, or the content is none of that kind.
+            InvalidInput: The name is not a data file's, or the content is not of that kind.
             ParseError: A JSON document cannot be read; `detail` has the line and column.
             MissingFile: It is not there; `suggestions` has similar names.
             AccessDenied: It may not be read.
@@ -93,35 +103,25 @@ class Data:
         place = self._workspace.relative(path)
         if place in self._sources:
             return self._sources[place]
-        table = table_name(path, used_names=[one.table for one in self._sources.values()])
-        copy, spare = self._folder / "copy", self._folder / "spare"
-        try:
-            with self._connection.guard(f"{path!r} as {kind}"):
-                snapshot = take_snapshot(
-                    self._workspace,
-                    path,
-                    copy,
-                    packing="gzip" if is_packed(path) else "none",
-                    max_bytes=self._max_bytes,
-                    check=self._connection.check,
-                )
-                source = self._describe(
-                    path, table, kind, snapshot.size, self._load_table(kind, snapshot, table, spare)
-                )
-        except BaseException:
-            self._connection.clear(keep=[one.table for one in self._sources.values()])
-            raise
-        finally:
-            copy.unlink(missing_ok=True)
-            spare.unlink(missing_ok=True)
-        self._sources[place] = source
-        return source
+
+        def load(table: str, copy: Path) -> tuple[int, LoadResult]:
+            snapshot = take_snapshot(
+                self._workspace,
+                path,
+                copy,
+                packing="gzip" if is_packed(path) else "none",
+                max_bytes=self._max_bytes,
+                check=self._connection.check,
+            )
+            return snapshot.size, self._load_snapshot(kind, snapshot, table)
+
+        return self._add(place, path, kind, load, subject=f"{path!r} as {kind}", table=self._table_name(path))
 
     def open_table(self, address: str, name: str) -> DataSource:
         """Make a table of a PostgreSQL database a table here, as it stands now.
 
         Args:
-            address: The database, as `postgresql://…`. Nobody but the user may say it.
+            address: The database, as `postgresql://…`. Only the user may give it.
             name: The table or view, as `name` or `schema.name`.
 
         Raises:
@@ -130,27 +130,17 @@ class Data:
             MissingFile: There is no such table.
             AccessDenied: It may not be read.
             BudgetExceeded: It does not fit into the memory granted.
-            InvalidInput: A value of it is none that DuckDB knows.
+            InvalidInput: DuckDB cannot read one of its values.
             Unavailable: The database ended the reading.
         """
         from retinue.tools.data import postgres  # noqa: PLC0415 - each kind is loaded with its first file; so below
 
-        used_names = [one.table for one in self._sources.values()]
-        table = table_name(name.rpartition(".")[2], used_names=used_names)
-        copy = self._folder / "copy"
-        try:
-            with self._connection.guard(f"The table {name!r}"):
-                size = postgres.load_table(
-                    self._connection, address, name, identifier(table), copy=copy, max_bytes=self._max_bytes
-                )
-                source = self._describe(name, table, "table", size, LoadResult(""))
-        except BaseException:
-            self._connection.clear(keep=used_names)
-            raise
-        finally:
-            copy.unlink(missing_ok=True)
-        self._sources[f"table {name}"] = source
-        return source
+        def load(table: str, copy: Path) -> tuple[int, LoadResult]:
+            size = postgres.load_table(self._connection, address, name, table, copy=copy, max_bytes=self._max_bytes)
+            return size, LoadResult("")
+
+        table = self._table_name(name.rpartition(".")[2])
+        return self._add(f"table {name}", name, "table", load, subject=f"The table {name!r}", table=table)
 
     def query(self, sql: str, parameters: Sequence[Cell] = (), *, limit: int = 10_000) -> QueryRows:
         """The rows of one SELECT over the tables that were opened.
@@ -158,7 +148,7 @@ class Data:
         Args:
             sql: The statement; `?` stands for a parameter.
             parameters: The values of the parameters, in order.
-            limit: How many rows are given at most.
+            limit: The most rows to give.
 
         Raises:
             InvalidInput: It is not one SELECT, or DuckDB refuses it; `suggestions` has similar names.
@@ -166,50 +156,114 @@ class Data:
             BudgetExceeded: It needs more memory than was granted.
         """
         if limit < 0:
-            raise InvalidInput(f"A limit of {limit} rows is none.", hint="give 0 or more")
+            raise InvalidInput(f"A limit of {limit} rows is not valid.", hint="give 0 or more")
         with self._connection.guard("The query"), self._connection.select(sql, parameters) as relation:
             return fetch_rows(relation, limit=limit, sql=sql)
 
-    def _load_table(self, kind: Kind, snapshot: Snapshot, table: str, spare: Path) -> LoadResult:
-        connection, name = self._connection, identifier(table)
-        if kind == "parquet":
-            from retinue.tools.data import parquet  # noqa: PLC0415
+    def _table_name(self, path: str) -> str:
+        return table_name(path, used_names=[one.table for one in self._sources.values()])
 
-            return parquet.load(connection, snapshot, name)
+    def _add(
+        self,
+        place: str,
+        path: str,
+        kind: Kind | Literal["table"],
+        load: Callable[[str, Path], tuple[int, LoadResult]],
+        *,
+        subject: str,
+        table: str,
+    ) -> DataSource:
+        copy, name = self._folder / "copy", identifier(table)
+        try:
+            with self._connection.guard(subject):
+                size, loaded = load(name, copy)
+                (rows,) = self._connection.fetch_one(f"SELECT count(*) FROM {name}")
+                columns = self._connection.run(f"DESCRIBE {name}")
+        except BaseException:
+            self._connection.clear(keep=[one.table for one in self._sources.values()])
+            raise
+        finally:
+            copy.unlink(missing_ok=True)
+            (self._folder / "spare").unlink(missing_ok=True)
+        fields = tuple(DataField(column, field_type(sql_type), sql_type) for column, sql_type, *_ in columns)
+        self._sources[place] = DataSource(
+            path, table, kind, fields, rows, size, loaded.encoding, loaded.skipped, loaded.skipped_total, loaded.notes
+        )
+        return self._sources[place]
+
+    def _load_snapshot(self, kind: Kind, snapshot: Snapshot, table: str) -> LoadResult:
+        connection = self._connection
+        if kind == "parquet":
+            with snapshot.path.open("rb") as file:
+                if file.read(len(_PARQUET_MAGIC)) != _PARQUET_MAGIC:
+                    raise InvalidInput(f"{snapshot.name!r} is not a Parquet file.", hint="name it after what it holds")
+            connection.run(f"CREATE TABLE {table} AS SELECT * FROM read_parquet({literal(str(snapshot.path))})")
+            return LoadResult("")
         text = SnapshotText(snapshot, check=connection.check)
         try:
             match kind:
                 case "csv":
-                    return csv.load(connection, text, name, spare=spare)
+                    return csv.load(connection, text, table, spare=self._folder / "spare")
                 case "json" | "jsonl":
                     from retinue.tools.data import json  # noqa: PLC0415
 
-                    load = json.load if kind == "json" else json.load_lines
-                    return load(connection, text, name)
+                    return (json.load if kind == "json" else json.load_lines)(connection, text, table)
                 case "log":
                     from retinue.tools.data import logs  # noqa: PLC0415
 
-                    return logs.load(connection, text, name, changed=snapshot.changed)
+                    return logs.load(connection, text, table, changed=snapshot.changed)
                 case _:
                     assert_never(kind)
-        except (InvalidInput, ParseError) as error:  # the readers know a text, and not whose
+        except (InvalidInput, ParseError) as error:  # the readers know a text, but not which file it is from
             message = f"{snapshot.name!r} cannot be read: {error.message}"
             raise type(error)(message, hint=error.hint, path=snapshot.name, detail=error.detail) from error
 
-    def _describe(
-        self, path: str, table: str, kind: Kind | Literal["table"], size: int, load_result: LoadResult
-    ) -> DataSource:
-        (rows,) = self._connection.fetch_one(f"SELECT count(*) FROM {identifier(table)}")
-        columns = self._connection.run(f"DESCRIBE {identifier(table)}")
-        return DataSource(
-            path=path,
-            table=table,
-            kind=kind,
-            fields=tuple(DataField(name, field_type(sql_type), sql_type) for name, sql_type, *_ in columns),
-            rows=rows,
-            bytes=size,
-            encoding=load_result.encoding,
-            skipped=load_result.skipped,
-            skipped_total=load_result.skipped_total,
-            notes=load_result.notes,
-        )
+
+def field_type(sql_type: str) -> FieldType:
+    """What can be done with the values of one of DuckDB's types."""
+    if sql_type.endswith("]"):
+        return "list"
+    if sql_type.startswith("TIMESTAMP"):
+        return "timestamp"
+    if sql_type.startswith("DECIMAL"):
+        return "number"
+    if sql_type in _INTEGERS:
+        return "integer"
+    return "text" if sql_type.startswith("ENUM") else _TYPES.get(sql_type, "other")
+
+
+def fetch_rows(relation: "duckdb.DuckDBPyRelation", *, limit: int, sql: str) -> QueryRows:
+    """The first `limit` rows of `relation`, as values that JSON has."""
+    types = [str(one) for one in relation.types]
+    expressions: list[str] = []
+    for place, one in enumerate(relation.types, start=1):  # by their places: names may repeat
+        expression = f"#{place}"
+        if one.id in ("list", "struct", "map", "array", "union", "variant"):
+            expression = f"CAST(to_json({expression}) AS VARCHAR)"
+        elif field_type(str(one)) not in ("text", "integer", "number", "boolean") or one.id == "uuid":
+            expression = f"CAST({expression} AS VARCHAR)"
+        if str(one).startswith("TIMESTAMP"):  # `2024-03-01 10:00:00+00` as ISO 8601 has it
+            expression = rf"regexp_replace(regexp_replace({expression}, ' ', 'T'), '(T.*[+-]\d\d)$', '\1:00')"
+        expressions.append(expression)
+    rows: list[tuple[Cell, ...]] = relation.limit(limit + 1).project(", ".join(expressions)).fetchall()
+    notes: dict[str, None] = {}
+
+    def convert(place: int, value: float | Decimal) -> Cell:
+        if isinstance(value, Decimal):
+            return int(value) if value == value.to_integral_value() else float(value)
+        if math.isfinite(value):
+            return value
+        notes[f"Column {relation.columns[place]!r} has values that are not a finite number; they are left out."] = None
+        return None
+
+    places = {place for place, one in enumerate(types) if one in ("FLOAT", "DOUBLE") or one.startswith("DECIMAL")}
+    truncated, rows = len(rows) > limit, rows[:limit]
+    if places:
+        rows = [
+            tuple(
+                convert(place, value) if place in places and isinstance(value, float | Decimal) else value
+                for place, value in enumerate(row)
+            )
+            for row in rows
+        ]
+    return QueryRows(tuple(relation.columns), rows, truncated, sql, tuple(notes))

@@ -16,7 +16,7 @@ from typing import Final, cast
 from retinue.errors import InvalidInput, ParseError
 from retinue.tools.data.connection import DuckdbConnection, literal
 from retinue.tools.data.guess import guess_type, notes_of, settle_types, values_of
-from retinue.tools.data.snapshot_text import (
+from retinue.tools.data.snapshot import (
     BLANK,
     SKIPPED_SHOWN,
     LoadResult,

@@ -17,7 +17,7 @@ from typing import Final
 from retinue.tools.data.connection import DuckdbConnection, literal
 from retinue.tools.data.formats import FORMATS, PLAIN, Format
 from retinue.tools.data.json import drop_deep, is_object, table_from_objects
-from retinue.tools.data.snapshot_text import BLANK, LoadResult, SnapshotText, table_of_lines
+from retinue.tools.data.snapshot import BLANK, LoadResult, SnapshotText, table_of_lines
 from retinue.tools.data.sources import identifier
 
 _SAMPLE: Final = 200

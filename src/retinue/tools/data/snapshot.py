@@ -5,15 +5,25 @@ read once, through the fence, and everything afterwards reads the copy. It is un
 is found out later.
 """
 
+# ruff: noqa: S608
+# SQL is put together here from our own words, from names that `identifier` quotes and values that `literal` quotes
+
+import codecs
+import gzip
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Final, Literal
 
 from retinue.errors import BudgetExceeded, InvalidInput, Unavailable
+from retinue.tools.data.connection import DuckdbConnection
+from retinue.tools.data.sources import SkippedLine, identifier
+from retinue.tools.encoding import encoding_of
 from retinue.tools.workspace import Workspace
 
 CHUNK: Final = 1 << 20
@@ -28,8 +38,8 @@ class Snapshot:
         path: Where it lies.
         name: The file it was taken from.
         size: How many bytes that file had.
-        changed: When that was changed last, in UTC and without saying so.
-        has_grown: Whether that grew at its end in the meantime; the copy ends where the file ended at first.
+        changed: When that was last changed, as a naive time in UTC.
+        has_grown: Whether it grew at its end in the meantime; the copy ends where the file first ended.
     """
 
     path: Path
@@ -58,7 +68,7 @@ def take_snapshot(
     """Copy the file `name` to `target`, unpacked.
 
     Raises:
-        InvalidInput: It is no regular file, or it is said to be packed and is not, or not to its end.
+        InvalidInput: It is not a regular file, or its gzip data is damaged or incomplete.
         AccessDenied: It may not be read.
         MissingFile: It is not there.
         BudgetExceeded: It holds more than `max_bytes`, packed or unpacked.
@@ -66,76 +76,207 @@ def take_snapshot(
     """
     with workspace.open(name) as file:
         before = os.fstat(file.fileno())
-        if before.st_size > max_bytes:
-            raise _too_large(name, max_bytes)
-        pieces = _pieces(file, before.st_size, check)
-        if packing == "gzip":
-            pieces = _decompress(pieces, name)
+        total = before.st_size if before.st_size > max_bytes else 0
+        # What is appended meanwhile is not part of the moment.
+        source = file if packing == "none" else gzip.GzipFile(fileobj=file, mode="rb")
+        left = before.st_size
         with target.open("wb", buffering=0) as copy:
-            total = 0
-            for piece in pieces:
-                total += len(piece)
-                if total > max_bytes:
-                    raise _too_large(name, max_bytes)
-                copy.write(piece)
-        has_grown = _check_unchanged(file, before, target if packing == "none" else None, name)
-    return Snapshot(
-        target, name, before.st_size, datetime.fromtimestamp(int(before.st_mtime), UTC).replace(tzinfo=None), has_grown
-    )
-
-
-def _pieces(file: BinaryIO, size: int, check: Callable[[], None]) -> Iterator[bytes]:
-    """The first `size` bytes: what is appended meanwhile is not part of the moment."""
-    while size > 0 and (piece := file.read(min(CHUNK, size))):
-        check()
-        size -= len(piece)
-        yield piece
-
-
-def _decompress(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """The content of a gzip file of one or more members, never more than a chunk at once, however far it unfolds."""
-    member = zlib.decompressobj(wbits=31)
-    try:
-        for piece in pieces:
-            remaining = piece
-            while remaining:
-                if member.eof:
-                    if not remaining.strip(b"\0"):
-                        break  # padding behind the last member is usual
-                    member = zlib.decompressobj(wbits=31)
-                yield member.decompress(remaining, CHUNK)
-                remaining = member.unconsumed_tail or member.unused_data
-    except zlib.error as error:
-        raise InvalidInput(f"{name!r} is not a gzip file, or is damaged: {error}.", hint="pack it anew") from error
-    if not member.eof:
-        raise InvalidInput(f"{name!r} ends in the middle of its gzip data.", hint="fetch or pack it anew")
-
-
-def _check_unchanged(file: BinaryIO, before: os.stat_result, copy: Path | None, name: str) -> bool:
-    """Whether the file only grew at its end since `before`; any other change is refused."""
-    after = os.fstat(file.fileno())
-    if (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns):
-        return False
-    if copy is not None and after.st_size > before.st_size and _begins_with(file, copy):
-        return True
-    raise Unavailable(
-        f"{name!r} was changed while it was read.", hint="try again when nobody writes to it", retry_after_s=1.0
-    )
+            try:
+                while total <= max_bytes and (piece := source.read(CHUNK if packing == "gzip" else min(CHUNK, left))):
+                    check()
+                    total += len(piece)
+                    left -= len(piece)
+                    copy.write(piece)
+            except EOFError as error:
+                message = f"{name!r} ends in the middle of its gzip data."
+                raise InvalidInput(message, hint="download or pack it again") from error
+            except (gzip.BadGzipFile, zlib.error) as error:
+                message = f"{name!r} is not a gzip file, or is damaged: {error}."
+                raise InvalidInput(message, hint="pack it again") from error
+        if total > max_bytes:
+            raise BudgetExceeded(
+                f"{name!r} holds more than the {max_bytes >> 20} MiB that may be read into memory.",
+                hint="name a smaller file, or grant more memory",
+                detail={"max_bytes": max_bytes},
+            )
+        after = os.fstat(file.fileno())
+        has_grown = (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns)
+        # Only growth at its end leaves the copy true to one moment.
+        if has_grown and (packing == "gzip" or after.st_size <= before.st_size or not _begins_with(file, target)):
+            raise Unavailable(
+                f"{name!r} was changed while it was read.",
+                hint="try again when it is not being written",
+                retry_after_s=1.0,
+            )
+    changed = datetime.fromtimestamp(int(before.st_mtime), UTC).replace(tzinfo=None)
+    return Snapshot(target, name, before.st_size, changed, has_grown)
 
 
 def _begins_with(file: BinaryIO, copy: Path) -> bool:
     file.seek(0)
     with copy.open("rb", buffering=0) as copy_file:
-        while expected := copy_file.read(CHUNK):
-            actual = file.read(len(expected))
-            if actual != expected:
-                return False
-    return True
+        return all(file.read(len(expected)) == expected for expected in iter(lambda: copy_file.read(CHUNK), b""))
 
 
-def _too_large(name: str, max_bytes: int) -> BudgetExceeded:
-    return BudgetExceeded(
-        f"{name!r} holds more than the {max_bytes >> 20} MiB that may be read into memory.",
-        hint="name a smaller file, or grant more memory",
-        detail={"max_bytes": max_bytes},
+_SNIFF_BYTES: Final = 8192
+_LEAST_TEXT: Final = 0.98
+# The controls that no text holds: all but tab, line ends, bell, backspace, form feed and escape.
+_NO_TEXT: Final = bytes({*range(32)} - {*range(7, 14), 27})
+
+
+class SnapshotText:
+    """The text of `snapshot`. `encoding` and `notes` are complete once it has been read to its end.
+
+    Raises:
+        InvalidInput: It is empty, or not text.
+    """
+
+    def __init__(self, snapshot: Snapshot, *, check: Callable[[], None]) -> None:
+        self._snapshot = snapshot
+        self._check = check
+        self._nuls = 0
+        self._latin_lines = 0
+        self._utf8_lines = 0
+        head = next(self._snapshot.chunks(check), b"")[:_SNIFF_BYTES]
+        self._bom_encoding = encoding_of(head)
+        if not head:
+            raise InvalidInput(f"{snapshot.name!r} is empty.", hint="name a file with data in it")
+        if self._bom_encoding is None and len(head.translate(None, _NO_TEXT)) < len(head) * _LEAST_TEXT:
+            raise InvalidInput(f"{snapshot.name!r} is a binary file.", hint="name a text file, or a Parquet file")
+        self._ends_in_carriage_returns = b"\r" in head and b"\n" not in head
+
+    @property
+    def encoding(self) -> str:
+        """How it was read: a codec of the standard library, or two where lines differ."""
+        if not self._latin_lines:
+            return self._bom_encoding or "utf-8"
+        return "utf-8, latin-1" if self._utf8_lines else "latin-1"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was odd about it."""
+        notes: list[str] = []
+        if self._latin_lines:
+            notes.append(f"Lines that are not UTF-8 and were read as Latin-1: {self._latin_lines:,}.")
+        if self._nuls:
+            notes.append(f"NUL characters, read as `\N{REPLACEMENT CHARACTER}`: {self._nuls:,}.")
+        if self._snapshot.has_grown:
+            notes.append("The file grew while it was read; it counts as it stood when it was opened.")
+        return tuple(notes)
+
+    def pieces(self) -> Iterator[str]:
+        """The text, each piece a number of whole lines; only the last may lack its line end."""
+        chunks = self._snapshot.chunks(self._check)
+        if self._bom_encoding not in (None, "utf-8-sig"):
+            decoder = codecs.getincrementaldecoder(self._bom_encoding)(errors="replace")
+            chunks = (decoder.decode(chunk).encode("utf-8") for chunk in chunks)
+        elif self._bom_encoding:
+            chunks = chain([next(chunks).removeprefix(codecs.BOM_UTF8)], chunks)
+        parts: list[bytes] = []
+        for chunk in chunks:
+            lines = chunk.replace(b"\r", b"\n") if self._ends_in_carriage_returns else chunk
+            end = lines.rfind(b"\n") + 1
+            if end:
+                yield self._decode(b"".join((*parts, lines[:end])))
+                parts = []
+            parts.append(lines[end:])
+        if rest := b"".join(parts):
+            yield self._decode(rest)
+
+    def file(self, other: Path) -> Path:
+        """A file that holds the text as UTF-8 with LF: the snapshot itself where it does, else `other`, written now."""
+        if self._bom_encoding is None:
+            decoder = codecs.getincrementaldecoder("utf-8")()
+            try:
+                for chunk in self._snapshot.chunks(self._check):
+                    if b"\r" in chunk or b"\0" in chunk:
+                        break
+                    if not chunk.isascii() or decoder.getstate()[0]:
+                        decoder.decode(chunk)
+                else:
+                    decoder.decode(b"", final=True)
+                    return self._snapshot.path
+            except UnicodeDecodeError:
+                pass
+        with other.open("w", encoding="utf-8", newline="") as copy:
+            for piece in self.pieces():
+                copy.write(piece)
+        return other
+
+    def _decode(self, lines: bytes) -> str:
+        try:
+            text = lines.decode("utf-8")
+        except UnicodeDecodeError:
+            decoded: list[str] = []
+            for line in lines.splitlines(keepends=True):
+                try:
+                    decoded.append(line.decode("utf-8"))
+                    self._utf8_lines += not line.isascii()
+                except UnicodeDecodeError:
+                    decoded.append(line.decode("latin-1"))
+                    self._latin_lines += 1
+            text = "".join(decoded)
+        if "\r" in text:
+            text = text.replace("\r\n", "\n")
+        if "\0" in text:
+            self._nuls += text.count("\0")
+            text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+        return text
+
+
+SKIPPED_SHOWN: Final = 20
+_CLIP_LENGTH: Final = 200
+
+BLANK: Final = r"(text < '!' AND regexp_full_match(text, '\s*'))"
+"""The SQL of whether a line is empty or white space; nearly all lines are told by their first character."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """What the reader of one kind of file knows beside the table; see `DataSource`."""
+
+    encoding: str
+    notes: tuple[str, ...] = ()
+    skipped: tuple[SkippedLine, ...] = ()
+    skipped_total: int = 0
+
+
+@contextmanager
+def table_of_lines(connection: DuckdbConnection, text: SnapshotText) -> Generator[str]:
+    """A table, for now, of the `line` (from 1) and `text` (without its end) of each line; gives its SQL name."""
+    name = identifier("lines of the file")
+    connection.run(f"CREATE TABLE {name} (line BIGINT, text VARCHAR)")
+    count = 0
+    for piece in text.pieces():
+        whole = piece.removesuffix("\n")
+        connection.run(
+            f"INSERT INTO {name} SELECT ? + row_number() OVER (), text"
+            " FROM (SELECT unnest(string_split(?, chr(10))) AS text)",
+            (count, whole),
+        )
+        count += whole.count("\n") + 1
+    try:
+        yield name
+    finally:
+        connection.run(f"DROP TABLE IF EXISTS {name}")
+
+
+def skipped_lines(
+    connection: DuckdbConnection, table: str, *, where: str, reason: str
+) -> tuple[tuple[SkippedLine, ...], int]:
+    """The first lines of a table of lines that meet a condition in SQL, and how many do."""
+    (total,) = connection.fetch_one(f"SELECT count(*) FROM {table} WHERE {where}")
+    rows = (
+        connection.run(
+            f"SELECT line, left(text, {_CLIP_LENGTH + 1}) FROM {table} "
+            f"WHERE {where} ORDER BY line LIMIT {SKIPPED_SHOWN}"
+        )
+        if total
+        else []
     )
+    return tuple(SkippedLine(line, reason, clip(text)) for line, text in rows), total
+
+
+def clip(text: str) -> str:
+    """`text`, or its first 200 characters."""
+    return text if len(text) <= _CLIP_LENGTH else text[: _CLIP_LENGTH - 1] + "…"

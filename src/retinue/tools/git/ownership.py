@@ -8,12 +8,13 @@ not write there. Everything else needs the user's own word, by git's setting `sa
 
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from retinue.errors import AccessDenied
 from retinue.tools.git.runner import TRUSTED_SCOPES, GitRunner, trust_command
-from retinue.tools.paths import clip
+from retinue.tools.paths import clip, parts_below
 
 _HISTORY_ENTRIES: Final = ("HEAD", "index", "logs", "objects", "packed-refs", "refs", "reftable", "shallow")
 """What in a git folder decides which history is shown. The rest may well be a link: hooks, a shared configuration."""
@@ -150,3 +151,63 @@ def _real_path(path: Path) -> Path:
 
 def _quote_path(path: Path) -> str:
     return repr(clip(str(path)))
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryFacts:
+    """What does not change while a `Git` lives.
+
+    Attributes:
+        is_bare: It has no work tree.
+        is_shallow: Its history was cut off when it was cloned.
+        has_files: The folder lies in its work tree.
+        prefix: Where in it: empty at its top, else a path that ends with `/`.
+        edge: The commits whose parents a shallow clone cut off.
+        common: The folder that holds its objects and settings.
+    """
+
+    is_bare: bool
+    is_shallow: bool
+    has_files: bool
+    prefix: str
+    edge: frozenset[str]
+    common: Path
+
+
+def read_facts(runner: GitRunner) -> RepositoryFacts:
+    """The facts of the repository that the runner's folder is in.
+
+    Raises:
+        AccessDenied: It is another folder's, or says that its files are where its `.git` is not.
+        RetinueError: as `Runner.run`.
+    """
+    words = ("--is-bare-repository", "--is-inside-git-dir", "--is-inside-work-tree", "--is-shallow-repository")
+    output = os.fsdecode(runner.run("rev-parse", *words, "--absolute-git-dir", "--git-common-dir").stdout)
+    bare, in_git_folder, in_work_tree, shallow, git_folder, common = output.split("\n")[:6]
+    git_folder, common = (Path(os.path.realpath(Path(runner.root, each))) for each in (git_folder, common))
+    folder = find_owner(runner, git_folder, common)
+    edge: frozenset[str] = frozenset()
+    if shallow == "true":
+        edge = frozenset((common / "shallow").read_text("ascii", "replace").split())
+    facts = RepositoryFacts(bare == "true", shallow == "true", in_work_tree == "true", "", edge, common)
+    if facts.has_files:
+        return replace(facts, prefix=_prefix(runner, folder))
+    if not facts.is_bare and in_git_folder != "true":
+        raise _misplaced_error(runner.root, "elsewhere")
+    return facts
+
+
+def _prefix(runner: GitRunner, folder: Path) -> str:
+    top = runner.run("rev-parse", "--show-toplevel").stdout.decode("utf-8", "replace").removesuffix("\n")
+    inside = parts_below(runner.root, top)
+    # `core.worktree` may point anywhere; the only folder we take is the one that holds this repository's `.git`.
+    if inside is None or Path(top) != folder:
+        raise _misplaced_error(runner.root, f"in {top!r}")
+    return "".join(f"{part}/" for part in inside)
+
+
+def _misplaced_error(root: str, where: str) -> AccessDenied:
+    return AccessDenied(
+        f"the repository at {root!r} says that its files are {where}",
+        hint="look at `core.worktree` in its configuration",
+    )

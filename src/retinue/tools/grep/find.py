@@ -1,7 +1,7 @@
-"""`grep` itself: the question checked, an engine chosen, and its hits made into matches."""
+"""`grep` itself: the query checked, an engine chosen, and its hits made into matches."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
@@ -9,8 +9,7 @@ from typing import Literal, TypeAlias
 
 from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
 from retinue.tools.encoding import is_binary
-from retinue.tools.grep import python_engine, ripgrep
-from retinue.tools.grep.query import GrepQuery, LineHit, lines_of
+from retinue.tools.grep.engines import GrepQuery, LineHit, UnsupportedPattern, find_by_python, find_by_ripgrep, lines_of
 from retinue.tools.tree import SkippedFile, list_files, matcher
 from retinue.tools.workspace import Workspace
 
@@ -49,9 +48,9 @@ class GrepResult:
         matches: The lines.
         files: How many files were searched.
         skipped: Files that were not, and why.
-        truncated_by: Why there may be more than `matches` says: `matches` (as many as were asked for) or `time`; else
+        truncated_by: Why there may be more than `matches` says: `matches` (`max_matches` reached) or `time`; else
             empty.
-        engine: Who searched.
+        engine: Which engine searched.
     """
 
     matches: tuple[Match, ...]
@@ -75,7 +74,7 @@ def grep(
 ) -> GrepResult:
     """The lines that match `pattern`, by file and line.
 
-    A regular expression is one of Python's and is tried on each line alone. What is no UTF-8 in a line is shown as `�`
+    A regular expression is one of Python's and is tried on each line alone. What is not UTF-8 in a line is shown as `�`
     and matches no character of a pattern for certain.
 
     Args:
@@ -86,66 +85,15 @@ def grep(
         paths: Only files that one of these patterns names (see `tree.glob`).
         context: How many lines to give before and after each match.
         max_matches: When to stop.
-        timeout_s: Seconds after which what was found so far must do.
-        engine: Who shall search; by default ripgrep when it is installed and understands the pattern.
+        timeout_s: Seconds after which the search ends with what it has.
+        engine: Which engine searches; by default ripgrep when it is installed and understands the pattern.
 
     Raises:
         InvalidInput: The pattern is empty, too long, has a line break or is no regular expression.
         NotInstalled: ripgrep was asked for and is not installed.
     """
     query = _parse_query(pattern, syntax, ignore_case=ignore_case, max_matches=max_matches)
-    files, skipped = _select_files(workspace, matcher(paths))
-    search = _Search(workspace, query, files, context, timeout_s)
-    if engine != "python":
-        try:
-            return search.run("ripgrep", skipped)
-        except ripgrep.UnsupportedPattern:
-            pass  # look-arounds and back references are Python's alone
-        except RetinueError:
-            if engine is not None:
-                raise
-    return search.run("python", skipped)
-
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    workspace: Workspace
-    query: GrepQuery
-    files: list[str]
-    context: int
-    timeout_s: float
-
-    def run(self, engine: Engine, skipped: list[SkippedFile]) -> GrepResult:
-        """The matches as `engine` finds them, until there are more than enough or time is up."""
-        matches: list[Match] = []
-        skipped = list(skipped)
-        timeouts: list[DeadlineExceeded] = []
-        limit = self.query.max_matches
-        find = ripgrep.find if engine == "ripgrep" else python_engine.find
-        with closing(find(self.workspace, self.query, self.files, timeout_s=self.timeout_s)) as hits:
-            for path, group in groupby(_until_deadline(hits, timeouts), key=lambda hit: hit.path):
-                result = _to_matches(self.workspace, path, list(group), self.context)
-                if isinstance(result, SkippedFile):
-                    skipped.append(result)
-                else:
-                    matches += result
-                if len(matches) > limit:
-                    break
-        skipped.sort(key=lambda item: item.path)
-        truncated_by = "matches" if len(matches) > limit else "time" if timeouts else ""
-        return GrepResult(tuple(matches[:limit]), len(self.files), tuple(skipped), truncated_by, engine)
-
-
-def _until_deadline(hits: Iterator[LineHit], late: list[DeadlineExceeded]) -> Iterator[LineHit]:
-    """The hits until time is up; then `late` says so, and what came before still stands."""
-    try:
-        yield from hits
-    except DeadlineExceeded as error:
-        late.append(error)
-
-
-def _select_files(workspace: Workspace, is_match: Callable[[str], bool]) -> tuple[list[str], list[SkippedFile]]:
-    """The files to search, and those that are not and why."""
+    is_match = matcher(paths)
     listing = list_files(workspace)
     skipped = [item for item in listing.skipped if is_match(item.path)]
     skipped += [SkippedFile(path, "it may not be read") for path in listing.hidden_paths if is_match(path)]
@@ -157,7 +105,45 @@ def _select_files(workspace: Workspace, is_match: Callable[[str], bool]) -> tupl
             skipped.append(SkippedFile(entry.path, f"it holds {entry.size} bytes, more than {workspace.max_bytes}"))
         else:
             files.append(entry.path)
-    return files, skipped
+
+    def search(engine: Engine) -> GrepResult:
+        find = find_by_ripgrep if engine == "ripgrep" else find_by_python
+        matches: list[Match] = []
+        unread: list[SkippedFile] = []
+        truncated_by = ""
+        with closing(find(workspace, query, files, timeout_s=timeout_s)) as hits:
+            try:
+                for path, group in groupby(hits, key=lambda hit: hit.path):
+                    file_hits: list[LineHit] = []
+                    try:
+                        file_hits.extend(group)
+                    finally:  # also when time is up: what was found before still stands
+                        result = _to_matches(workspace, path, file_hits, context)
+                        if isinstance(result, SkippedFile):
+                            unread.append(result)
+                        else:
+                            matches += result
+                    if len(matches) > max_matches:
+                        break
+            except DeadlineExceeded:
+                truncated_by = "time"
+        return GrepResult(
+            tuple(matches[:max_matches]),
+            len(files),
+            tuple(sorted((*skipped, *unread), key=lambda item: item.path)),
+            "matches" if len(matches) > max_matches else truncated_by,
+            engine,
+        )
+
+    if engine != "python":
+        try:
+            return search("ripgrep")
+        except UnsupportedPattern:
+            pass  # look-arounds and back references are Python's alone
+        except RetinueError:
+            if engine is not None:
+                raise
+    return search("python")
 
 
 def _parse_query(pattern: str, syntax: str, *, ignore_case: bool, max_matches: int) -> GrepQuery:
@@ -173,7 +159,7 @@ def _parse_query(pattern: str, syntax: str, *, ignore_case: bool, max_matches: i
         except (re.error, RecursionError, OverflowError) as error:
             raise InvalidInput(
                 f"{pattern!r} is not a valid regular expression: {error}",
-                hint="escape characters that are meant as they stand, or search for a literal",
+                hint="escape characters that are meant literally, or search for a literal",
                 path="/pattern",
             ) from error
     return GrepQuery(pattern, syntax == "literal", ignore_case, max_matches)
@@ -188,25 +174,18 @@ def _to_matches(workspace: Workspace, path: str, hits: list[LineHit], context: i
     if is_binary(data):
         return SkippedFile(path, "it is binary")
     lines = lines_of(data)
-    return [_match(hit, lines, context) for hit in hits if hit.line <= len(lines)]
-
-
-def _match(hit: LineHit, lines: list[str], context: int) -> Match:
-    text = lines[hit.line - 1]
-    column = hit.column
-    if hit.is_bytes:
-        raw = text.encode("utf-8", "surrogateescape")
-        column = len(raw[: hit.column - 1].decode("utf-8", "surrogateescape")) + 1
-    before = lines[max(0, hit.line - 1 - context) : hit.line - 1]
-    after = lines[hit.line : hit.line + context]
-    return Match(
-        path=hit.path,
-        line=hit.line,
-        column=column,
-        text=_excerpt(text, column - 1),
-        before=tuple(_excerpt(line, 0) for line in before),
-        after=tuple(_excerpt(line, 0) for line in after),
-    )
+    matches: list[Match] = []
+    for hit in hits:
+        if hit.line > len(lines):
+            continue
+        text, column, place = lines[hit.line - 1], hit.column, hit.line - 1
+        if hit.is_bytes:
+            raw = text.encode("utf-8", "surrogateescape")
+            column = len(raw[: hit.column - 1].decode("utf-8", "surrogateescape")) + 1
+        before = tuple(_excerpt(line, 0) for line in lines[max(0, place - context) : place])
+        after = tuple(_excerpt(line, 0) for line in lines[hit.line : hit.line + context])
+        matches.append(Match(path, hit.line, column, _excerpt(text, column - 1), before, after))
+    return matches
 
 
 def _excerpt(text: str, at: int) -> str:

@@ -1,19 +1,32 @@
 """The memories of one scope: added once each, found by their words, forgotten for good."""
 
+import os
+import re
+import secrets
 import sqlite3
 import time
 import unicodedata
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from errno import EDQUOT, ENOSPC
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self, TypeAlias
 
+from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import clean_content
-from retinue.errors import InvalidInput, LimitReached, Unavailable, UnknownName
-from retinue.tools.memory.entry import MAX_ENTRIES, MAX_TEXT, MemoryEntry, Provenance, Scope, ScoredEntry
-from retinue.tools.memory.file import damaged_file_error, memory_error, memory_file, open_file, set_aside
-from retinue.tools.memory.full_text import full_text_query
+from retinue.errors import (
+    AccessDenied,
+    InternalError,
+    InvalidInput,
+    LimitReached,
+    ParseError,
+    RetinueError,
+    Unavailable,
+    UnknownName,
+)
+from retinue.tools.sqlite import use_wal
 
 _FIND: Final = "SELECT number, text, at_ns, said_by, run, origin FROM memories WHERE digest = ?"
 _NEWEST: Final = "SELECT number, text, at_ns, said_by, run, origin FROM memories ORDER BY number DESC LIMIT ? OFFSET ?"
@@ -30,6 +43,71 @@ FROM (SELECT rowid AS found, rank AS score FROM words WHERE words MATCH ? ORDER 
 JOIN memories ON number = found ORDER BY score, number
 """
 _LONGEST_FACT: Final = 500
+
+Scope: TypeAlias = Literal["global", "project"]
+"""Whom it concerns: its user everywhere, or one project."""
+
+MAX_TEXT: Final = 4_000
+"""Characters of one memory."""
+
+MAX_ENTRIES: Final = 50_000
+"""Memories of one scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a memory comes from. Whatever is not known is empty.
+
+    Attributes:
+        by: Who had it remembered: `person`, or the name of an agent.
+        run: Id of the run.
+        origin: Whose words it repeats, as a tool's output says it: `page https://…`, `file notes.md`.
+    """
+
+    by: str
+    run: str = ""
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEntry:
+    """One memory.
+
+    Attributes:
+        id: Names it within its scope, for `forget`.
+        at_ns: When it was first remembered, in nanoseconds since 1970 UTC.
+    """
+
+    id: str
+    scope: Scope
+    text: str
+    at_ns: int
+    source: Provenance
+
+    def to_json(self) -> JsonMapping:
+        """This memory as JSON data; what is not known is left out."""
+        facts = {
+            "id": self.id,
+            "scope": self.scope,
+            "text": self.text,
+            "at_ns": self.at_ns,
+            "by": self.source.by,
+            "run": self.source.run,
+            "origin": self.source.origin,
+        }
+        return {name: value for name, value in facts.items() if value != ""}
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredEntry:
+    """A memory that was found.
+
+    Attributes:
+        score: By BM25; higher is better, and comparable only within one search.
+    """
+
+    entry: MemoryEntry
+    score: float = field(compare=False)
 
 
 class Memory:
@@ -202,3 +280,133 @@ def _drop_surrogates(text: str) -> str:
 def _fact(text: str) -> str:
     """A fact of provenance on one line, clipped."""
     return " ".join(_drop_surrogates(text.replace("\0", "")).split())[:_LONGEST_FACT]
+
+
+MOST_WORDS: Final = 32
+
+_WORD: Final = re.compile(r"\w+")
+_EMPTY: Final = re.compile(
+    "an?|and|are|as|at|be|but|by|do|does|for|from|had|has|have|how|i|in|is|its?|my|not|of|on|or|our|so|that|the|their|"
+    "there|this|to|was|we|were|what|when|where|which|who|why|will|with|your?"
+)
+
+
+def full_text_query(text: str) -> str:
+    """A query that finds what holds any of the words of `text`, the rarer the better; empty when there are none.
+
+    Words that say nothing (`the`, `of`) are left out unless there are no others.
+    """
+    words = list(dict.fromkeys(match[0].lower() for match in _WORD.finditer(text[:4_000])))
+    content_words = [word for word in words if not _EMPTY.fullmatch(word)] or words
+    return " OR ".join(f'"{word}"' for word in content_words[:MOST_WORDS])
+
+
+_FORMAT: Final = 1
+_BUSY_S: Final = 10.0
+# An id is never given twice: whoever forgets `m7` later must not hit another memory.
+_SCHEMA: Final = """
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS memories (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, text TEXT NOT NULL,
+    at_ns INTEGER NOT NULL, said_by TEXT NOT NULL, run TEXT NOT NULL, origin TEXT NOT NULL
+);
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
+    text, content='memories', content_rowid='number', tokenize='porter unicode61 remove_diacritics 2'
+);
+PRAGMA user_version = 1;
+COMMIT;
+"""
+
+
+def memory_file(state: Path, scope: Scope, *, project: Path | None = None) -> Path:
+    """The file of a scope.
+
+    Args:
+        state: The user's state directory.
+        scope: Which memories.
+        project: The folder, for `project`; known by its real path, so a link to it means the same memories.
+    """
+    folder = state / "memory"
+    if scope == "global" or project is None:
+        return folder / "global.sqlite3"
+    real = os.fsencode(project.resolve())
+    return folder / f"project-{blake2b(real, digest_size=16).hexdigest()}.sqlite3"
+
+
+def open_file(path: Path) -> sqlite3.Connection:
+    """Open the file at `path`, making it and its folder, readable by nobody else.
+
+    Raises:
+        OSError: The system refuses.
+        sqlite3.Error: It is no database, or cannot be written.
+        Unavailable: A newer version of this program wrote it.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        if os.fstat(handle).st_mode & 0o077:
+            os.fchmod(handle, 0o600)
+    finally:
+        os.close(handle)
+    connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+    try:
+        connection.execute("PRAGMA trusted_schema = OFF")  # a file that somebody else made can run nothing
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        if version > _FORMAT:
+            raise Unavailable(
+                f"The memory in `{path}` is of format {version}, and this version knows {_FORMAT}.",
+                hint="Use the newer version of Retinue.",
+                path=str(path),
+            )
+        if version < _FORMAT:
+            use_wal(connection)
+            connection.executescript(_SCHEMA)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def set_aside(path: Path) -> Path | None:
+    """Move a file that cannot be read out of the way, so that a new one can begin; gives where it is now.
+
+    Raises:
+        OSError: The system refuses.
+    """
+    if not path.exists():
+        return None
+    mark = f"damaged-{secrets.token_hex(4)}"
+    for ending in ("-wal", "-shm"):
+        sidecar = path.with_name(path.name + ending)
+        if sidecar.exists():
+            sidecar.replace(path.with_name(f"{path.stem}.{mark}{path.suffix}{ending}"))
+    return path.replace(path.with_name(f"{path.stem}.{mark}{path.suffix}"))
+
+
+def damaged_file_error(path: Path, why: str) -> ParseError:
+    """The error for a file at `path` that is no memory, or no longer one."""
+    return ParseError(
+        f"`{path}` is not a memory that can be read: {why}.",
+        hint="`retinue memory set-aside` moves it away and begins a new one; nothing is deleted.",
+        path=str(path),
+    )
+
+
+def memory_error(path: Path, error: sqlite3.Error | OSError) -> RetinueError:
+    """What `error`, met with the file at `path`, means for a person."""
+    place = str(path)
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    # What we ask never changes, so an error in it means that the tables are not ours.
+    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}:
+        return damaged_file_error(path, str(error))
+    if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR} or getattr(error, "errno", 0) in {ENOSPC, EDQUOT}:
+        return Unavailable(f"The memory in `{place}` has no room: {error}.", hint="Free space on the disk.", path=place)
+    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        hint = "Wait for that program to end, then try again."
+        return Unavailable(f"The memory in `{place}` is locked by another program.", hint=hint, path=place)
+    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN} or isinstance(error, OSError):
+        hint = "Check that you own the file and its folder, and can write to them."
+        return AccessDenied(f"The memory in `{place}` cannot be opened or written: {error}.", hint=hint, path=place)
+    return InternalError(f"The memory in `{place}` failed: {error}.", path=place)

@@ -14,8 +14,7 @@ from typing import Final, TypeVar
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import UnknownName
-from retinue.tools.memory.entry import MAX_TEXT, MemoryEntry, Provenance, Scope
-from retinue.tools.memory.store import Memory
+from retinue.tools.memory.store import MAX_TEXT, Memory, MemoryEntry, Provenance, Scope
 from retinue.tools.port import Tool, ToolContext, ToolOutput
 
 T = TypeVar("T")

@@ -4,8 +4,7 @@ Names, signatures, documentation, line ranges and complexity of what one file de
 is resolved across files: that is what `tools.lsp` is for.
 """
 
-from .builder import FileOutline, OutlineItem, outline
+from .builder import FileOutline, OutlineItem, OutlineTool, outline, outline_of
 from .grammars import ItemKind, Language, language_for
-from .tool import OutlineTool, outline_of
 
 __all__ = ["FileOutline", "ItemKind", "Language", "OutlineItem", "OutlineTool", "language_for", "outline", "outline_of"]

@@ -7,20 +7,19 @@ is refused with the reason: imports in a circle, a name that is taken, code that
 import ast
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
 
 from retinue.errors import InvalidInput, MissingFile, RetinueError, UnknownName
+from retinue.tools.structure import Resolver, structure_of
 from retinue.tools.tree import glob
 from retinue.tools.workspace import Workspace
 
-from .bindings import bound_names, read_names
 from .changes import ChangeSet, FileUpdate
-from .import_cycles import find_new_cycle
-from .layout import ModuleLayout, relative_module
-from .source import ImportedName, ModuleSource
+from .flow import bound_names, read_names
+from .source import ImportedName, ModuleLayout, ModuleSource, relative_module
 
 _ONLY_THERE: Final = frozenset({"__name__", "__file__", "__package__", "__path__", "globals", "locals"})
 _MOST_FILES: Final = 20_000
@@ -297,3 +296,58 @@ def _same(one: ImportedName, other: ImportedName | None) -> bool:
 
 def _refusal(why: str, hint: str) -> InvalidInput:
     return InvalidInput(f"This cannot be moved: {why}.", hint=hint)
+
+
+_MOST_MODULES: Final = 20_000
+
+
+def find_new_cycle(workspace: Workspace, changes: ChangeSet) -> tuple[str, ...]:
+    """The files of a circle that `changes` close, in the order in which they import each other; empty when none."""
+    after = {change.path: change.after for change in changes.files}
+    graph = _ImportGraph(workspace, after)
+    for change in changes.files:
+        fresh = graph.imports_of(change.path) - graph.imports_in(change.path, change.before or "")
+        for target in sorted(fresh):
+            if route := graph.route(target, change.path):
+                return (change.path, *route)
+    return ()
+
+
+class _ImportGraph:
+    """Which file loads which, as the files are with some texts changed; read as far as it is asked for."""
+
+    def __init__(self, workspace: Workspace, changed: Mapping[str, str]) -> None:
+        self._workspace = workspace
+        self._changed = changed
+        self._resolver = Resolver({*glob(workspace, "*.py", limit=_MOST_MODULES), *changed}, {})
+        self._cache: dict[str, frozenset[str]] = {}
+
+    def imports_of(self, path: str) -> frozenset[str]:
+        """The files that `path` loads."""
+        if path not in self._cache:
+            text = self._changed.get(path)
+            try:
+                self._cache[path] = self.imports_in(path, self._workspace.read_text(path) if text is None else text)
+            except RetinueError:
+                self._cache[path] = frozenset()
+        return self._cache[path]
+
+    def imports_in(self, path: str, text: str) -> frozenset[str]:
+        """The files that `text` would load at the place of `path`."""
+        imports = structure_of(path, text.encode()).imports
+        return frozenset(file for one in imports if one.when == "always" for file in self._resolver.files(one, path))
+
+    def route(self, start: str, end: str) -> tuple[str, ...]:
+        """The files from `start` to `end`, both included; empty when none leads there."""
+        before = {start: ""}
+        waiting = [start]
+        while waiting and end not in before:
+            path = waiting.pop(0)
+            for each in sorted(self.imports_of(path)):
+                if each not in before:
+                    before[each] = path
+                    waiting.append(each)
+        route = [end] if end in before else []
+        while route and before[route[-1]]:
+            route.append(before[route[-1]])
+        return tuple(reversed(route))

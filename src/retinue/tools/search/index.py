@@ -20,8 +20,7 @@ from typing import Any, Final, Self, TypeAlias, TypeVar
 
 from retinue.errors import RetinueError
 from retinue.tools.encoding import decode, is_binary
-from retinue.tools.search.kinds import NO_PROSE, NO_TEXT, Kind, kind_of, skip_reason
-from retinue.tools.search.passages import TextPassage, split_passages
+from retinue.tools.search.passages import NO_PROSE, NO_TEXT, Kind, TextPassage, kind_of, skip_reason, split_passages
 from retinue.tools.tree import FileEntry, SkippedFile, list_files
 from retinue.tools.workspace import Workspace
 

@@ -4,17 +4,17 @@ Python is read by its syntax tree, others by tree-sitter; imports are followed b
 nothing is run.
 """
 
-from retinue.tools.structure.cycles import find_cycles, strongly_connected
 from retinue.tools.structure.graph import (
     Component,
     Dependency,
     DependencyGraph,
     component_names,
     connect,
+    find_cycles,
     group_by_component,
+    strongly_connected,
 )
-from retinue.tools.structure.python import parse_failure, parse_python
-from retinue.tools.structure.reader import is_source, structure_of
+from retinue.tools.structure.python import is_source, parse_failure, parse_python, structure_of
 from retinue.tools.structure.records import Function, ModuleImport, Structure, When
 from retinue.tools.structure.resolve import Resolver, absolute_name, python_names
 

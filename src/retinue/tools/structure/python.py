@@ -2,9 +2,12 @@
 
 import ast
 import warnings
+from collections.abc import Mapping
 from threading import Lock
 from typing import Final, TypeAlias, cast
 
+from retinue.errors import RetinueError
+from retinue.tools.outline.grammars import Language
 from retinue.tools.structure.records import Function, ModuleImport, Structure, When
 
 _Place: TypeAlias = tuple[ast.AST, int, When, str]
@@ -136,3 +139,36 @@ def _is_for_types(test: ast.expr) -> bool:
 
 def _takes_all(case: ast.match_case) -> bool:
     return case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None
+
+
+_BY_GRAMMAR: Final[Mapping[str, Language]] = {
+    "cjs": "javascript", "cts": "typescript", "go": "go", "js": "javascript", "jsx": "javascript", "mjs": "javascript",
+    "mts": "typescript", "rs": "rust", "ts": "typescript", "tsx": "tsx",
+}  # fmt: skip
+
+
+def is_source(path: str) -> bool:
+    """Whether a file of this name may import others."""
+    suffix = _suffix(path)
+    return suffix == "py" or suffix in _BY_GRAMMAR
+
+
+def structure_of(path: str, data: bytes) -> Structure:
+    """The structure of one file. Never raises for what is in it."""
+    suffix = _suffix(path)
+    if suffix == "py":
+        return read_python(data)
+    language = _BY_GRAMMAR.get(suffix)
+    if language is None:
+        return Structure(error=f"there is no grammar for `.{suffix}` files here")
+    from retinue.tools.structure.grammar import read_by_grammar  # noqa: PLC0415 - optional
+
+    try:
+        return read_by_grammar(data, language)
+    except RetinueError as error:
+        return Structure(error=f"{error.message.rstrip('.')} ({error.hint})")
+
+
+def _suffix(path: str) -> str:
+    stem, _, suffix = path.rpartition("/")[2].rpartition(".")
+    return suffix.lower() if stem else ""

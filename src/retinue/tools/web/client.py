@@ -3,23 +3,39 @@
 What an answer means is for its caller. Nothing is kept between requests, and no connection outlives its call.
 """
 
+import importlib
 import os
 import ssl
+import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
-from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, NetworkError, OutputInvalid
+from retinue.errors import (
+    AccessDenied,
+    DeadlineExceeded,
+    InvalidInput,
+    MissingFile,
+    NetworkError,
+    NotInstalled,
+    OutputInvalid,
+    RetinueError,
+    Unauthenticated,
+    Unavailable,
+)
 from retinue.tools.web.body import ACCEPTED_CODINGS, read_capped
-from retinue.tools.web.connect import guarded_backend, load_httpcore
 from retinue.tools.web.guard import Guard
 from retinue.tools.web.url import WebUrl
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import httpcore
+
 
 USER_AGENT: Final = "retinue/0 (+https://github.com/retinue/retinue; fetches pages that its user asks for)"
 
@@ -206,3 +222,103 @@ def _root_cause(error: BaseException) -> str:
     while error.__cause__ is not None:
         error = error.__cause__
     return str(error) or type(error).__name__
+
+
+def load_httpcore() -> None:
+    """See that httpcore is there.
+
+    Raises:
+        NotInstalled: It is not.
+    """
+    try:
+        for name in ("httpcore", "anyio"):  # the second is what the first connects with
+            importlib.import_module(name)
+    except ImportError as error:
+        raise NotInstalled(
+            f"The package `{error.name}` is not installed, and pages are fetched by it.", hint="install `retinue[web]`"
+        ) from error
+
+
+def guarded_backend(guard: Guard) -> "httpcore.AsyncNetworkBackend":
+    """A backend that connects where `guard` lets it, and nowhere else."""
+    # httpcore asks for its methods only; its base class cannot be named here without importing it.
+    return cast("httpcore.AsyncNetworkBackend", _GuardedBackend(guard))
+
+
+class _GuardedBackend:
+    def __init__(self, guard: Guard) -> None:
+        import httpcore  # noqa: PLC0415 - optional
+
+        self._guard = guard
+        # Where anyio is missing the class stands for the lack of it, which its type does not leave out.
+        self._inner = cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
+        self._connect_error = httpcore.ConnectError
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
+        local_address: str | None = None,
+        socket_options: "Iterable[httpcore.SOCKET_OPTION] | None" = None,
+    ) -> "httpcore.AsyncNetworkStream":
+        failure: Exception | None = None
+        for address in await self._guard.resolve(host, port):
+            try:
+                return await self._inner.connect_tcp(
+                    str(address), port, timeout=timeout, local_address=local_address, socket_options=socket_options
+                )
+            except self._connect_error as error:
+                failure = error
+        raise failure or self._connect_error(f"{host} has no address")
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,  # noqa: ARG002, ASYNC109 - httpcore's signature
+        socket_options: "Iterable[httpcore.SOCKET_OPTION] | None" = None,  # noqa: ARG002 - the same
+    ) -> "httpcore.AsyncNetworkStream":
+        raise self._connect_error(f"{path}: sockets of this machine are not connected to")
+
+    async def sleep(self, seconds: float) -> None:
+        await self._inner.sleep(seconds)
+
+
+_MOST_WAIT_S = 86_400.0
+
+
+def status_error(status: int, *, who: str, retry_after: str = "") -> RetinueError:
+    """The error for a status that is no success.
+
+    Args:
+        status: 3xx, 4xx or 5xx.
+        who: Who answered, as a sentence begins: `The page 'https://…'`.
+        retry_after: The `Retry-After` header.
+    """
+    message = f"{who} answered with status {status}"
+    wait = retry_after_s(retry_after)
+    match status:
+        case 401 | 407:
+            return Unauthenticated(f"{message}: it wants to know who asks.", hint="Use a source that is open.")
+        case 403 | 451:
+            return AccessDenied(f"{message}: it does not allow this.", hint="Use another source.")
+        case 404 | 410:
+            return MissingFile(f"{message}: there is nothing.", hint="Check the URL, or search for the page.")
+        case 408 | 425 | 429 | 503:
+            return Unavailable(f"{message}: not now.", hint="Wait, then ask again.", retry_after_s=wait)
+        case _ if status >= 500:
+            return NetworkError(f"{message}: it failed.", hint="Ask again later.", retry_after_s=wait)
+        case _:
+            return InvalidInput(f"{message}.", hint="Ask for something else.")
+
+
+def retry_after_s(header: str) -> float | None:
+    """The seconds that a `Retry-After` header asks to wait, at most a day; None when it says nothing readable."""
+    text = header.strip()
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return min(float(text), _MOST_WAIT_S)
+    try:
+        when = parsedate_to_datetime(text).timestamp()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return min(max(0.0, when - time.time()), _MOST_WAIT_S)

@@ -13,8 +13,7 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Final, TypeAlias
 
 from retinue.errors import AccessDenied, NetworkError
-from retinue.tools.web.address import Address, Network, effective_address, why_not_public
-from retinue.tools.web.url import WebUrl
+from retinue.tools.web.url import Address, Network, WebUrl, effective_address, why_not_public
 
 Resolve: TypeAlias = Callable[[str, int], Awaitable[tuple[str, ...]]]
 """From a name and a port to addresses, as text."""

@@ -8,10 +8,8 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.errors import AccessDenied, InvalidInput
 from retinue.tools.web.body import decode_body, media_type
-from retinue.tools.web.client import WebClient, WebResponse
-from retinue.tools.web.page_process import read_html_in_process
-from retinue.tools.web.page_text import Link
-from retinue.tools.web.statuses import status_error
+from retinue.tools.web.client import WebClient, WebResponse, status_error
+from retinue.tools.web.page_text import Link, read_html_in_process
 from retinue.tools.web.url import WebUrl
 
 MAX_REDIRECTS: Final = 5

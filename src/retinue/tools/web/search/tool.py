@@ -8,8 +8,7 @@ from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.web.client import WebClient
-from retinue.tools.web.fetch import accessed_date
-from retinue.tools.web.limit import time_limit
+from retinue.tools.web.fetch import accessed_date, time_limit
 from retinue.tools.web.search.choose import choose_provider
 from retinue.tools.web.search.port import MAX_RESULTS, SearchProvider, SearchResult
 
