@@ -49,7 +49,7 @@ def test_a_file_nobody_read_is_not_replaced(tree: Path) -> None:
     assert "-    return 1\n+    return 2" in output.text
     assert use("write", path="app.py", content="def run():\n    return 3\n").files_written == ("app.py",)
     again = use("write", path="app.py", content="def run():\n    return 3\n")
-    assert ("said just that already" in again.text, again.files_written) == (True, ())
+    assert ("already has this content" in again.text, again.files_written) == (True, ())
 
 
 def test_a_file_that_changed_since_it_was_read_is_refused(tree: Path) -> None:

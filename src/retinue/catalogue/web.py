@@ -39,7 +39,7 @@ class Web:
             NotInstalled: The extra `web` is missing.
         """
         from retinue.tools.web.fetch import WebFetch  # noqa: PLC0415 - most questions are not about the web; so below
-        from retinue.tools.web.search.choose import choose_provider  # noqa: PLC0415
+        from retinue.tools.web.search.providers import choose_provider  # noqa: PLC0415
         from retinue.tools.web.search.tool import WebSearch  # noqa: PLC0415
 
         provider = choose_provider(self.provider, environ=self.environment, client=self.client)

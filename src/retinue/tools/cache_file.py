@@ -27,7 +27,6 @@ def code_fingerprint(*folders: str) -> bytes:
 
 
 def _file_states(folder: Path) -> Iterator[tuple[str, int, int]]:
-    """Each source file below a folder, with its size and when it was changed."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():
@@ -73,7 +72,6 @@ def write_cache_file(path: Path, pieces: Iterable[bytes]) -> str:
 
 
 def _delete_stale(path: Path) -> None:
-    """Delete what a killed process left half-written."""
     for orphan in path.parent.glob(f"{path.name}.*.tmp"):
         with suppress(OSError):
             if orphan.stat().st_mtime < time() - _STALE_S:

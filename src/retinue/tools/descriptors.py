@@ -156,7 +156,6 @@ def _open_unnamed(folder: int) -> int | None:
 
 
 def _copy_owner_and_mode(old_stat: os.stat_result, descriptor: int) -> None:
-    """Give a new file the owner, where the system lets us, and the mode of the one it replaces."""
     new_stat = os.fstat(descriptor)
     if (new_stat.st_uid, new_stat.st_gid) != (old_stat.st_uid, old_stat.st_gid):
         with suppress(PermissionError):

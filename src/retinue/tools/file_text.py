@@ -141,7 +141,6 @@ def _select_from_file(file: BinaryIO, first: int, last: int, max_bytes: int) -> 
 
 
 def _decode_head(data: bytes) -> tuple[str, str, bool]:
-    """Decode bytes that may stop in the middle of a character."""
     try:
         return codecs.getincrementaldecoder("utf-8-sig")().decode(data), "utf-8", True
     except UnicodeDecodeError:

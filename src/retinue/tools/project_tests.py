@@ -133,7 +133,6 @@ def _ending_of(suite: Suite, result: ProgramResult) -> SuiteOutcome:
 
 
 def _unreadable_note(paths: Sequence[str]) -> str:
-    """That the copy was not the whole project, for whoever wonders why its tests fail."""
     names = ", ".join(paths[:_MAX_SHOWN]) + (" …" if len(paths) > _MAX_SHOWN else "")
     return f"\n(run without {names}, which may not be read)" if paths else ""
 

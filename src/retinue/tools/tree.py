@@ -217,7 +217,6 @@ def _compile_pattern(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
 
 
 def _component(part: str) -> re.Pattern[str]:
-    """`part` as an expression that takes time in proportion to the name, however many stars it has."""
     first, *rest = re.split(r"\*+", part)
     # Each text between two stars is taken where it comes first and never tried again; only the last must reach the end.
     middle = [f"(?>.*?{_characters(text)})" for text in rest[:-1]]

@@ -338,7 +338,6 @@ class Workspace:
         return None
 
     def _open_descriptor(self, path: PathLike) -> int:
-        """A descriptor of the regular file that `path` leads to."""
         direct_parts = self._direct_parts(path)
         if direct_parts:
             try:
@@ -405,7 +404,6 @@ class Workspace:
 
     @contextmanager
     def _translate_errors(self, path: PathLike) -> Generator[None]:
-        """Turn the system's refusals into errors of ours, with names that are there instead of a missing one."""
         try:
             yield
         except FileNotFoundError as error:

@@ -47,7 +47,6 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> list[_Block]:
 
 
 def _groups(changes: Sequence[_Block]) -> Iterator[list[_Block]]:
-    """Changes that share a hunk: their context touches."""
     group: list[_Block] = []
     for change in changes:
         if group and change[0] - group[-1][1] > 2 * _CONTEXT:

@@ -4,7 +4,7 @@ Everything goes through the runner that a hostile repository can do nothing to, 
 workspace, so that a repository above it shows nothing from beside it. Patches leave out the files that it hides.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -54,31 +54,28 @@ _SPEC: Final = tool_spec(
 class GitTool:
     """Reads a repository."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """What it says of itself."""
-        return _SPEC
+    spec: ToolSpec = _SPEC
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Ask git.
 
         Raises:
-            InvalidInput: A revision, range or path can be none.
+            InvalidInput: A revision, range or path is not valid.
             UnknownName: A revision names nothing.
             AccessDenied: The repository is another user's, a path lies outside, or there is no workspace.
             MissingFile: There is no repository, or no such file in it.
             NotInstalled: There is no git.
-            LimitReached: It says far too much.
+            LimitReached: It prints too much.
             DeadlineExceeded: It took too long.
         """
         workspace, seconds = require_workspace(context, _SPEC), seconds_left(_SPEC, context)
-        text = await run_in_thread(_SPEC, context, _ask, workspace, arguments, seconds)
+        text = await run_in_thread(_SPEC, context, _run, workspace, arguments, seconds)
         text, is_cut = truncate(text.removesuffix("\n") or "(Nothing.)", context.output_limit, notice="(And more.)")
         return ToolOutput(text, origin="git", truncated=is_cut)
 
 
-def _ask(workspace: Workspace, arguments: JsonMapping, timeout_s: float) -> str:
-    path = str(arguments.get("path", "."))
+def _run(workspace: Workspace, arguments: JsonMapping, timeout_s: float) -> str:
+    path, revision = str(arguments.get("path", ".")), str(arguments.get("revision", "HEAD"))
     relative = workspace.relative(path)
     if not workspace.covers(() if relative == "." else tuple(relative.split("/"))):
         raise AccessDenied(f"{path!r} may not be read", hint="name a `path` that may be read", path="/path")
@@ -86,43 +83,41 @@ def _ask(workspace: Workspace, arguments: JsonMapping, timeout_s: float) -> str:
     git = Git(root, timeout_s=timeout_s, max_bytes=_MOST_BYTES)
     runner = GitRunner(root, timeout_s=timeout_s, max_bytes=_MOST_BYTES)
     git.head()  # says what is wrong with the repository, if anything is
-    return _OPERATIONS[str(arguments["operation"])](git, runner, workspace, arguments, path)
 
+    def text(*words: str, touches_files: bool = False) -> str:
+        return runner.run(*words, touches_files=touches_files).stdout.decode("utf-8", "replace")
 
-def _status(git: Git, runner: GitRunner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:  # noqa: ARG001 - one form for all
-    words = ("status", "--short", "--branch", "--untracked-files=all", "--ignore-submodules=dirty", "--", path)
-    git.status()  # refuses a bare repository in words
-    return _text(runner, *words, touches_files=True)
-
-
-def _log(git: Git, runner: GitRunner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:  # noqa: ARG001 - as above
-    limit, ends = f"--max-count={int(arguments.get('limit', 30))}", _ends(git, arguments)
-    return _text(runner, "log", _LOG, "--date=short", limit, "--no-patch", "--end-of-options", ends, "--", path)
-
-
-def _show(git: Git, runner: GitRunner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:
-    commit = git.resolve(_revision(arguments))
-    names = ("show", "--format=", *_NAMES, "--end-of-options", commit, "--", path)
-    paths = _visible_paths(workspace, path, _text(runner, *names))
-    return _text(runner, "show", "--stat", "--patch", "--relative", *_PATCH, "--end-of-options", commit, "--", *paths)
-
-
-def _diff(git: Git, runner: GitRunner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:
-    revision = _revision(arguments)
-    ends = [_ends(git, arguments)] if ".." in revision else [git.resolve(revision)]
-    touches = ".." not in revision
-    names = _text(runner, "diff", *_NAMES, "--end-of-options", *ends, "--", path, touches_files=touches)
-    words = ("diff", "--relative", *_PATCH, "--end-of-options", *ends, "--", *_visible_paths(workspace, path, names))
-    return _text(runner, *words, touches_files=touches)
+    match str(arguments["operation"]):
+        case "status":
+            git.status()  # refuses a bare repository in words
+            words = ("status", "--short", "--branch", "--untracked-files=all", "--ignore-submodules=dirty", "--", path)
+            return text(*words, touches_files=True)
+        case "log":
+            limit, ends = f"--max-count={int(arguments.get('limit', 30))}", _resolve_ends(git, revision)
+            return text("log", _LOG, "--date=short", limit, "--no-patch", "--end-of-options", ends, "--", path)
+        case "show":
+            ends = ("--end-of-options", git.resolve(revision), "--")
+            paths = _visible_paths(workspace, path, text("show", "--format=", *_NAMES, *ends, path))
+            return text("show", "--stat", "--patch", "--relative", *_PATCH, *ends, *paths)
+        case "diff":
+            is_range = ".." in revision
+            ends = ("--end-of-options", _resolve_ends(git, revision), "--")
+            names = text("diff", *_NAMES, *ends, path, touches_files=not is_range)
+            paths = _visible_paths(workspace, path, names)
+            return text("diff", "--relative", *_PATCH, *ends, *paths, touches_files=not is_range)
+        case _:
+            if "path" not in arguments:
+                raise InvalidInput("`blame` needs a file", hint="name one with `path`", path="/path")
+            first, last = int(arguments.get("first_line", 1)), arguments.get("last_line")
+            rows: list[str] = []
+            for line in git.blame(path, start=first, end=last, revision=revision):
+                day = datetime.fromtimestamp(line.time, UTC).date()
+                rows.append(f"{line.sha[:10]} {day} {line.author} {line.line}: {line.text}")
+            return "\n".join(rows)
 
 
 def _visible_paths(workspace: Workspace, path: str, names: str) -> Sequence[str]:
-    """What a patch is limited to: `path`, or where the workspace hides some of the changed files, the others by name.
-
-    Raises:
-        AccessDenied: All of them are hidden.
-        LimitReached: The others are too many to be named.
-    """
+    """What a patch is limited to: `path`, or where some changed files are hidden, the others by name."""
     changed = [name for name in names.split("\0") if name]
     visible = [name for name in changed if not workspace.why_hidden(tuple(name.split("/")))]
     if len(visible) == len(changed):
@@ -134,40 +129,10 @@ def _visible_paths(workspace: Workspace, path: str, names: str) -> Sequence[str]
     return visible
 
 
-def _blame(git: Git, runner: GitRunner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:  # noqa: ARG001 - as above
-    if "path" not in arguments:
-        raise InvalidInput("`blame` needs a file", hint="name one with `path`", path="/path")
-    first = int(arguments.get("first_line", 1))
-    lines = git.blame(path, start=first, end=arguments.get("last_line"), revision=_revision(arguments))
-    return "\n".join(f"{line.sha[:10]} {_day(line.time)} {line.author} {line.line}: {line.text}" for line in lines)
-
-
-def _day(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
-
-
-def _revision(arguments: JsonMapping) -> str:
-    return str(arguments.get("revision", "HEAD"))
-
-
-def _ends(git: Git, arguments: JsonMapping) -> str:
+def _resolve_ends(git: Git, revision: str) -> str:
     """A revision or range with its ends resolved, so that nothing in it can be taken for an option."""
-    revision = _revision(arguments)
     between = "..." if "..." in revision else ".."
     first, dots, last = revision.partition(between)
     if not dots:
         return git.resolve(first)
     return f"{git.resolve(first or 'HEAD')}{between}{git.resolve(last or 'HEAD')}"
-
-
-def _text(runner: GitRunner, *words: str, touches_files: bool = False) -> str:
-    return runner.run(*words, touches_files=touches_files).stdout.decode("utf-8", "replace")
-
-
-_OPERATIONS: Final[Mapping[str, Callable[[Git, GitRunner, Workspace, JsonMapping, str], str]]] = {
-    "blame": _blame,
-    "diff": _diff,
-    "log": _log,
-    "show": _show,
-    "status": _status,
-}

@@ -1,10 +1,11 @@
 """`read`: the lines of a text file, numbered. Binary files and images are refused by name, never shown as noise."""
 
+from contextlib import suppress
 from typing import Final
 
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.errors import InvalidInput, RetinueError
+from retinue.errors import InvalidInput
 from retinue.tools import file_text, paths
 from retinue.tools.builtin.support import FileSnapshots, require_workspace, run_in_thread, tool_spec
 from retinue.tools.encoding import is_binary
@@ -33,22 +34,19 @@ class ReadTool:
     """Reads files.
 
     Args:
-        snapshots: Where it is noted what was read.
+        snapshots: Records what was read.
     """
+
+    spec: ToolSpec = _SPEC
 
     def __init__(self, snapshots: FileSnapshots) -> None:
         self._snapshots = snapshots
 
-    @property
-    def spec(self) -> ToolSpec:
-        """What it says of itself."""
-        return _SPEC
-
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """Read.
+        """Read a file.
 
         Raises:
-            InvalidInput: The range is none, or the file is binary, an image or no regular file.
+            InvalidInput: The range is not valid, or the file is binary, an image or not a regular file.
             AccessDenied: It may not be read, or there is no workspace.
             MissingFile: It is not there.
             DeadlineExceeded: It took too long.
@@ -59,8 +57,21 @@ class ReadTool:
 
     def _read(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
         path, first = str(arguments["path"]), int(arguments.get("first_line", 1))
-        # Noted before it is read: what changes in between is then refused once too often, never overwritten.
-        self._note(workspace, path)
+        relative, binary_type = workspace.relative(path), ""
+        # Recorded before it is read: what changes in between is then refused once too often, never overwritten.
+        with suppress(InvalidInput):  # one that is too large to be read whole cannot be edited either
+            data = workspace.read_bytes(path)
+            if is_binary(data):
+                binary_type = paths.media_type(relative, is_text=False)
+            else:
+                self._snapshots.record(relative, data)
+        if binary_type:
+            what = "an image" if binary_type.startswith("image/") else "a binary file"
+            raise InvalidInput(
+                f"{relative!r} is {what} ({binary_type}), and only text can be read here",
+                hint="read its source, or a text that describes it",
+                path="/path",
+            )
         content = file_text.read(
             workspace,
             path,
@@ -69,10 +80,25 @@ class ReadTool:
             max_lines=_MOST_LINES,
             max_bytes=max(4 * limit, 1),
         )
-        rows = _numbered_rows(content, limit)
+        rows: list[str] = []
+        room = limit
+        for number, line in enumerate(content.text.split("\n") if content.last_line >= first else (), first):
+            text = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}… ({len(line):,} characters)"
+            rows.append(f"{number:>6}\t{text}")
+            room -= len(rows[-1]) + 1
+            if room < 0 and len(rows) > 1:
+                rows.pop()
+                break
         last = first + len(rows) - 1
         is_cut = content.truncated or last < content.last_line
-        notes = [_end_notice(content, last)] if is_cut or not rows else []
+        notes: list[str] = []
+        if content.size == 0:
+            notes.append("(The file is empty.)")
+        elif not rows:
+            notes.append(f"(There is no line {first:,}; the file ends before it.)")
+        elif is_cut:
+            total = "" if content.total_lines is None else f" of {content.total_lines:,}"
+            notes.append(f"(Line {last:,}{total}. To go on, read with `first_line` {last + 1}.)")
         if not content.certain:
             notes.append("(This is not UTF-8; it was read as Latin-1.)")
         return ToolOutput(
@@ -88,51 +114,3 @@ class ReadTool:
             truncated=is_cut,
             files_read=(content.path,),
         )
-
-    def _note(self, workspace: Workspace, path: str) -> None:
-        relative = workspace.relative(path)
-        try:
-            data = workspace.read_bytes(path)
-        except InvalidInput:
-            return  # too large to be read whole, and so to be edited
-        if is_binary(data):
-            raise _not_text_error(relative)
-        self._snapshots.record(relative, data)
-
-
-def _not_text_error(path: str) -> RetinueError:
-    kind = paths.media_type(path, is_text=False)
-    if kind.startswith("image/"):
-        return InvalidInput(
-            f"{path!r} is an image ({kind}), and only text can be read here",
-            hint="look for a text that describes it, or ask somebody who can see it",
-            path="/path",
-        )
-    return InvalidInput(
-        f"{path!r} is a binary file ({kind}), and only text can be read", hint="read its source instead", path="/path"
-    )
-
-
-def _numbered_rows(content: file_text.FileText, limit: int) -> list[str]:
-    """The lines with their numbers, as many as fit."""
-    rows: list[str] = []
-    room = limit
-    if content.last_line < content.first_line:
-        return rows
-    for number, line in enumerate(content.text.split("\n"), content.first_line):
-        text = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}… ({len(line):,} characters)"
-        row = f"{number:>6}\t{text}"
-        room -= len(row) + 1
-        if room < 0 and rows:
-            break
-        rows.append(row)
-    return rows
-
-
-def _end_notice(content: file_text.FileText, last: int) -> str:
-    total = "" if content.total_lines is None else f" of {content.total_lines:,}"
-    if content.size == 0:
-        return "(The file is empty.)"
-    if last < content.first_line:
-        return f"(There is no line {content.first_line:,}; the file ends before it.)"
-    return f"(Line {last:,}{total}. To go on, read with `first_line` {last + 1}.)"

@@ -167,7 +167,6 @@ def explain(text: str, piece: str) -> tuple[str, str]:
 
 
 def _window(lines: Sequence[str], piece_lines: Sequence[str], fold: Callable[[str], str]) -> int | None:
-    """Where the folded lines stand whole, or, a single one, within a line."""
     folded_lines, folded_piece = [fold(line) for line in lines], [fold(line) for line in piece_lines]
     if not any(folded_piece):
         return None
@@ -182,7 +181,6 @@ def _window(lines: Sequence[str], piece_lines: Sequence[str], fold: Callable[[st
 
 
 def _nearest(lines: Sequence[str], piece_lines: Sequence[str]) -> int | None:
-    """Where the most of the asked lines stand in their order; else where one stands that is like the longest."""
     places: dict[str, list[int]] = {}
     for at, line in enumerate(lines):
         places.setdefault(line.strip(), []).append(at)

@@ -1,13 +1,14 @@
 """`glob` and `grep`: which files there are, and which lines match. Ignored files are left out, as git would."""
 
-from typing import Final, Literal, assert_never, cast
+from collections import Counter
+from typing import Final
 
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.tools import grep as searching, tree
+from retinue.tools import tree
 from retinue.tools.builtin.support import require_workspace, run_in_thread, seconds_left, tool_spec, truncate
+from retinue.tools.grep import GrepResult, grep
 from retinue.tools.port import ToolContext, ToolOutput
-from retinue.tools.workspace import Workspace
 
 _MOST_PATHS: Final = 1000
 _PATTERN: Final = (
@@ -60,16 +61,13 @@ _GREP: Final = tool_spec(
 class GlobTool:
     """Lists files by pattern."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """What it says of itself."""
-        return _GLOB
+    spec: ToolSpec = _GLOB
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """List.
+        """List the files.
 
         Raises:
-            InvalidInput: The pattern is none.
+            InvalidInput: The pattern is not valid.
             AccessDenied: There is no workspace.
             DeadlineExceeded: It took too long.
         """
@@ -89,22 +87,32 @@ class GlobTool:
 class GrepTool:
     """Finds lines."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """What it says of itself."""
-        return _GREP
+    spec: ToolSpec = _GREP
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """Search.
+        """Search the files.
 
         Raises:
-            InvalidInput: A pattern is none.
+            InvalidInput: A pattern is not valid.
             AccessDenied: There is no workspace.
             DeadlineExceeded: It took too long.
         """
         workspace, seconds = require_workspace(context, _GREP), seconds_left(_GREP, context)
-        result = await run_in_thread(_GREP, context, _search, workspace, arguments, 0.9 * seconds)
-        text = _render(result, cast('Literal["lines", "files", "counts"]', arguments.get("give", "lines")))
+        files = arguments.get("files")
+        result = await run_in_thread(
+            _GREP,
+            context,
+            grep,
+            workspace,
+            str(arguments["pattern"]),
+            syntax=arguments.get("syntax", "regex"),
+            ignore_case=bool(arguments.get("ignore_case", False)),
+            paths=() if files is None else (str(files),),
+            context=int(arguments.get("context", 0)),
+            max_matches=int(arguments.get("limit", 200)),
+            timeout_s=0.9 * seconds,
+        )
+        text = _render(result, str(arguments.get("give", "lines")))
         text, is_cut = truncate(text, context.output_limit, notice="(And more.)")
         return ToolOutput(
             text,
@@ -115,50 +123,27 @@ class GrepTool:
         )
 
 
-def _search(workspace: Workspace, arguments: JsonMapping, timeout_s: float) -> searching.GrepResult:
-    files = arguments.get("files")
-    return searching.grep(
-        workspace,
-        str(arguments["pattern"]),
-        syntax=arguments.get("syntax", "regex"),
-        ignore_case=bool(arguments.get("ignore_case", False)),
-        paths=() if files is None else (str(files),),
-        context=int(arguments.get("context", 0)),
-        max_matches=int(arguments.get("limit", 200)),
-        timeout_s=timeout_s,
-    )
-
-
-def _render(result: searching.GrepResult, give: Literal["lines", "files", "counts"]) -> str:
-    rows: list[str]
-    match give:
-        case "lines":
-            rows = [row for match in result.matches for row in _rows(match)]
-        case "files":
-            rows = list(dict.fromkeys(match.path for match in result.matches))
-        case "counts":
-            counts: dict[str, int] = {}
-            for match in result.matches:
-                counts[match.path] = counts.get(match.path, 0) + 1
-            rows = [f"{path}: {count}" for path, count in counts.items()]
-        case _:
-            assert_never(give)
-    notes = {
-        "": [],
-        "matches": ["(There are more; raise `limit`, or look for something rarer.)"],
-        "time": ["(Time was up before all files were searched.)"],
-    }[result.truncated_by]
+def _render(result: GrepResult, give: str) -> str:
+    counts = Counter(match.path for match in result.matches)
+    rows: list[str] = []
+    if give == "files":
+        rows += counts
+    elif give == "counts":
+        rows += [f"{path}: {count}" for path, count in counts.items()]
+    else:
+        for match in result.matches:
+            before = enumerate(match.before, match.line - len(match.before))
+            rows += [f"{match.path}-{number}- {text}" for number, text in before]
+            rows.append(f"{match.path}:{match.line}: {match.text}")
+            rows += [f"{match.path}-{number}- {text}" for number, text in enumerate(match.after, match.line + 1)]
+            rows += ["--"] if match.before or match.after else []
     if not result.matches:
-        notes = [f"(Nothing matches in {result.files:,} files.)", *notes]
+        rows.append(f"(Nothing matches in {result.files:,} files.)")
+    if result.truncated_by == "matches":
+        rows.append("(There are more; raise `limit`, or look for something rarer.)")
+    if result.truncated_by == "time":
+        rows.append("(Time was up before all files were searched.)")
     if result.skipped:
         first = result.skipped[0]
-        notes.append(f"({len(result.skipped):,} files were not searched, such as {first.path!r}: {first.reason}.)")
-    return "\n".join([*rows, *notes])
-
-
-def _rows(match: searching.Match) -> list[str]:
-    start = match.line - len(match.before)
-    before = [f"{match.path}-{number}- {text}" for number, text in enumerate(match.before, start)]
-    after = [f"{match.path}-{number}- {text}" for number, text in enumerate(match.after, match.line + 1)]
-    separator = ["--"] if before or after else []
-    return [*before, f"{match.path}:{match.line}: {match.text}", *after, *separator]
+        rows.append(f"({len(result.skipped):,} files were not searched, such as {first.path!r}: {first.reason}.)")
+    return "\n".join(rows)

@@ -69,17 +69,14 @@ class ShellTool:
         home: What they take for the user's home folder; by default an empty folder of their own, gone afterwards.
     """
 
+    spec: ToolSpec = _SPEC
+
     def __init__(
         self, *, programs: Collection[str] = (), environment: Mapping[str, str] | None = None, home: Path | None = None
     ) -> None:
         self._programs = frozenset(programs)
         self._environment = dict(environment or {})
         self._home = home
-
-    @property
-    def spec(self) -> ToolSpec:
-        """What it says of itself."""
-        return _SPEC
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Run a program. Its exit code is an answer, whatever it is.
@@ -115,7 +112,6 @@ class ShellTool:
         return _answer(result, words[0], context.output_limit)
 
     def _program(self, name: str, workspace: Workspace) -> str:
-        """The file that `name` stands for, if it is allowed."""
         if name not in self._programs and (_ANY not in self._programs or "/" in name):
             allowed = tuple(sorted(self._programs))
             raise AccessDenied(
@@ -247,7 +243,6 @@ def _split(line: str) -> list[str]:
 
 
 def _shell_syntax(line: str) -> Iterator[tuple[str, str]]:
-    """Each thing in `line` that only a shell understands, and what to do instead."""
     unquoted = _QUOTED.sub(_mask_quoted, line.strip())
     for character in unquoted:
         if character in _OPERATORS:

@@ -1,9 +1,8 @@
-"""What the hands share: the form of their schemas, the fence they need, and work that ends in time."""
+"""What these tools share: the form of their schemas, the workspace they need, and work that ends in time."""
 
 import asyncio
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from threading import Lock
 from time import time_ns
 from typing import Final, ParamSpec, TypeVar
 
@@ -28,7 +27,7 @@ def tool_spec(
     effects: tuple[Effect, ...],
     timeout_s: float,
 ) -> ToolSpec:
-    """What a hand says of itself; arguments that nobody named are refused."""
+    """The definition of a tool; arguments outside `properties` are refused."""
     schema: JsonMapping = {
         "type": "object",
         "additionalProperties": False,
@@ -39,11 +38,7 @@ def tool_spec(
 
 
 def require_workspace(context: ToolContext, spec: ToolSpec) -> Workspace:
-    """The workspace of a call.
-
-    Raises:
-        AccessDenied: The run has none.
-    """
+    """The workspace of a call."""
     if context.workspace is None:
         raise AccessDenied(
             f"`{spec.name}` needs a workspace, and this run has none", hint="start the run in a folder, or do without"
@@ -52,11 +47,7 @@ def require_workspace(context: ToolContext, spec: ToolSpec) -> Workspace:
 
 
 def seconds_left(spec: ToolSpec, context: ToolContext, *, requested_s: float | None = None) -> float:
-    """How long a call may take: the least of the tool's limit, what was asked for, and the time until the deadline.
-
-    Raises:
-        DeadlineExceeded: There is no time at all.
-    """
+    """How long a call may take: the least of the tool's limit, what was asked for, and the time until the deadline."""
     remaining = spec.timeout_s if requested_s is None else min(requested_s, spec.timeout_s)
     if context.deadline_ns is not None:
         remaining = min(remaining, (context.deadline_ns - time_ns()) / _SECOND)
@@ -70,11 +61,7 @@ def seconds_left(spec: ToolSpec, context: ToolContext, *, requested_s: float | N
 async def run_in_thread(
     spec: ToolSpec, context: ToolContext, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """Do blocking `work` in a thread, and wait for it no longer than the call may take.
-
-    Raises:
-        DeadlineExceeded: It took longer. The thread cannot be stopped; whatever it writes, it writes whole.
-    """
+    """Do blocking `work` in a thread, and wait for it no longer than the call may take."""
     seconds = seconds_left(spec, context)
     try:
         async with asyncio.timeout(seconds):
@@ -96,34 +83,26 @@ def truncate(text: str, limit: int, *, notice: str) -> tuple[str, bool]:
     return f"{text[: end if end > 0 else room]}\n{notice}", True
 
 
-_HINT: Final = "read the file again, then repeat the change with what it says now"
-
-
 class FileSnapshots:
     """The content, as a hash, that each file had when it was last read or written here. Threads may share it."""
 
     def __init__(self) -> None:
         self._digests: dict[str, bytes] = {}
-        self._lock = Lock()
 
     def record(self, path: str, data: bytes) -> None:
         """Remember that `path` (relative, resolved) holds `data`."""
-        digest = sha256(data).digest()
-        with self._lock:
-            self._digests[path] = digest
+        self._digests[path] = sha256(data).digest()
 
     def contains(self, path: str) -> bool:
         """Whether the file was read or written here."""
-        with self._lock:
-            return path in self._digests
+        return path in self._digests
 
     def check(self, path: str, data: bytes) -> None:
-        """Make sure that a file that was seen still says what it said.
+        """Make sure that a file that was read still holds the same.
 
         Raises:
             InvalidInput: It has changed since.
         """
-        with self._lock:
-            digest = self._digests.get(path)
-        if digest is not None and digest != sha256(data).digest():
-            raise InvalidInput(f"{path!r} has changed since it was read", hint=_HINT, path="/path")
+        if self._digests.get(path, digest := sha256(data).digest()) != digest:
+            hint = "read the file again, then repeat the change with what it says now"
+            raise InvalidInput(f"{path!r} has changed since it was read", hint=hint, path="/path")

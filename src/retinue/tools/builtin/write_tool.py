@@ -1,4 +1,4 @@
-"""`write`: a whole file in one move. A file that is there is replaced only by who has read it."""
+"""`write`: a whole file in one move, only over one that was read; `edit`: exact replacements, all or none."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from retinue.errors import InvalidInput
 from retinue.tools.builtin.diff import unified
 from retinue.tools.builtin.replace import Replacement, apply_replacements
 from retinue.tools.builtin.support import FileSnapshots, require_workspace, run_in_thread, tool_spec, truncate
-from retinue.tools.encoding import DecodedText, decode, encode, is_binary
+from retinue.tools.encoding import decode, encode, is_binary
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
@@ -30,25 +30,22 @@ class WriteTool:
     """Writes files.
 
     Args:
-        snapshots: What the conversation has read, and where it is noted what was written.
+        snapshots: What the conversation has read and written.
     """
+
+    spec: ToolSpec = _WRITE
 
     def __init__(self, snapshots: FileSnapshots) -> None:
         self._snapshots = snapshots
 
-    @property
-    def spec(self) -> ToolSpec:
-        """What it says of itself."""
-        return _WRITE
-
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """Write.
+        """Write a file.
 
         Raises:
-            InvalidInput: The file is there and was not read, or has changed since; the content is too large or no
-                Unicode; or something that is no regular file is in the way.
+            InvalidInput: The file is there and was not read, or has changed since; the content is too large or not
+                Unicode; or something that is not a regular file is in the way.
             AccessDenied: It may not be written, is protected, or there is no workspace.
-            Unavailable: Somebody else keeps its folder locked.
+            Unavailable: Another program keeps its folder locked.
             DeadlineExceeded: It took too long.
         """
         return await run_in_thread(
@@ -57,20 +54,48 @@ class WriteTool:
 
     def _write(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
         path, content = str(arguments["path"]), str(arguments["content"])
-        data = _encode_new(content, workspace.max_bytes)
+        try:
+            data = content.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InvalidInput(
+                f"the content is not Unicode: character {error.start} is half of a surrogate pair",
+                hint="write that character whole",
+                path="/content",
+            ) from None
+        if len(data) > workspace.max_bytes:
+            raise InvalidInput(
+                f"the content holds {len(data):,} bytes, more than the cap of {workspace.max_bytes:,}",
+                hint="write several smaller files",
+                path="/content",
+            )
         relative = workspace.relative(path)
         previous: list[bytes | None] = []
 
         def change(before: bytes | None) -> bytes:
             if before is not None and before != data:
-                self._check_read(relative, before)
+                if not self._snapshots.contains(relative):
+                    raise InvalidInput(
+                        f"{relative!r} is there already, and was not read in this conversation",
+                        hint="read it first, or change only a part of it with `edit`",
+                        path="/path",
+                    )
+                self._snapshots.check(relative, before)
             previous.append(before)
             return data
 
         workspace.revise(path, change, create=True)
         self._snapshots.record(relative, data)
         before = previous[0]
-        text, is_cut = truncate(_change_text(relative, before, content), limit, notice="(The diff goes on.)")
+        if before is None:
+            lines = content.count("\n") + bool(content and not content.endswith("\n"))
+            text = f"`{relative}` is new: {lines:,} lines, {len(data):,} bytes."
+        elif before == data:
+            text = f"`{relative}` already has this content; nothing was written."
+        elif is_binary(before):
+            text = f"`{relative}`, a binary file, is now a text of {len(data):,} bytes."
+        else:
+            text = unified(relative, decode(before).text, content).removesuffix("\n")
+        text, is_cut = truncate(text, limit, notice="(The diff goes on.)")
         return ToolOutput(
             text,
             data={
@@ -82,45 +107,6 @@ class WriteTool:
             truncated=is_cut,
             files_written=() if before == data else (relative,),
         )
-
-    def _check_read(self, path: str, before: bytes) -> None:
-        if not self._snapshots.contains(path):
-            raise InvalidInput(
-                f"{path!r} is there already, and was not read in this conversation",
-                hint="read it first, or change only a part of it with `edit`",
-                path="/path",
-            )
-        self._snapshots.check(path, before)
-
-
-def _encode_new(content: str, most: int) -> bytes:
-    try:
-        data = content.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidInput(
-            f"the content is not Unicode: character {error.start} is half of a surrogate pair",
-            hint="write that character whole",
-            path="/content",
-        ) from None
-    if len(data) > most:
-        raise InvalidInput(
-            f"the content holds {len(data):,} bytes, more than the cap of {most:,}",
-            hint="write several smaller files",
-            path="/content",
-        )
-    return data
-
-
-def _change_text(path: str, before: bytes | None, content: str) -> str:
-    size = len(content.encode())
-    if before is None:
-        lines = content.count("\n") + bool(content and not content.endswith("\n"))
-        return f"`{path}` is new: {lines:,} lines, {size:,} bytes."
-    if before == content.encode():
-        return f"`{path}` said just that already; nothing was written."
-    if is_binary(before):
-        return f"`{path}`, a binary file, is now a text of {size:,} bytes."
-    return unified(path, decode(before).text, content).removesuffix("\n")
 
 
 _EDIT: Final = tool_spec(
@@ -165,26 +151,23 @@ class EditTool:
     """Edits files.
 
     Args:
-        snapshots: What the conversation has read, and where it is noted what was written.
+        snapshots: What the conversation has read and written.
     """
+
+    spec: ToolSpec = _EDIT
 
     def __init__(self, snapshots: FileSnapshots) -> None:
         self._snapshots = snapshots
 
-    @property
-    def spec(self) -> ToolSpec:
-        """What it says of itself."""
-        return _EDIT
-
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """Edit.
+        """Edit a file.
 
         Raises:
-            InvalidInput: An old text does not stand there, or not only once (`detail["findings"]`); the file changed
-                since it was read, or is no text; or a character has no place in its encoding.
+            InvalidInput: An old text is not in the file, or more than once (`detail["findings"]`); the file changed
+                since it was read, or is not text; or a character has no place in its encoding.
             AccessDenied: It may not be read and written, is protected, or there is no workspace.
             MissingFile: It is not there.
-            Unavailable: Somebody else keeps its folder locked.
+            Unavailable: Another program keeps its folder locked.
             DeadlineExceeded: It took too long.
         """
         return await run_in_thread(
@@ -203,9 +186,19 @@ class EditTool:
         def change(before: bytes | None) -> bytes:
             data = before or b""  # there is one: it may not be new
             self._snapshots.check(relative, data)
-            decoded = _text(relative, data)
+            if is_binary(data):
+                raise InvalidInput(f"{relative!r} is a binary file", hint="only text can be edited", path="/path")
+            decoded = decode(data)
             now = apply_replacements(decoded.text, replacements)
-            after = _encode_as(now, data, decoded)
+            try:
+                after = encode(now, data)
+            except UnicodeEncodeError as error:
+                character = now[error.start : error.start + 1]
+                raise InvalidInput(
+                    f"{character!r} cannot be written in this file, which is in {decoded.encoding}",
+                    hint="write it with characters of that encoding, or convert the file to UTF-8 first",
+                    path="/edits",
+                ) from None
             if len(after) > workspace.max_bytes:
                 raise InvalidInput(f"{relative!r} would grow over {workspace.max_bytes:,} bytes", hint="split the file")
             outcomes.append((decoded.text, now, after))
@@ -223,20 +216,3 @@ class EditTool:
             files_read=(relative,),
             files_written=(relative,),
         )
-
-
-def _text(path: str, data: bytes) -> DecodedText:
-    if is_binary(data):
-        raise InvalidInput(f"{path!r} is a binary file", hint="only text can be edited", path="/path")
-    return decode(data)
-
-
-def _encode_as(text: str, before: bytes, read: DecodedText) -> bytes:
-    try:
-        return encode(text, before)
-    except UnicodeEncodeError as error:
-        raise InvalidInput(
-            f"{text[error.start : error.start + 1]!r} cannot be written in this file, which is in {read.encoding}",
-            hint="write it with characters of that encoding, or convert the file to UTF-8 first",
-            path="/edits",
-        ) from None

@@ -216,7 +216,6 @@ def _first_line(message: str) -> str:
 
 
 def _suggestions(message: str) -> tuple[str, ...]:
-    """The names that DuckDB itself offers instead of a wrong one."""
     for start in ("Did you mean ", "Candidate bindings: "):
         _, separator, rest = message.partition(start)
         if separator:

@@ -81,11 +81,7 @@ def load(connection: DuckdbConnection, text: SnapshotText, table: str, *, spare:
 
 
 def layout_of(head: str) -> CsvLayout:
-    """The layout of a file that begins with `head`.
-
-    Raises:
-        InvalidInput: Nothing but empty lines is there.
-    """
+    """The layout of a file that begins with `head`."""
     readings = {separator: _read(head, separator) for separator in _SEPARATORS}
     separator = max(_SEPARATORS, key=lambda one: _regularity(readings[one]))
     lines = readings[separator]
@@ -150,7 +146,6 @@ def _regularity(lines: Sequence[_Line]) -> tuple[float, int]:
 
 
 def _width(lines: Sequence[_Line]) -> int:
-    """The usual number of cells; of two equally usual ones the first."""
     return Counter(len(line.cells) for line in lines).most_common(1)[0][0] if lines else 0
 
 
@@ -177,7 +172,6 @@ def _numbered_names(width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _column_names(header: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """A name for each column, and notes on those that the file does not give."""
     names: list[str] = []
     names_in_use: set[str] = set()
     counts: dict[str, int] = {}  # so that a thousand equal names are not counted from one each time
@@ -215,7 +209,6 @@ def _typed_copy_sql(table: str, guesses: dict[str, TypeGuess], source: str) -> s
 
 
 def _rejects(connection: DuckdbConnection, layout: CsvLayout, path: Path) -> tuple[tuple[SkippedLine, ...], int]:
-    """The lines that are no rows, once a line, and how many there are."""
     # A quote that is not closed takes lines with it; they are counted too.
     (total,) = connection.fetch_one(
         "SELECT coalesce(sum(lines), 0)::BIGINT FROM (SELECT max(1 + length(rtrim(csv_line, chr(10)))"

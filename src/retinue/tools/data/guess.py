@@ -188,7 +188,6 @@ def _type_of(values: Sequence[str]) -> TypeGuess:
 
 
 def _month_name_date(values: Sequence[str]) -> TypeGuess | None:
-    """A date such as `Dec 31, 2024` or `31 December 2024`."""
     for pattern, form in _NAMED_DATES:
         matches = [match for value in values if (match := pattern.fullmatch(value))]
         if len(matches) == len(values) and len({match["sign"] for match in matches}) == 1:
@@ -220,7 +219,6 @@ def _numeric_date(values: Sequence[str]) -> TypeGuess:
 
 
 def _near_miss_note(values: Sequence[str]) -> str:
-    """Why a column that is mostly numbers is none."""
     numbers = [value for value in values if _NUMBER.fullmatch(value)]
     if all(re.fullmatch(r"\+?-?[\d.]+", value, re.ASCII) for value in values) and any(
         value[0] == "0" for value in values

@@ -35,11 +35,7 @@ _NO_ROWS: Final = "give an array of objects, or one object a line"
 
 
 def load_lines(connection: DuckdbConnection, text: SnapshotText, table: str) -> LoadResult:
-    """Make the table `table` (quoted) of a file with an object a line. A line that holds none is reported.
-
-    Raises:
-        InvalidInput: No line holds an object.
-    """
+    """Make the table `table` (quoted) of a file with an object a line. A line that holds none is reported."""
     with table_of_lines(connection, text) as lines:
         connection.run(f"DELETE FROM {lines} WHERE {BLANK}")
         skipped, total = _drop_non_objects(connection, lines, reason="is not a JSON object")
@@ -85,9 +81,6 @@ def table_from_objects(
         source: A table of lines, by its quoted name; each text is a JSON object.
         table: The quoted name of the table to make.
         extra_columns: Columns of `source` that stand in `table` too, before the keys.
-
-    Raises:
-        InvalidInput: There is not a single object.
     """
     (structure,) = connection.fetch_one(f"SELECT json_group_structure(text::JSON) FROM {source}")
     keys: object = json.loads(structure or "{}")
@@ -110,7 +103,6 @@ def table_from_objects(
 
 
 def _rows_pointer(connection: DuckdbConnection, whole: str) -> tuple[str, tuple[str, ...]]:
-    """Where in a document the rows are, as a JSON Pointer, and what to say about it."""
     (kind,) = connection.fetch_one("SELECT json_type(?)", (whole,))
     if kind == "ARRAY":
         return "", ()
@@ -168,7 +160,6 @@ def _depth(text: str) -> int:
 
 
 def _column_names(keys: Iterable[str], extra_columns: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The column of each key. Keys that differ by case alone cannot be told apart in SQL, so only the first is read."""
     names_by_key: dict[str, str] = {}
     left_out: list[str] = []
     lower_keys: set[str] = set()
@@ -225,7 +216,6 @@ def _copy_sql(
 
 
 def _convert_times(connection: DuckdbConnection, table: str, texts: Sequence[str]) -> tuple[str, ...]:
-    """Give the columns of `table` that hold dates and times all through these types."""
     guesses = {name: guess_type(values_of(connection, table, name)) for name in texts}
     guesses = {name: one for name, one in guesses.items() if one.type in _TIMES and not one.markers}
     if not guesses:

@@ -54,7 +54,6 @@ def load(connection: DuckdbConnection, text: SnapshotText, table: str, *, change
 
 
 def _detect_format(connection: DuckdbConnection, lines: str) -> Format | None:
-    """The format that most lines of a sample fit; None when they are JSON objects."""
     fits = [f"regexp_matches(text, {literal(form.pattern)})" for form in FORMATS]
     (total,) = connection.fetch_one(f"SELECT count(*) FROM {lines}")
     step = max(1, total // _SAMPLE)
@@ -118,7 +117,6 @@ def _with_year(sql: str, changed: datetime) -> str:
 
 
 def _empty_columns(connection: DuckdbConnection, form: Format) -> set[str]:
-    """The optional columns in which no line has a value."""
     if not form.optional:
         return set()
     counts = connection.fetch_one(
@@ -128,7 +126,6 @@ def _empty_columns(connection: DuckdbConnection, form: Format) -> set[str]:
 
 
 def _column_order(form: Format) -> Sequence[str]:
-    """The columns, the time first."""
     return ("at", *(name for name in form.columns if name != "at"))
 
 
@@ -186,7 +183,6 @@ def _fits_target(target: str, sql_type: str) -> bool:
 
 
 def _convert_times(connection: DuckdbConnection, table: str, sql_type: str | None) -> tuple[str, ...]:
-    """Make `at` a timestamp if it is there, else add it; gives what to say about it."""
     if sql_type is None:
         connection.run(f"ALTER TABLE {table} ADD COLUMN {_AT} TIMESTAMP")
         return (_NO_TIMES,)

@@ -44,14 +44,6 @@ def load_table(
         table: What it is called here.
         copy: A file that may be written.
         max_bytes: How much is read at most.
-
-    Raises:
-        NotInstalled: psycopg is not installed.
-        NetworkError: The database does not answer, or the address is none.
-        MissingFile: There is no such table.
-        AccessDenied: It may not be read.
-        BudgetExceeded: It holds more than `max_bytes`.
-        Unavailable: The database ended the reading.
     """
     columns, size = _copy_to_file(connection, address, source, copy=copy, max_bytes=max_bytes)
     typed = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in columns)
@@ -66,7 +58,6 @@ def load_table(
 def _copy_to_file(
     connection: DuckdbConnection, address: str, source: str, *, copy: Path, max_bytes: int
 ) -> tuple[list[tuple[str, str]], int]:
-    """The rows as a file, with the names and types of their columns, and how many bytes there are."""
     try:
         import psycopg.sql  # noqa: PLC0415 - optional
     except ImportError as error:
@@ -122,7 +113,6 @@ def _copy_to_file(
 
 
 def _type_of(database: "psycopg.Connection", column: "psycopg.Column") -> str:
-    """What DuckDB calls the type of a column."""
     type_info = database.adapters.types.get(column.type_code)
     kind = "" if type_info is None or column.type_code == type_info.array_oid else type_info.name
     if kind == "numeric":

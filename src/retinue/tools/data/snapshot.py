@@ -65,15 +65,7 @@ def take_snapshot(
     max_bytes: int,
     check: Callable[[], None],
 ) -> Snapshot:
-    """Copy the file `name` to `target`, unpacked.
-
-    Raises:
-        InvalidInput: It is not a regular file, or its gzip data is damaged or incomplete.
-        AccessDenied: It may not be read.
-        MissingFile: It is not there.
-        BudgetExceeded: It holds more than `max_bytes`, packed or unpacked.
-        Unavailable: It was changed while it was read.
-    """
+    """Copy the file `name` to `target`, unpacked."""
     with workspace.open(name) as file:
         before = os.fstat(file.fileno())
         total = before.st_size if before.st_size > max_bytes else 0

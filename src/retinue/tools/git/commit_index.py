@@ -447,7 +447,6 @@ class CommitIndex:
             raise
 
     def _read(self, head: str, meta: dict[str, str]) -> TruncationReason:
-        """Walk what is missing of HEAD's history."""
         self._database.execute("DELETE FROM results")
         old = meta.get("head", "")
         if old and meta.get("end") and old != head and self._git.is_ancestor(old, head):
@@ -509,7 +508,6 @@ class CommitIndex:
         execute("INSERT OR REPLACE INTO touches(file, id, old) VALUES (?, ?, ?)", touches)
 
     def _row_id(self, table: Literal["people", "files"], *names: str) -> int:
-        """The number of a person or file, a new one when there is none."""
         numbers = self._numbers.setdefault(table, {})
         if names not in numbers:
             columns = ("name", "email") if table == "people" else ("path",)
@@ -575,7 +573,6 @@ class CommitIndex:
         return (f"SELECT id FROM files WHERE {condition}" if values else ""), values
 
     def _shas_changing(self, selection: Selection) -> list[str]:
-        """The commits after which a text stands in a file more or less often."""
         ends = "" if selection.revision == "HEAD" else self._git.shas(selection.revision)
 
         def shas() -> list[str]:
@@ -592,7 +589,6 @@ class CommitIndex:
 
 @contextmanager
 def _report_lock() -> Generator[None]:
-    """Says who is in the way when the index stays locked."""
     try:
         yield
     except sqlite3.OperationalError as error:

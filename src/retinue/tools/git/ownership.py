@@ -31,10 +31,6 @@ def find_owner(runner: GitRunner, git_folder: Path, common: Path) -> Path:
         runner: Runs git in the folder that was asked about.
         git_folder: The real path of the git folder that was found from there.
         common: The real path of the one that holds the objects; another one only for linked work trees.
-
-    Raises:
-        AccessDenied: It is the repository of another folder, and the user has not said that this one may show it.
-        RetinueError: as `Runner.run`.
     """
     here = Path(runner.root)
     folder = next((each for each in (here, *here.parents) if git_folder in (each, _gitdir_target(each / ".git"))), None)
@@ -51,7 +47,6 @@ def find_owner(runner: GitRunner, git_folder: Path, common: Path) -> Path:
 
 
 def _foreign_reason(runner: GitRunner, folder: Path, git_folder: Path, common: Path) -> str:
-    """What shows the history of another folder's repository; empty when nothing does."""
     if not git_folder.is_relative_to(folder):
         if not _links_back(runner, folder, git_folder, common):
             return (
@@ -85,7 +80,6 @@ def _links_back(runner: GitRunner, folder: Path, git_folder: Path, common: Path)
 
 
 def _gitdir_target(path: Path) -> Path | None:
-    """The git folder that a `.git` is, or leads to as a link or a file."""
     if not path.is_file():
         return _real_path(path)
     line = _read_line(path)
@@ -114,7 +108,6 @@ def _alternates(runner: GitRunner, common: Path) -> list[Path]:
 
 
 def _links(places: Iterable[Path]) -> Iterator[Path]:
-    """Every link at or below `places`."""
     waiting = [os.fspath(place) for place in places]
     while waiting:
         place = waiting.pop()

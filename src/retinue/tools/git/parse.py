@@ -209,7 +209,6 @@ def tags(data: bytes) -> list[Tag]:
 
 
 def _until_next_commit(pieces: Iterator[bytes]) -> tuple[list[bytes], bytes | None]:
-    """The pieces that describe changes, and the first field of the commit after them."""
     change_pieces: list[bytes] = []
     for piece in pieces:
         piece = piece.removeprefix(b"\n")  # noqa: PLW2901 - git puts a line break between message and changes

@@ -299,7 +299,6 @@ class Git:
         _ = self._facts
 
     def _line(self, *words: str) -> str:
-        """The one line a command prints; empty when it answers "no" with exit code 1."""
         return self._runner.run(*words, accept=(1,)).stdout.decode("utf-8", "replace").removesuffix("\n")
 
     def _commits(
@@ -324,7 +323,6 @@ class Git:
 
     @contextmanager
     def _suggest_revisions(self, revision: str) -> Generator[None]:
-        """Turn git's "no such revision" into one that suggests what there is."""
         try:
             yield
         except UnknownName as error:
@@ -368,7 +366,6 @@ def _check_revision(revision: str) -> None:
 
 
 def _file_state(path: Path) -> tuple[int, int] | None:
-    """The size of a file and when it was changed; None when it is not there."""
     try:
         status = path.stat()
     except OSError:

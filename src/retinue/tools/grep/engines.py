@@ -67,15 +67,7 @@ def lines_of(data: bytes) -> list[str]:
 def find_by_ripgrep(
     workspace: Workspace, query: GrepQuery, files: list[str], *, timeout_s: float
 ) -> Generator[LineHit, None, None]:
-    """The matching lines of `files`, in their order; the files are asked in batches, as the answer is wanted.
-
-    Raises:
-        UnsupportedPattern: ripgrep cannot read the pattern.
-        NotInstalled: It is not installed.
-        DeadlineExceeded: Time ran out.
-        LimitReached: It printed too much.
-        InvalidInput: It failed otherwise.
-    """
+    """The matching lines of `files`, in their order; the files are asked in batches, as the answer is wanted."""
     program = process.find_program("rg")
     if program is None:
         raise NotInstalled("the program 'rg' is not installed", hint="install ripgrep, or leave the choice to grep")
@@ -109,11 +101,7 @@ def find_by_ripgrep(
 def find_by_python(
     workspace: Workspace, query: GrepQuery, files: list[str], *, timeout_s: float
 ) -> Generator[LineHit, None, None]:
-    """The matching lines of `files`, in their order.
-
-    Raises:
-        DeadlineExceeded: Time ran out; the hits before it have been given.
-    """
+    """The matching lines of `files`, in their order."""
     if not query.is_literal and _REPEATS.search(query.pattern):
         yield from _find_in_process(workspace, query, files, timeout_s)
         return

@@ -255,7 +255,6 @@ class Memory:
 
     @contextmanager
     def _transaction(self) -> Generator[sqlite3.Connection]:
-        """A transaction that nobody else writes beside."""
         with self._open_connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -278,7 +277,6 @@ def _drop_surrogates(text: str) -> str:
 
 
 def _fact(text: str) -> str:
-    """A fact of provenance on one line, clipped."""
     return " ".join(_drop_surrogates(text.replace("\0", "")).split())[:_LONGEST_FACT]
 
 
@@ -334,13 +332,7 @@ def memory_file(state: Path, scope: Scope, *, project: Path | None = None) -> Pa
 
 
 def open_file(path: Path) -> sqlite3.Connection:
-    """Open the file at `path`, making it and its folder, readable by nobody else.
-
-    Raises:
-        OSError: The system refuses.
-        sqlite3.Error: It is no database, or cannot be written.
-        Unavailable: A newer version of this program wrote it.
-    """
+    """Open the file at `path`, making it and its folder, readable by nobody else."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:

@@ -121,15 +121,12 @@ def _walk(root: "Node") -> "Iterator[Node]":
 
 
 class _OutlineBuilder:
-    """One walk over the nodes of a tree that matter here, in the order of the text."""
-
     def __init__(self, result: FileOutline, grammar: Grammar, source: bytes) -> None:
         self._outline = result
         self._grammar = grammar
         self._source = source
 
     def walk(self, nodes: "Iterable[Node]") -> None:
-        """Collect every definition among `nodes`, and count the branches of the function they stand in."""
         stack: list[tuple[OutlineItem, int]] = []
         too_deep = False
         for node in nodes:
@@ -175,7 +172,6 @@ class _OutlineBuilder:
         )
 
     def _definition_of(self, node: "Node") -> "tuple[ItemKind | None, Node | None, Node]":
-        """What `node` defines, the node of its name, and the node of all that belongs to it."""
         kind = self._grammar.kinds.get(node.type)
         if kind is not None:
             name = node.child_by_field_name("type" if node.type == "impl_item" else "name")
@@ -251,7 +247,6 @@ def _docstring(node: "Node") -> str:
 
 
 def _first_sentence(comment: str) -> str:
-    """The first line with words in it, without the marks of a comment."""
     for line in comment.split("\n"):
         words = line.strip().strip("/*! \t\r").strip()
         if words:
@@ -306,10 +301,7 @@ _SPEC: Final = ToolSpec(
 class OutlineTool:
     """What a file defines, as text."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """What it says of itself."""
-        return _SPEC
+    spec: ToolSpec = _SPEC
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Outline one file.

@@ -165,11 +165,7 @@ def language_for(path: str) -> Language:
 
 @cache
 def parser_for(language: Language) -> "Parser":
-    """A parser for `language`.
-
-    Raises:
-        NotInstalled: tree-sitter or its grammar is not here.
-    """
+    """A parser for `language`."""
     tree_language = _load_grammar(language)
     import tree_sitter  # noqa: PLC0415 - optional; it is here, or this line is not reached
 
@@ -178,10 +174,7 @@ def parser_for(language: Language) -> "Parser":
 
 @cache
 def finder_for(language: Language) -> "Query":
-    """A query for all nodes that an outline is made of: of a tree they are one in twenty, and found without Python.
-
-    Raises: as `parser_for`.
-    """
+    """A query for all nodes that an outline is made of: of a tree they are one in twenty, and found without Python."""
     grammar, tree_language = GRAMMARS[language], _load_grammar(language)
     import tree_sitter  # noqa: PLC0415 - as above
 

@@ -82,7 +82,6 @@ class _Block:
 
 
 def _block(tree: ast.Module, first: int, last: int) -> _Block:
-    """The statements that stand on exactly these lines."""
     parents: list[ast.AST] = [tree]
     while True:
         inner: ast.AST | None = None
@@ -112,7 +111,6 @@ def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
 
 
 def _check_movable(block: _Block) -> None:
-    """Refuse what means something only where it stands."""
     in_class = any(isinstance(node, ast.ClassDef) for node in block.parents)
     if in_class and block.function is None:
         raise _refusal("the lines stand in the body of a class", "Choose lines of a function or of the module.")
@@ -134,7 +132,6 @@ def _documentation(node: ast.Module | _Function) -> ast.stmt | None:
 
 
 def _immovable_reason(node: ast.AST, inside: frozenset[str]) -> str:
-    """Why a node cannot stand in another function; empty when it can."""
     here = "function" not in inside
     match node:
         case ast.Return() | ast.Yield() | ast.YieldFrom() if here:
@@ -167,7 +164,6 @@ def _walk(statements: Iterable[ast.stmt]) -> Iterator[tuple[ast.AST, frozenset[s
 
 
 def _range(lines: Sequence[str], block: _Block) -> tuple[int, int]:
-    """The lines to move: the statements, and the comments that were chosen with them."""
     first, last = block.first, block.last
     begins, ends = _first_line(block.statements[0]), _last_line(block.statements[-1])
     head = block.statements[0]
@@ -216,7 +212,6 @@ def _reindent(line: str, indent: str, in_string: bool) -> str:  # noqa: FBT001 -
 
 
 def _string_lines(statements: Iterable[ast.stmt]) -> set[int]:
-    """Lines that begin inside a string."""
     lines: set[int] = set()
     for node, _ in _walk(statements):
         is_text = isinstance(node, ast.JoinedStr) or (
@@ -228,7 +223,6 @@ def _string_lines(statements: Iterable[ast.stmt]) -> set[int]:
 
 
 def _top(tree: ast.Module, block: _Block) -> ast.stmt:
-    """The statement of the module before which the new function is put."""
     first = _first_line(block.statements[0])
     return next(each for each in tree.body if _first_line(each) <= first <= _last_line(each))
 

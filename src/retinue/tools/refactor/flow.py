@@ -73,7 +73,6 @@ def _locals(function: _Function) -> set[str]:
 def _shared_name_reason(
     scope: ast.AST, statements: Sequence[ast.stmt], visible: set[str], assigned_names: set[str]
 ) -> str:
-    """Why a name cannot be parted from where it stands; empty when all can."""
     first, last = statements[0].lineno, statements[-1].end_lineno or 0
     later = {
         node.id
@@ -150,7 +149,6 @@ def _bound_before(parents: Sequence[ast.AST], statements: Sequence[ast.stmt]) ->
 
 
 def _bound_by(node: ast.AST, inner: ast.AST) -> set[str]:
-    """Names that a statement binds for what stands in it."""
     match node:
         case ast.For() | ast.AsyncFor() if inner in node.body:
             return set(bound_names([node.target]))
@@ -300,7 +298,6 @@ def _function_reads(node: ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef) -
 
 
 def _common(ways: Sequence[Sequence[ast.stmt]]) -> set[str]:
-    """What all ways bind that come to their end."""
     ending = [surely_bound(way) for way in ways if not _leaves(way)]
     return set[str].intersection(*ending) if ending else set()
 

@@ -83,8 +83,6 @@ def _move(workspace: Workspace, source: str, name: str, target: str, check: Call
 
 
 class _Move:
-    """One move under way."""
-
     def __init__(self, old: ModuleSource, new: ModuleSource, name: str, layout: ModuleLayout) -> None:
         definitions = old.definitions(name)
         if not definitions:
@@ -103,7 +101,6 @@ class _Move:
         self.notes: list[str] = []
 
     def move_definition(self) -> None:
-        """Take the definition from one file to the other, with the imports that it needs."""
         required_names = self._required_names()
         if odd := sorted(required_names & _ONLY_THERE):
             raise _refusal(f"it uses `{odd[0]}`, which means something only there", "Pass it in as a parameter first.")
@@ -121,7 +118,6 @@ class _Move:
         self._clean_old_file()
 
     def update_imports(self, other: ModuleSource) -> None:
-        """Let a third file import the name from its new place."""
         for each in other.imports():
             if each.name == "*" and _names_file(each.files, self._old.path):
                 raise _refusal(f"{other.path!r} imports everything from it", "Name what is imported there first.")
@@ -146,7 +142,6 @@ class _Move:
         return set[str]().union(*map(_names_read_by, self._definitions))
 
     def _add_imports(self, required_names: set[str]) -> None:
-        """Import into the new file what the definition needs of the old."""
         have = set(bound_names(self._new.tree.body))
         imports_by_name = {each.local_name: each for each in self._old.imports()}
         top_names = set(bound_names(self._old.tree.body))
@@ -191,7 +186,6 @@ class _Move:
                     continue
 
     def _update_attributes(self, other: ModuleSource, each: ImportedName, bound: str) -> None:
-        """Write `module.name` as `name`, imported from the new place."""
         references = [
             node
             for node in ast.walk(other.tree)
@@ -216,7 +210,6 @@ class _Move:
 
 
 def _names_read_by(definition: ast.stmt) -> set[str]:
-    """Every name that a definition reads of its module, names in texts of annotations included."""
     names = set(read_names([definition]))
     for node in ast.walk(definition):
         annotations = [getattr(node, "annotation", None), getattr(node, "returns", None)]
@@ -228,7 +221,6 @@ def _names_read_by(definition: ast.stmt) -> set[str]:
 
 
 def _files_mentioning(workspace: Workspace, name: str, check: Callable[[], None]) -> Iterator[ModuleSource]:
-    """Every Python file that holds the name."""
     for path in glob(workspace, "*.py", limit=_MOST_FILES):
         check()
         try:
@@ -244,13 +236,11 @@ def _files_mentioning(workspace: Workspace, name: str, check: Callable[[], None]
 
 
 def _names_file(files: Iterable[str], path: str) -> bool:
-    """Whether one of `files` (without suffix) is `path`."""
     bare = path.removesuffix(".py").removesuffix("/__init__")
     return bare in files
 
 
 def _is_from(each: ImportedName, path: str, name: str) -> bool:
-    """Whether an import takes `name` out of the file `path`."""
     return each.name == name and _names_file(each.files, path)
 
 
@@ -276,7 +266,6 @@ def _module_of(each: ImportedName, path: str) -> str | None:
 
 
 def _import_statement(old: ModuleSource, each: ImportedName, new: ModuleSource) -> str:
-    """The import of one name, as the new file has to say it."""
     short = f" as {each.alias.asname}" if each.alias.asname else ""
     if isinstance(each.node, ast.Import):
         return f"import {each.alias.name}{short}"
@@ -323,7 +312,6 @@ class _ImportGraph:
         self._cache: dict[str, frozenset[str]] = {}
 
     def imports_of(self, path: str) -> frozenset[str]:
-        """The files that `path` loads."""
         if path not in self._cache:
             text = self._changed.get(path)
             try:
@@ -333,7 +321,6 @@ class _ImportGraph:
         return self._cache[path]
 
     def imports_in(self, path: str, text: str) -> frozenset[str]:
-        """The files that `text` would load at the place of `path`."""
         imports = structure_of(path, text.encode()).imports
         return frozenset(file for one in imports if one.when == "always" for file in self._resolver.files(one, path))
 

@@ -102,7 +102,6 @@ async def rename(navigator: Navigator, workspace: Workspace, at: Position, new: 
 
 
 async def _definitions(navigator: Navigator, at: Position, old: str) -> tuple[Position, ...]:
-    """Every definition that has to keep the same name: of a method, all of its family."""
     family: dict[tuple[str, int, int], Location] = {}
     try:
         locations = [place for place in await navigator.definition(at) if not place.is_outside]
@@ -221,7 +220,6 @@ def _check_free(path: str, text: str, new: str) -> None:
 
 
 def _lines_using(text: str, name: str) -> Iterator[int]:
-    """Lines at which Python code uses `name` for anything."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):

@@ -218,11 +218,7 @@ class ModuleLayout:
         return bare.name if bare.parent == folder else ".".join(bare.parts)
 
     def module_name_like(self, other: ModuleSource, each: ImportedName, target: str) -> str:
-        """What `other` calls the module `target`, in the way in which it named the one it imported by `each`.
-
-        Raises:
-            InvalidInput: It cannot be told.
-        """
+        """What `other` calls the module `target`, in the way in which it named the one it imported by `each`."""
         if isinstance(each.node, ast.ImportFrom) and each.node.level:
             return relative_module(other.path, target)
         module = (each.node.module or "") if isinstance(each.node, ast.ImportFrom) else each.alias.name

@@ -361,7 +361,6 @@ class _Writer:
         self._wait()
 
     def add_file(self, path: str, state: str, kind: Kind, reason: str, passages: Iterable[TextPassage]) -> None:
-        """Put in one file with its passages."""
         files, of_files, words = self._rows
         self._file += 1
         first = self._last + 1
@@ -415,7 +414,6 @@ def _state(entry: FileEntry) -> str:
 
 
 def _unread_reason(entry: FileEntry) -> str:
-    """Why a file is not even read; empty when it is."""
     if entry.is_link:
         return ""
     kind = kind_of(entry.path)

@@ -123,7 +123,6 @@ def split_passages(path: str, kind: Kind, text: str) -> Iterator[TextPassage]:
 
 
 def _trim_passages(line: int, body: str, name: str, title: str, *, is_long: bool) -> Iterator[TextPassage]:
-    """One passage, or several of a text that has no parts; none when it is blank."""
     rows = body.split("\n")
     step = _LINES if is_long else len(rows)
     for first in range(0, len(rows), step):

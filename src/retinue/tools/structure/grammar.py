@@ -24,11 +24,7 @@ _MOST_PATHS: Final = 500
 
 
 def read_by_grammar(data: bytes, language: Language) -> Structure:
-    """What `data` imports, and how its functions branch.
-
-    Raises:
-        NotInstalled: The grammar is not here.
-    """
+    """What `data` imports, and how its functions branch."""
     text = decode(data).text
     root = parser_for(language).parse(text.encode("utf-8", "replace")).root_node
     functions = tuple(
@@ -64,14 +60,12 @@ def _javascript(node: "Node") -> list[str]:
 
 
 def _when(node: "Node", outer: When) -> When:
-    """When that runs which `node` holds, if it runs at all."""
     if outer == "typing" or node.type in _TYPES or (node.type in _STATEMENTS and _is_type_only(node)):
         return "typing"
     return "deferred" if node.type in _FUNCTIONS else outer
 
 
 def _is_type_only(statement: "Node") -> bool:
-    """Whether it is an `import type` or `export type` of TypeScript."""
     return any(child.type == "type" and not child.is_named for child in statement.children[:2])
 
 

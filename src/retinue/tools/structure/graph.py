@@ -215,7 +215,6 @@ def _walk(start: str, graph: Mapping[str, Sequence[str]], visited: set[str]) -> 
 
 
 def _shortest_path(start: str, end: str, graph: Mapping[str, Sequence[str]], inside: set[str]) -> tuple[str, ...]:
-    """The shortest way from `start` to `end`, both included; there is one, for they are in one tangle."""
     before: dict[str, str] = {start: ""}
     waiting = deque([start])
     while end not in before:

@@ -107,7 +107,6 @@ class _SyntaxReader:
 
 
 def _decisions(node: ast.AST) -> int:
-    """How many more paths a node opens."""
     kind = node.__class__
     if kind in _BRANCHES:
         return not (isinstance(node, ast.If) and _is_for_types(node.test))

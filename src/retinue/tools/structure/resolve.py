@@ -178,7 +178,6 @@ def _crate_of(path: str) -> str:
 
 
 def _shared_folders(one: str, other: str) -> int:
-    """How many folders two paths have in common."""
     count = 0
     for one_folder, other_folder in zip(one.split("/")[:-1], other.split("/")[:-1], strict=False):
         if one_folder != other_folder:

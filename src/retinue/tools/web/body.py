@@ -35,9 +35,6 @@ async def read_capped(chunks: AsyncIterable[bytes], *, coding: str, max_bytes: i
         chunks: As they arrive.
         coding: What the `Content-Encoding` header says.
         max_bytes: The most of what comes in, and of what it decompresses to.
-
-    Raises:
-        OutputInvalid: It is not compressed as it says, or in a way that was not asked for.
     """
     inflate = _inflater(coding)
     body = bytearray()
@@ -66,7 +63,6 @@ class _Inflate:
 
     @property
     def is_truncated(self) -> bool:
-        """Whether what came so far is not the whole."""
         return not (self._over or (self._stream.eof if self._stream is not None else not self._head))
 
     def __call__(self, chunk: bytes, at_most: int) -> bytes:

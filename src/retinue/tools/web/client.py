@@ -160,7 +160,6 @@ class WebClient:
                 yield pool
 
     def _proxy_for(self, url: WebUrl) -> str | None:
-        """The proxy to use; None to connect directly."""
         if self._proxy == "ignore":
             return None
         proxies = getproxies_environment()
@@ -187,11 +186,7 @@ class WebClient:
 
 
 def _with_credentials(proxy: str) -> "httpcore.Proxy":
-    """The proxy at a URL, to be told the name and the password that the URL may hold.
-
-    Raises:
-        InvalidInput: It is no URL; what it is may hold a password, and is not repeated.
-    """
+    """The proxy at a URL, to be told the name and the password that the URL may hold."""
     import httpcore  # noqa: PLC0415 - optional
 
     try:
@@ -218,18 +213,13 @@ def _headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def _root_cause(error: BaseException) -> str:
-    """What really went wrong, which libraries wrap."""
     while error.__cause__ is not None:
         error = error.__cause__
     return str(error) or type(error).__name__
 
 
 def load_httpcore() -> None:
-    """See that httpcore is there.
-
-    Raises:
-        NotInstalled: It is not.
-    """
+    """See that httpcore is there."""
     try:
         for name in ("httpcore", "anyio"):  # the second is what the first connects with
             importlib.import_module(name)

@@ -53,6 +53,8 @@ class WebFetch:
         clock: Nanoseconds since 1970 UTC.
     """
 
+    spec: ToolSpec = _SPEC
+
     def __init__(
         self,
         client: WebClient | None = None,
@@ -66,11 +68,6 @@ class WebFetch:
         self._max_bytes = max_bytes
         self._clock = clock
         self._pages: OrderedDict[str, Page] = OrderedDict()
-
-    @property
-    def spec(self) -> ToolSpec:
-        """What it says of itself."""
-        return _SPEC
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Fetch the page `url`, or go on with it from the character `start`.

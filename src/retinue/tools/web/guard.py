@@ -20,11 +20,7 @@ Resolve: TypeAlias = Callable[[str, int], Awaitable[tuple[str, ...]]]
 
 
 async def system_resolve(host: str, port: int) -> tuple[str, ...]:
-    """The addresses of `host`, by the system's resolver.
-
-    Raises:
-        OSError: It has none.
-    """
+    """The addresses of `host`, by the system's resolver."""
     loop = asyncio.get_running_loop()
     entries = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     return tuple(dict.fromkeys(str(entry[4][0]) for entry in entries))

@@ -70,13 +70,7 @@ class CrossHostRedirect:
 async def fetch_page(
     client: WebClient, url: WebUrl, *, redirects: RedirectPolicy, max_bytes: int
 ) -> WebResponse | CrossHostRedirect:
-    """Ask for `url` and follow where it leads, each hop as closely guarded as the first.
-
-    Raises:
-        AccessDenied: The guard refuses a hop, or one would give up encryption.
-        InvalidInput: There are too many hops, or one leads to no page.
-        RetinueError: As `WebClient.send`, and for a status that is no success.
-    """
+    """Ask for `url` and follow where it leads, each hop as closely guarded as the first."""
     here = url
     for _ in range(MAX_REDIRECTS + 1):
         response = await client.send(here, headers=_ACCEPT, max_bytes=max_bytes)
@@ -113,13 +107,7 @@ def _site(url: WebUrl) -> str:
 
 
 def read_page(response: WebResponse, *, clock: Callable[[], int] = time.time_ns) -> Page:
-    """What was received, as text. HTML is read in a process of its own, and waited for.
-
-    Raises:
-        InvalidInput: It is of a type that cannot be read as text.
-        DeadlineExceeded: Reading it took too long.
-        NotInstalled: The extra `web` is missing.
-    """
+    """What was received, as text. HTML is read in a process of its own, and waited for."""
     content_type = response.headers.get("content-type", "")
     kind = media_type(content_type) or _guess_type(response.body)
     if not _is_readable(kind):
@@ -154,7 +142,6 @@ def _is_binary(body: bytes, text: str) -> bool:
 
 
 def _guess_type(body: bytes) -> str:
-    """The type of a page whose sender did not say."""
     head = body[:1_024].lstrip().lower()
     if head.startswith((b"<!doctype html", b"<html")):
         return "text/html"

@@ -57,9 +57,6 @@ def read_html(html: str, *, url: WebUrl) -> PageText:
     Args:
         html: The page.
         url: Where it was found; relative links are relative to it.
-
-    Raises:
-        NotInstalled: The extra `web` is missing.
     """
     ensure_installed()
     import trafilatura  # noqa: PLC0415 - optional, and 150 ms
@@ -93,11 +90,7 @@ def read_html(html: str, *, url: WebUrl) -> PageText:
 
 
 def ensure_installed() -> None:
-    """See that pages can be read here.
-
-    Raises:
-        NotInstalled: The extra `web` is missing.
-    """
+    """See that pages can be read here."""
     if find_spec("trafilatura") is None:
         raise NotInstalled(
             "The package `trafilatura` is not installed, and pages are read by it.", hint="install `retinue[web]`"
@@ -138,13 +131,7 @@ _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from retinue.
 
 
 def read_html_in_process(html: str, *, url: WebUrl) -> PageText:
-    """As `read_html`, with an end: it takes thirty seconds at most.
-
-    Raises:
-        NotInstalled: The extra `web` is missing.
-        DeadlineExceeded: It took longer.
-        InvalidInput: The page ended the process that read it.
-    """
+    """As `read_html`, with an end: it takes thirty seconds at most."""
     ensure_installed()
     places = [entry for entry in sys.path if Path(entry).is_absolute()]
     try:

@@ -191,7 +191,6 @@ def _host(text: str, name: str) -> tuple[str, Address | None]:
 
 
 def _ascii(text: str, name: str) -> str:
-    """`name` as resolvers spell it."""
     if name.isascii():
         return name
     try:

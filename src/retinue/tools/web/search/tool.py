@@ -9,8 +9,8 @@ from retinue.contract.model import JsonMapping
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.web.client import WebClient
 from retinue.tools.web.fetch import accessed_date, time_limit
-from retinue.tools.web.search.choose import choose_provider
 from retinue.tools.web.search.port import MAX_RESULTS, SearchProvider, SearchResult
+from retinue.tools.web.search.providers import choose_provider
 
 _SPEC: Final = ToolSpec(
     name="web_search",
@@ -40,6 +40,8 @@ class WebSearch:
         clock: Nanoseconds since 1970 UTC.
     """
 
+    spec: ToolSpec = _SPEC
+
     def __init__(
         self, provider: SearchProvider | Callable[[], SearchProvider], *, clock: Callable[[], int] = time.time_ns
     ) -> None:
@@ -55,11 +57,6 @@ class WebSearch:
         So it can be offered, and says clearly what is missing, where nothing is configured yet.
         """
         return cls(lambda: choose_provider(name, environ=environ, client=client))
-
-    @property
-    def spec(self) -> ToolSpec:
-        """What it says of itself."""
-        return _SPEC
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Search for `query`.
