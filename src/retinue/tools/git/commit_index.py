@@ -250,7 +250,13 @@ class CommitIndex:
         source, values = "(SELECT place AS at, id FROM commits WHERE place IS NOT NULL)", list[object]()
         if selection.revision != "HEAD":
             source = "(SELECT key AS at, commits.id FROM json_each(?) JOIN commits ON sha = value)"
-            values.append(json.dumps(self._indexed_shas(selection.revision)))
+            shas = self._git.shas(selection.revision)
+            if self._unindexed(shas):  # commits that HEAD does not reach are read first
+                commits = list(islice(self._git.log(selection.revision, names=True, excluding="HEAD"), _MOST_COMMITS))
+                with _report_lock(), self._transaction():
+                    unknown = self._unindexed(shas)
+                    self._add([one for one in commits if one.sha in unknown], first=None)
+            values.append(json.dumps(shas))
         where, more = self._conditions(selection)
         self._database.create_function("accepted", 1, selection.message or bool)
         files, paths = self._files(selection.paths)
@@ -344,7 +350,21 @@ class CommitIndex:
         unmeasured = iter([row for row in rows if not row[2]])
         while some := tuple(islice(unmeasured, _MEASURED_AT_ONCE)):
             self._check()
-            self._measure({sha: number for number, sha, _ in some})
+            numbers = {sha: number for number, sha, _ in some}
+            lines = [
+                (change.insertions, change.deletions, numbers[commit.sha], change.path)
+                for commit in self._git.sizes(list(numbers))
+                for change in commit.changes or ()
+            ]
+            with _report_lock(), self._transaction():
+                self._database.executemany(
+                    "UPDATE touches SET insertions = ?, deletions = ?"
+                    " WHERE id = ? AND file = (SELECT id FROM files WHERE path = ?)",
+                    lines,
+                )
+                self._database.executemany(
+                    "UPDATE commits SET is_measured = 1 WHERE id = ?", [(number,) for number in numbers.values()]
+                )
         per_commit = (
             "SELECT value AS id, ifnull(sum(insertions), 0) AS i, ifnull(sum(deletions), 0) AS d,"
             " count(effects.id) AS f"
@@ -468,16 +488,6 @@ class CommitIndex:
         except DeadlineExceeded:
             return "time"
 
-    def _indexed_shas(self, revision: str) -> list[str]:
-        """The ids of a range; commits that HEAD does not reach are read first."""
-        shas = self._git.shas(revision)
-        if self._unindexed(shas):
-            commits = list(islice(self._git.log(revision, names=True, excluding="HEAD"), _MOST_COMMITS))
-            with _report_lock(), self._transaction():
-                unknown = self._unindexed(shas)
-                self._add([one for one in commits if one.sha in unknown], first=None)
-        return shas
-
     def _unindexed(self, shas: list[str]) -> set[str]:
         sql = "SELECT sha FROM json_each(?) JOIN commits ON sha = value"
         return {*shas}.difference(row[0] for row in self._database.execute(sql, [json.dumps(shas)]))
@@ -516,20 +526,6 @@ class CommitIndex:
             numbers[names] = self._number(f"SELECT id FROM {table} WHERE {where}", names)
         return numbers[names]
 
-    def _measure(self, shas: dict[str, int]) -> None:
-        rows = [
-            (change.insertions, change.deletions, shas[commit.sha], change.path)
-            for commit in self._git.sizes(list(shas))
-            for change in commit.changes or ()
-        ]
-        lines = (
-            "UPDATE touches SET insertions = ?, deletions = ?"
-            " WHERE id = ? AND file = (SELECT id FROM files WHERE path = ?)"
-        )
-        with _report_lock(), self._transaction():
-            self._database.executemany(lines, rows)
-            self._database.executemany("UPDATE commits SET is_measured = 1 WHERE id = ?", zip(shas.values()))
-
     # --- selecting ----------------------------------------------------------------------------------------------
 
     def _conditions(self, selection: Selection) -> tuple[str, list[object]]:
@@ -554,7 +550,17 @@ class CommitIndex:
         if self._files(selection.paths)[0]:
             add("commits.id IN (SELECT id FROM touches WHERE file IN (SELECT file FROM wanted))")
         if selection.text:
-            add("sha IN (SELECT value FROM json_each(?))", json.dumps(self._shas_changing(selection)))
+            ends = "" if selection.revision == "HEAD" else self._git.shas(selection.revision)
+            shas = self.get_or_compute(
+                (ends, selection.text, selection.paths),
+                lambda: [
+                    commit.sha
+                    for commit in self._git.log(
+                        selection.revision, changing=selection.text, paths=selection.paths, timeout_s=_TEXT_S
+                    )
+                ],
+            )
+            add("sha IN (SELECT value FROM json_each(?))", json.dumps(shas))
         return " AND ".join(parts), values
 
     def _matching_people(self, people: Iterable[str]) -> list[int]:
@@ -571,17 +577,6 @@ class CommitIndex:
             values += (path, f"{path}/", f"{path}0")  # what begins with `path/` lies before `path0`
         condition = " OR ".join(["path = ? OR (path >= ? AND path < ?)"] * (len(values) // 3))
         return (f"SELECT id FROM files WHERE {condition}" if values else ""), values
-
-    def _shas_changing(self, selection: Selection) -> list[str]:
-        ends = "" if selection.revision == "HEAD" else self._git.shas(selection.revision)
-
-        def shas() -> list[str]:
-            commits = self._git.log(
-                selection.revision, changing=selection.text, paths=selection.paths, timeout_s=_TEXT_S
-            )
-            return [commit.sha for commit in commits]
-
-        return self.get_or_compute((ends, selection.text, selection.paths), shas)
 
     def _number(self, sql: str, values: Iterable[object] = ()) -> int:
         return self._database.execute(sql, tuple(values)).fetchone()[0]
@@ -628,7 +623,14 @@ def _open_database(path: Path | None) -> sqlite3.Connection:
         database.execute("PRAGMA synchronous = OFF")
         database.execute("PRAGMA temp_store = MEMORY")
         if _schema_version(database) != _SCHEMA_VERSION:
-            _make_tables(database)
+            database.execute("BEGIN IMMEDIATE")
+            if _schema_version(database) != _SCHEMA_VERSION:  # no other process has made them meanwhile
+                for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                    database.execute(f"DROP TABLE {name}")
+                for statement in _TABLES.split(";"):
+                    database.execute(statement)
+                database.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
+            database.execute("COMMIT")
     except sqlite3.Error as error:
         database.close()
         if path is None:
@@ -637,17 +639,6 @@ def _open_database(path: Path | None) -> sqlite3.Connection:
         return _open_database(None)
     database.create_function("casefold", 1, str.casefold, deterministic=True)
     return database
-
-
-def _make_tables(database: sqlite3.Connection) -> None:
-    database.execute("BEGIN IMMEDIATE")
-    if _schema_version(database) != _SCHEMA_VERSION:  # no other process has made them meanwhile
-        for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-            database.execute(f"DROP TABLE {name}")
-        for statement in _TABLES.split(";"):
-            database.execute(statement)
-        database.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
-    database.execute("COMMIT")
 
 
 def _schema_version(database: sqlite3.Connection) -> int:

@@ -8,7 +8,7 @@ not write there. Everything else needs the user's own word, by git's setting `sa
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -55,7 +55,12 @@ def _foreign_reason(runner: GitRunner, folder: Path, git_folder: Path, common: P
             )
     elif not common.is_relative_to(folder):
         return f"the repository of {_quote_path(folder)} takes its history from {_quote_path(common)}"
-    alternates = _alternates(runner, common)
+    alternates: list[Path] = []
+    if os.path.lexists(common / "objects" / "info" / "alternates"):
+        lines = os.fsdecode(runner.run("count-objects", "-v").stdout).splitlines()
+        paths = [line.removeprefix(_ALTERNATE) for line in lines if line.startswith(_ALTERNATE)]
+        # A path with odd characters is quoted, so it lies nowhere.
+        alternates = [_real_path(Path(path)) if path.startswith("/") else Path(path) for path in paths]
     for place in alternates:
         if not _lies_in(place, folder, common):
             return f"the repository of {_quote_path(folder)} takes objects from {_quote_path(place)}"
@@ -97,17 +102,8 @@ def _read_line(path: Path) -> str:
         return ""
 
 
-def _alternates(runner: GitRunner, common: Path) -> list[Path]:
-    """Every folder that objects are taken from besides, also those that are named in one of them."""
-    if not os.path.lexists(common / "objects" / "info" / "alternates"):
-        return []
-    lines = os.fsdecode(runner.run("count-objects", "-v").stdout).splitlines()
-    paths = [line.removeprefix(_ALTERNATE) for line in lines if line.startswith(_ALTERNATE)]
-    # A path with odd characters is quoted, so it lies nowhere.
-    return [_real_path(Path(path)) if path.startswith("/") else Path(path) for path in paths]
-
-
 def _links(places: Iterable[Path]) -> Iterator[Path]:
+    """Every link at or below `places`."""
     waiting = [os.fspath(place) for place in places]
     while waiting:
         place = waiting.pop()
@@ -128,9 +124,8 @@ def _trusted_folders(runner: GitRunner) -> set[Path]:
     folders: set[Path] = set()
     for scope, folder in zip(fields[::2], fields[1::2], strict=False):
         if scope in TRUSTED_SCOPES and folder != "*":
-            folders = (
-                folders | {_real_path(Path(folder))} if folder else set()
-            )  # an empty one takes back those before it
+            # An empty one takes back those before it.
+            folders = folders | {_real_path(Path(folder))} if folder else set()
     return folders
 
 
@@ -182,25 +177,18 @@ def read_facts(runner: GitRunner) -> RepositoryFacts:
     edge: frozenset[str] = frozenset()
     if shallow == "true":
         edge = frozenset((common / "shallow").read_text("ascii", "replace").split())
-    facts = RepositoryFacts(bare == "true", shallow == "true", in_work_tree == "true", "", edge, common)
-    if facts.has_files:
-        return replace(facts, prefix=_prefix(runner, folder))
-    if not facts.is_bare and in_git_folder != "true":
-        raise _misplaced_error(runner.root, "elsewhere")
-    return facts
-
-
-def _prefix(runner: GitRunner, folder: Path) -> str:
-    top = runner.run("rev-parse", "--show-toplevel").stdout.decode("utf-8", "replace").removesuffix("\n")
-    inside = parts_below(runner.root, top)
-    # `core.worktree` may point anywhere; the only folder we take is the one that holds this repository's `.git`.
-    if inside is None or Path(top) != folder:
-        raise _misplaced_error(runner.root, f"in {top!r}")
-    return "".join(f"{part}/" for part in inside)
-
-
-def _misplaced_error(root: str, where: str) -> AccessDenied:
-    return AccessDenied(
-        f"the repository at {root!r} says that its files are {where}",
-        hint="look at `core.worktree` in its configuration",
-    )
+    prefix, where = "", ""
+    if in_work_tree == "true":
+        top = runner.run("rev-parse", "--show-toplevel").stdout.decode("utf-8", "replace").removesuffix("\n")
+        inside = parts_below(runner.root, top)
+        prefix = "".join(f"{part}/" for part in inside or ())
+        # `core.worktree` may point anywhere; the only folder we take is the one that holds this repository's `.git`.
+        where = f"in {top!r}" if inside is None or Path(top) != folder else ""
+    elif bare != "true" and in_git_folder != "true":
+        where = "elsewhere"
+    if where:
+        raise AccessDenied(
+            f"the repository at {runner.root!r} says that its files are {where}",
+            hint="look at `core.worktree` in its configuration",
+        )
+    return RepositoryFacts(bare == "true", shallow == "true", in_work_tree == "true", prefix, edge, common)

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from retinue.errors import InternalError
@@ -33,14 +34,8 @@ TAG_FORMAT: Final = "%(refname)%00%(objectname)%00%(*objectname)%00%(creatordate
 _LOG_FIELDS: Final = 9
 _SHA = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _KINDS: Final[dict[str, ChangeKind]] = {
-    "A": "added",
-    "C": "copied",
-    "D": "deleted",
-    "M": "modified",
-    "R": "renamed",
-    "T": "type_changed",
-    "U": "unmerged",
-}
+    "A": "added", "C": "copied", "D": "deleted", "M": "modified", "R": "renamed", "T": "type_changed", "U": "unmerged",
+}  # fmt: skip
 
 
 def tokens(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -55,28 +50,28 @@ def tokens(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 def commits(pieces: Iterator[bytes], *, prefix: str, shallow: frozenset[str], stat: bool) -> Iterator[Commit]:
     """Commits from `git log -z --format=LOG_FORMAT`, with `--raw --numstat` when `stat`; one in memory at a time."""
-    header = next(pieces, None)
-    while header is not None:
-        if not _SHA.fullmatch(header):
-            raise InternalError(f"git log gave {header[:80]!r} in place of a commit", hint="please report it")
-        sha, parents, author, email, date, committer, committer_date, subject, body = (
-            header.decode(),
-            *(_text(_next_piece(pieces)) for _ in range(_LOG_FIELDS - 1)),
+    commit: Commit | None = None
+    collected = _Changes()
+    for line in pieces:
+        piece = line.removeprefix(b"\n")  # git puts a line break between message and changes
+        if not piece or collected.add(piece, pieces):
+            continue
+        if not _SHA.fullmatch(piece):
+            raise InternalError(f"git log gave {piece[:80]!r} in place of a commit", hint="please report it")
+        if commit is not None:
+            yield commit if commit.changes is None else replace(commit, changes=collected.finish(prefix))
+        parents, author, email, date, committer, committer_date, subject, body = (
+            _text(_next_piece(pieces)) for _ in range(_LOG_FIELDS - 1)
         )
-        change_pieces, header = _until_next_commit(pieces)
+        collected = _Changes()
+        sha = piece.decode()
         has_changes = stat and len(parents.split()) <= 1 and sha not in shallow
-        yield Commit(
-            sha=sha,
-            parents=tuple(parents.split()),
-            author=author,
-            email=email,
-            date=date,
-            committer=committer,
-            committer_date=committer_date,
-            subject=subject,
-            body=body.strip("\n"),
-            changes=tuple(changes(iter(change_pieces), prefix=prefix)) if has_changes else None,
-        )
+        commit = Commit(
+            sha, tuple(parents.split()), author, email, date, committer, committer_date, subject, body.strip("\n"),
+            () if has_changes else None,
+        )  # fmt: skip
+    if commit is not None:
+        yield commit if commit.changes is None else replace(commit, changes=collected.finish(prefix))
 
 
 def tree(output: bytes) -> list[TreeEntry]:
@@ -91,27 +86,48 @@ def tree(output: bytes) -> list[TreeEntry]:
 
 
 def changes(pieces: Iterator[bytes], *, prefix: str) -> list[FileChange]:
-    """File changes from `git diff -z --raw --numstat` (or that part of a log): states first, then counts."""
-    states: dict[bytes, tuple[ChangeKind, bytes | None]] = {}
-    counts: dict[bytes, tuple[int | None, int | None]] = {}
+    """File changes from `git diff -z --raw --numstat`."""
+    collected = _Changes()
     for piece in pieces:
+        collected.add(piece, pieces)
+    return list(collected.finish(prefix))
+
+
+class _Changes:
+    """What `--raw --numstat` says of one commit: states first, then counts."""
+
+    def __init__(self) -> None:
+        self._states: dict[bytes, tuple[ChangeKind, bytes | None]] = {}
+        self._counts: dict[bytes, tuple[int | None, int | None]] = {}
+
+    def add(self, piece: bytes, pieces: Iterator[bytes]) -> bool:
+        """Whether `piece` begins a change, which then is read to its end."""
         if piece.startswith(b":"):
             letter = piece.rpartition(b" ")[2][:1].decode()
             path = _next_piece(pieces)
             old, path = (path, _next_piece(pieces)) if letter in "RC" else (None, path)
-            states[path] = (_KINDS.get(letter, "unknown"), old)
-        else:
+            self._states[path] = (_KINDS.get(letter, "unknown"), old)
+        elif b"\t" in piece:
             added, deleted, path = piece.split(b"\t", 2)
             if not path:  # a rename: its two names follow
                 _next_piece(pieces)
                 path = _next_piece(pieces)
-            counts[path] = (_count(added), _count(deleted))
-    return [
-        FileChange(
-            kind, _path(path, prefix), path, _path(old, prefix) if old else None, *counts.get(path, (None, None))
+            self._counts[path] = (_count(added), _count(deleted))
+        else:
+            return False
+        return True
+
+    def finish(self, prefix: str) -> tuple[FileChange, ...]:
+        return tuple(
+            FileChange(
+                kind,
+                _path(path, prefix),
+                path,
+                _path(old, prefix) if old else None,
+                *self._counts.get(path, (None, None)),
+            )
+            for path, (kind, old) in self._states.items()
         )
-        for path, (kind, old) in states.items()
-    ]
 
 
 def status(data: bytes, *, prefix: str) -> Status:
@@ -137,16 +153,15 @@ def status(data: bytes, *, prefix: str) -> Status:
             for letter, into in zip(fields[1].decode(), (staged, unstaged), strict=True):
                 if letter != ".":
                     into.append(_change(letter, fields[-1], prefix, old if letter in "RC" else None))
-    ahead, behind = _ahead_behind(facts.get("branch.ab"))
+    branch, sha = facts.get("branch.head"), facts.get("branch.oid")
+    head = HeadRef(None if branch == "(detached)" else branch, None if sha == "(initial)" else sha)
+    ahead, behind = map(int, facts["branch.ab"].split(" ")) if "branch.ab" in facts else (None, None)
     return Status(
-        head=_head(facts),
-        upstream=facts.get("branch.upstream"),
-        ahead=ahead,
-        behind=behind,
-        staged=tuple(staged),
-        unstaged=tuple(unstaged),
-        unmerged=tuple(unmerged),
-        untracked=tuple(untracked),
+        head,
+        facts.get("branch.upstream"),
+        ahead,
+        None if behind is None else -behind,
+        *map(tuple, (staged, unstaged, unmerged, untracked)),
     )
 
 
@@ -160,13 +175,13 @@ def blame(data: bytes) -> list[BlameLine]:
             facts = facts_by_sha[sha]
             lines.append(
                 BlameLine(
-                    line=line,
-                    text=_text(row[1:]).rstrip("\r"),
-                    sha=sha,
-                    author=facts.get("author", ""),
-                    email=facts.get("author-mail", "").strip("<>"),
-                    time=int(facts.get("author-time", "0")),
-                    summary=facts.get("summary", ""),
+                    line,
+                    _text(row[1:]).rstrip("\r"),
+                    sha,
+                    facts.get("author", ""),
+                    facts.get("author-mail", "").strip("<>"),
+                    int(facts.get("author-time", "0")),
+                    facts.get("summary", ""),
                 )
             )
             sha = ""
@@ -185,18 +200,10 @@ def branches(data: bytes) -> list[Branch]:
     result: list[Branch] = []
     for name, sha, upstream, date, subject, symbolic in _rows(data, 6):
         if not symbolic:
+            tracked = upstream.removeprefix("refs/remotes/").removeprefix("refs/heads/") or None
             is_remote = name.startswith("refs/remotes/")
             short = name.removeprefix("refs/remotes/" if is_remote else "refs/heads/")
-            result.append(
-                Branch(
-                    short,
-                    sha,
-                    is_remote,
-                    (upstream.removeprefix("refs/remotes/").removeprefix("refs/heads/") or None),
-                    date,
-                    subject,
-                )
-            )
+            result.append(Branch(short, sha, is_remote, tracked, date, subject))
     return result
 
 
@@ -206,23 +213,6 @@ def tags(data: bytes) -> list[Tag]:
         Tag(name.removeprefix("refs/tags/"), peeled or sha, date, subject)
         for name, sha, peeled, date, subject in _rows(data, 5)
     ]
-
-
-def _until_next_commit(pieces: Iterator[bytes]) -> tuple[list[bytes], bytes | None]:
-    change_pieces: list[bytes] = []
-    for piece in pieces:
-        piece = piece.removeprefix(b"\n")  # noqa: PLW2901 - git puts a line break between message and changes
-        if piece.startswith(b":"):
-            change_pieces += (piece, _next_piece(pieces))
-            if piece.rpartition(b" ")[2][:1] in (b"R", b"C"):
-                change_pieces.append(_next_piece(pieces))
-        elif b"\t" in piece:
-            change_pieces.append(piece)
-            if not piece.split(b"\t", 2)[2]:
-                change_pieces += (_next_piece(pieces), _next_piece(pieces))
-        elif piece:
-            return change_pieces, piece
-    return change_pieces, None
 
 
 def _next_piece(pieces: Iterator[bytes]) -> bytes:
@@ -237,18 +227,6 @@ def _rows(data: bytes, width: int) -> Iterator[tuple[str, ...]]:
     for start in range(0, len(fields) - width + 1, width):
         first, *rest = fields[start : start + width]
         yield (first.removeprefix("\n"), *rest)
-
-
-def _head(facts: dict[str, str]) -> HeadRef:
-    branch, sha = facts.get("branch.head"), facts.get("branch.oid")
-    return HeadRef(None if branch == "(detached)" else branch, None if sha == "(initial)" else sha)
-
-
-def _ahead_behind(text: str | None) -> tuple[int | None, int | None]:
-    if text is None:
-        return None, None
-    ahead, behind = text.split(" ")
-    return int(ahead), -int(behind)
 
 
 def _change(letter: str, path: bytes, prefix: str, old: bytes | None = None) -> WorktreeChange:

@@ -153,7 +153,8 @@ class Git:
                 raise InvalidInput(f"`limit` is {limit!r}", hint="give 0 or more")
             words.append(f"--max-count={limit}")
         if since is not None:
-            words.append(f"--since=@{_seconds(since)}")
+            aware = since if since.tzinfo else since.replace(tzinfo=UTC)
+            words.append(f"--since=@{int(aware.timestamp())}")
         words += [f"-S{changing}", "--no-ext-diff", "--no-textconv"] if changing else []
         revisions = [revision, *([f"^{self.resolve(excluding)}"] if excluding else [])]
         if self._is_unborn(revision):
@@ -184,7 +185,14 @@ class Git:
         settings = self._line("config", "--get-regexp", r"^(core|diff|i18n|log|mailmap)\.")
         common, top = self._facts.common, Path(self._root, *[".."] * self.prefix.count("/"))
         files = (common / "shallow", common / "info" / "grafts", top / ".mailmap")
-        return repr((self.prefix, replacements, settings, *map(_file_state, files)))
+        states: list[tuple[int, int] | None] = []
+        for file in files:
+            try:
+                status = file.stat()
+                states.append((status.st_size, status.st_mtime_ns))
+            except OSError:
+                states.append(None)
+        return repr((self.prefix, replacements, settings, *states))
 
     def diff_files(self, base: str, head: str | None = None) -> list[FileChange]:
         """What differs between two commits, or between one and the work tree (`head` None), with renames found."""
@@ -218,20 +226,9 @@ class Git:
         if start < 1 or (end is not None and end < start):
             raise InvalidInput(f"lines {start!r} to {end!r} are not a range", hint="count lines from 1")
         lines = f"{start},{'' if end is None else end}"
-        words = (
-            "blame",
-            "--porcelain",
-            "--no-textconv",
-            # `-c blame.ignoreRevsFile=` would only add one: all of them are read, and a missing one is fatal.
-            "--no-ignore-revs-file",
-            "-L",
-            lines,
-            "--encoding=UTF-8",
-            sha,
-            "--",
-            self.inside(path),
-        )
-        output = self._runner.run(*words, accept=(128,))
+        # `-c blame.ignoreRevsFile=` would only add one: all of them are read, and a missing one is fatal.
+        words = ("blame", "--porcelain", "--no-textconv", "--no-ignore-revs-file", "-L", lines, "--encoding=UTF-8")
+        output = self._runner.run(*words, sha, "--", self.inside(path), accept=(128,))
         if output.code:
             self._raise_for_file(output.stderr, path, revision)
         return parse.blame(output.stdout)
@@ -256,14 +253,8 @@ class Git:
     def branches(self) -> list[Branch]:
         """All local and remote-tracking branches, the most recently changed first."""
         self._ensure_repository()
-        words = (
-            "for-each-ref",
-            "--sort=-committerdate",
-            f"--format={parse.BRANCH_FORMAT}",
-            "refs/heads",
-            "refs/remotes",
-        )
-        return parse.branches(self._runner.run(*words).stdout)
+        words = ("for-each-ref", "--sort=-committerdate", f"--format={parse.BRANCH_FORMAT}")
+        return parse.branches(self._runner.run(*words, "refs/heads", "refs/remotes").stdout)
 
     def tags(self) -> list[Tag]:
         """All tags, the newest first."""
@@ -363,15 +354,3 @@ def _check_revision(revision: str) -> None:
             f"{path_rules.clip(revision)!r} cannot be a revision",
             hint="give a branch, tag, commit id, or a range such as `main..HEAD`",
         )
-
-
-def _file_state(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_size, status.st_mtime_ns
-
-
-def _seconds(moment: datetime) -> int:
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
