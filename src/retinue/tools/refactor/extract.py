@@ -9,16 +9,14 @@ import builtins
 import keyword
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from retinue.errors import InvalidInput
 
 from .changes import ChangeSet, FileUpdate, check_lines
-from .flow import Flow, flow_of
+from .flow import Flow, bodies, flow_of
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
-_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
-_Loop: Final = (ast.For, ast.AsyncFor, ast.While)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ def extract(path: str, text: str, *, first_line: int, last_line: int, name: str)
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
         raise _refusal(f"{path!r} cannot be parsed: {error}", "Fix the file first.") from error
-    if any(name == identifier for node in ast.walk(tree) for identifier in _names_of(node)):
+    if any(name == identifier for node in ast.walk(tree) for identifier in names_of(node)):
         raise _refusal(f"{name!r} is already used in {path!r}", "Choose a name that the file does not use yet.")
     block = _block(tree, first_line, last_line)
     _check_movable(block)
@@ -85,7 +83,7 @@ def _block(tree: ast.Module, first: int, last: int) -> _Block:
     parents: list[ast.AST] = [tree]
     while True:
         inner: ast.AST | None = None
-        for body in _bodies(parents[-1]):
+        for body in bodies(parents[-1]):
             statements = [each for each in body if first <= _first_line(each) and _last_line(each) <= last]
             touched = [each for each in body if _first_line(each) <= last and _last_line(each) >= first]
             if statements and len(statements) == len(touched):
@@ -100,35 +98,21 @@ def _block(tree: ast.Module, first: int, last: int) -> _Block:
         parents.append(inner)
 
 
-def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    for field in ("body", "orelse", "finalbody"):
-        value = getattr(node, field, None)
-        if isinstance(value, list):
-            yield value
-    for field in ("handlers", "cases"):
-        for each in getattr(node, field, ()):
-            yield each.body
-
-
 def _check_movable(block: _Block) -> None:
     in_class = any(isinstance(node, ast.ClassDef) for node in block.parents)
     if in_class and block.function is None:
         raise _refusal("the lines stand in the body of a class", "Choose lines of a function or of the module.")
-    if isinstance(block.parents[-1], (ast.Module, *_FUNCTIONS)) and block.statements[0] is _documentation(
-        block.parents[-1]
-    ):
+    parent = block.parents[-1]
+    is_first = isinstance(parent, (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef))
+    if is_first and block.statements[0] is parent.body[0] and ast.get_docstring(parent, clean=False) is not None:
         raise _refusal("the first line is the documentation of what it stands in", "Leave that line out.")
     for node, inside in _walk(block.statements):
         if why := _immovable_reason(node, inside):
             line = getattr(node, "lineno", _first_line(block.statements[0]))
             raise _refusal(f"line {line} {why}", "Leave that line out, or choose more around it.")
-        private = [name for name in _names_of(node) if name.startswith("__") and not name.endswith("__")]
+        private = [name for name in names_of(node) if name.startswith("__") and not name.endswith("__")]
         if in_class and private:
             raise _refusal(f"`{private[0]}` is private to its class", "Leave that line out.")
-
-
-def _documentation(node: ast.Module | _Function) -> ast.stmt | None:
-    return None if ast.get_docstring(node, clean=False) is None else node.body[0]
 
 
 def _immovable_reason(node: ast.AST, inside: frozenset[str]) -> str:
@@ -156,7 +140,7 @@ def _walk(statements: Iterable[ast.stmt]) -> Iterator[tuple[ast.AST, frozenset[s
     while waiting:
         node, inside = waiting.pop()
         yield node, inside
-        if isinstance(node, (*(_Loop),)):
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
             inside = inside | {"loop"}
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
             inside = inside | {"function"}
@@ -182,52 +166,36 @@ def _range(lines: Sequence[str], block: _Block) -> tuple[int, int]:
 def _rewrite(text: str, tree: ast.Module, block: _Block, flow: Flow, name: str) -> str:
     lines = text.split("\n")
     first, last = _range(lines, block)
-    head_line = lines[_first_line(block.statements[0]) - 1]
+    begins = _first_line(block.statements[0])
+    head_line = lines[begins - 1]
     indent = head_line[: len(head_line) - len(head_line.lstrip())]
-    # Text within strings over several lines must not move.
-    string_lines = _string_lines(block.statements)
-    body = [
-        _reindent(line, indent, number in string_lines) for number, line in enumerate(lines[first - 1 : last], first)
-    ]
-    call = f"{name}({', '.join(flow.inputs)})"
-    results = ", ".join(flow.outputs)
-    if results:
-        body.append(f"    return {results}")
-    head = f"def {name}({', '.join(flow.inputs)}):"
-    replacement = f"{indent}{results} = {call}" if results else f"{indent}{call}"
-    top = _top(tree, block)
-    at = _first_line(top) - 1
-    # What was commented directly above a definition belongs to it.
-    while at and lines[at - 1].startswith("#"):
-        at -= 1
-    tail = "\r" if lines and lines[0].endswith("\r") else ""
-    new = [f"{line}{tail}" if not line.endswith("\r") else line for line in (head, *body, "", "")]
-    return "\n".join((*lines[:at], *new, *lines[at : first - 1], replacement + tail, *lines[last:]))
-
-
-def _reindent(line: str, indent: str, in_string: bool) -> str:  # noqa: FBT001 - a fact of the line
-    if in_string or not line.strip():
-        return line
-    return f"    {line.removeprefix(indent)}"
-
-
-def _string_lines(statements: Iterable[ast.stmt]) -> set[int]:
-    lines: set[int] = set()
-    for node, _ in _walk(statements):
+    string_lines: set[int] = set()  # they begin inside a string, so they must not move
+    for node, _ in _walk(block.statements):
         is_text = isinstance(node, ast.JoinedStr) or (
             isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes))
         )
-        if is_text and isinstance(node, ast.expr) and (node.end_lineno or 0) > node.lineno:
-            lines.update(range(node.lineno + 1, (node.end_lineno or 0) + 1))
-    return lines
+        if is_text and isinstance(node, ast.expr):
+            string_lines.update(range(node.lineno + 1, (node.end_lineno or 0) + 1))
+    body = [
+        line if number in string_lines or not line.strip() else f"    {line.removeprefix(indent)}"
+        for number, line in enumerate(lines[first - 1 : last], first)
+    ]
+    call, results = f"{name}({', '.join(flow.inputs)})", ", ".join(flow.outputs)
+    if results:
+        body.append(f"    return {results}")
+    replacement = f"{indent}{results} = {call}" if results else f"{indent}{call}"
+    # The new function goes before the statement of the module that holds the lines.
+    top = next(each for each in tree.body if _first_line(each) <= begins <= _last_line(each))
+    at = _first_line(top) - 1
+    while at and lines[at - 1].startswith("#"):  # a comment directly above a definition belongs to it
+        at -= 1
+    tail = "\r" if lines and lines[0].endswith("\r") else ""
+    new = [f"{line}{tail}" if not line.endswith("\r") else line for line in (f"def {call}:", *body, "", "")]
+    return "\n".join((*lines[:at], *new, *lines[at : first - 1], replacement + tail, *lines[last:]))
 
 
-def _top(tree: ast.Module, block: _Block) -> ast.stmt:
-    first = _first_line(block.statements[0])
-    return next(each for each in tree.body if _first_line(each) <= first <= _last_line(each))
-
-
-def _names_of(node: ast.AST) -> tuple[str, ...]:
+def names_of(node: ast.AST) -> tuple[str, ...]:
+    """The names that one node of a tree mentions itself."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
             return (name,)
@@ -235,6 +203,10 @@ def _names_of(node: ast.AST) -> tuple[str, ...]:
             return (name,)
         case ast.alias(name=whole, asname=short):
             return (short or whole.partition(".")[0],)
+        case ast.Global(names=names) | ast.Nonlocal(names=names):
+            return tuple(names)
+        case ast.keyword(arg=str(name)) | ast.ExceptHandler(name=str(name)):
+            return (name,)
         case _:
             return ()
 

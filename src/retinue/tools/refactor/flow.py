@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+_LEAVING = (ast.Raise, ast.Return, ast.Break, ast.Continue)
 _Inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.GeneratorExp, ast.ClassDef)
 
 
@@ -43,7 +44,12 @@ def flow_of(parents: Sequence[ast.AST], statements: Sequence[ast.stmt]) -> Flow:
     if refusal := _shared_name_reason(scope, statements, visible, set(assigned_names)):
         return Flow(refusal=refusal)
     before = _bound_before(parents, statements)
-    after = _names_read_after(scope, statements, parents) if functions else set(assigned_names)
+    after = set(assigned_names)
+    if functions:  # names that are read behind the lines, or in the next round of a loop around them
+        last = statements[-1].end_lineno or 0
+        inside = parents[parents.index(scope) :]
+        after = set(read_names(node for node in ast.walk(scope) if getattr(node, "lineno", 0) > last))
+        after |= set(read_names(node for node in inside if isinstance(node, (ast.For, ast.AsyncFor, ast.While))))
     outputs = tuple(name for name in assigned_names if name in after)
     if conflict := _read_on_failure(parents, statements, outputs):
         return Flow(refusal=f"`{conflict}` is read when a part of the lines fails, and would then have its old value")
@@ -55,19 +61,14 @@ def flow_of(parents: Sequence[ast.AST], statements: Sequence[ast.stmt]) -> Flow:
     return Flow(tuple(inputs), outputs)
 
 
-def _parameters(function: _Function) -> set[str]:
+def _arguments(function: _Function | ast.Lambda) -> list[ast.arg]:
     signature = function.args
-    arguments = [
-        *signature.posonlyargs,
-        *signature.args,
-        *signature.kwonlyargs,
-        *filter(None, (signature.vararg, signature.kwarg)),
-    ]
-    return {each.arg for each in arguments}
+    optional = filter(None, (signature.vararg, signature.kwarg))
+    return [*signature.posonlyargs, *signature.args, *signature.kwonlyargs, *optional]
 
 
 def _locals(function: _Function) -> set[str]:
-    return _parameters(function) | set(bound_names(function.body))
+    return {each.arg for each in _arguments(function)} | set(bound_names(function.body))
 
 
 def _shared_name_reason(
@@ -95,15 +96,6 @@ def _shared_name_reason(
     return ""
 
 
-def _names_read_after(scope: ast.AST, statements: Sequence[ast.stmt], parents: Sequence[ast.AST]) -> set[str]:
-    """Names that are read behind the chosen lines, or in the next round of a loop around them."""
-    last = statements[-1].end_lineno or 0
-    behind = [node for node in ast.walk(scope) if getattr(node, "lineno", 0) > last]
-    inside = parents[parents.index(scope) :]
-    rounds = [node for node in inside if isinstance(node, (ast.For, ast.AsyncFor, ast.While))]
-    return set(read_names(behind)) | set(read_names(rounds))
-
-
 def _read_on_failure(parents: Sequence[ast.AST], statements: Sequence[ast.stmt], outputs: Sequence[str]) -> str:
     """A name that is read even if an exception ends the chosen lines: a call gives nothing then. Empty for none."""
     *earlier, last = statements
@@ -119,14 +111,14 @@ def _read_on_failure(parents: Sequence[ast.AST], statements: Sequence[ast.stmt],
             names_read |= set(read_names(node.finalbody)) if inner not in node.finalbody else set()
             if inner in node.body:
                 names_read |= set(read_names(node.handlers))
-                names_read |= set(outputs) if not all(_handler_leaves(each) for each in node.handlers) else set()
+                names_read |= (
+                    set(outputs)
+                    if not all(isinstance(each.body[-1], (ast.Raise, ast.Return)) for each in node.handlers)
+                    else set()
+                )
         elif isinstance(node, (ast.With, ast.AsyncWith)) and any(_swallows(each) for each in node.items):
             names_read |= set(outputs)
     return next((name for name in outputs if name in risky and name in names_read), "")
-
-
-def _handler_leaves(handler: ast.ExceptHandler) -> bool:
-    return isinstance(handler.body[-1], (ast.Raise, ast.Return))
 
 
 def _swallows(item: ast.withitem) -> bool:
@@ -140,9 +132,9 @@ def _bound_before(parents: Sequence[ast.AST], statements: Sequence[ast.stmt]) ->
     path: list[ast.AST] = [*parents, statements[0]]
     for node, inner in pairwise(path):
         if isinstance(node, _Function):
-            bound = _parameters(node)
+            bound = {each.arg for each in _arguments(node)}
         bound |= _bound_by(node, inner)
-        for body in _bodies(node):
+        for body in bodies(node):
             place = next((number for number, each in enumerate(body) if each is inner), 0)
             bound |= surely_bound(body[:place])
     return bound
@@ -162,7 +154,8 @@ def _bound_by(node: ast.AST, inner: ast.AST) -> set[str]:
             return set()
 
 
-def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
+def bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The blocks of statements that a node holds."""
     for field in ("body", "orelse", "finalbody"):
         if isinstance(value := getattr(node, field, None), list):
             yield value
@@ -281,13 +274,7 @@ def _statement_free_names(statement: ast.stmt, certain: frozenset[str]) -> Itera
 
 
 def _function_reads(node: ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
-    signature = node.args
-    arguments = [
-        *signature.posonlyargs,
-        *signature.args,
-        *signature.kwonlyargs,
-        *filter(None, (signature.vararg, signature.kwarg)),
-    ]
+    signature, arguments = node.args, _arguments(node)
     yield from read_names([*signature.defaults, *filter(None, signature.kw_defaults)])
     yield from read_names(each.annotation for each in arguments if each.annotation)
     body: Sequence[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else node.body
@@ -298,9 +285,5 @@ def _function_reads(node: ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef) -
 
 
 def _common(ways: Sequence[Sequence[ast.stmt]]) -> set[str]:
-    ending = [surely_bound(way) for way in ways if not _leaves(way)]
+    ending = [surely_bound(way) for way in ways if not (way and isinstance(way[-1], _LEAVING))]
     return set[str].intersection(*ending) if ending else set()
-
-
-def _leaves(body: Sequence[ast.stmt]) -> bool:
-    return bool(body) and isinstance(body[-1], (ast.Raise, ast.Return, ast.Break, ast.Continue))

@@ -7,7 +7,7 @@ is refused with the reason: imports in a circle, a name that is taken, code that
 import ast
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
@@ -46,10 +46,10 @@ async def move(workspace: Workspace, source: str, name: str, target: str) -> Mov
         UnknownName: `source` defines no such function or class at its top.
         InvalidInput: It cannot be moved and everything kept right; the message says why.
     """
-    return await asyncio.to_thread(_move, workspace, source, name, target, lambda: None)
+    return await asyncio.to_thread(_move, workspace, source, name, target)
 
 
-def _move(workspace: Workspace, source: str, name: str, target: str, check: Callable[[], None]) -> MoveResult:
+def _move(workspace: Workspace, source: str, name: str, target: str) -> MoveResult:
     source, target = workspace.relative(source), workspace.relative(target)
     if source == target or not target.endswith(".py") or not source.endswith(".py"):
         raise _refusal("both places must be different Python files", "Name another `.py` file as the target.")
@@ -63,7 +63,7 @@ def _move(workspace: Workspace, source: str, name: str, target: str, check: Call
     new = ModuleSource(target, existing or "")
     work = _Move(old, new, name, ModuleLayout(workspace))
     work.move_definition()
-    others = [each for each in _files_mentioning(workspace, name, check) if each.path not in (source, target)]
+    others = [each for each in _files_mentioning(workspace, name) if each.path not in (source, target)]
     for other in others:
         work.update_imports(other)
     sides = (
@@ -134,12 +134,26 @@ class _Move:
         for node in ast.walk(other.tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and dotted in node.value:
                 self.notes.append(f"{other.path}:{node.lineno} holds {dotted!r} in a text.")
-        for node in ast.walk(other.tree):
-            if isinstance(node, (ast.Import, ast.ImportFrom)) and node not in other.tree.body:
-                self._check_inner(other, node)
+        inner = [
+            node for node in ast.walk(other.tree) if isinstance(node, ast.ImportFrom) and node not in other.tree.body
+        ]
+        for node in inner:
+            files = other.module_files(node.level, node.module or "")
+            if any(alias.name == self._name for alias in node.names) and _names_file(files, self._old.path):
+                raise _refusal(
+                    f"{other.path!r} imports it inside a function or condition, at line {node.lineno}",
+                    "Move that import to the top first.",
+                )
 
     def _required_names(self) -> set[str]:
-        return set[str]().union(*map(_names_read_by, self._definitions))
+        """Every name that the definition reads of its module, names in texts of annotations included."""
+        names = set(read_names(self._definitions))
+        for node in (node for each in self._definitions for node in ast.walk(each)):
+            annotations = filter(None, (getattr(node, "annotation", None), getattr(node, "returns", None)))
+            for text in (text for each in annotations for text in ast.walk(each)):
+                if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                    names |= set(re.findall(r"[^\W\d]\w*", text.value))
+        return names
 
     def _add_imports(self, required_names: set[str]) -> None:
         have = set(bound_names(self._new.tree.body))
@@ -148,8 +162,13 @@ class _Move:
         for name in sorted(required_names & top_names):
             if name in have:
                 existing = {each.local_name: each for each in self._new.imports()}.get(name)
-                same = existing is not None and _same(existing, imports_by_name.get(name))
-                if not same:
+                source = imports_by_name.get(name)
+                if (
+                    existing is None
+                    or source is None
+                    or (existing.name, existing.alias.name) != (source.name, source.alias.name)
+                    or set(existing.files).isdisjoint(source.files)
+                ):
                     raise _refusal(f"{name!r} means something else in {self._new.path!r}", "Rename one of them first.")
             elif name in imports_by_name:
                 self._new.add_import(_import_statement(self._old, imports_by_name[name], self._new))
@@ -193,36 +212,23 @@ class _Move:
         ]
         if not references:
             return
-        if _binds(other, self._name, self._old.path):
+        is_bound = any(
+            (isinstance(node, ast.Name) and node.id == self._name and not isinstance(node.ctx, ast.Load))
+            or (isinstance(node, ast.arg) and node.arg == self._name)
+            or (isinstance(node, _DEFINITIONS) and node.name == self._name)
+            for node in ast.walk(other.tree)
+        )
+        if is_bound or any(
+            one.local_name == self._name and not _is_from(one, self._old.path, self._name) for one in other.imports()
+        ):
             raise _refusal(f"{other.path!r} has a {self._name!r} of its own", "Rename one of them first.")
         for node in references:
             other.replace(node, self._name)
         other.add_import(f"from {self._layout.module_name_like(other, each, self._new.path)} import {self._name}")
 
-    def _check_inner(self, other: ModuleSource, node: ast.Import | ast.ImportFrom) -> None:
-        if not isinstance(node, ast.ImportFrom) or all(alias.name != self._name for alias in node.names):
-            return
-        if _names_file(other.module_files(node.level, node.module or ""), self._old.path):
-            raise _refusal(
-                f"{other.path!r} imports it inside a function or condition, at line {node.lineno}",
-                "Move that import to the top first.",
-            )
 
-
-def _names_read_by(definition: ast.stmt) -> set[str]:
-    names = set(read_names([definition]))
-    for node in ast.walk(definition):
-        annotations = [getattr(node, "annotation", None), getattr(node, "returns", None)]
-        for each in filter(None, annotations):
-            for text in ast.walk(each):
-                if isinstance(text, ast.Constant) and isinstance(text.value, str):
-                    names |= set(re.findall(r"[^\W\d]\w*", text.value))
-    return names
-
-
-def _files_mentioning(workspace: Workspace, name: str, check: Callable[[], None]) -> Iterator[ModuleSource]:
+def _files_mentioning(workspace: Workspace, name: str) -> Iterator[ModuleSource]:
     for path in glob(workspace, "*.py", limit=_MOST_FILES):
-        check()
         try:
             text = workspace.read_text(path)
         except RetinueError:
@@ -242,17 +248,6 @@ def _names_file(files: Iterable[str], path: str) -> bool:
 
 def _is_from(each: ImportedName, path: str, name: str) -> bool:
     return each.name == name and _names_file(each.files, path)
-
-
-def _binds(other: ModuleSource, name: str, path: str) -> bool:
-    """Whether a file gives `name` a meaning of its own, other than by importing it from `path`."""
-    is_bound_elsewhere = any(each.local_name == name and not _is_from(each, path, name) for each in other.imports())
-    return is_bound_elsewhere or any(
-        (isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load))
-        or (isinstance(node, ast.arg) and node.arg == name)
-        or (isinstance(node, _DEFINITIONS) and node.name == name)
-        for node in ast.walk(other.tree)
-    )
 
 
 def _module_of(each: ImportedName, path: str) -> str | None:
@@ -277,17 +272,8 @@ def _import_statement(old: ModuleSource, each: ImportedName, new: ModuleSource) 
     return f"from {'.' * each.node.level}{module} import {each.name}{short}"
 
 
-def _same(one: ImportedName, other: ImportedName | None) -> bool:
-    if other is None:
-        return False
-    return one.name == other.name and bool(set(one.files) & set(other.files)) and one.alias.name == other.alias.name
-
-
 def _refusal(why: str, hint: str) -> InvalidInput:
     return InvalidInput(f"This cannot be moved: {why}.", hint=hint)
-
-
-_MOST_MODULES: Final = 20_000
 
 
 def find_new_cycle(workspace: Workspace, changes: ChangeSet) -> tuple[str, ...]:
@@ -308,7 +294,7 @@ class _ImportGraph:
     def __init__(self, workspace: Workspace, changed: Mapping[str, str]) -> None:
         self._workspace = workspace
         self._changed = changed
-        self._resolver = Resolver({*glob(workspace, "*.py", limit=_MOST_MODULES), *changed}, {})
+        self._resolver = Resolver({*glob(workspace, "*.py", limit=_MOST_FILES), *changed}, {})
         self._cache: dict[str, frozenset[str]] = {}
 
     def imports_of(self, path: str) -> frozenset[str]:

@@ -12,6 +12,7 @@ import keyword
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,6 +21,7 @@ from retinue.tools.lsp import Location, NameMentions, Navigator, Position, class
 from retinue.tools.workspace import Workspace
 
 from .changes import ChangeSet, FileUpdate, SourceEdit, apply_edits, check_lines
+from .extract import names_of
 from .flow import bound_names
 from .source import ModuleSource
 
@@ -129,13 +131,14 @@ async def _places(navigator: Navigator, at: Position, old: str, new: str) -> lis
         if edits is None or not error.detail.get("capability"):
             raise
         references = ()
-    extra = [place for place in references if place.is_outside or _is_text(place, old)]
+    # A reference may also be an alias: one that is not the name itself stays.
+    extra = [
+        place
+        for place in references
+        if place.is_outside
+        or (place.line == place.end_line and place.text[place.column - 1 : place.end_column - 1] == old)
+    ]
     return [*(edits or ()), *((place, new) for place in extra)]
-
-
-def _is_text(place: Location, name: str) -> bool:
-    """Whether a place is nothing but the name: a reference may also be an alias of it."""
-    return place.line == place.end_line and place.text[place.column - 1 : place.end_column - 1] == name
 
 
 def _build_result(
@@ -160,7 +163,10 @@ def _build_result(
         _check_free(path, texts[path], new)
         files.append(FileUpdate(path, texts[path], apply_edits(texts[path], edits), f"`{old}` is called `{new}`"))
         if path not in plan.mentions.by_file:
-            remaining += _lines_naming(path, files[-1].after, old)
+            rows = enumerate(files[-1].after.split("\n"), 1)
+            remaining += [
+                f"{path}:{number}" for number, line in rows if re.search(rf"(?<!\w){re.escape(old)}(?!\w)", line)
+            ]
     changes = ChangeSet.of(files)
     changes.check()
     remaining += _remaining_mentions(plan, by_file)
@@ -183,10 +189,9 @@ def _rename_exports(texts: Mapping[str, str], by_file: dict[str, list[SourceEdit
 
 
 def _imports_all(path: str, text: str, module: str) -> bool:
-    try:
+    with suppress(InvalidInput):
         return any(each.name == "*" and module in each.files for each in ModuleSource(path, text).imports())
-    except InvalidInput:
-        return False
+    return False
 
 
 def _remaining_mentions(plan: _RenamePlan, by_file: Mapping[str, list[SourceEdit]]) -> Iterator[str]:
@@ -204,12 +209,13 @@ def _remaining_mentions(plan: _RenamePlan, by_file: Mapping[str, list[SourceEdit
 def _check_free(path: str, text: str, new: str) -> None:
     """See that `new` means nothing yet where it would be used: a name that is there already could be captured."""
     if path.endswith((".py", ".pyi")):
-        lines = sorted(_lines_using(text, new))
+        nodes = (node for node in ast.walk(_parse(text)) if new in names_of(node))
+        lines = sorted(getattr(node, "lineno", 1) for node in nodes)
         if not lines and hasattr(builtins, new) and not new.startswith("_"):
             raise InvalidInput(f"{new!r} is a built-in of Python.", hint="Choose a name of your own.", path="/new_name")
     else:
-        pattern = re.compile(rf"(?<!\w){re.escape(new)}(?!\w)")
-        lines = [number for number, line in enumerate(text.split("\n"), 1) if pattern.search(line)]
+        rows = enumerate(text.split("\n"), 1)
+        lines = [number for number, line in rows if re.search(rf"(?<!\w){re.escape(new)}(?!\w)", line)]
     if lines:
         raise InvalidInput(
             f"{new!r} is already used in {path!r}, at line {lines[0]}.",
@@ -219,84 +225,41 @@ def _check_free(path: str, text: str, new: str) -> None:
         )
 
 
-def _lines_using(text: str, name: str) -> Iterator[int]:
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=identifier) | ast.Attribute(attr=identifier) | ast.arg(arg=identifier):
-                names = {identifier}
-            case (
-                ast.FunctionDef(name=identifier) | ast.AsyncFunctionDef(name=identifier) | ast.ClassDef(name=identifier)
-            ):
-                names = {identifier}
-            case ast.alias(name=whole, asname=short):
-                names = {short or whole.partition(".")[0]}
-            case ast.Global(names=several) | ast.Nonlocal(names=several):
-                names = set(several)
-            case ast.keyword(arg=identifier) | ast.ExceptHandler(name=identifier) if identifier:
-                names = {identifier}
-            case _:
-                continue
-        if name in names:
-            yield getattr(node, "lineno", 1)
-
-
-def _lines_naming(path: str, text: str, old: str) -> list[str]:
-    pattern = re.compile(rf"(?<!\w){re.escape(old)}(?!\w)")
-    return [f"{path}:{number}" for number, line in enumerate(text.split("\n"), 1) if pattern.search(line)]
-
-
 _STRING: Final = re.compile(r"[A-Za-z]{0,3}(['\"]{1,3})(.*)\1", re.DOTALL)
+
+
+def _parse(text: str) -> ast.Module:
+    """The tree of a Python file; an empty one when it cannot be parsed."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return ast.Module([], [])
 
 
 def rename_exports(text: str, old: str, new: str) -> list[SourceEdit]:
     """Edits that put `new` for `old` in what a module says to be public (`__all__`)."""
     lines = text.split("\n")
     edits: list[SourceEdit] = []
-    for element in _exported_elements(text):
-        if element.value == old and element.end_lineno == element.lineno:
+    for node in _parse(text).body:
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id="__all__")], value=ast.expr() as value)
+                | ast.AnnAssign(target=ast.Name(id="__all__"), value=ast.expr() as value)
+                | ast.AugAssign(target=ast.Name(id="__all__"), value=ast.expr() as value)
+            ):
+                elements = [each for each in ast.walk(value) if isinstance(each, ast.Constant) and each.value == old]
+            case _:
+                continue
+        for element in elements:
             line = lines[element.lineno - 1].encode()
             first = len(line[: element.col_offset].decode()) + 1
             literal = line[element.col_offset : element.end_col_offset].decode()
             at = literal.find(old)
-            if at > 0 and _STRING.fullmatch(literal):
+            if element.end_lineno == element.lineno and at > 0 and _STRING.fullmatch(literal):
                 edits.append(SourceEdit(element.lineno, first + at, element.lineno, first + at + len(old), new))
     return edits
 
 
 def loses_name(before: str, after: str, old: str) -> bool:
     """Whether a module bound `old` at its top before, and no longer does."""
-    return old in _top_names(before) and old not in _top_names(after)
-
-
-def _top_names(text: str) -> set[str]:
-    tree = _tree(text)
-    return set() if tree is None else set(bound_names(tree.body))
-
-
-def _exported_elements(text: str) -> Iterator[ast.Constant]:
-    tree = _tree(text)
-    for node in tree.body if tree else []:
-        match node:
-            case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
-                yield from _texts(value)
-            case ast.AnnAssign(target=ast.Name(id="__all__"), value=ast.expr() as value):
-                yield from _texts(value)
-            case ast.AugAssign(target=ast.Name(id="__all__"), value=value):
-                yield from _texts(value)
-            case _:
-                continue
-
-
-def _texts(value: ast.expr) -> Iterator[ast.Constant]:
-    yield from (each for each in ast.walk(value) if isinstance(each, ast.Constant) and isinstance(each.value, str))
-
-
-def _tree(text: str) -> ast.Module | None:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
+    return old in bound_names(_parse(before).body) and old not in bound_names(_parse(after).body)
