@@ -95,14 +95,21 @@ def outline(text: str, language: Language) -> FileOutline:
     root = parser_for(language).parse(source).root_node
     _OutlineBuilder(result, GRAMMARS[language], source).walk(_nodes(root, language))
     if root.has_error:
-        result.errors = list(_error_lines(root))
+        waiting, error_lines = [root], set[int]()
+        while waiting and len(error_lines) < 10:
+            node = waiting.pop()
+            if node.is_error or node.is_missing:
+                error_lines.add(node.start_point[0] + 1)
+            elif node.has_error:
+                waiting.extend(reversed(node.children))
+        result.errors = sorted(error_lines)
         lines = ", ".join(map(str, result.errors))
         result.notes.append(f"The text is broken near line {lines}; what can be read is here.")
     return result
 
 
 def _nodes(root: "Node", language: Language) -> "Iterable[Node]":
-    """What `root` holds of the nodes that an outline may be made of, each before what stands in it."""
+    """The nodes of `root` that an outline may be made of, each before what stands in it."""
     if root.has_error:
         return _walk(root)
     from tree_sitter import QueryCursor  # noqa: PLC0415 - optional; what parsed `root` has loaded it
@@ -135,7 +142,8 @@ class _OutlineBuilder:
             within = stack[-1][0] if stack else None
             if within is not None and within.depth >= _MAX_DEPTH:
                 continue
-            if within is not None and within.complexity is not None and self._branches(node):
+            branches = self._grammar.branches if node.is_named else self._grammar.operators
+            if within is not None and within.complexity is not None and node.type in branches:
                 within.complexity += 1
             item = self._item(node, within)
             if item is None:
@@ -148,9 +156,6 @@ class _OutlineBuilder:
             too_deep = too_deep or item.depth >= _MAX_DEPTH
         if too_deep:
             self._outline.notes.append(f"What is nested deeper than {_MAX_DEPTH} levels is left out.")
-
-    def _branches(self, node: "Node") -> bool:
-        return node.type in (self._grammar.branches if node.is_named else self._grammar.operators)
 
     def _item(self, node: "Node", within: OutlineItem | None) -> OutlineItem | None:
         kind, name, whole = self._definition_of(node)
@@ -175,8 +180,9 @@ class _OutlineBuilder:
         kind = self._grammar.kinds.get(node.type)
         if kind is not None:
             name = node.child_by_field_name("type" if node.type == "impl_item" else "name")
-            if node.type == "type_spec":
-                kind = _kind_of_type(node)
+            value = node.child_by_field_name("type") if node.type == "type_spec" else None
+            if value is not None and value.type in ("struct_type", "interface_type"):
+                kind = "struct" if value.type == "struct_type" else "interface"
             return kind, name, _outermost(node)
         holder = self._grammar.holders.get(node.type)
         value = node.child_by_field_name("right") or node.child_by_field_name("value") if holder else None
@@ -194,7 +200,11 @@ class _OutlineBuilder:
 
     def _doc(self, node: "Node", whole: "Node") -> str:
         if self._outline.language == "python":
-            return _docstring(node)
+            body = node.child_by_field_name("body")
+            first = body.named_children[0] if body is not None and body.named_children else None
+            text = first.named_children[0] if first is not None and first.type == "expression_statement" else first
+            parts = text.named_children if text is not None and text.type == "string" else ()
+            return next((_first_sentence(_text(part)) for part in parts if part.type == "string_content"), "")
         before = whole.prev_named_sibling
         last: list[str] = []
         row = whole.start_point[0]
@@ -205,17 +215,6 @@ class _OutlineBuilder:
                 last.append(_text(before))
             row, before = before.start_point[0], before.prev_named_sibling
         return _first_sentence("\n".join(reversed(last)))
-
-
-def _kind_of_type(node: "Node") -> ItemKind:
-    value = node.child_by_field_name("type")
-    match value.type if value else "":
-        case "struct_type":
-            return "struct"
-        case "interface_type":
-            return "interface"
-        case _:
-            return "type"
 
 
 def _outermost(node: "Node") -> "Node":
@@ -234,16 +233,6 @@ def _outermost(node: "Node") -> "Node":
             break
         outer = outer.parent
     return outer
-
-
-def _docstring(node: "Node") -> str:
-    body = node.child_by_field_name("body")
-    first = body.named_children[0] if body is not None and body.named_children else None
-    text = first.named_children[0] if first is not None and first.type == "expression_statement" else first
-    if text is None or text.type != "string":
-        return ""
-    content = next((child for child in text.named_children if child.type == "string_content"), None)
-    return _first_sentence(_text(content)) if content is not None else ""
 
 
 def _first_sentence(comment: str) -> str:
@@ -267,18 +256,6 @@ def _last_line(node: "Node") -> int:
     """The last line that holds some of it: one that ends with its newline ends on the line before."""
     row, column = node.end_point
     return row + 1 if column or row == node.start_point[0] else row
-
-
-def _error_lines(root: "Node") -> Iterator[int]:
-    """Lines with something that does not fit, at most ten."""
-    waiting, lines = [root], set[int]()
-    while waiting and len(lines) < 10:
-        node = waiting.pop()
-        if node.is_error or node.is_missing:
-            lines.add(node.start_point[0] + 1)
-        elif node.has_error:
-            waiting.extend(reversed(node.children))
-    yield from sorted(lines)
 
 
 _SPEC: Final = ToolSpec(
@@ -316,7 +293,10 @@ class OutlineTool:
             raise AccessDenied("There is no workspace to read code in.", hint="Start the run in a folder.")
         path = context.workspace.relative(str(arguments["file_path"]))
         result = await asyncio.to_thread(outline_of, context.workspace, path)
-        lines = [f"note: {note}" for note in result.notes] + [_format_item(item) for item in result.items]
+        lines = [f"note: {note}" for note in result.notes]
+        for item in result.items:
+            doc = f"  # {item.doc}" if item.doc else ""
+            lines.append(f"{item.first_line}-{item.last_line}: {'  ' * item.depth}{item.signature}{doc}")
         text, count = "", 0
         for line in lines:
             if len(text) + len(line) > context.output_limit - 100:
@@ -339,8 +319,3 @@ def outline_of(workspace: Workspace, path: str) -> FileOutline:
     """
     language = language_for(path)
     return outline(workspace.read_text(path), language)
-
-
-def _format_item(item: OutlineItem) -> str:
-    doc = f"  # {item.doc}" if item.doc else ""
-    return f"{item.first_line}-{item.last_line}: {'  ' * item.depth}{item.signature}{doc}"

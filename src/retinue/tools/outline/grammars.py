@@ -58,27 +58,38 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_JAVASCRIPT_KINDS: Final[dict[str, ItemKind]] = {
+    "class_declaration": "class", "class": "class", "function_declaration": "function",
+    "generator_function_declaration": "function", "method_definition": "method",
+}  # fmt: skip
+_HOLDERS: Final[dict[str, str]] = {
+    "variable_declarator": "name", "field_definition": "property", "assignment_expression": "left", "pair": "key",
+}  # fmt: skip
+_TYPESCRIPT_KINDS: Final[dict[str, ItemKind]] = {
+    **_JAVASCRIPT_KINDS, "abstract_class_declaration": "class", "abstract_method_signature": "method",
+    "enum_declaration": "enum", "function_signature": "function", "interface_declaration": "interface",
+    "internal_module": "module", "method_signature": "method", "module": "module", "type_alias_declaration": "type",
+}  # fmt: skip
+_RUST_KINDS: Final[dict[str, ItemKind]] = {
+    "function_item": "function", "function_signature_item": "function", "struct_item": "struct", "enum_item": "enum",
+    "union_item": "union", "trait_item": "trait", "impl_item": "impl", "mod_item": "module", "type_item": "type",
+    "macro_definition": "macro",
+}  # fmt: skip
+_GO_KINDS: Final[dict[str, ItemKind]] = {
+    "function_declaration": "function", "method_declaration": "method", "method_elem": "method", "type_spec": "type",
+    "type_alias": "type",
+}  # fmt: skip
+
 _JAVASCRIPT: Final = Grammar(
     "tree_sitter_javascript",
-    {
-        "class_declaration": "class",
-        "class": "class",
-        "function_declaration": "function",
-        "generator_function_declaration": "function",
-        "method_definition": "method",
-    },
+    _JAVASCRIPT_KINDS,
     branches=_words(
         "if_statement for_statement for_in_statement while_statement do_statement catch_clause "
         "ternary_expression switch_case"
     ),
     operators=frozenset({"&&", "||", "??"}),
     values=frozenset({"arrow_function", "function_expression", "generator_function", "class"}),
-    holders={
-        "variable_declarator": "name",
-        "field_definition": "property",
-        "assignment_expression": "left",
-        "pair": "key",
-    },
+    holders=_HOLDERS,
     comments=frozenset({"comment"}),
 )
 
@@ -86,18 +97,7 @@ _TYPESCRIPT: Final = replace(
     _JAVASCRIPT,
     package="tree_sitter_typescript",
     function="language_typescript",
-    kinds={
-        **_JAVASCRIPT.kinds,
-        "abstract_class_declaration": "class",
-        "abstract_method_signature": "method",
-        "enum_declaration": "enum",
-        "function_signature": "function",
-        "interface_declaration": "interface",
-        "internal_module": "module",
-        "method_signature": "method",
-        "module": "module",
-        "type_alias_declaration": "type",
-    },
+    kinds=_TYPESCRIPT_KINDS,
     holders={**_JAVASCRIPT.holders, "public_field_definition": "name"},
 )
 
@@ -117,31 +117,14 @@ GRAMMARS: Final[Mapping[Language, Grammar]] = MappingProxyType(
         "tsx": replace(_TYPESCRIPT, function="language_tsx"),
         "rust": Grammar(
             "tree_sitter_rust",
-            {
-                "function_item": "function",
-                "function_signature_item": "function",
-                "struct_item": "struct",
-                "enum_item": "enum",
-                "union_item": "union",
-                "trait_item": "trait",
-                "impl_item": "impl",
-                "mod_item": "module",
-                "type_item": "type",
-                "macro_definition": "macro",
-            },
+            _RUST_KINDS,
             branches=_words("if_expression for_expression while_expression loop_expression match_arm try_expression"),
             operators=frozenset({"&&", "||"}),
             comments=frozenset({"line_comment", "block_comment"}),
         ),
         "go": Grammar(
             "tree_sitter_go",
-            {
-                "function_declaration": "function",
-                "method_declaration": "method",
-                "method_elem": "method",
-                "type_spec": "type",
-                "type_alias": "type",
-            },
+            _GO_KINDS,
             branches=_words("if_statement for_statement expression_case type_case communication_case"),
             operators=frozenset({"&&", "||"}),
             comments=frozenset({"comment"}),

@@ -111,11 +111,8 @@ def _read_on_failure(parents: Sequence[ast.AST], statements: Sequence[ast.stmt],
             names_read |= set(read_names(node.finalbody)) if inner not in node.finalbody else set()
             if inner in node.body:
                 names_read |= set(read_names(node.handlers))
-                names_read |= (
-                    set(outputs)
-                    if not all(isinstance(each.body[-1], (ast.Raise, ast.Return)) for each in node.handlers)
-                    else set()
-                )
+                if not all(isinstance(each.body[-1], (ast.Raise, ast.Return)) for each in node.handlers):
+                    names_read |= set(outputs)
         elif isinstance(node, (ast.With, ast.AsyncWith)) and any(_swallows(each) for each in node.items):
             names_read |= set(outputs)
     return next((name for name in outputs if name in risky and name in names_read), "")

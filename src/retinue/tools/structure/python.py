@@ -14,9 +14,7 @@ _Place: TypeAlias = tuple[ast.AST, int, When, str]
 """A node, the number of the function it stands in (0: none), when it runs, and the names around it."""
 
 _PARSING: Final = Lock()
-_BRANCHES: Final = frozenset(
-    {ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.IfExp}
-)  # fmt: skip
+_BRANCHES: Final = frozenset({ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.IfExp})
 _LEAVES: Final = frozenset(
     {ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal, ast.alias}
 )
@@ -73,8 +71,12 @@ class _SyntaxReader:
             if kind in _LEAVES:
                 continue
             self.counts[owner] += _decisions(node)
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                self.imports += _imports_of(node, when)
+            if isinstance(node, ast.Import):
+                self.imports += [ModuleImport(one.name, (), node.lineno, when) for one in node.names]
+                continue
+            if isinstance(node, ast.ImportFrom):
+                target, names = "." * node.level + (node.module or ""), tuple(one.name for one in node.names)
+                self.imports.append(ModuleImport(target, names, node.lineno, when))
                 continue
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 self.functions.append((f"{scope}{node.name}", node.lineno))
@@ -115,17 +117,12 @@ def _decisions(node: ast.AST) -> int:
             return len(node.values) - 1
         case ast.comprehension():
             return 1 + len(node.ifs)
+        case ast.match_case(guard=None, pattern=ast.MatchAs(pattern=None)):  # it takes all
+            return 0
         case ast.match_case():
-            return not _takes_all(node)
+            return 1
         case _:
             return 0
-
-
-def _imports_of(node: ast.Import | ast.ImportFrom, when: When) -> list[ModuleImport]:
-    if isinstance(node, ast.Import):
-        return [ModuleImport(one.name, (), node.lineno, when) for one in node.names]
-    target = "." * node.level + (node.module or "")
-    return [ModuleImport(target, tuple(one.name for one in node.names), node.lineno, when)]
 
 
 def _is_for_types(test: ast.expr) -> bool:
@@ -134,10 +131,6 @@ def _is_for_types(test: ast.expr) -> bool:
             return True
         case _:
             return False
-
-
-def _takes_all(case: ast.match_case) -> bool:
-    return case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None
 
 
 _BY_GRAMMAR: Final[Mapping[str, Language]] = {
