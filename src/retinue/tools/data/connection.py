@@ -15,6 +15,20 @@ from retinue.tools.data.sources import identifier
 if TYPE_CHECKING:
     import duckdb
 
+_CLOSED: Final = (
+    ("temp_directory", "''"),
+    ("max_temp_directory_size", "'0B'"),
+    ("autoinstall_known_extensions", "false"),
+    ("autoload_known_extensions", "false"),
+    ("allow_community_extensions", "false"),
+    ("allow_persistent_secrets", "false"),
+    ("python_enable_replacements", "false"),
+    ("enable_external_file_cache", "false"),
+    ("preserve_insertion_order", "true"),
+    ("TimeZone", "'UTC'"),
+    ("enable_external_access", "false"),
+    ("lock_configuration", "true"),
+)
 _CHECK_INTERVAL_S: Final = 0.02
 _INTERRUPT_INTERVAL_S: Final = 0.005
 
@@ -53,7 +67,8 @@ class DuckdbConnection:
         self._check = check
         self._memory_mb = memory_mb
         self._inner = duckdb.connect(":memory:", config={"threads": threads, "memory_limit": f"{memory_mb}MiB"})
-        for name, value in _settings(folder):
+        # In this order: once the configuration is locked, nothing can be set.
+        for name, value in (("allowed_directories", f"[{literal(folder)}]"), *_CLOSED):
             self._inner.execute(f"SET {name} = {value}")
 
     def close(self) -> None:
@@ -170,16 +185,19 @@ class DuckdbConnection:
             return self._memory_error(subject)
         if isinstance(error, self._duckdb.InterruptException):
             return Canceled(f"{subject} was interrupted.")
-        message = _first_line(str(error).replace(self._folder, "…"))
+        # The first line of DuckDB's message, without its kind; it may quote the file, so it is clipped.
+        line = str(error).replace(self._folder, "…").partition("\n")[0]
+        kind, _, rest = line.partition(" Error: ")
+        message = (rest if rest and len(kind) < 40 else line)[:300]
         if isinstance(error, self._duckdb.FatalException | self._duckdb.InternalException):
             return Unavailable(f"{subject} broke the database: {message}", hint="leave that file out, and begin anew")
         if isinstance(error, self._duckdb.PermissionException):
             return AccessDenied(
                 f"{subject} reaches outside: {message}", hint="ask only for the tables that were opened"
             )
-        return InvalidInput(
-            f"{subject} is refused: {message}", hint=_hint(str(error)), suggestions=_suggestions(str(error))
-        )
+        names = _suggestions(str(error))
+        hint = f"there is {', '.join(repr(name) for name in names)}" if names else "correct what the message names"
+        return InvalidInput(f"{subject} is refused: {message}", hint=hint, suggestions=names)
 
     def _memory_error(self, subject: str) -> BudgetExceeded:
         return BudgetExceeded(
@@ -189,40 +207,9 @@ class DuckdbConnection:
         )
 
 
-def _settings(folder: str) -> list[tuple[str, str]]:
-    """What is closed, in the order it must be: once the configuration is locked, nothing can be set."""
-    return [
-        ("allowed_directories", f"[{literal(folder)}]"),
-        ("temp_directory", "''"),
-        ("max_temp_directory_size", "'0B'"),
-        ("autoinstall_known_extensions", "false"),
-        ("autoload_known_extensions", "false"),
-        ("allow_community_extensions", "false"),
-        ("allow_persistent_secrets", "false"),
-        ("python_enable_replacements", "false"),
-        ("enable_external_file_cache", "false"),
-        ("preserve_insertion_order", "true"),
-        ("TimeZone", "'UTC'"),
-        ("enable_external_access", "false"),
-        ("lock_configuration", "true"),
-    ]
-
-
-def _first_line(message: str) -> str:
-    """The first line of DuckDB's message, without its kind; it may quote the file, so it is clipped."""
-    line = message.partition("\n")[0]
-    kind, _, rest = line.partition(" Error: ")
-    return (rest if rest and len(kind) < 40 else line)[:300]
-
-
 def _suggestions(message: str) -> tuple[str, ...]:
     for start in ("Did you mean ", "Candidate bindings: "):
         _, separator, rest = message.partition(start)
         if separator:
             return tuple(part for part in rest.partition("\n")[0].split('"')[1::2] if part)[:5]
     return ()
-
-
-def _hint(message: str) -> str:
-    names = _suggestions(message)
-    return f"there is {', '.join(repr(name) for name in names)}" if names else "correct what the message names"

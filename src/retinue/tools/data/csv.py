@@ -61,10 +61,20 @@ def load(connection: DuckdbConnection, text: SnapshotText, table: str, *, spare:
         InvalidInput: It holds no columns.
     """
     path = text.file(spare)
-    layout = layout_of(_head(path))
+    with path.open(encoding="utf-8", newline="") as file:
+        head = file.read(_HEAD)
+        if file.read(1):  # a line that is cut in the middle says nothing; a single line longer than that stays
+            head = head[: head.rfind("\n") + 1] or head
+    layout = layout_of(head)
     names = layout.names[:_WIDEST]
     guesses = {name: guess_type([row[place] for row in layout.rows if row[place]]) for place, name in enumerate(names)}
-    scan = _scan(path, layout)
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in layout.names)
+    padding = ", null_padding=true, parallel=false" if layout.short_rows == "filled" else ""
+    scan = (
+        f"read_csv({literal(str(path))}, auto_detect=false, header=false, skip={layout.skip_rows},"
+        f" columns={{{columns}}}, delim={literal(layout.separator)}, quote='\"', escape='\"', new_line='\\n',"
+        f" store_rejects=true, max_line_size={_LONGEST_LINE}{padding})"
+    )
     # Nearly always the sample was right, and one pass over the file does.
     if not connection.try_run(_typed_copy_sql(table, guesses, scan)):
         _drop_rejects(connection)
@@ -83,7 +93,14 @@ def load(connection: DuckdbConnection, text: SnapshotText, table: str, *, spare:
 def layout_of(head: str) -> CsvLayout:
     """The layout of a file that begins with `head`."""
     readings = {separator: _read(head, separator) for separator in _SEPARATORS}
-    separator = max(_SEPARATORS, key=lambda one: _regularity(readings[one]))
+
+    def regularity(separator: str) -> tuple[float, int]:
+        """How well a separator explains the rows: the share of equally wide ones, then their width."""
+        rows = readings[separator]
+        width = _width(rows)
+        return (sum(len(line.cells) == width for line in rows) / len(rows), width) if width > 1 else (0.0, 0)
+
+    separator = max(_SEPARATORS, key=regularity)
     lines = readings[separator]
     if not lines:
         raise InvalidInput("The file holds nothing but empty lines.", hint="name a file with data in it")
@@ -98,22 +115,17 @@ def layout_of(head: str) -> CsvLayout:
     )
     rows = [line.cells for line in lines[first:] if len(line.cells) == width]
     has_header = _has_header(rows)
-    names, notes = _column_names(rows[0]) if has_header else _numbered_names(width)
+    if has_header:
+        names, notes = _column_names(rows[0])
+    else:
+        names = tuple(f"column_{place}" for place in range(1, width + 1))
+        notes = ("The file has no header; its columns are numbered.",)
     if head_is_wider:
         notes += ("Most rows are shorter than the header; their last cells are taken for empty.",)
     skip_rows = lines[first].row + has_header
     return CsvLayout(
         separator, names, tuple(rows[has_header:]), skip_rows, notes, skipped, "filled" if head_is_wider else "skipped"
     )
-
-
-def _head(path: Path) -> str:
-    with path.open(encoding="utf-8", newline="") as file:
-        head = file.read(_HEAD)
-        if not file.read(1):
-            return head
-    # What is cut in the middle of a line says nothing; a single line longer than that is taken as it is.
-    return head[: head.rfind("\n") + 1] or head
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +151,6 @@ def _read(head: str, separator: str) -> list[_Line]:
     return lines
 
 
-def _regularity(lines: Sequence[_Line]) -> tuple[float, int]:
-    """How well a separator explains the rows: the share of equally wide ones, then their width."""
-    width = _width(lines)
-    return (sum(len(line.cells) == width for line in lines) / len(lines), width) if width > 1 else (0.0, 0)
-
-
 def _width(lines: Sequence[_Line]) -> int:
     return Counter(len(line.cells) for line in lines).most_common(1)[0][0] if lines else 0
 
@@ -164,11 +170,6 @@ def _has_header(rows: Sequence[tuple[str, ...]]) -> bool:
         and all((len(cell) == 4 and cell.isdecimal() and 1800 <= int(cell) <= 2200) for cell in typed)
         and len(set(typed)) > 1
     )
-
-
-def _numbered_names(width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    names = tuple(f"column_{place}" for place in range(1, width + 1))
-    return names, ("The file has no header; its columns are numbered.",)
 
 
 def _column_names(header: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -193,16 +194,6 @@ def _column_names(header: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ..
     return tuple(names), ()
 
 
-def _scan(path: Path, layout: CsvLayout) -> str:
-    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in layout.names)
-    padding = ", null_padding=true, parallel=false" if layout.short_rows == "filled" else ""
-    return (
-        f"read_csv({literal(str(path))}, auto_detect=false, header=false, skip={layout.skip_rows},"
-        f" columns={{{columns}}}, delim={literal(layout.separator)}, quote='\"', escape='\"', new_line='\\n',"
-        f" store_rejects=true, max_line_size={_LONGEST_LINE}{padding})"
-    )
-
-
 def _typed_copy_sql(table: str, guesses: dict[str, TypeGuess], source: str) -> str:
     columns = ", ".join(f"{one.value_sql(identifier(name))} AS {identifier(name)}" for name, one in guesses.items())
     return f"CREATE TABLE {table} AS SELECT {columns} FROM {source}"
@@ -219,23 +210,17 @@ def _rejects(connection: DuckdbConnection, layout: CsvLayout, path: Path) -> tup
         f" GROUP BY line ORDER BY 1 LIMIT {SKIPPED_SHOWN}"
     )
     _drop_rejects(connection)
-    lines = _lines_at(path, [place for place, _, _ in rows])
+    lines: list[int] = []
+    line = 1
+    with path.open("rb") as file:  # DuckDB gives the byte at which a row begins, not its line
+        for place, _, _ in rows:
+            while (remaining := place - file.tell()) > 0 and (chunk := file.read(min(remaining, CHUNK))):
+                line += chunk.count(b"\n")
+            lines.append(line)
     rejects = (
         SkippedLine(line, clip(reason), clip(text or "")) for line, (_, reason, text) in zip(lines, rows, strict=True)
     )
     return (*layout.skipped, *rejects)[:SKIPPED_SHOWN], total + len(layout.skipped)
-
-
-def _lines_at(path: Path, places: Sequence[int]) -> list[int]:
-    """The numbers of the lines that begin at these bytes, in ascending order; DuckDB counts rows, not lines."""
-    numbers: list[int] = []
-    line = 1
-    with path.open("rb") as file:
-        for place in places:
-            while (remaining := place - file.tell()) > 0 and (chunk := file.read(min(remaining, CHUNK))):
-                line += chunk.count(b"\n")
-            numbers.append(line)
-    return numbers
 
 
 def _drop_rejects(connection: DuckdbConnection) -> None:

@@ -184,38 +184,31 @@ def _type_of(values: Sequence[str]) -> TypeGuess:
         return TypeGuess("timestamp", form="zone")
     if all_fit(_TIME):
         return TypeGuess("time")
-    return _month_name_date(values) or _numeric_date(values)
+    return _written_date(values)
 
 
-def _month_name_date(values: Sequence[str]) -> TypeGuess | None:
+def _written_date(values: Sequence[str]) -> TypeGuess:
+    """A date such as `Dec 31, 2024`, `31 December 2024`, `2024/12/31`; or `31.12.2024`, if its order can be told."""
     for pattern, form in _NAMED_DATES:
-        matches = [match for value in values if (match := pattern.fullmatch(value))]
-        if len(matches) == len(values) and len({match["sign"] for match in matches}) == 1:
-            month = "%b" if all(len(match["month"]) == len("Jan") for match in matches) else "%B"
-            return TypeGuess("date", form=form.format(month=month, sign=matches[0]["sign"]))
-    return None
-
-
-def _numeric_date(values: Sequence[str]) -> TypeGuess:
-    """A date such as `2024/12/31`; or `31.12.2024`, if it can be told which is the day."""
+        named = [match for value in values if (match := pattern.fullmatch(value))]
+        if len(named) == len(values) and len({match["sign"] for match in named}) == 1:
+            month = "%b" if all(len(match["month"]) == len("Jan") for match in named) else "%B"
+            return TypeGuess("date", form=form.format(month=month, sign=named[0]["sign"]))
     signs = {match[1] if (match := _YEAR_FIRST.fullmatch(value)) else "" for value in values}
     if len(signs) == 1 and (sign := signs.pop()):
         return TypeGuess("date", form=f"%Y{sign}%m{sign}%d")
-    matches = [_WRITTEN_DATE.fullmatch(value) for value in values]
-    parts = [(int(match[1]), match[2], int(match[3])) for match in matches if match]
-    signs = {sign for _, sign, _ in parts}
-    if len(parts) < len(values) or len(signs) != 1:
+    matches = [match for value in values if (match := _WRITTEN_DATE.fullmatch(value))]
+    signs = {match[2] for match in matches}
+    if len(matches) < len(values) or len(signs) != 1:
         return TypeGuess("text")
     sign = signs.pop()
-    day_first = all(month <= 12 for _, _, month in parts)
-    month_first = all(month <= 12 for month, _, _ in parts)
+    day_first = all(int(match[3]) <= 12 for match in matches)
+    month_first = all(int(match[1]) <= 12 for match in matches)
     if day_first and month_first:
         return TypeGuess("text", note="its dates do not tell the day from the month")
-    if day_first:
-        return TypeGuess("date", form=f"%d{sign}%m{sign}%Y")
-    if month_first:
-        return TypeGuess("date", form=f"%m{sign}%d{sign}%Y")
-    return TypeGuess("text", note="its dates are not all written in the same order")
+    if not day_first and not month_first:
+        return TypeGuess("text", note="its dates are not all written in the same order")
+    return TypeGuess("date", form=f"%d{sign}%m{sign}%Y" if day_first else f"%m{sign}%d{sign}%Y")
 
 
 def _near_miss_note(values: Sequence[str]) -> str:

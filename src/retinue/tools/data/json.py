@@ -55,7 +55,17 @@ def load(connection: DuckdbConnection, text: SnapshotText, table: str) -> LoadRe
         first_line = whole.lstrip().partition("\n")[0]
         if connection.fetch_one(f"SELECT {is_object('$1::VARCHAR')}", (first_line,))[0]:
             return load_lines(connection, text, table)
-        raise _parse_error(whole)
+        try:
+            json.loads(whole)
+        except json.JSONDecodeError as error:
+            raise ParseError(
+                f"The file is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.",
+                hint="fix it there; for one object a line, name it .jsonl",
+                detail={"line": error.lineno, "column": error.colno},
+            ) from None
+        except RecursionError:
+            raise InvalidInput("The JSON is nested too deeply.", hint=_NO_ROWS) from None
+        raise InvalidInput("The file is not JSON that can be read.", hint=_NO_ROWS)
     path, notes = _rows_pointer(connection, whole)
     connection.run(
         f"CREATE TABLE {_ELEMENTS} AS SELECT row_number() OVER () AS line, text FROM (SELECT unnest("
@@ -96,10 +106,19 @@ def table_from_objects(
     notes += tuple(f"Column {name!r} holds objects whose keys SQL cannot tell apart; it is text." for name in odd)
     mixed = [name for key, name in names_by_key.items() if keys[key] == "JSON"]
     notes += tuple(f"Column {name!r} holds values of several kinds; it is text." for name in mixed)
-    return (
-        *notes,
-        *_convert_times(connection, table, [name for key, name in names_by_key.items() if keys[key] == "VARCHAR"]),
-    )
+    # Texts that are dates or times all through become such.
+    texts = [name for key, name in names_by_key.items() if keys[key] == "VARCHAR"]
+    guesses = {name: guess_type(values_of(connection, table, name)) for name in texts}
+    guesses = {name: one for name, one in guesses.items() if one.type in _TIMES and not one.markers}
+    if not guesses:
+        return notes
+    settled = settle_types(connection, table, guesses, types=_TIMES)
+    settled = {name: one for name, one in settled.items() if one.type in _TIMES}
+    for name, one in settled.items():
+        column = identifier(name)
+        (sql_type,) = connection.fetch_one(f"SELECT any_value(typeof({one.value_sql(column)})) FROM {table}")
+        connection.run(f"ALTER TABLE {table} ALTER {column} TYPE {sql_type} USING {one.value_sql(column)}")
+    return (*notes, *notes_of(settled))
 
 
 def _rows_pointer(connection: DuckdbConnection, whole: str) -> tuple[str, tuple[str, ...]]:
@@ -139,7 +158,14 @@ def drop_deep(connection: DuckdbConnection, source: str) -> list[tuple[int, str]
     """
     brackets = "length(text) - length(translate(text, '[{', ''))"
     suspects = connection.run(f"SELECT line, text FROM {source} WHERE {brackets} >= {_DEEPEST}")
-    too_deep = [(line, clip(text)) for line, text in suspects if _depth(text) >= _DEEPEST]
+    too_deep: list[tuple[int, str]] = []
+    for line, text in suspects:
+        deepest = depth = 0
+        for bracket in re.findall(r"[\[{\]}]", re.sub(r'"(?:[^"\\]|\\.)*"', "", text)):
+            depth += 1 if bracket in "[{" else -1
+            deepest = max(deepest, depth)
+        if deepest >= _DEEPEST:
+            too_deep.append((line, clip(text)))
     if too_deep:
         connection.run(f"DELETE FROM {source} WHERE line IN ({', '.join(str(line) for line, _ in too_deep)})")
     return too_deep
@@ -148,15 +174,6 @@ def drop_deep(connection: DuckdbConnection, source: str) -> list[tuple[int, str]
 def is_object(text: str) -> str:
     """The SQL of whether a text is a JSON object."""
     return f"CASE WHEN json_valid({text}) THEN json_type({text}) = 'OBJECT' ELSE false END"
-
-
-def _depth(text: str) -> int:
-    """How many brackets are open at most at once."""
-    deepest = depth = 0
-    for bracket in re.findall(r"[\[{\]}]", re.sub(r'"(?:[^"\\]|\\.)*"', "", text)):
-        depth += 1 if bracket in "[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
 
 
 def _column_names(keys: Iterable[str], extra_columns: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -213,32 +230,3 @@ def _copy_sql(
     shape = literal(json.dumps(shapes, ensure_ascii=False))
     parsed = f"SELECT *, from_json(text, {shape}) AS found FROM {source}"
     return f"CREATE TABLE {table} AS SELECT {', '.join(columns)} FROM ({parsed})"
-
-
-def _convert_times(connection: DuckdbConnection, table: str, texts: Sequence[str]) -> tuple[str, ...]:
-    guesses = {name: guess_type(values_of(connection, table, name)) for name in texts}
-    guesses = {name: one for name, one in guesses.items() if one.type in _TIMES and not one.markers}
-    if not guesses:
-        return ()
-    settled_times = {
-        name: one for name, one in settle_types(connection, table, guesses, types=_TIMES).items() if one.type in _TIMES
-    }
-    for name, one in settled_times.items():
-        column = identifier(name)
-        (sql_type,) = connection.fetch_one(f"SELECT any_value(typeof({one.value_sql(column)})) FROM {table}")
-        connection.run(f"ALTER TABLE {table} ALTER {column} TYPE {sql_type} USING {one.value_sql(column)}")
-    return notes_of(settled_times)
-
-
-def _parse_error(whole: str) -> InvalidInput | ParseError:
-    try:
-        json.loads(whole)
-    except json.JSONDecodeError as error:
-        return ParseError(
-            f"The file is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.",
-            hint="mend it there; for one object a line, name it .jsonl",
-            detail={"line": error.lineno, "column": error.colno},
-        )
-    except RecursionError:
-        return InvalidInput("The JSON is nested too deeply.", hint=_NO_ROWS)
-    return InvalidInput("The file is not JSON that can be read.", hint=_NO_ROWS)

@@ -10,7 +10,6 @@ over 64 KiB only the beginning is taken apart.
 # ruff: noqa: S608
 # SQL is put together here from our own words, from names that `identifier` quotes and values that `literal` quotes
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -47,9 +46,9 @@ def load(connection: DuckdbConnection, text: SnapshotText, table: str, *, change
         connection.run(f"DELETE FROM {lines} WHERE {BLANK}")
         form = _detect_format(connection, lines)
         if form is None:
-            notes = _from_objects(connection, lines, table)
+            notes = _load_objects(connection, lines, table)
         else:
-            notes = _from_lines(connection, lines, table, form, changed)
+            notes = _load_lines(connection, lines, table, form, changed)
     return LoadResult(text.encoding, (*text.notes, *notes))
 
 
@@ -75,27 +74,43 @@ def _detect_format(connection: DuckdbConnection, lines: str) -> Format | None:
     return max(of_lines or good, key=lambda one: one[0], default=(0, PLAIN))[1]
 
 
-def _from_lines(
+def _load_lines(
     connection: DuckdbConnection, lines: str, table: str, form: Format, changed: datetime
 ) -> tuple[str, ...]:
     groups = ", ".join(literal(group) for group in form.groups)
     inner = "".join(f", {sql} AS {name}" for name, sql in form.inner.items())
-    columns = ", ".join(f"{_with_year(sql, changed)} AS {identifier(name)}" for name, sql in form.columns.items())
+    # The year that the stamps do not name is the last one in which they are not in the future.
+    years = {"year": changed.year, "year_before": changed.year - 1, "changed": changed.isoformat(sep=" ")}
+    columns = ", ".join(
+        f"{sql.format(**years) if '{changed}' in sql else sql} AS {identifier(name)}"
+        for name, sql in form.columns.items()
+    )
     head = f"CASE WHEN strlen(text) > {_LONGEST} THEN left(text, {_LONGEST}) ELSE text END"
-    flags = f"f.{form.groups[0]} <> '' AS fits, {_zone_sql(form)} AS zoned"
+    zone = "f.zone <> ''" if "zone" in form.groups else str(form.zone == "utc").lower()
     connection.run(
-        f"CREATE TABLE {_PARSED} AS SELECT line, {flags}, {columns}, text"
+        f"CREATE TABLE {_PARSED} AS SELECT line, f.{form.groups[0]} <> '' AS fits, {zone} AS zoned, {columns}, text"
         f" FROM (SELECT *{inner} FROM"
         f" (SELECT line, text, regexp_extract({head}, {literal(form.pattern)}, [{groups}]) AS f FROM {lines}))"
     )
-    empty = _empty_columns(connection, form)
-    column_list = ", ".join(identifier(name) for name in _column_order(form) if name not in empty)
+    counts = ", ".join(f"count({identifier(name)})" for name in form.optional)
+    values = connection.fetch_one(f"SELECT {counts} FROM {_PARSED}") if counts else ()
+    empty = {name for name, count in zip(form.optional, values, strict=True) if not count}
+    names = ("at", *(name for name in form.columns if name != "at"))
+    column_list = ", ".join(identifier(name) for name in names if name not in empty)
     (entries, misfits, first, zoned) = connection.fetch_one(
         f"SELECT count(*) FILTER (WHERE fits), count(*) FILTER (WHERE NOT fits), min(line) FILTER (WHERE fits), "
         f" count(*) FILTER (WHERE fits AND zoned) FROM {_PARSED}"
     )
-    if form.entry == "block":
-        connection.run(_blocks_sql(table, column_list))
+    if form.entry == "block":  # lines that fit no format belong to the entry before them
+        connection.run(
+            f"CREATE TABLE {table} AS WITH placed AS (SELECT *, max(CASE WHEN fits THEN line END) OVER (ORDER BY line"
+            f" ROWS UNBOUNDED PRECEDING) AS entry FROM {_PARSED}),"
+            " more AS (SELECT entry, count(*) AS continued, string_agg(text, chr(10) ORDER BY line) AS more FROM placed"
+            " WHERE NOT fits AND entry IS NOT NULL GROUP BY entry)"
+            f" SELECT line, {column_list}, coalesce(more.continued, 0) AS continued,"
+            " concat_ws(chr(10), text, more.more) AS text FROM placed LEFT JOIN more ON placed.line = more.entry"
+            " WHERE fits OR placed.entry IS NULL ORDER BY line"
+        )
         (before,) = connection.fetch_one(f"SELECT count(*) FROM {table} WHERE line < $1", (first or 0,))
         notes = _misfit_notes(before, misfits - before)
     else:
@@ -103,43 +118,6 @@ def _from_lines(
         notes = _misfit_notes(misfits, 0)
     connection.run(f"DROP TABLE {_PARSED}")
     return (*notes, _time_note(form, changed, zoned=zoned, entries=entries))
-
-
-def _zone_sql(form: Format) -> str:
-    return "f.zone <> ''" if "zone" in form.groups else str(form.zone == "utc").lower()
-
-
-def _with_year(sql: str, changed: datetime) -> str:
-    """The SQL of a column with the year that the stamps do not name: the last one in which they are not to come."""
-    if "{changed}" not in sql:
-        return sql
-    return sql.format(year=changed.year, year_before=changed.year - 1, changed=changed.isoformat(sep=" "))
-
-
-def _empty_columns(connection: DuckdbConnection, form: Format) -> set[str]:
-    if not form.optional:
-        return set()
-    counts = connection.fetch_one(
-        f"SELECT {', '.join(f'count({identifier(name)})' for name in form.optional)} FROM {_PARSED}"
-    )
-    return {name for name, count in zip(form.optional, counts, strict=True) if not count}
-
-
-def _column_order(form: Format) -> Sequence[str]:
-    return ("at", *(name for name in form.columns if name != "at"))
-
-
-def _blocks_sql(table: str, column_list: str) -> str:
-    """The SQL that joins lines which fit no format to the entry before them."""
-    return (
-        f"CREATE TABLE {table} AS WITH placed AS (SELECT *, max(CASE WHEN fits THEN line END) OVER (ORDER BY line ROWS"
-        f" UNBOUNDED PRECEDING) AS entry FROM {_PARSED}),"
-        " more AS (SELECT entry, count(*) AS continued, string_agg(text, chr(10) ORDER BY line) AS more FROM placed"
-        " WHERE NOT fits AND entry IS NOT NULL GROUP BY entry)"
-        f" SELECT line, {column_list}, coalesce(more.continued, 0) AS "
-        "continued, concat_ws(chr(10), text, more.more) AS text"
-        " FROM placed LEFT JOIN more ON placed.line = more.entry WHERE fits OR placed.entry IS NULL ORDER BY line"
-    )
 
 
 def _misfit_notes(unread: int, continued: int) -> tuple[str, ...]:
@@ -160,7 +138,7 @@ def _time_note(form: Format, changed: datetime, *, zoned: int, entries: int) -> 
     return _NO_TIMES if form.zone == "none" else "The time stamps name no zone; they are given as they stand."
 
 
-def _from_objects(connection: DuckdbConnection, lines: str, table: str) -> tuple[str, ...]:
+def _load_objects(connection: DuckdbConnection, lines: str, table: str) -> tuple[str, ...]:
     """A log of JSON objects: a column a key, with the names that the other formats have for time, level and message."""
     connection.run(f"CREATE TABLE {_OBJECTS} AS SELECT * FROM {lines} WHERE {is_object('text')}")
     drop_deep(connection, _OBJECTS)
@@ -171,25 +149,19 @@ def _from_objects(connection: DuckdbConnection, lines: str, table: str) -> tuple
     connection.run(f"INSERT INTO {table} (line, text) SELECT line, text {others}")
     types = {name: sql_type for name, sql_type, *_ in connection.run(f"DESCRIBE {table}")}
     for target, keys in _KEYS.items():
-        source_key = next((key for key in keys if key in types and _fits_target(target, types[key])), None)
-        if source_key is not None and source_key != target and target not in types:
-            connection.run(f"ALTER TABLE {table} RENAME {identifier(source_key)} TO {identifier(target)}")
-            types[target] = types.pop(source_key)
-    return (*notes, *_misfit_notes(unread, 0), *_convert_times(connection, table, types.get("at")))
-
-
-def _fits_target(target: str, sql_type: str) -> bool:
-    return sql_type in ("TIMESTAMP", "BIGINT", "DOUBLE") if target == "at" else sql_type == "VARCHAR"
-
-
-def _convert_times(connection: DuckdbConnection, table: str, sql_type: str | None) -> tuple[str, ...]:
-    if sql_type is None:
+        wanted = ("TIMESTAMP", "BIGINT", "DOUBLE") if target == "at" else ("VARCHAR",)
+        key = next((key for key in keys if types.get(key) in wanted), None)
+        if key is not None and key != target and target not in types:
+            connection.run(f"ALTER TABLE {table} RENAME {identifier(key)} TO {identifier(target)}")
+            types[target] = types.pop(key)
+    notes = (*notes, *_misfit_notes(unread, 0))
+    if "at" not in types:
         connection.run(f"ALTER TABLE {table} ADD COLUMN {_AT} TIMESTAMP")
-        return (_NO_TIMES,)
-    if sql_type not in ("BIGINT", "DOUBLE"):
-        return ()
+        return (*notes, _NO_TIMES)
+    if types["at"] not in ("BIGINT", "DOUBLE"):
+        return notes
     # Today is 1.8e9 in seconds; each finer unit has three digits more.
     sizes = "WHEN c > 1e17 THEN c / 1e3 WHEN c > 1e14 THEN c WHEN c > 1e11 THEN c * 1e3 ELSE c * 1e6"
     microseconds = f"CAST(round(CASE {sizes} END) AS BIGINT)".replace("c ", f"{_AT} ")
     connection.run(f"ALTER TABLE {table} ALTER {_AT} TYPE TIMESTAMP USING make_timestamp({microseconds})")
-    return ("Times were counted since 1970 and are given in UTC.",)
+    return (*notes, "Times were counted since 1970 and are given in UTC.")

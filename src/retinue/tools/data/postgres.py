@@ -18,16 +18,9 @@ if TYPE_CHECKING:
 _CONNECT_S: Final = 10
 _SETTINGS: Final = {"lock_timeout": "5s", "statement_timeout": "300s", "DateStyle": "ISO, YMD", "TimeZone": "UTC"}
 _TYPES: Final = {
-    "bool": "BOOLEAN",
-    "int2": "SMALLINT",
-    "int4": "INTEGER",
-    "int8": "BIGINT",
-    "float4": "FLOAT",
-    "float8": "DOUBLE",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
-    "timestamptz": "TIMESTAMPTZ",
-}
+    "bool": "BOOLEAN", "int2": "SMALLINT", "int4": "INTEGER", "int8": "BIGINT", "float4": "FLOAT", "float8": "DOUBLE",
+    "date": "DATE", "timestamp": "TIMESTAMP", "timestamptz": "TIMESTAMPTZ",
+}  # fmt: skip
 """What DuckDB calls PostgreSQL's types; `numeric` has its own precision, and all others are read as text."""
 
 
