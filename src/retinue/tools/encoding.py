@@ -8,14 +8,15 @@ import codecs
 from dataclasses import dataclass
 
 _SNIFF_BYTES = 8192
-_BOM_ENCODINGS: tuple[tuple[bytes, str], ...] = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
+_MARKS: tuple[tuple[bytes, str, str], ...] = (
+    (codecs.BOM_UTF8, "utf-8-sig", "utf-8"),
     # UTF-32's little-endian mark begins with UTF-16's, so it comes first.
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
+    (codecs.BOM_UTF32_LE, "utf-32", "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32", "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16", "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16", "utf-16-be"),
 )
+"""The byte-order marks, the codecs that read them, and those that write the text behind one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class DecodedText:
 
 def encoding_of(head: bytes) -> str | None:
     """The encoding that a byte-order mark at the start of `head` announces, or None."""
-    return next((name for mark, name in _BOM_ENCODINGS if head.startswith(mark)), None)
+    return next((name for mark, name, _ in _MARKS if head.startswith(mark)), None)
 
 
 def is_binary(head: bytes) -> bool:
@@ -59,16 +60,6 @@ def encode(text: str, like: bytes) -> bytes:
         UnicodeEncodeError: A character has no place in that encoding.
     """
     decoded_text = decode(like)
-    for mark, codec in _BOM_CODECS:
-        if decoded_text.certain and like.startswith(mark):
-            return mark + text.encode(codec)
-    return text.encode(decoded_text.encoding)
-
-
-_BOM_CODECS: tuple[tuple[bytes, str], ...] = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
+    mark = next((mark for mark, _, _ in _MARKS if like.startswith(mark)), b"") if decoded_text.certain else b""
+    codec = next((codec for each, _, codec in _MARKS if each == mark), decoded_text.encoding)
+    return mark + text.encode(codec)

@@ -10,7 +10,7 @@ from os import fstat
 from typing import BinaryIO
 
 from retinue.errors import InvalidInput
-from retinue.tools.encoding import DecodedText, decode, encoding_of, is_binary
+from retinue.tools.encoding import decode, encoding_of, is_binary
 from retinue.tools.workspace import PathLike, Workspace
 
 _CHUNK = 1 << 18
@@ -73,7 +73,11 @@ def read(
         file.seek(0)
         if size <= workspace.max_bytes:
             decoded = decode(workspace.read_bytes(path))
-            selection = _select_from_text(decoded, first_line, last_line)
+            rows = decoded.text.split("\n")
+            if not rows[-1]:
+                rows.pop()
+            selection = [row.removesuffix("\r") for row in rows[first_line - 1 : last_line]]
+            total, encoding, certain, is_truncated = len(rows), decoded.encoding, decoded.certain, False
         elif last_line is None or encoding_of(head) not in (None, "utf-8-sig"):
             raise InvalidInput(
                 f"{relative!r} holds {size} bytes, more than the cap of {workspace.max_bytes}",
@@ -81,42 +85,32 @@ def read(
                 detail={"size": size, "max_bytes": workspace.max_bytes},
             )
         else:
-            selection = _select_from_file(file, first_line, last_line, max_bytes)
-    lines = _clip_lines(selection.lines, max_lines=max_lines, max_bytes=max_bytes)
+            total = None
+            selection, encoding, certain, is_truncated = _select_from_file(file, first_line, last_line, max_bytes)
+    lines, remaining = selection[:max_lines], max_bytes
+    for count, line in enumerate(lines):
+        remaining -= len(line.encode("utf-8", "surrogatepass")) + 1
+        if remaining < -1:  # of a first line that is too long by itself, its beginning
+            lines = lines[:count] or [line[:max_bytes]]
+            break
     return FileText(
         path=relative,
         text="\n".join(lines),
         first_line=first_line,
         last_line=first_line + len(lines) - 1,
-        total_lines=selection.total,
+        total_lines=total,
         size=size,
-        encoding=selection.encoding,
-        certain=selection.certain,
-        truncated=selection.is_truncated or lines != selection.lines,
+        encoding=encoding,
+        certain=certain,
+        truncated=is_truncated or lines != selection,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _LineRange:
-    """The lines asked for before any cap, how many there are in all if known, and whether some are missing already."""
+def _select_from_file(file: BinaryIO, first: int, last: int, max_bytes: int) -> tuple[list[str], str, bool, bool]:
+    """Lines `first` to `last` of a file that is not held in memory: only their bytes are kept.
 
-    lines: list[str]
-    total: int | None
-    encoding: str
-    certain: bool
-    is_truncated: bool = False
-
-
-def _select_from_text(decoded: DecodedText, first: int, last: int | None) -> _LineRange:
-    lines = decoded.text.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    selection = [line.removesuffix("\r") for line in lines[first - 1 : last]]
-    return _LineRange(selection, len(lines), decoded.encoding, decoded.certain)
-
-
-def _select_from_file(file: BinaryIO, first: int, last: int, max_bytes: int) -> _LineRange:
-    """Lines `first` to `last` of a file that is not held in memory: only their bytes are kept."""
+    Gives them with their encoding, whether that is certain, and whether some are missing.
+    """
     buffer = bytearray()
     line, has_lines, at_end = 1, False, False
     while line <= last and len(buffer) <= max_bytes:
@@ -133,25 +127,12 @@ def _select_from_file(file: BinaryIO, first: int, last: int, max_bytes: int) -> 
             # through the empty piece after it; the end of the range has none.
         line += breaks
     is_truncated = len(buffer) > max_bytes
-    text, encoding, certain = _decode_head(bytes(buffer[:max_bytes]))
+    data, encoding = bytes(buffer[:max_bytes]), "utf-8"
+    try:  # the bytes may stop in the middle of a character
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(data)
+    except UnicodeDecodeError:
+        text, encoding = data.decode("latin-1"), "latin-1"
     lines = [row.removesuffix("\r") for row in text.split("\n")] if has_lines else []
     if at_end and lines and not lines[-1]:
         lines.pop()
-    return _LineRange(lines, None, encoding, certain, is_truncated)
-
-
-def _decode_head(data: bytes) -> tuple[str, str, bool]:
-    try:
-        return codecs.getincrementaldecoder("utf-8-sig")().decode(data), "utf-8", True
-    except UnicodeDecodeError:
-        return data.decode("latin-1"), "latin-1", False
-
-
-def _clip_lines(lines: list[str], *, max_lines: int, max_bytes: int) -> list[str]:
-    """As many whole lines as fit; of a first line that is too long by itself, its beginning."""
-    remaining = max_bytes
-    for count, line in enumerate(lines[:max_lines]):
-        remaining -= len(line.encode("utf-8", "surrogatepass")) + 1
-        if remaining < -1:
-            return lines[:count] or [line[:max_bytes]]
-    return lines[:max_lines]
+    return lines, encoding, encoding == "utf-8", is_truncated

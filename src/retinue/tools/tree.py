@@ -77,11 +77,22 @@ def list_files(workspace: Workspace, *, limit: int = 200_000, with_ignored: bool
     Raises:
         InvalidInput: There are more than `limit`.
     """
-    names, source, note = _names(workspace, with_ignored=with_ignored)
+    names: Iterable[bytes] | None = None
+    source: Literal["git", "walk"] = "walk"
+    note = ""
+    # Looked for first, because starting git costs more: folders above count, as they do for git.
+    folders = () if with_ignored else (workspace.root, *workspace.root.parents)
+    if any(os.path.lexists(folder / ".git") for folder in folders):
+        from retinue.tools.git import Git  # noqa: PLC0415 - only a repository has need of it
+
+        try:
+            names, source = Git(workspace.root).list_files(), "git"
+        except RetinueError as error:
+            note = f"git could not list the files, so ignored files may be among them: {error.message}"
     files: list[FileEntry] = []
     skipped: list[SkippedFile] = []
     hidden_paths: list[str] = []
-    for name in names:
+    for name in _walk(os.fsencode(workspace.root)) if names is None else names:
         item = _entry(workspace, name, hidden_paths)
         if isinstance(item, FileEntry):
             files.append(item)
@@ -123,23 +134,6 @@ def matcher(patterns: str | Iterable[str]) -> Callable[[str], bool]:
     return lambda path: any(_matches_pattern(path.split("/"), pattern) for pattern in compiled)
 
 
-def _names(workspace: Workspace, *, with_ignored: bool) -> tuple[Iterable[bytes], Literal["git", "walk"], str]:
-    note = ""
-    if not with_ignored and _may_be_repository(workspace):
-        from retinue.tools.git import Git  # noqa: PLC0415 - only a repository has need of it
-
-        try:
-            return Git(workspace.root).list_files(), "git", ""
-        except RetinueError as error:
-            note = f"git could not list the files, so ignored files may be among them: {error.message}"
-    return _walk(os.fsencode(workspace.root)), "walk", note
-
-
-def _may_be_repository(workspace: Workspace) -> bool:
-    # Asked first because starting git costs more than looking: folders above count, as they do for git.
-    return any(os.path.lexists(folder / ".git") for folder in (workspace.root, *workspace.root.parents))
-
-
 def _walk(root: bytes) -> Iterator[bytes]:
     """Names under `root`, in no order; the folders still to visit are a list, so depth costs no stack."""
     ignored = {name.encode() for name in _IGNORED_FOLDERS}
@@ -172,31 +166,24 @@ def _entry(workspace: Workspace, raw: bytes, hidden_paths: list[str]) -> FileEnt
     if workspace.why_hidden(parts):
         hidden_paths.append(path)
         return None
-    return _inspect(workspace, path) if workspace.covers(parts) else None
-
-
-def _inspect(workspace: Workspace, path: str) -> FileEntry | SkippedFile | None:
+    if not workspace.covers(parts):
+        return None
     try:
         status = os.lstat(f"{workspace.root}/{path}")
     except OSError:
         return None  # deleted since it was tracked
     if stat.S_ISREG(status.st_mode):
         return FileEntry(path, status.st_size, status.st_mtime_ns)
-    if stat.S_ISLNK(status.st_mode):
-        return _inspect_link(workspace, path)
-    return None if stat.S_ISDIR(status.st_mode) else SkippedFile(path, "it is not a regular file")
-
-
-def _inspect_link(workspace: Workspace, path: str) -> FileEntry | SkippedFile | None:
+    if not stat.S_ISLNK(status.st_mode):
+        return None if stat.S_ISDIR(status.st_mode) else SkippedFile(path, "it is not a regular file")
     try:
         status = workspace.resolve(path).stat()
     except (OSError, RetinueError):
         if workspace.whole.readable(path):
             return SkippedFile(path, "it is a link to a file that may not be read")
         return SkippedFile(path, "it is a link that leads out of the workspace, in a circle or nowhere")
-    if stat.S_ISREG(status.st_mode):
-        return FileEntry(path, status.st_size, status.st_mtime_ns, is_link=True)
-    return None
+    is_file = stat.S_ISREG(status.st_mode)
+    return FileEntry(path, status.st_size, status.st_mtime_ns, is_link=True) if is_file else None
 
 
 @lru_cache(maxsize=256)
@@ -225,27 +212,22 @@ def _component(part: str) -> re.Pattern[str]:
 
 
 def _characters(text: str) -> str:
-    return "".join(map(_character, re.split(r"(\?|\[!?\]?[^\]]*\])", text)))
-
-
-def _character(piece: str) -> str:
-    if piece == "?":
-        return "."
-    if piece.startswith("[") and piece.endswith("]") and len(piece) > 2 and piece != "[!]":
-        negated, members = ("^", piece[2:-1]) if piece[1] == "!" else ("", piece[1:-1])
-        return f"[{negated}{_ranges(members)}]"
-    return re.escape(piece)
-
-
-def _ranges(members: str) -> str:
-    """The inside of a character class: `a-z` stays a range, anything else means itself; `z-a` holds nothing."""
-    pairs = re.findall(r"(.)-(.)|(.)", members, re.DOTALL)
-    ranges = [
-        f"{re.escape(low)}-{re.escape(high)}" if low else re.escape(single)
-        for low, high, single in pairs
-        if not low or low <= high
-    ]
-    return "".join(ranges) or r"^\s\S"
+    """`text` without stars as an expression: `a-z` in a class stays a range, anything else means itself."""
+    expression = ""
+    for piece in re.split(r"(\?|\[!?\]?[^\]]*\])", text):
+        if piece == "?":
+            expression += "."
+        elif piece.startswith("[") and piece.endswith("]") and len(piece) > 2 and piece != "[!]":
+            negated, members = ("^", piece[2:-1]) if piece[1] == "!" else ("", piece[1:-1])
+            ranges = [
+                f"{re.escape(low)}-{re.escape(high)}" if low else re.escape(single)
+                for low, high, single in re.findall(r"(.)-(.)|(.)", members, re.DOTALL)
+                if not low or low <= high
+            ]
+            expression += "[" + negated + ("".join(ranges) or r"^\s\S") + "]"  # `z-a` holds nothing
+        else:
+            expression += re.escape(piece)
+    return expression
 
 
 def _matches_pattern(names: list[str], pattern: tuple[re.Pattern[str] | None, ...]) -> bool:

@@ -204,7 +204,9 @@ class Memory:
             Unavailable: It is forgotten, but its words stay in the file while another program reads.
             RetinueError: The file cannot be used, as `memory_error`.
         """
-        number = _number(name)
+        digits = name.removeprefix("m")
+        # -1 is no memory's number.
+        number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else -1
         with self._transaction() as connection:
             row = connection.execute(_FORGET, (number,)).fetchall()
             if not row:
@@ -263,12 +265,6 @@ class Memory:
                 connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
-
-
-def _number(name: str) -> int:
-    """The row that an id names; -1, which none has, when it is no id."""
-    digits = name.removeprefix("m")
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else -1
 
 
 def _drop_surrogates(text: str) -> str:

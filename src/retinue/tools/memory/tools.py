@@ -150,7 +150,13 @@ class Recall:
         blocks: list[str] = []
         size = 0
         for entry in entries[:limit]:
-            blocks.append(_format_entry(entry))
+            when = datetime.fromtimestamp(entry.at_ns // 10**9, UTC).strftime("%Y-%m-%d")
+            facts = [entry.id, entry.scope, when, f"by {entry.source.by}"]
+            facts += [f"run {entry.source.run}"] if entry.source.run else []
+            # Quoted and indented, so that neither the origin nor a line of the text can pass for a heading of ours.
+            facts += [f"origin {entry.source.origin!r}"] if entry.source.origin else []
+            body = "\n".join(f"  {line}" for line in entry.text.split("\n"))
+            blocks.append(f"[{', '.join(facts)}]\n{body}")
             size += len(blocks[-1]) + 2
             if size > context.output_limit:
                 blocks.pop()
@@ -210,16 +216,3 @@ def _scope_schema(place: MemoryPlace) -> JsonMapping:
 def _scope(arguments: JsonMapping, place: MemoryPlace) -> Scope:
     scope = arguments.get("scope", place.scopes[0])
     return "project" if scope == "project" else "global"
-
-
-def _format_entry(entry: MemoryEntry) -> str:
-    """A memory with where it comes from, its lines indented so that none can pass for a heading of ours.
-
-    The origin is quoted: it is what the model said, and must not pass for more of the heading.
-    """
-    when = datetime.fromtimestamp(entry.at_ns // 10**9, UTC).strftime("%Y-%m-%d")
-    facts = [entry.id, entry.scope, when, f"by {entry.source.by}"]
-    facts += [f"run {entry.source.run}"] if entry.source.run else []
-    facts += [f"origin {entry.source.origin!r}"] if entry.source.origin else []
-    body = "\n".join(f"  {line}" for line in entry.text.split("\n"))
-    return f"[{', '.join(facts)}]\n{body}"

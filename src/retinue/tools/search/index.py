@@ -266,10 +266,15 @@ class Index:
         skipped = list(listing.skipped)
         entries: list[FileEntry] = []
         for entry in listing.files:
-            reason = _unread_reason(entry)
-            if reason:
+            if entry.is_link:  # what it leads to is in the listing itself
+                continue
+            kind = kind_of(entry.path)
+            if kind is None or kind == "data":
+                skipped.append(SkippedFile(entry.path, NO_TEXT if kind is None else NO_PROSE))
+            elif entry.size > _LARGEST:
+                reason = f"it holds {entry.size} bytes, more than {_LARGEST}"
                 skipped.append(SkippedFile(entry.path, reason))
-            elif not entry.is_link:  # what a link leads to is in the listing itself
+            else:
                 entries.append(entry)
         present = {entry.path for entry in entries}
         stale = [entry for entry in entries if file_states.get(entry.path, ("", ""))[0] != _state(entry)]
@@ -411,12 +416,3 @@ def _phrase(word: str) -> str:
 
 def _state(entry: FileEntry) -> str:
     return f"{entry.size} {entry.mtime_ns}"
-
-
-def _unread_reason(entry: FileEntry) -> str:
-    if entry.is_link:
-        return ""
-    kind = kind_of(entry.path)
-    if kind is None or kind == "data":
-        return NO_TEXT if kind is None else NO_PROSE
-    return f"it holds {entry.size} bytes, more than {_LARGEST}" if entry.size > _LARGEST else ""

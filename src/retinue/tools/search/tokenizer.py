@@ -57,7 +57,10 @@ def expand(word: str) -> tuple[str, ...]:
     if len(word) > _LONGEST:
         return ()  # a hash, a key or encoded bytes
     if not word.isascii():
-        return _non_ascii_terms(strip_accents(word))
+        other = strip_accents(word)
+        if _WITHOUT_SPACES.search(other) and len(other) > 2:  # pairs of characters, where a script has no spaces
+            return tuple(dict.fromkeys(other[start : start + 2] for start in range(len(other) - 1)))
+        return (fold(other),) if other else ()
     parts = _PARTS.findall(word)
     whole = fold(word.lower().replace("_", ""))
     if len(parts) < 2:
@@ -69,7 +72,13 @@ def fold(word: str) -> str:
     """A lower-case word without plural, `-ed`, `-ing` and last `e`, `i`, `y`: `retries`, `retry`, `retried` meet."""
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
-    stem = _without_plural(word)
+    stem = word
+    if word.endswith("ies") and len(word) > 5:
+        stem = word[:-3]
+    elif word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        stem = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        stem = word[:-1]
     for ending in ("ing", "ed"):
         if stem.endswith(ending) and len(stem) - len(ending) >= 3 and _VOWEL.search(stem, 0, len(stem) - len(ending)):
             stem = stem.removesuffix(ending)
@@ -79,20 +88,3 @@ def fold(word: str) -> str:
     while len(stem) > 3 and stem[-1] in "eiy":
         stem = stem[:-1]
     return stem
-
-
-def _without_plural(word: str) -> str:
-    if word.endswith("ies") and len(word) > 5:
-        return word[:-3]
-    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
-        return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return word[:-1]
-    return word
-
-
-def _non_ascii_terms(word: str) -> tuple[str, ...]:
-    """A word in other letters: as it is, or in pairs of characters where a script has no spaces."""
-    if _WITHOUT_SPACES.search(word) and len(word) > 2:
-        return tuple(dict.fromkeys(word[start : start + 2] for start in range(len(word) - 1)))
-    return (fold(word),) if word else ()

@@ -4,9 +4,10 @@ import codecs
 import re
 import zlib
 from collections.abc import AsyncIterable
-from typing import Final, Literal
+from typing import Final
 
 from retinue.errors import OutputInvalid
+from retinue.tools.encoding import encoding_of
 
 ACCEPTED_CODINGS: Final = "gzip, deflate"
 
@@ -15,13 +16,6 @@ _META: Final = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([A-Za-z0-9
 _CHARSET: Final = re.compile(r"charset\s*=\s*\"?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _CHARACTER_SETS: Final = re.compile(
     r"utf-(8|16|32)(-[bl]e)?|iso8859-\d+|cp\d+|koi8-\w+|mac-\w+|gb\w+|big5\w*|euc_\w+|shift_jis\w*|iso2022_\w+|hz|johab|tis-620"
-)
-_BOMS: Final = (  # the first of UTF-32 begins like one of UTF-16
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _MOST_MEMBERS: Final = 1_000
@@ -36,7 +30,12 @@ async def read_capped(chunks: AsyncIterable[bytes], *, coding: str, max_bytes: i
         coding: What the `Content-Encoding` header says.
         max_bytes: The most of what comes in, and of what it decompresses to.
     """
-    inflate = _inflater(coding)
+    kind = coding.strip().lower().removeprefix("x-")
+    if kind not in ("", "identity", "gzip", "deflate"):
+        raise OutputInvalid(
+            f"The page is compressed as {coding.strip()[:40]!r}, which was not asked for.", hint="Try another page."
+        )
+    inflate = _Inflate(is_gzip=kind == "gzip") if kind in ("gzip", "deflate") else None
     body = bytearray()
     received_size = 0
     async for chunk in chunks:
@@ -48,14 +47,10 @@ async def read_capped(chunks: AsyncIterable[bytes], *, coding: str, max_bytes: i
 
 
 class _Inflate:
-    """Decompresses a stream, each time no more than asked for. gzip may be many members, one after the other.
+    """Decompresses a stream, each time no more than asked for. gzip may be many members, one after the other."""
 
-    Args:
-        coding: `gzip`, or `deflate`, which two forms are called.
-    """
-
-    def __init__(self, coding: Literal["gzip", "deflate"]) -> None:
-        self._coding = coding
+    def __init__(self, *, is_gzip: bool) -> None:
+        self._is_gzip = is_gzip
         self._head = b""
         self._stream = None
         self._members = 0
@@ -83,18 +78,16 @@ class _Inflate:
         return bytes(body)
 
     def _begin(self, head: bytes) -> None:
-        """Begin what `head` is the beginning of; what follows a whole stream and is none is passed over."""
-        if self._coding == "deflate":
-            has_header = head[0] & 0x0F == 8 and int.from_bytes(head, "big") % 31 == 0  # RFC 1950, 2.2
-            wbits = zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS
-        else:
-            wbits = zlib.MAX_WBITS | 16
-        if self._members and (self._coding == "deflate" or head != _GZIP_MAGIC):
+        """Begin what `head` is the beginning of; anything else behind a whole stream is passed over."""
+        if self._members and (not self._is_gzip or head != _GZIP_MAGIC):
             self._over = True
             return
         self._members += 1
         if self._members > _MOST_MEMBERS:
             raise _encoding_error(f"it has more than {_MOST_MEMBERS} members")
+        # "deflate" is the name of two forms: with a header (RFC 1950, 2.2) and without.
+        has_header = head[0] & 0x0F == 8 and int.from_bytes(head, "big") % 31 == 0
+        wbits = zlib.MAX_WBITS | 16 if self._is_gzip else zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS
         self._stream = zlib.decompressobj(wbits)
 
 
@@ -102,22 +95,8 @@ def _encoding_error(why: str) -> OutputInvalid:
     return OutputInvalid(f"The page is not compressed as it says: {why}.", hint="Try another page, or later.")
 
 
-def _inflater(coding: str) -> _Inflate | None:
-    match coding.strip().lower():
-        case "" | "identity":
-            return None
-        case "gzip" | "x-gzip":
-            return _Inflate("gzip")
-        case "deflate":
-            return _Inflate("deflate")
-        case other:
-            raise OutputInvalid(
-                f"The page is compressed as {other[:40]!r}, which was not asked for.", hint="Try another page."
-            )
-
-
 def media_type(content_type: str) -> str:
-    """The type alone, in lower case: `page_text/html`. Empty when none is said, or what is said is no type."""
+    """The type alone, in lower case: `text/html`. Empty when there is none, or it is not a media type."""
     kind = content_type.partition(";")[0].strip().lower()
     return kind if _TYPE.fullmatch(kind) else ""
 
@@ -127,21 +106,16 @@ def decode_body(data: bytes, content_type: str) -> str:
 
     What cannot be decoded is replaced by a mark: a page is better read with holes than not at all.
     """
-    for mark, name in _BOMS:
-        if data.startswith(mark):
-            return data.decode(name, "replace")
+    if bom_encoding := encoding_of(data):
+        return data.decode(bom_encoding, "replace")
     match = _CHARSET.search(content_type)
     inside = None if match else _META.search(data[:4_096])
     name = match[1] if match else inside[1].decode("ascii") if inside else "utf-8"
-    return data.decode(_codec(name), "replace")
-
-
-def _codec(name: str) -> str:
-    """The codec of a character set; UTF-8 for what is none: Python has codecs that decompress, or take for ever."""
     try:
         codec = codecs.lookup(name).name
     except LookupError:
-        return "utf-8"
+        codec = "utf-8"
     if codec in {"iso8859-1", "ascii"}:  # the web says so and means this
-        return "cp1252"
-    return codec if _CHARACTER_SETS.fullmatch(codec) else "utf-8"
+        codec = "cp1252"
+    # Python has codecs that decompress, or take for ever: only character sets are let through.
+    return data.decode(codec if _CHARACTER_SETS.fullmatch(codec) else "utf-8", "replace")

@@ -98,9 +98,14 @@ class WebClient:
             NotInstalled: The extra `web` is missing.
         """
         self.guard.check(url)
-        load_httpcore()
-        import httpcore  # noqa: PLC0415 - optional
-
+        try:
+            importlib.import_module("anyio")  # what httpcore connects with
+            import httpcore  # noqa: PLC0415 - optional
+        except ImportError as error:
+            raise NotInstalled(
+                f"The package `{error.name}` is not installed, and pages are fetched by it.",
+                hint="install `retinue[web]`",
+            ) from error
         request_headers = {
             "Host": url.authority,
             "User-Agent": USER_AGENT,
@@ -123,7 +128,13 @@ class WebClient:
                     extensions={"timeout": times},
                 ) as response,
             ):
-                response_headers = _headers(response.headers)
+                response_headers: dict[str, str] = {}
+                for raw_name, raw_value in response.headers:
+                    name, value = raw_name.decode("latin-1").lower(), raw_value.decode("utf-8", "replace")
+                    if name == "content-encoding" and name in response_headers:  # RFC 9110, 5.3: each was applied
+                        response_headers[name] += f", {value}"
+                    else:
+                        response_headers.setdefault(name, value)
                 body, truncated = await read_capped(
                     response.aiter_stream(), coding=response_headers.get("content-encoding", ""), max_bytes=max_bytes
                 )
@@ -141,8 +152,12 @@ class WebClient:
             why = str(error).partition(":")[0].rstrip(".")  # behind the colon it quotes what came
             raise OutputInvalid(f"What {url.host!r} says is not HTTP: {why}.", hint="Try another page.") from error
         except (httpcore.NetworkError, httpcore.ProxyError, OSError) as error:
+            cause: BaseException = error
+            while cause.__cause__ is not None:
+                cause = cause.__cause__
+            why = str(cause) or type(cause).__name__
             raise NetworkError(
-                f"{url.host!r} cannot be reached: {_root_cause(error)}.", hint="Check the URL, or later."
+                f"{url.host!r} cannot be reached: {why}.", hint="Check the URL, or try later."
             ) from error
 
     @asynccontextmanager
@@ -152,27 +167,39 @@ class WebClient:
         proxy = self._proxy_for(url)
         trust = self._ssl_context() if url.scheme == "https" else None
         if proxy is None:
-            backend = guarded_backend(self.guard)
+            # httpcore uses its methods only; its base class cannot be named here without importing it.
+            backend = cast("httpcore.AsyncNetworkBackend", _GuardedBackend(self.guard))
             async with httpcore.AsyncConnectionPool(ssl_context=trust, network_backend=backend) as pool:
                 yield pool
         else:
-            async with httpcore.AsyncConnectionPool(ssl_context=trust, proxy=_with_credentials(proxy)) as pool:
+            async with httpcore.AsyncConnectionPool(ssl_context=trust, proxy=proxy) as pool:
                 yield pool
 
-    def _proxy_for(self, url: WebUrl) -> str | None:
+    def _proxy_for(self, url: WebUrl) -> "httpcore.Proxy | None":
         if self._proxy == "ignore":
             return None
         proxies = getproxies_environment()
         proxy = proxies.get(url.scheme) or proxies.get("all")
         if not proxy or proxy_bypass(url.authority):
             return None
-        if self._proxy == "use":
-            if proxy.lower().startswith(("http://", "https://")):
-                return proxy
+        if self._proxy == "refuse":
+            raise AccessDenied(
+                "The environment names a proxy, and behind a proxy nobody can see which address is reached.",
+                hint='Allow it (`proxy="use"`) or go around it (`proxy="ignore"`).',
+            )
+        import httpcore  # noqa: PLC0415 - optional
+
+        try:  # what is not a URL may hold a password, and is not repeated
+            parts = urlsplit(proxy)
+            name, password, place = parts.username, parts.password, parts.netloc.rpartition("@")[2]
+            address = httpcore.URL(f"{parts.scheme}://{place}/")
+            _ = parts.port  # raises when it is not a number
+        except (ValueError, UnicodeError):
+            address, name, password = None, None, None
+        if address is None or not address.host or address.scheme not in (b"http", b"https"):
             raise InvalidInput("The proxy in the environment is not an http or https URL.", hint="Correct it.")
-        raise AccessDenied(
-            "The environment names a proxy, and behind a proxy nobody can see which address is reached.",
-            hint='Say that it may be used (`proxy="use"`) or is to be passed by (`proxy="ignore"`).',
+        return httpcore.Proxy(
+            address, auth=(unquote(name).encode(), unquote(password or "").encode()) if name else None
         )
 
     def _ssl_context(self) -> ssl.SSLContext:
@@ -185,57 +212,13 @@ class WebClient:
         return self._trust
 
 
-def _with_credentials(proxy: str) -> "httpcore.Proxy":
-    """The proxy at a URL, to be told the name and the password that the URL may hold."""
-    import httpcore  # noqa: PLC0415 - optional
-
-    try:
-        parts = urlsplit(proxy)
-        name, password, place = parts.username, parts.password, parts.netloc.rpartition("@")[2]
-        url = httpcore.URL(f"{parts.scheme}://{place}/")
-        host, _ = url.host, parts.port  # a port that is none is told here
-    except (ValueError, UnicodeError):
-        host, url, name, password = b"", None, None, None
-    if not host or url is None:
-        raise InvalidInput("The proxy in the environment is not an http or https URL.", hint="Correct it.")
-    return httpcore.Proxy(url, auth=(unquote(name).encode(), unquote(password or "").encode()) if name else None)
-
-
-def _headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for raw_name, raw_value in raw:
-        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("utf-8", "replace")
-        if name == "content-encoding" and name in headers:  # RFC 9110, 5.3: each was applied
-            headers[name] += f", {value}"
-        else:
-            headers.setdefault(name, value)
-    return headers
-
-
-def _root_cause(error: BaseException) -> str:
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return str(error) or type(error).__name__
-
-
-def load_httpcore() -> None:
-    """See that httpcore is there."""
-    try:
-        for name in ("httpcore", "anyio"):  # the second is what the first connects with
-            importlib.import_module(name)
-    except ImportError as error:
-        raise NotInstalled(
-            f"The package `{error.name}` is not installed, and pages are fetched by it.", hint="install `retinue[web]`"
-        ) from error
-
-
-def guarded_backend(guard: Guard) -> "httpcore.AsyncNetworkBackend":
-    """A backend that connects where `guard` lets it, and nowhere else."""
-    # httpcore asks for its methods only; its base class cannot be named here without importing it.
-    return cast("httpcore.AsyncNetworkBackend", _GuardedBackend(guard))
-
-
 class _GuardedBackend:
+    """Turns a name into an address, once.
+
+    httpcore asks for a connection to a name, and gets one to an address that the guard gave for it and to no other. TLS
+    still proves the name, not the address.
+    """
+
     def __init__(self, guard: Guard) -> None:
         import httpcore  # noqa: PLC0415 - optional
 

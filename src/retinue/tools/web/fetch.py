@@ -14,7 +14,7 @@ from retinue.errors import DeadlineExceeded
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.web.client import WebClient
 from retinue.tools.web.page import CrossHostRedirect, Page, RedirectPolicy, fetch_page, read_page
-from retinue.tools.web.url import MAX_URL, WebUrl, parse_url
+from retinue.tools.web.url import MAX_URL, parse_url
 
 _SPEC: Final = ToolSpec(
     name="web_fetch",
@@ -85,30 +85,23 @@ class WebFetch:
             async with time_limit(context, _SPEC.timeout_s, what=f"Fetching {url.text!r}", clock=self._clock):
                 response = await fetch_page(self._client, url, redirects=self._redirects, max_bytes=self._max_bytes)
                 if isinstance(response, CrossHostRedirect):
-                    return _redirect_output(response)
+                    text = (
+                        f"The page {response.url.text} has moved to another host: {response.to.text}\n"
+                        "Nothing was fetched from there. If that is the page you need, fetch that URL."
+                    )
+                    return ToolOutput(text, data={"url": response.url.text, "moved_to": response.to.text})
                 page = await asyncio.to_thread(read_page, response, clock=self._clock)
-            self._cache_page(url, page)
+            for text in {url.text, page.url.text}:
+                self._pages[text] = page
+                self._pages.move_to_end(text)
+            while len(self._pages) > _CACHED_PAGES:
+                self._pages.popitem(last=False)
         return _output(page, start=start, limit=context.output_limit)
-
-    def _cache_page(self, original: WebUrl, page: Page) -> None:
-        for url in {original.text, page.url.text}:
-            self._pages[url] = page
-            self._pages.move_to_end(url)
-        while len(self._pages) > _CACHED_PAGES:
-            self._pages.popitem(last=False)
 
 
 def accessed_date(at_ns: int) -> str:
     """A moment as citations write it: `2026-11-21T19:30:00Z` (A30)."""
     return datetime.fromtimestamp(at_ns // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _redirect_output(redirect: CrossHostRedirect) -> ToolOutput:
-    text = (
-        f"The page {redirect.url.text} has moved to another host: {redirect.to.text}\n"
-        "Nothing was fetched from there. If that is the page you need, fetch that URL."
-    )
-    return ToolOutput(text, data={"url": redirect.url.text, "moved_to": redirect.to.text})
 
 
 def _output(page: Page, *, start: int, limit: int) -> ToolOutput:

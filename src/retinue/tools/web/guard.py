@@ -64,22 +64,25 @@ class Guard:
         try:
             addresses = (ip_address(host),)
         except ValueError:
-            addresses = await self._addresses(host, port)
+            try:
+                texts = await self.resolver(host, port)
+            except (OSError, UnicodeError) as error:
+                why = error.strerror if isinstance(error, OSError) else str(error)
+                raise NetworkError(
+                    f"The name {host!r} has no address: {why}.", hint="Check the name, and the network."
+                ) from error
+            if not texts:
+                raise NetworkError(f"The name {host!r} has no address.", hint="Check the name.") from None
+            try:
+                addresses = tuple(map(ip_address, texts))
+            except ValueError as error:
+                raise NetworkError(
+                    f"The name {host!r} leads to something that is not an address: {str(error)[:120]}.",
+                    hint="Check the network.",
+                ) from None
         for address in addresses:
             self._check_address(host, address)
         return addresses
-
-    async def _addresses(self, host: str, port: int) -> tuple[Address, ...]:
-        try:
-            addresses = await self.resolver(host, port)
-        except (OSError, UnicodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else str(error)
-            raise NetworkError(
-                f"The name {host!r} has no address: {why}.", hint="Check the name, and the network."
-            ) from error
-        if not addresses:
-            raise NetworkError(f"The name {host!r} has no address.", hint="Check the name.")
-        return tuple(_parse_address(host, text) for text in addresses)
 
     def _check_address(self, host: str, address: Address) -> None:
         why = why_not_public(address)
@@ -94,15 +97,6 @@ class Guard:
 
 ANYWHERE: Final = Guard(allow=("0.0.0.0/0", "::/0"), ports=None)
 """Lets everything through: for an address that the user has set, and nobody else."""
-
-
-def _parse_address(host: str, text: str) -> Address:
-    try:
-        return ip_address(text)
-    except ValueError:
-        raise NetworkError(
-            f"The name {host!r} leads to {text[:80]!r}, which is not a valid address.", hint="Check the network."
-        ) from None
 
 
 def _is_in_network(address: Address, network: Network) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -20,21 +20,12 @@ permission is asked for the place that is really read."""
 
 _ACCEPT: Final = {"Accept": "text/html, text/*;q=0.9, application/json;q=0.8, */*;q=0.1"}
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
-_TEXTS: Final = frozenset(
-    {
-        "application/ecmascript",
-        "application/graphql",
-        "application/javascript",
-        "application/json",
-        "application/sql",
-        "application/toml",
-        "application/x-ndjson",
-        "application/x-sh",
-        "application/x-yaml",
-        "application/xml",
-        "application/yaml",
-    }
-)
+_TEXTS: Final = tuple(
+    f"application/{kind}"
+    for kind in (
+        "ecmascript", "graphql", "javascript", "json", "sql", "toml", "x-ndjson", "x-sh", "x-yaml", "xml", "yaml",
+    )
+)  # fmt: skip
 _NO_TEXT: Final = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _SAMPLE_CHARS: Final = 1_024
 _REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
@@ -82,24 +73,19 @@ async def fetch_page(
                 who=f"The page {response.url.text!r}",
                 retry_after=response.headers.get("retry-after", ""),
             )
-        there = _redirect_target(client, here, response.headers)
+        there = here.join(response.headers["location"])
+        if (here.scheme, there.scheme) == ("https", "http"):
+            raise AccessDenied(
+                f"The page {here.text!r} leads to {there.text!r}, which is not encrypted.",
+                hint="Ask for that URL with https.",
+            )
+        client.guard.check(there)
         if redirects == "same_host" and _site(there) != _site(here):
             return CrossHostRedirect(url, there)
         here = there
     raise InvalidInput(
         f"The page {url.text!r} leads on more than {MAX_REDIRECTS} times.", hint="Ask for the page it should lead to."
     )
-
-
-def _redirect_target(client: WebClient, here: WebUrl, headers: Mapping[str, str]) -> WebUrl:
-    there = here.join(headers["location"])
-    if (here.scheme, there.scheme) == ("https", "http"):
-        raise AccessDenied(
-            f"The page {here.text!r} leads to {there.text!r}, which is not encrypted.",
-            hint="Ask for that URL with https.",
-        )
-    client.guard.check(there)
-    return there
 
 
 def _site(url: WebUrl) -> str:
@@ -109,15 +95,19 @@ def _site(url: WebUrl) -> str:
 def read_page(response: WebResponse, *, clock: Callable[[], int] = time.time_ns) -> Page:
     """What was received, as text. HTML is read in a process of its own, and waited for."""
     content_type = response.headers.get("content-type", "")
-    kind = media_type(content_type) or _guess_type(response.body)
-    if not _is_readable(kind):
+    kind, head = media_type(content_type), response.body[:_SAMPLE_CHARS]
+    if not kind and head.lstrip().lower().startswith((b"<!doctype html", b"<html")):
+        kind = "text/html"
+    kind = kind or ("application/octet-stream" if b"\0" in head else "text/plain")
+    if not (kind.startswith("text/") or kind in _TEXTS or kind in _HTML or kind.endswith(("+json", "+xml"))):
         what = "a PDF" if kind == "application/pdf" else f"of type {kind[:80]!r}"
         raise InvalidInput(
             f"The page {response.url.text!r} is {what}, which is not read here.",
             hint="Look for the same as HTML or as text.",
         )
     text = decode_body(response.body, content_type)
-    if _is_binary(response.body, text):
+    controls = len(_NO_TEXT.findall(text, 0, _SAMPLE_CHARS))
+    if response.body.startswith(b"%PDF-") or controls * 50 > min(len(text), _SAMPLE_CHARS) + 100:
         raise InvalidInput(
             f"The page {response.url.text!r} says that it is {kind!r}, and is not text.",
             hint="Look for the same as HTML or as text.",
@@ -127,22 +117,3 @@ def read_page(response: WebResponse, *, clock: Callable[[], int] = time.time_ns)
         page_text = read_html_in_process(text, url=response.url)
         title, text, links = page_text.title, page_text.text, page_text.links
     return Page(response.url, kind, title, text, links, response.truncated, clock())
-
-
-def _is_readable(kind: str) -> bool:
-    return kind.startswith("text/") or kind in _TEXTS or kind in _HTML or kind.endswith(("+json", "+xml"))
-
-
-def _is_binary(body: bytes, text: str) -> bool:
-    """Whether a page that says it is text is something else: a PDF, or full of what no text holds."""
-    return (
-        body.startswith(b"%PDF-")
-        or len(_NO_TEXT.findall(text, 0, _SAMPLE_CHARS)) * 50 > min(len(text), _SAMPLE_CHARS) + 100
-    )
-
-
-def _guess_type(body: bytes) -> str:
-    head = body[:1_024].lstrip().lower()
-    if head.startswith((b"<!doctype html", b"<html")):
-        return "text/html"
-    return "application/octet-stream" if b"\0" in body[:1_024] else "text/plain"

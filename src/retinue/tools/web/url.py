@@ -177,7 +177,19 @@ def _split_authority(text: str, authority: str, *, default: int) -> tuple[str, i
 
 
 def _host(text: str, name: str) -> tuple[str, Address | None]:
-    ascii_name = _ascii(text, name).lower().removesuffix(".")
+    if not name.isascii():  # as resolvers spell it
+        try:
+            import idna  # noqa: PLC0415 - comes with the extra, and few names need it
+        except ImportError as error:
+            raise NotInstalled(
+                "Names that are not ASCII are spelled by the package `idna`, which is not installed.",
+                hint="install `retinue[web]`",
+            ) from error
+        try:
+            name = idna.encode(name, uts46=True, std3_rules=True).decode("ascii")
+        except idna.IDNAError as error:
+            raise _url_error(text, f"its host is not a valid name: {error}") from None
+    ascii_name = name.lower().removesuffix(".")
     labels = ascii_name.split(".")
     if _NUMBER.fullmatch(labels[-1]):  # resolvers take many forms of numbers for an address
         try:
@@ -188,22 +200,6 @@ def _host(text: str, name: str) -> tuple[str, Address | None]:
     if len(ascii_name) > 253 or not all(map(_LABEL.fullmatch, labels)):
         raise _url_error(text, "its host is not a valid name")
     return ascii_name, None
-
-
-def _ascii(text: str, name: str) -> str:
-    if name.isascii():
-        return name
-    try:
-        import idna  # noqa: PLC0415 - comes with the extra, and few names need it
-    except ImportError as error:
-        raise NotInstalled(
-            "Names that are not ASCII are spelled by the package `idna`, which is not installed.",
-            hint="install `retinue[web]`",
-        ) from error
-    try:
-        return idna.encode(name, uts46=True, std3_rules=True).decode("ascii")
-    except idna.IDNAError as error:
-        raise _url_error(text, f"its host is not a valid name: {error}") from None
 
 
 def _url_error(text: str, why: str) -> InvalidInput:
