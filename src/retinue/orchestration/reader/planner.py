@@ -502,7 +502,7 @@ def read_words(
         call,
         chosen=nearest[0],
         bound=bind(nearest_skill, words, agent=definition.name, environment=environment),
-        unknown=(),
+        unknown_words=(),
     )
 
 
