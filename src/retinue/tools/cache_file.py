@@ -20,7 +20,7 @@ _PACKAGE: Final = Path(__file__).parent.parent
 def code_fingerprint(*folders: str) -> bytes:
     """What names the present state of the code in these folders of the package, and of the interpreter.
 
-    What was derived by that code is kept under it, and so is derived anew after an upgrade or an edit.
+    What was derived by that code is kept under it, and so is derived again after an upgrade or an edit.
     """
     states = sorted(state for folder in folders for state in _file_states(_PACKAGE / folder))
     return sha256(repr((__version__, sys.version, states)).encode()).hexdigest().encode()

@@ -1,7 +1,7 @@
 """Opens, revises and replaces files step by step below one folder, following no link on the way.
 
-This is what makes the fence of `Workspace` hold while somebody else changes the tree: a path is checked first and then
-walked with `openat`, so that a component that has become a link meanwhile raises `SymlinkInPath` instead of leading
+This is what makes the fence of `Workspace` hold while another program changes the tree: a path is checked first and
+then walked with `openat`, so that a component that has become a link meanwhile raises `SymlinkInPath` instead of leading
 astray. It decides nothing about what is allowed.
 """
 
@@ -53,7 +53,7 @@ def replace(root: str, parts: tuple[str, ...], data: bytes) -> None:
 
     Raises:
         MetLink: One of `parts` is a link.
-        InvalidInput: Something that is no regular file is there.
+        InvalidInput: Something that is not a regular file is there.
         AccessDenied: The file that is there is write-protected.
         OSError: The system refuses.
     """
@@ -75,7 +75,7 @@ def revise(
 
     Raises:
         MetLink: One of `parts` is a link.
-        InvalidInput: Something that is no regular file is there, or it is larger than `max_bytes`.
+        InvalidInput: Something that is not a regular file is there, or it is larger than `max_bytes`.
         AccessDenied: The file is write-protected.
         Unavailable: Somebody else has kept the folder locked for seconds.
         OSError: The system refuses, or there is no such file and `create` is not set.
@@ -189,7 +189,7 @@ def _lock_folder(folder: int, parts: tuple[str, ...]) -> Generator[None]:
 def _lock_timeout(parts: tuple[str, ...]) -> Unavailable:
     return Unavailable(
         f"the folder of {'/'.join(parts)!r} has been locked for {_LONGEST_WAIT_S:g} seconds",
-        hint="somebody else is writing there; try again later",
+        hint="another program is writing there; try again later",
     )
 
 

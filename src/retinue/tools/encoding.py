@@ -40,7 +40,7 @@ def encoding_of(head: bytes) -> str | None:
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether a file that begins with `head` is no text: a NUL in its first 8 KiB and no mark that explains it."""
+    """Whether a file that begins with `head` is not text: a NUL in its first 8 KiB and no mark that explains it."""
     return b"\0" in head[:_SNIFF_BYTES] and encoding_of(head) in (None, "utf-8-sig")
 
 

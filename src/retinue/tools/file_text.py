@@ -58,7 +58,7 @@ def read(
     than the workspace's cap must be asked for by `last_line`.
 
     Raises:
-        InvalidInput: The range is none; or the file is binary, too large to read whole, or no regular file.
+        InvalidInput: The range is not valid; or the file is binary, too large to read whole, or not a regular file.
         AccessDenied: It may not be read.
         MissingFile: It is not there.
     """

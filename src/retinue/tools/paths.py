@@ -80,7 +80,7 @@ def clip(text: str) -> str:
 def quote_name(name: bytes) -> str:
     """A file name as text that is safe to show and to send.
 
-    It is the name itself, unless that holds control characters or bytes that are no UTF-8, or begins with a quote:
+    It is the name itself, unless that holds control characters or bytes that are not UTF-8, or begins with a quote:
     then it is quoted as git quotes it, in C's way, so that no two names look alike.
     """
     try:

@@ -1,13 +1,14 @@
 """The port of a tool: arguments in, text out, within a fence and a time limit. A model is told its `ToolSpec`.
 
-A tool never asks for permission: that is the business of whoever hands it to a model. It raises our errors, one class
+A tool never asks for permission: that is the caller's business. It raises our errors, one class
 for each way to fail.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from retinue.contract.definition import ToolSpec
+from retinue.contract.definition import Effect, ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.tools.workspace import Workspace
 
@@ -51,11 +52,11 @@ class ToolOutput:
 
 
 class Tool(Protocol):
-    """One hand."""
+    """A tool."""
 
     @property
     def spec(self) -> ToolSpec:
-        """What it says of itself."""
+        """Its definition."""
         ...
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
@@ -65,3 +66,22 @@ class Tool(Protocol):
             RetinueError: Whatever went wrong, with a hint that a model can act on.
         """
         ...
+
+
+def tool_spec(
+    name: str,
+    description: str,
+    properties: JsonMapping,
+    *,
+    required: Sequence[str] = (),
+    effects: tuple[Effect, ...],
+    timeout_s: float,
+) -> ToolSpec:
+    """The definition of a tool; arguments outside `properties` are refused."""
+    schema: JsonMapping = {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(required),
+        "properties": properties,
+    }
+    return ToolSpec(name=name, description=description, input_schema=schema, effects=effects, timeout_s=timeout_s)

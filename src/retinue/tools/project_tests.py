@@ -10,8 +10,7 @@ import asyncio
 import os
 import shutil
 import sys
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +18,7 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.contract.json import loads
 from retinue.errors import DeadlineExceeded, InvalidInput, LimitReached, RetinueError
-from retinue.tools.builtin.program import ProgramResult, run_program
+from retinue.tools.builtin.program import run_program
 from retinue.tools.process import clean_environment, find_program
 from retinue.tools.refactor import ChangeSet
 from retinue.tools.tree import list_files
@@ -84,9 +83,18 @@ def find_suite(workspace: Workspace) -> Suite | None:
         return Suite("cargo", ("cargo", "test", "--quiet"), program)
     if (root / "go.mod").is_file() and (program := find_program("go")):
         return Suite("go", ("go", "test", "./..."), program)
-    if _has_node_tests(workspace) and (program := find_program("npm")):
-        return Suite("npm", ("npm", "test", "--silent"), program)
-    if _has_python_tests(workspace):
+    try:
+        package = loads(workspace.read_bytes("package.json", max_bytes=2**20))
+    except RetinueError:
+        package = None
+    match package:
+        case {"scripts": {"test": str()}} if (program := find_program("npm")) is not None:
+            return Suite("npm", ("npm", "test", "--silent"), program)
+        case _:
+            pass
+    paths = [Path(entry.path) for entry in list_files(workspace).files]
+    has_python_tests = any(path.name.startswith("test_") and path.suffix == ".py" for path in paths)
+    if has_python_tests or any((root / name).exists() for name in ("pytest.ini", "conftest.py", "tests/conftest.py")):
         venv_python = root / ".venv" / "bin" / "python"
         program = str(venv_python) if os.access(venv_python, os.X_OK) else sys.executable
         return Suite("pytest", ("python", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"), program)
@@ -101,7 +109,8 @@ async def run_suite(suite: Suite, workspace: Workspace, changes: ChangeSet, *, t
         NotInstalled: Their program is not here.
     """
     seconds = min(_TIMEOUT_S, timeout_s or _TIMEOUT_S)
-    with _temporary_folder() as folder:
+    with TemporaryDirectory(prefix="retinue-tests-", ignore_cleanup_errors=True) as name:
+        folder = await asyncio.to_thread(Path(name).resolve)
         unreadable_paths = await asyncio.to_thread(_copy_project, workspace, changes, folder)
         roots = [str(each) for each in (folder, folder / "src") if each.is_dir()]
         environment = clean_environment({"PYTHONPATH": os.pathsep.join(roots), "PYTHONDONTWRITEBYTECODE": "1"})
@@ -121,26 +130,15 @@ async def run_suite(suite: Suite, workspace: Workspace, changes: ChangeSet, *, t
             tail = str(error.detail.get("output", ""))[-_TAIL:]
             return SuiteResult("failed", suite.line, f"{tail}\n({error.message})", seconds)
     output = f"{result.output[-_TAIL:]}{_unreadable_note(unreadable_paths)}"
-    return SuiteResult(_ending_of(suite, result), suite.line, output, result.duration_ns / 1e9)
-
-
-def _ending_of(suite: Suite, result: ProgramResult) -> SuiteOutcome:
-    if result.code == 0:
-        return "passed"
+    ending: SuiteOutcome = "failed" if result.code else "passed"
     if suite.kind == "pytest" and (result.code == _NOTHING_COLLECTED or "No module named pytest" in result.output):
-        return "not run"
-    return "failed"
+        ending = "not run" if result.code else ending
+    return SuiteResult(ending, suite.line, output, result.duration_ns / 1e9)
 
 
 def _unreadable_note(paths: Sequence[str]) -> str:
     names = ", ".join(paths[:_MAX_SHOWN]) + (" …" if len(paths) > _MAX_SHOWN else "")
     return f"\n(run without {names}, which may not be read)" if paths else ""
-
-
-@contextmanager
-def _temporary_folder() -> Generator[Path]:
-    with TemporaryDirectory(prefix="retinue-tests-", ignore_cleanup_errors=True) as name:
-        yield Path(name).resolve()
 
 
 def _copy_project(workspace: Workspace, changes: ChangeSet, folder: Path) -> tuple[str, ...]:
@@ -170,25 +168,3 @@ def _copy_project(workspace: Workspace, changes: ChangeSet, folder: Path) -> tup
             (folder / name).symlink_to(original)
     ChangeSet(changes.files).apply(Workspace(folder, write=["."]))
     return listing.hidden_paths
-
-
-def _has_python_tests(workspace: Workspace) -> bool:
-    root = workspace.root
-    if any((root / name).exists() for name in ("pytest.ini", "conftest.py", "tests/conftest.py")):
-        return True
-    return any(
-        Path(entry.path).name.startswith("test_") and entry.path.endswith(".py")
-        for entry in list_files(workspace).files
-    )
-
-
-def _has_node_tests(workspace: Workspace) -> bool:
-    try:
-        package = loads(workspace.read_bytes("package.json", max_bytes=2**20))
-    except RetinueError:
-        return False
-    match package:
-        case {"scripts": {"test": str()}}:
-            return True
-        case _:
-            return False

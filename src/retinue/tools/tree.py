@@ -1,6 +1,6 @@
 """Which files a workspace holds, and which of them a pattern names.
 
-In a git repository git says which files are ignored; elsewhere a walk leaves out what nobody means (`.git`,
+In a git repository git says which files are ignored; elsewhere a walk leaves out what is not meant (`.git`,
 `node_modules`, caches). It opens no file and never follows a link to a folder, so that no loop can catch it.
 """
 
@@ -160,7 +160,7 @@ def _entry(workspace: Workspace, raw: bytes, hidden_paths: list[str]) -> FileEnt
         return SkippedFile(paths.quote_name(raw), "its name is not UTF-8")
     except InvalidInput:
         return SkippedFile(
-            paths.quote_name(raw), "its name holds control characters, is too long, or is none in this locale"
+            paths.quote_name(raw), "its name holds control characters, is too long, or is not valid in this locale"
         )
     parts = tuple(path.split("/"))
     if workspace.why_hidden(parts):

@@ -2,8 +2,8 @@
 
 Every path a tool touches goes through a `Workspace`. It resolves the real path, compares by path components (never by
 text prefix), and opens files component by component without following links, so that a folder swapped for a link
-between check and use is refused and not followed. What a rule keeps from being read is hidden here, once for whoever
-reads by it. It does not list or search: `tree`, `file_text` and `grep` do.
+between check and use is refused and not followed. What a rule keeps from being read is hidden here, once for all
+readers. It does not list or search: `tree`, `file_text` and `grep` do.
 """
 
 # Paths are compared as text and by identity here; `Path` would hide what is asked of the system.
@@ -38,7 +38,7 @@ class HidingRule:
     key: str
 
     def except_for(self, visible_paths: Iterable[str]) -> "HidingRule":
-        """The same, with the files at these paths shown: somebody approved of it."""
+        """The same, with the files at these paths shown: a person approved it."""
         visible, why = frozenset(visible_paths), self.reason
         return HidingRule(lambda path: "" if path in visible else why(path), f"{self.key}, but for {sorted(visible)}")
 
@@ -97,7 +97,7 @@ class Workspace:
 
     Raises:
         MissingFile: `root` is not there.
-        InvalidInput: `root` is no folder, or a granted path lies outside of it.
+        InvalidInput: `root` is not a folder, or a granted path lies outside of it.
     """
 
     def __init__(
@@ -132,12 +132,12 @@ class Workspace:
         return view
 
     def showing(self, visible_paths: Collection[str]) -> "Workspace":
-        """The same view, with the files at these real paths from the root shown as well: somebody approved of it."""
+        """The same view, with the files at these real paths from the root shown as well: a person approved it."""
         return self.hiding(self._hiding_rule.except_for(visible_paths)) if self._hiding_rule and visible_paths else self
 
     @property
     def whole(self) -> "Workspace":
-        """The folder with nothing hidden, for what tells nobody what stands in a file."""
+        """The folder with nothing hidden, for callers that show no file content."""
         return self.hiding(None) if self._hiding_rule else self
 
     @property
@@ -248,7 +248,7 @@ class Workspace:
         """Write a whole file in one move, making the folders above it; a reader sees the old or the new, never half.
 
         Raises:
-            InvalidInput: as `check_writing`; or something that is no regular file is in the way.
+            InvalidInput: as `check_writing`; or something that is not a regular file is in the way.
             AccessDenied: as `check_writing`; or the system refuses.
         """
         parts = self._locate_writable(path)
@@ -260,7 +260,7 @@ class Workspace:
         return self._real_path(parts)
 
     def revise(self, path: PathLike, change: Callable[[bytes | None], bytes], *, create: bool = False) -> Path:
-        """Put in place of a file what `change` makes of its content; nobody else revises it meanwhile.
+        """Put in place of a file what `change` makes of its content; no other `revise` runs meanwhile.
 
         A reader sees the old or the new, never half; what `change` raises leaves everything as it was.
 
@@ -270,7 +270,7 @@ class Workspace:
             create: Whether the file may be new.
 
         Raises:
-            InvalidInput: as `check_writing`; or something that is no regular file is in the way, or is too large.
+            InvalidInput: as `check_writing`; or something that is not a regular file is in the way, or is too large.
             AccessDenied: as `check_writing`; or it may not be read, is write-protected, or the system refuses.
             MissingFile: It is not there, and `create` is not set.
             Unavailable: Its folder stays locked.
@@ -295,7 +295,7 @@ class Workspace:
         Raises:
             MissingFile: It is not there.
             AccessDenied: It lies outside.
-            InvalidInput: It is no regular file.
+            InvalidInput: It is not a regular file.
             OutputInvalid: It is empty.
         """
         with self.whole.open(path) as file:
@@ -448,5 +448,5 @@ def _quote_path(path: PathLike) -> str:
 def _link_swap_error(path: PathLike) -> AccessDenied:
     return AccessDenied(
         f"{_quote_path(path)} turned into a link while it was used",
-        hint="somebody is changing the workspace; try again",
+        hint="another program is changing the workspace; try again",
     )

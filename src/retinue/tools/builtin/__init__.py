@@ -1,6 +1,6 @@
-"""The hands a model is given in a workspace: `read`, `glob`, `grep`, `git`, `write`, `edit`, `shell_tool`.
+"""The tools a model is given in a workspace: `read`, `glob`, `grep`, `git`, `write`, `edit`, `shell`.
 
-They do what they are told within the fence, and ask nobody whether they may. What they bring back is data with its
+They act within the workspace's fence, and ask no permission. What they bring back is data with its
 origin, never instructions.
 """
 
@@ -37,7 +37,7 @@ __all__ = [
 def builtin_tools(
     *, programs: Collection[str] = (), environment: Mapping[str, str] | None = None, home: "Path | None" = None
 ) -> tuple[Tool, ...]:
-    """All of them, made anew for one conversation: they remember what it has read, to notice what changed since.
+    """All of them, made for one conversation: they remember what it has read, to notice what changed since.
 
     Args:
         programs: What `shell_tool` may run (see `Shell`); by default nothing.

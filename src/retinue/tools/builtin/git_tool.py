@@ -11,10 +11,10 @@ from typing import Final
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import AccessDenied, InvalidInput, LimitReached
-from retinue.tools.builtin.support import require_workspace, run_in_thread, seconds_left, tool_spec, truncate
+from retinue.tools.builtin.support import require_workspace, run_in_thread, seconds_left, truncate
 from retinue.tools.git import Git
 from retinue.tools.git.runner import GitRunner
-from retinue.tools.port import ToolContext, ToolOutput
+from retinue.tools.port import ToolContext, ToolOutput, tool_spec
 from retinue.tools.workspace import Workspace
 
 _MOST_BYTES: Final = 16 * 1024 * 1024
@@ -57,17 +57,7 @@ class GitTool:
     spec: ToolSpec = _SPEC
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """Ask git.
-
-        Raises:
-            InvalidInput: A revision, range or path is not valid.
-            UnknownName: A revision names nothing.
-            AccessDenied: The repository is another user's, a path lies outside, or there is no workspace.
-            MissingFile: There is no repository, or no such file in it.
-            NotInstalled: There is no git.
-            LimitReached: It prints too much.
-            DeadlineExceeded: It took too long.
-        """
+        """Ask git."""
         workspace, seconds = require_workspace(context, _SPEC), seconds_left(_SPEC, context)
         text = await run_in_thread(_SPEC, context, _run, workspace, arguments, seconds)
         text, is_cut = truncate(text.removesuffix("\n") or "(Nothing.)", context.output_limit, notice="(And more.)")

@@ -90,7 +90,7 @@ async def run_program(
     Raises:
         NotInstalled: There is no such program.
         AccessDenied: It may not be executed.
-        InvalidInput: It is no program.
+        InvalidInput: It is not a program.
         DeadlineExceeded: Time was up; `detail["output"]` is what it had said.
         LimitReached: It talked without end; `detail["output"]` likewise.
     """
@@ -178,6 +178,6 @@ async def _start(
 
 
 def _end_group(group: int) -> None:
-    # The group outlives its leader while somebody is in it; when nobody is, there is nothing to end.
+    # The group outlives its leader while a process is in it; when none is, there is nothing to end.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)

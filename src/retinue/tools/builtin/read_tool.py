@@ -7,9 +7,9 @@ from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import InvalidInput
 from retinue.tools import file_text, paths
-from retinue.tools.builtin.support import FileSnapshots, require_workspace, run_in_thread, tool_spec
+from retinue.tools.builtin.support import FileSnapshots, require_workspace, run_in_thread
 from retinue.tools.encoding import is_binary
-from retinue.tools.port import ToolContext, ToolOutput
+from retinue.tools.port import ToolContext, ToolOutput, tool_spec
 from retinue.tools.workspace import Workspace
 
 _LONGEST_LINE: Final = 2000
@@ -43,14 +43,7 @@ class ReadTool:
         self._snapshots = snapshots
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """Read a file.
-
-        Raises:
-            InvalidInput: The range is not valid, or the file is binary, an image or not a regular file.
-            AccessDenied: It may not be read, or there is no workspace.
-            MissingFile: It is not there.
-            DeadlineExceeded: It took too long.
-        """
+        """Read a file."""
         return await run_in_thread(
             _SPEC, context, self._read, require_workspace(context, _SPEC), arguments, context.output_limit
         )

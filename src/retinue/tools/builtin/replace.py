@@ -73,7 +73,7 @@ def _problem(text: str, one: Replacement, path: str) -> Finding | None:
 
 
 def _places(text: str, piece: str) -> Iterator[int]:
-    """Where `piece` stands, overlapping places too: which of them is meant nobody could say."""
+    """Where `piece` stands, overlapping places too: which of them is meant cannot be known."""
     at = text.find(piece)
     while at >= 0:
         yield at

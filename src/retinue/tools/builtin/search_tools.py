@@ -6,9 +6,9 @@ from typing import Final
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.tools import tree
-from retinue.tools.builtin.support import require_workspace, run_in_thread, seconds_left, tool_spec, truncate
+from retinue.tools.builtin.support import require_workspace, run_in_thread, seconds_left, truncate
 from retinue.tools.grep import GrepResult, grep
-from retinue.tools.port import ToolContext, ToolOutput
+from retinue.tools.port import ToolContext, ToolOutput, tool_spec
 
 _MOST_PATHS: Final = 1000
 _PATTERN: Final = (
@@ -64,13 +64,7 @@ class GlobTool:
     spec: ToolSpec = _GLOB
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """List the files.
-
-        Raises:
-            InvalidInput: The pattern is not valid.
-            AccessDenied: There is no workspace.
-            DeadlineExceeded: It took too long.
-        """
+        """List the files."""
         workspace = require_workspace(context, _GLOB)
         paths = await run_in_thread(
             _GLOB, context, tree.glob, workspace, str(arguments["pattern"]), limit=_MOST_PATHS + 1
@@ -90,13 +84,7 @@ class GrepTool:
     spec: ToolSpec = _GREP
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """Search the files.
-
-        Raises:
-            InvalidInput: A pattern is not valid.
-            AccessDenied: There is no workspace.
-            DeadlineExceeded: It took too long.
-        """
+        """Search the files."""
         workspace, seconds = require_workspace(context, _GREP), seconds_left(_GREP, context)
         files = arguments.get("files")
         result = await run_in_thread(

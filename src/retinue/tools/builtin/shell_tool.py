@@ -14,8 +14,8 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
 from retinue.errors import AccessDenied, InvalidInput, NotInstalled
 from retinue.tools.builtin.program import ProgramResult, run_program
-from retinue.tools.builtin.support import require_workspace, seconds_left, tool_spec
-from retinue.tools.port import ToolContext, ToolOutput
+from retinue.tools.builtin.support import require_workspace, seconds_left
+from retinue.tools.port import ToolContext, ToolOutput, tool_spec
 from retinue.tools.process import clean_environment, find_program
 from retinue.tools.workspace import Workspace
 
@@ -79,15 +79,7 @@ class ShellTool:
         self._home = home
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """Run a program. Its exit code is an answer, whatever it is.
-
-        Raises:
-            InvalidInput: The command is none, or needs a shell; or the folder is none.
-            AccessDenied: The program is not allowed, the folder lies outside, or there is no workspace.
-            NotInstalled: The program is not there.
-            DeadlineExceeded: It took too long; what it had said is in `detail`.
-            LimitReached: It talked without end.
-        """
+        """Run a program. Its exit code is an answer, whatever it is."""
         workspace = require_workspace(context, _SPEC)
         words = argument_vector(arguments["command"])
         program = self._program(words[0], workspace)
@@ -167,7 +159,7 @@ _MOST_WORDS: Final = 1000
 _LONGEST: Final = 100_000
 
 _OPERATORS: Final = {
-    "|": "pipes, and gives it to nobody here: run one program, and use `grep` or `read` on what it wrote",
+    "|": "pipes, which need a shell: run one program, and use `grep` or `read` on what it wrote",
     "&": "joins commands or puts them in the background: make one call for each",
     ";": "joins commands: make one call for each",
     "<": "redirects: name the file as an argument",

@@ -1,13 +1,12 @@
 """What these tools share: the form of their schemas, the workspace they need, and work that ends in time."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from hashlib import sha256
 from time import time_ns
 from typing import Final, ParamSpec, TypeVar
 
-from retinue.contract.definition import Effect, ToolSpec
-from retinue.contract.model import JsonMapping
+from retinue.contract.definition import ToolSpec
 from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput
 from retinue.tools.port import ToolContext
 from retinue.tools.workspace import Workspace
@@ -16,25 +15,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _SECOND: Final = 1_000_000_000
-
-
-def tool_spec(
-    name: str,
-    description: str,
-    properties: JsonMapping,
-    *,
-    required: Sequence[str] = (),
-    effects: tuple[Effect, ...],
-    timeout_s: float,
-) -> ToolSpec:
-    """The definition of a tool; arguments outside `properties` are refused."""
-    schema: JsonMapping = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(required),
-        "properties": properties,
-    }
-    return ToolSpec(name=name, description=description, input_schema=schema, effects=effects, timeout_s=timeout_s)
 
 
 def require_workspace(context: ToolContext, spec: ToolSpec) -> Workspace:

@@ -7,9 +7,9 @@ from retinue.contract.model import JsonMapping
 from retinue.errors import InvalidInput
 from retinue.tools.builtin.diff import unified
 from retinue.tools.builtin.replace import Replacement, apply_replacements
-from retinue.tools.builtin.support import FileSnapshots, require_workspace, run_in_thread, tool_spec, truncate
+from retinue.tools.builtin.support import FileSnapshots, require_workspace, run_in_thread, truncate
 from retinue.tools.encoding import decode, encode, is_binary
-from retinue.tools.port import ToolContext, ToolOutput
+from retinue.tools.port import ToolContext, ToolOutput, tool_spec
 from retinue.tools.workspace import Workspace
 
 _WRITE: Final = tool_spec(
@@ -18,7 +18,7 @@ _WRITE: Final = tool_spec(
     "that you have read; to change a part of a file use `edit`. Returns what changed, as a diff.",
     {
         "path": {"type": "string", "description": "The file, relative to the workspace.", "maxLength": 4096},
-        "content": {"type": "string", "description": "All that the file shall say, as it shall stand there."},
+        "content": {"type": "string", "description": "The whole new content of the file."},
     },
     required=("path", "content"),
     effects=("write",),
@@ -39,15 +39,7 @@ class WriteTool:
         self._snapshots = snapshots
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """Write a file.
-
-        Raises:
-            InvalidInput: The file is there and was not read, or has changed since; the content is too large or not
-                Unicode; or something that is not a regular file is in the way.
-            AccessDenied: It may not be written, is protected, or there is no workspace.
-            Unavailable: Another program keeps its folder locked.
-            DeadlineExceeded: It took too long.
-        """
+        """Write a file."""
         return await run_in_thread(
             _WRITE, context, self._write, require_workspace(context, _WRITE), arguments, context.output_limit
         )
@@ -131,7 +123,7 @@ _EDIT: Final = tool_spec(
                         "minLength": 1,
                         "description": "What stands there now, without line numbers.",
                     },
-                    "new": {"type": "string", "description": "What shall stand there; empty to delete."},
+                    "new": {"type": "string", "description": "The new text; empty to delete."},
                     "replace_all": {
                         "type": "boolean",
                         "default": False,
@@ -160,16 +152,7 @@ class EditTool:
         self._snapshots = snapshots
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """Edit a file.
-
-        Raises:
-            InvalidInput: An old text is not in the file, or more than once (`detail["findings"]`); the file changed
-                since it was read, or is not text; or a character has no place in its encoding.
-            AccessDenied: It may not be read and written, is protected, or there is no workspace.
-            MissingFile: It is not there.
-            Unavailable: Another program keeps its folder locked.
-            DeadlineExceeded: It took too long.
-        """
+        """Edit a file."""
         return await run_in_thread(
             _EDIT, context, self._edit, require_workspace(context, _EDIT), arguments, context.output_limit
         )

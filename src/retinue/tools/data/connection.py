@@ -190,7 +190,7 @@ class DuckdbConnection:
         kind, _, rest = line.partition(" Error: ")
         message = (rest if rest and len(kind) < 40 else line)[:300]
         if isinstance(error, self._duckdb.FatalException | self._duckdb.InternalException):
-            return Unavailable(f"{subject} broke the database: {message}", hint="leave that file out, and begin anew")
+            return Unavailable(f"{subject} broke the database: {message}", hint="leave that file out, and start again")
         if isinstance(error, self._duckdb.PermissionException):
             return AccessDenied(
                 f"{subject} reaches outside: {message}", hint="ask only for the tables that were opened"

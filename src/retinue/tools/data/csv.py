@@ -41,7 +41,7 @@ class CsvLayout:
         rows: Some rows, each as wide as `names`.
         skip_rows: How many rows stand before the first row of data, blank ones and the header counted.
         notes: What was supplied that the file does not say.
-        skipped: Lines before the header that are no table.
+        skipped: Lines before the header that are not part of the table.
         short_rows: What is done with rows of fewer cells than there are names.
     """
 

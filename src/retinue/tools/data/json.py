@@ -47,8 +47,8 @@ def load(connection: DuckdbConnection, text: SnapshotText, table: str) -> LoadRe
     """Make the table `table` (quoted) of a JSON document, or of lines that each are one.
 
     Raises:
-        InvalidInput: It is no table.
-        ParseError: It is no JSON.
+        InvalidInput: It is not a table.
+        ParseError: It is not JSON.
     """
     whole = "".join(text.pieces())
     if not connection.fetch_one("SELECT json_valid(?)", (whole,))[0]:

@@ -1,4 +1,4 @@
-"""A file of the workspace as it stood at one moment, copied to where nobody else writes.
+"""A file of the workspace as it stood at one moment, copied to where no other program writes.
 
 DuckDB opens files by name, and between a check and its opening a name can come to mean another file. So the bytes are
 read once, through the fence, and everything afterwards reads the copy. It is unpacked on the way; what the bytes mean

@@ -103,7 +103,7 @@ _ROTATED = re.compile(r"\.log[.-][0-9][0-9-]*(\.gz)?$")
 
 
 def kind_of(path: str) -> Kind | None:
-    """How the file would be read, by its name alone; None when it is no data file. A rotated log (`x.log.1`) is one."""
+    """How the file would be read, by its name alone; None for other files. A rotated log (`x.log.1`) is one."""
     name = path.rpartition("/")[2].lower()
     if _ROTATED.search(name):
         return "log"

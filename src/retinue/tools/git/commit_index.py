@@ -1,7 +1,7 @@
 """Keeps the commits of a repository and the files that each touched in SQLite: a history is walked only once.
 
 When HEAD moves on, only what is new is read; when anything else has changed that decides what git says of a commit,
-all is read anew. It selects and counts; what the counts mean is its caller's matter.
+all is read again. It selects and counts; what the counts mean is its caller's matter.
 """
 
 # Statements are put together from constants of this module; every value is a parameter.
@@ -67,8 +67,8 @@ class Selection:
     """Which commits.
 
     Attributes:
-        authors: By somebody whose name or address holds one of these, in any case.
-        not_by: By nobody whose name or address does.
+        authors: Whose author's name or address holds one of these, in any case.
+        not_by: Whose author's name and address hold none of these.
         paths: That touch one of these files or folders; merges touch none.
         words: Whose subject holds all of these, in any case.
         message: Whose message it accepts.
@@ -205,7 +205,7 @@ def epoch_seconds(date: str) -> float:
 
 
 class CommitIndex:
-    """The commits of one repository. It is used by one thread, and closed by whoever opened it.
+    """The commits of one repository. It is used by one thread, and closed by its opener.
 
     Args:
         git: The repository.
@@ -288,7 +288,7 @@ class CommitIndex:
         return [_commit(row) for row in self._database.execute(sql, [*values, limit])]
 
     def messages(self) -> Iterator[tuple[str, str, str]]:
-        """The id, subject and body of each that is no merge, newest first."""
+        """The id, subject and body of each that is not a merge, newest first."""
         return self._database.execute(
             "SELECT sha, subject, ifnull(body, '') FROM picked JOIN commits USING(id) LEFT JOIN bodies USING(id)"
             " WHERE NOT is_merge ORDER BY at"
@@ -414,7 +414,7 @@ class CommitIndex:
         )
 
     def has_author(self, text: str) -> bool:
-        """Whether somebody whose name or address holds this text has committed what HEAD reaches."""
+        """Whether a commit that HEAD reaches has an author whose name or address holds this text."""
         people = json.dumps(self._matching_people([text]))
         where = "place IS NOT NULL AND person IN (SELECT value FROM json_each(?))"
         return bool(self._number(f"SELECT count(*) FROM commits WHERE {where}", [people]))
@@ -431,7 +431,7 @@ class CommitIndex:
         if row is not None:
             return json.loads(row[0])
         value = compute()
-        with suppress(sqlite3.OperationalError):  # somebody else writes, or the disk is full
+        with suppress(sqlite3.OperationalError):  # another process writes, or the disk is full
             self._database.execute("INSERT OR REPLACE INTO results VALUES (?, ?)", [name, json.dumps(value)])
         return value
 
@@ -511,7 +511,7 @@ class CommitIndex:
                 old = self._row_id("files", one.old_path) if one.kind == "renamed" and one.old_path else None
                 touches.append((self._row_id("files", one.path), number, old))
         execute = self._database.executemany
-        # A commit of another branch that HEAD now reaches gets a new row; what the old one touched belongs to nobody.
+        # A commit of another branch that HEAD now reaches gets a new row; no commit owns what the old one touched.
         slots = ", ".join("?" * 13)
         execute(f"INSERT OR REPLACE INTO commits VALUES ({slots}, 0)", rows)
         execute("INSERT INTO bodies VALUES (?, ?)", bodies)
@@ -616,7 +616,7 @@ def _path_of(root: str, folder: Path) -> Path | None:
 
 
 def _open_database(path: Path | None) -> sqlite3.Connection:
-    """A connection to the index in `path`, made anew when it has another form or is damaged."""
+    """A connection to the index in `path`, made new when it has another form or is damaged."""
     database = sqlite3.connect(path or ":memory:", timeout=_WAIT_S, isolation_level=None)
     try:
         use_wal(database)
@@ -646,7 +646,7 @@ def _schema_version(database: sqlite3.Connection) -> int:
 
 
 def _discard(path: Path | None, error: sqlite3.Error) -> None:
-    """Delete a damaged index; one that is only locked stays, since somebody else is at work on it."""
+    """Delete a damaged index; one that is only locked stays, since another process is using it."""
     if path is not None and not isinstance(error, sqlite3.OperationalError):
         with suppress(OSError):
             path.unlink(missing_ok=True)

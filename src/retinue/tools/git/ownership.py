@@ -2,7 +2,7 @@
 
 Who made the folder made its `.git` too: that may be a file or a link that leads to any repository of the user's, and
 what git reads below it may be links, a `commondir` or `alternates` that do. A place outside of the folder is taken only
-where it names the folder in turn, as git writes it for linked work trees and submodules: whoever made the folder could
+where it names the folder in turn, as git writes it for linked work trees and submodules: the maker of the folder could
 not write there. Everything else needs the user's own word, by git's setting `safe.directory`.
 """
 

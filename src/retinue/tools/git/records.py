@@ -1,7 +1,7 @@
 """What the verbs of `Git` give back: plain values, safe to show.
 
 A path is relative to the workspace's root (`../` when it lies above, in a repository that is larger than the
-workspace) and quoted as git quotes it when it holds control characters or bytes that are no UTF-8; `raw` holds the
+workspace) and quoted as git quotes it when it holds control characters or bytes that are not UTF-8; `raw` holds the
 real bytes. Dates are ISO 8601 with their offset, as the author or committer wrote them.
 """
 
@@ -152,7 +152,7 @@ class TreeEntry:
 
 
 def find_tag(name: str, tags: Sequence[Tag]) -> Tag | None:
-    """The tag that a version is called, with or without a `v`, or a last `.0` that nobody says."""
+    """The tag that a version is called, with or without a `v`, or a last `.0` that is left out."""
     by_name = {tag.name: tag for tag in tags}
     bare = name.removeprefix("v")
     choices = (name, bare, f"v{bare}", f"{bare}.0", f"v{bare}.0")

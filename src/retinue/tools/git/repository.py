@@ -237,7 +237,7 @@ class Git:
         """The bytes of a file as it was at `revision`.
 
         Raises:
-            MissingFile: It is not in that commit, or is no file there.
+            MissingFile: It is not in that commit, or is not a file there.
         """
         sha = self.resolve(revision)
         output = self._runner.run("cat-file", "blob", f"{sha}:{self.prefix}{self.inside(path)}", accept=(128,))
@@ -246,7 +246,7 @@ class Git:
         return output.stdout
 
     def tree(self, revision: str) -> list[TreeEntry]:
-        """Every file and link of a commit, submodules and names that are no UTF-8 left out."""
+        """Every file and link of a commit, submodules and names that are not UTF-8 left out."""
         output = self._runner.run("ls-tree", "-r", "-z", "--full-tree", self.resolve(revision))
         return parse.tree(output.stdout)
 

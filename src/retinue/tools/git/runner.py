@@ -87,7 +87,7 @@ class GitRunner:
             touches_files: Whether git will read files of the work tree, and so would run clean filters.
 
         Raises:
-            AccessDenied: The repository belongs to somebody else, or the system refuses.
+            AccessDenied: The repository belongs to another user, or the system refuses.
             MissingFile: The folder is in no repository.
             UnknownName: A revision names nothing.
             NotInstalled: There is no `git` here.

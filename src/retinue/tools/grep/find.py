@@ -89,7 +89,7 @@ def grep(
         engine: Which engine searches; by default ripgrep when it is installed and understands the pattern.
 
     Raises:
-        InvalidInput: The pattern is empty, too long, has a line break or is no regular expression.
+        InvalidInput: The pattern is empty, too long, has a line break or is not a valid regular expression.
         NotInstalled: ripgrep was asked for and is not installed.
     """
     query = _parse_query(pattern, syntax, ignore_case=ignore_case, max_matches=max_matches)

@@ -215,7 +215,7 @@ class Memory:
                     hint="Ids are what `recall` and `retinue memory list` show.",
                 )
             connection.execute(_UNINDEX, row[0][:2])
-            # The index keeps deleted words until it is written anew.
+            # The index keeps deleted words until it is rewritten.
             connection.execute("INSERT INTO words(words) VALUES ('optimize')")
         with self._open_connection() as connection:
             is_busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
@@ -223,7 +223,7 @@ class Memory:
             raise Unavailable(
                 f"The memory {name[:40]!r} is forgotten, but another program is reading `{self.path}`, so its words are"
                 " still in the file beside it.",
-                hint="They go when nobody has the file open any more.",
+                hint="They go when no program has the file open any more.",
                 path=str(self.path),
             )
         return self._entry(row[0])
@@ -297,7 +297,7 @@ def full_text_query(text: str) -> str:
 
 _FORMAT: Final = 1
 _BUSY_S: Final = 10.0
-# An id is never given twice: whoever forgets `m7` later must not hit another memory.
+# An id is never given twice: forgetting `m7` later must not hit another memory.
 _SCHEMA: Final = """
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS memories (
@@ -328,7 +328,7 @@ def memory_file(state: Path, scope: Scope, *, project: Path | None = None) -> Pa
 
 
 def open_file(path: Path) -> sqlite3.Connection:
-    """Open the file at `path`, making it and its folder, readable by nobody else."""
+    """Open the file at `path`, making it and its folder, readable by its owner only."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
@@ -338,7 +338,7 @@ def open_file(path: Path) -> sqlite3.Connection:
         os.close(handle)
     connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
     try:
-        connection.execute("PRAGMA trusted_schema = OFF")  # a file that somebody else made can run nothing
+        connection.execute("PRAGMA trusted_schema = OFF")  # a file made by another program can run nothing
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA synchronous = NORMAL")
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
@@ -374,7 +374,7 @@ def set_aside(path: Path) -> Path | None:
 
 
 def damaged_file_error(path: Path, why: str) -> ParseError:
-    """The error for a file at `path` that is no memory, or no longer one."""
+    """The error for a file at `path` that is not a memory, or no longer one."""
     return ParseError(
         f"`{path}` is not a memory that can be read: {why}.",
         hint="`retinue memory set-aside` moves it away and begins a new one; nothing is deleted.",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import AccessDenied
-from retinue.tools.port import ToolContext, ToolOutput
+from retinue.tools.port import ToolContext, ToolOutput, tool_spec
 from retinue.tools.workspace import Workspace
 
 from .grammars import GRAMMARS, Grammar, ItemKind, Language, finder_for, language_for, parser_for
@@ -258,18 +258,12 @@ def _last_line(node: "Node") -> int:
     return row + 1 if column or row == node.start_point[0] else row
 
 
-_SPEC: Final = ToolSpec(
-    name="outline",
-    description=(
-        "Lists what a source file defines (Python, JavaScript, TypeScript, Rust, Go): classes, functions and methods "
-        "with their signature, first line of documentation and line range. Cheaper than reading the file."
-    ),
-    input_schema={
-        "type": "object",
-        "additionalProperties": False,
-        "required": ["file_path"],
-        "properties": {"file_path": {"type": "string", "minLength": 1, "description": "Relative to the workspace."}},
-    },
+_SPEC: Final = tool_spec(
+    "outline",
+    "Lists what a source file defines (Python, JavaScript, TypeScript, Rust, Go): classes, functions and methods "
+    "with their signature, first line of documentation and line range. Cheaper than reading the file.",
+    {"file_path": {"type": "string", "minLength": 1, "description": "Relative to the workspace."}},
+    required=("file_path",),
     effects=("read",),
     timeout_s=30.0,
 )
@@ -281,14 +275,7 @@ class OutlineTool:
     spec: ToolSpec = _SPEC
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """Outline one file.
-
-        Raises:
-            AccessDenied: There is no workspace, or the file lies outside.
-            InvalidInput: The file is binary, too large, or in a language without a grammar.
-            MissingFile: It is not there.
-            NotInstalled: The grammar is not here.
-        """
+        """Outline one file."""
         if context.workspace is None:
             raise AccessDenied("There is no workspace to read code in.", hint="Start the run in a folder.")
         path = context.workspace.relative(str(arguments["file_path"]))
@@ -313,7 +300,7 @@ class OutlineTool:
 
 
 def outline_of(workspace: Workspace, path: str) -> FileOutline:
-    """The outline of a file of the workspace. Takes its time: call it in a thread.
+    """The outline of a file of the workspace. It blocks: call it in a thread.
 
     Raises: as `OutlineTool.use`.
     """

@@ -156,7 +156,7 @@ def check_lines(path: str, text: str) -> None:
 
 
 def syntax_error(path: str, text: str) -> tuple[int, str] | None:
-    """The line and the reason why `text` cannot be parsed; None when it can, or when nobody here knows its language."""
+    """The line and the reason why `text` cannot be parsed; None when it can, or when its language is not known."""
     if path.endswith((".py", ".pyi")):
         try:
             # Not only parsed: an `await` outside of a coroutine is found by the compiler alone. Nothing is run.

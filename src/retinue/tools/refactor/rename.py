@@ -2,7 +2,7 @@
 
 A method is renamed with all that it overrides and that override it. What the server leaves out (imports that hand a
 name on, `__all__`) is looked for in the tokens of the project and asked for one by one. Names in strings and comments
-are left alone and told, and so are those whose meaning nobody knows.
+are left alone and listed, and so are those whose meaning is not known.
 """
 
 import ast
@@ -73,7 +73,7 @@ async def rename(navigator: Navigator, workspace: Workspace, at: Position, new: 
     """Rename the symbol at `at` to `new`. Nothing is written.
 
     Raises:
-        InvalidInput: `new` is no name, there is nothing to rename, the new name is already used in a file that would
+        InvalidInput: `new` is not a valid name, nothing is to rename, the name is already used in a file that would
             change, or a file would be broken.
         AccessDenied: It is named or defined in a file that may not be read or lies outside the workspace.
     """

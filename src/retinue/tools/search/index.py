@@ -1,6 +1,6 @@
 """`Index`: the passages of the text files of a workspace, in SQLite's full-text index, which knows English stems.
 
-It holds no text, only which words a passage has and where it stands. A file is read anew when its size or age differs;
+It holds no text, only which words a passage has and where it stands. A file is read again when its size or age differs;
 what the workspace hides is not there. It ranks by BM25; it does not answer, and it trusts nothing that it reads.
 """
 
@@ -78,7 +78,7 @@ _VALUES: Final = 990
 _BATCH: Final = 1_000_000
 """So many characters are put in at once: SQLite then works beside Python, on another core."""
 _ORPHANS: Final = 5_000
-"""So many passages of changed files may stay behind before all is built anew: SQLite cannot take them out."""
+"""So many passages of changed files may stay behind before all is rebuilt: SQLite cannot take them out."""
 _WORD: Final = re.compile(r"\w+")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -227,7 +227,7 @@ class Index:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             status = os.lstat(self.path) if os.path.lexists(self.path) else None
             if status is not None and (not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid()):
-                self.path.unlink()  # a link or a pipe that somebody put there
+                self.path.unlink()  # a link or a pipe that another program put there
             with suppress(FileExistsError):
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL, 0o600))
             return _create_database(self.path)
@@ -236,7 +236,7 @@ class Index:
 
     def _replace_database(self, error: Exception) -> sqlite3.Connection:
         """Another database in place of one that is damaged or cannot be used: a new file, or none."""
-        self._warnings.append(f"the search index {str(self.path)!r} was not usable and is built anew: {error}")
+        self._warnings.append(f"the search index {str(self.path)!r} was not usable and is rebuilt: {error}")
         is_busy = isinstance(error, sqlite3.OperationalError)
         if self.path is not None and not is_busy:
             with suppress(OSError, sqlite3.Error):
@@ -323,7 +323,7 @@ class Index:
         finally:
             # Also when it was stopped half-way: what was read is not read again, and can be searched.
             database.execute("COMMIT")
-        # Begin anew when most of what the full-text index holds is of files as they were.
+        # Rebuild when most of what the full-text index holds is of files as they were.
         last, live = self._rows("SELECT (SELECT max(rowid) FROM words), (SELECT count(*) FROM passages)")[0]
         if (last or 0) - live > max(_ORPHANS, live):
             self._database.executescript(f"{_EMPTY}{_TABLES}")

@@ -1,4 +1,4 @@
-"""What JavaScript, TypeScript, Rust and Go files import, by their grammars; how they branch is told by `outline`."""
+"""What JavaScript, TypeScript, Rust and Go files import, by their grammars; how they branch is up to `outline`."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final

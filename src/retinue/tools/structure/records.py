@@ -57,8 +57,8 @@ class Structure(NamedTuple):
         """The structure whose JSON form is `row`.
 
         Raises:
-            TypeError: It is none.
-            ValueError: It is none.
+            TypeError: It is not one.
+            ValueError: It is not one.
         """
         imports, functions, loose, lines, error, error_line = row
         return cls(

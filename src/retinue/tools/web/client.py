@@ -261,7 +261,7 @@ _MOST_WAIT_S = 86_400.0
 
 
 def status_error(status: int, *, who: str, retry_after: str = "") -> RetinueError:
-    """The error for a status that is no success.
+    """The error for a status that is not a success.
 
     Args:
         status: 3xx, 4xx or 5xx.

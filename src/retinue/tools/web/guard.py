@@ -32,7 +32,7 @@ class Guard:
 
     Attributes:
         allow: Networks that may be reached although they are not public: `127.0.0.0/8`.
-        ports: The ports that may be spoken to; None means every one.
+        ports: The ports that may be used; None means every one.
         resolver: How names become addresses.
     """
 
@@ -48,7 +48,7 @@ class Guard:
         """
         if self.ports is not None and url.port not in self.ports:
             raise AccessDenied(
-                f"Port {url.port} of {url.host!r} may not be spoken to.",
+                f"Port {url.port} of {url.host!r} may not be used.",
                 hint=f"Only the ports {', '.join(map(str, sorted(self.ports)))} are open.",
             )
         if url.address is not None:
@@ -96,10 +96,10 @@ class Guard:
 
 
 ANYWHERE: Final = Guard(allow=("0.0.0.0/0", "::/0"), ports=None)
-"""Lets everything through: for an address that the user has set, and nobody else."""
+"""Lets everything through: for an address that the user has set, and no other."""
 
 
 def _is_in_network(address: Address, network: Network) -> bool:
-    """Whether `network` holds `address`, or the one it carries; a zone is no part of an address."""
+    """Whether `network` holds `address`, or the one it carries; a zone is not part of an address."""
     bare = IPv6Address(int(address)) if isinstance(address, IPv6Address) else address
     return bare in network or effective_address(bare) in network

@@ -15,7 +15,7 @@ from retinue.tools.web.url import WebUrl
 MAX_REDIRECTS: Final = 5
 
 RedirectPolicy: TypeAlias = Literal["same_host", "anywhere"]
-"""How far a redirect is followed. `same_host`: a page that has moved to another host is told, not fetched, so that
+"""How far a redirect is followed. `same_host`: a page that has moved to another host is reported, not fetched, so that
 permission is asked for the place that is really read."""
 
 _ACCEPT: Final = {"Accept": "text/html, text/*;q=0.9, application/json;q=0.8, */*;q=0.1"}

@@ -124,7 +124,7 @@ class WebUrl:
         """The place that `reference`, found on this page, names.
 
         Raises:
-            InvalidInput: It is no http or https URL, or one that could be misunderstood.
+            InvalidInput: It is not an http or https URL, or one that could be misunderstood.
         """
         if _CONTROL.search(reference) or "\\" in reference:
             raise _url_error(reference, "it holds characters that no URL may hold")
@@ -139,7 +139,7 @@ def parse_url(text: str) -> WebUrl:
     """Read `text` as the URL of a page.
 
     Raises:
-        InvalidInput: It is no http or https URL, or one that could be misunderstood.
+        InvalidInput: It is not an http or https URL, or one that could be misunderstood.
         NotInstalled: Its name is not ASCII, and the package that spells such names is missing.
     """
     if len(text) > MAX_URL:
