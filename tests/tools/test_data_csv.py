@@ -355,7 +355,7 @@ def test_a_packed_file_is_read_also_of_several_members(read: Read) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"no gzip at all", gzip.compress(b"a\n1\n" * 1000, mtime=0)[:-20]])
 def test_a_damaged_packed_file_is_refused(read: Read, content: bytes) -> None:
-    with pytest.raises(InvalidInput, match="gzip|is empty"):
+    with pytest.raises(InvalidInput, match=r"gzip|is empty"):
         read(content, "x.csv.gz")
 
 

@@ -58,7 +58,10 @@ def write_cache_file(path: Path, pieces: Iterable[bytes]) -> str:
     temporary = path.with_name(f"{path.name}.{os.getpid()}-{token_hex(4)}.tmp")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _delete_stale(path)
+        for orphan in path.parent.glob(f"{path.name}.*.tmp"):  # left half-written by a killed process
+            with suppress(OSError):
+                if orphan.stat().st_mtime < time() - _STALE_S:
+                    orphan.unlink()
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.writelines(pieces)
@@ -69,10 +72,3 @@ def write_cache_file(path: Path, pieces: Iterable[bytes]) -> str:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
     return ""
-
-
-def _delete_stale(path: Path) -> None:
-    for orphan in path.parent.glob(f"{path.name}.*.tmp"):
-        with suppress(OSError):
-            if orphan.stat().st_mtime < time() - _STALE_S:
-                orphan.unlink()

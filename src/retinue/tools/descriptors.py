@@ -1,8 +1,8 @@
 """Opens, revises and replaces files step by step below one folder, following no link on the way.
 
 This is what makes the fence of `Workspace` hold while another program changes the tree: a path is checked first and
-then walked with `openat`, so that a component that has become a link meanwhile raises `SymlinkInPath` instead of leading
-astray. It decides nothing about what is allowed.
+then walked with `openat`, so that a component that has become a link meanwhile raises `SymlinkInPath`. It decides
+nothing about what is allowed.
 """
 
 import errno
@@ -36,7 +36,7 @@ def open_regular(root: str, parts: tuple[str, ...]) -> int:
     """A read-only descriptor of the regular file at `parts` below `root`.
 
     Raises:
-        MetLink: One of `parts` is a link.
+        SymlinkInPath: One of `parts` is a link.
         InvalidInput: It is a folder, FIFO, socket or device; none of them is ever opened.
         OSError: The system refuses.
     """
@@ -52,7 +52,7 @@ def replace(root: str, parts: tuple[str, ...], data: bytes) -> None:
     A file that is there keeps its mode.
 
     Raises:
-        MetLink: One of `parts` is a link.
+        SymlinkInPath: One of `parts` is a link.
         InvalidInput: Something that is not a regular file is there.
         AccessDenied: The file that is there is write-protected.
         OSError: The system refuses.
@@ -74,7 +74,7 @@ def revise(
         create: Whether the file may be new; its folders are then made.
 
     Raises:
-        MetLink: One of `parts` is a link.
+        SymlinkInPath: One of `parts` is a link.
         InvalidInput: Something that is not a regular file is there, or it is larger than `max_bytes`.
         AccessDenied: The file is write-protected.
         Unavailable: Somebody else has kept the folder locked for seconds.
@@ -130,8 +130,12 @@ def _replace_file(parts: tuple[str, ...], folder: int, data: bytes) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            if old_stat is not None:
-                _copy_owner_and_mode(old_stat, descriptor)
+            if old_stat is not None:  # the new file gets its mode, and where the system lets us its owner
+                new_stat = os.fstat(descriptor)
+                if (new_stat.st_uid, new_stat.st_gid) != (old_stat.st_uid, old_stat.st_gid):
+                    with suppress(PermissionError):
+                        os.fchown(descriptor, old_stat.st_uid, old_stat.st_gid)
+                os.fchmod(descriptor, stat.S_IMODE(old_stat.st_mode) & 0o777)
             if not has_name:
                 os.link(f"/proc/self/fd/{descriptor}", temporary, dst_dir_fd=folder, follow_symlinks=True)
                 has_name = True
@@ -155,14 +159,6 @@ def _open_unnamed(folder: int) -> int | None:
         return None
 
 
-def _copy_owner_and_mode(old_stat: os.stat_result, descriptor: int) -> None:
-    new_stat = os.fstat(descriptor)
-    if (new_stat.st_uid, new_stat.st_gid) != (old_stat.st_uid, old_stat.st_gid):
-        with suppress(PermissionError):
-            os.fchown(descriptor, old_stat.st_uid, old_stat.st_gid)
-    os.fchmod(descriptor, stat.S_IMODE(old_stat.st_mode) & 0o777)
-
-
 @contextmanager
 def _lock_folder(folder: int, parts: tuple[str, ...]) -> Generator[None]:
     """Hold the folder against every other `revise`, of any process."""
@@ -177,20 +173,16 @@ def _lock_folder(folder: int, parts: tuple[str, ...]) -> Generator[None]:
                 flock(descriptor, LOCK_EX | LOCK_NB)
             except BlockingIOError:
                 if monotonic() > deadline:
-                    raise _lock_timeout(parts) from None
+                    raise Unavailable(
+                        f"the folder of {'/'.join(parts)!r} has been locked for {_LONGEST_WAIT_S:g} seconds",
+                        hint="another program is writing there; try again later",
+                    ) from None
                 sleep(0.002)
             else:
                 break
         yield
     finally:
         os.close(descriptor)
-
-
-def _lock_timeout(parts: tuple[str, ...]) -> Unavailable:
-    return Unavailable(
-        f"the folder of {'/'.join(parts)!r} has been locked for {_LONGEST_WAIT_S:g} seconds",
-        hint="another program is writing there; try again later",
-    )
 
 
 @contextmanager
@@ -215,16 +207,11 @@ def _open_component(name: str, flags: int, folder: int) -> int:
         return os.open(name, flags | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:
         # `O_DIRECTORY | O_NOFOLLOW` reports a link as "not a directory", plain `O_NOFOLLOW` as a loop.
-        if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR) and _is_link(name, folder):
-            raise SymlinkInPath from error
+        if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR):
+            with suppress(OSError):
+                if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+                    raise SymlinkInPath from error
         raise
-
-
-def _is_link(name: str, folder: int) -> bool:
-    try:
-        return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-    except OSError:
-        return False
 
 
 def _check_regular(status: os.stat_result, parts: tuple[str, ...]) -> None:

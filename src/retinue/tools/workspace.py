@@ -22,8 +22,6 @@ from retinue.errors import AccessDenied, InvalidInput, MissingFile, OutputInvali
 from retinue.tools import descriptors, paths
 from retinue.tools.encoding import decode, is_binary
 
-__all__ = ["ArtifactFacts", "HidingRule", "PathLike", "Workspace"]
-
 
 @dataclass(frozen=True, slots=True)
 class HidingRule:
@@ -338,8 +336,9 @@ class Workspace:
         return None
 
     def _open_descriptor(self, path: PathLike) -> int:
-        direct_parts = self._direct_parts(path)
-        if direct_parts:
+        direct_parts = tuple(paths.check_path(path).split("/"))
+        # A path with nothing to resolve in it can be opened as it is.
+        if self.covers(direct_parts) and not any(part in ("", ".", "..") for part in direct_parts):
             try:
                 return descriptors.open_regular(self._root, direct_parts)
             except descriptors.SymlinkInPath:
@@ -379,11 +378,6 @@ class Workspace:
             )
         allowed = ", ".join(repr("/".join(granted) or ".") for granted in self._read) or "nothing"
         return AccessDenied(f"{_quote_path(path)} may not be read", hint=f"this run may read: {allowed}")
-
-    def _direct_parts(self, path: PathLike) -> _Parts:
-        """The components of a relative path with nothing to resolve in it, so that it can be opened as it stands."""
-        parts = tuple(paths.check_path(path).split("/"))
-        return parts if self.covers(parts) and not any(part in ("", ".", "..") for part in parts) else ()
 
     def _real_path(self, parts: _Parts) -> Path:
         return Path(self._root, *parts)

@@ -23,8 +23,8 @@ from retinue.errors import (
 )
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.web.guard import Guard
-from retinue.tools.web.search.providers import PROVIDERS, Brave, SearXNG, Tavily, choose_provider, results_in
 from retinue.tools.web.search.port import SearchProvider, SearchResult
+from retinue.tools.web.search.providers import PROVIDERS, Brave, SearXNG, Tavily, choose_provider, results_in
 from retinue.tools.web.search.tool import WebSearch
 from tests.tools.web.loopback import Asked, Reply, Server, client
 

@@ -95,9 +95,27 @@ async def run_program(
         LimitReached: It talked without end; `detail["output"]` likewise.
     """
     started_at = perf_counter_ns()
-    transport, listener = await _start(
-        words, program=program, folder=folder, environment=environment, ends=_OutputEnds(limit)
-    )
+    ends = _OutputEnds(limit)
+    try:
+        transport, listener = await asyncio.get_running_loop().subprocess_exec(
+            lambda: _OutputProtocol(ends),
+            *words,
+            executable=program,
+            cwd=folder,
+            env=dict(environment),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except FileNotFoundError as error:
+        raise NotInstalled(f"the program {words[0]!r} is not there", hint="install it, or use another") from error
+    except PermissionError as error:
+        raise AccessDenied(f"the program {words[0]!r} may not be run", hint="check its mode bits") from error
+    except OSError as error:
+        raise InvalidInput(
+            f"{words[0]!r} cannot be run: {error.strerror}", hint="name a program", path="/command"
+        ) from error
     group = transport.get_pid()
     try:
         async with asyncio.timeout(timeout_s):
@@ -109,19 +127,18 @@ async def run_program(
         raise DeadlineExceeded(
             f"{words[0]!r} took longer than {timeout_s:.3g} seconds and was ended",
             hint="ask for less at once, or for more time with `timeout_s`",
-            detail={"bound": "tool", "output": listener.ends.text()},
+            detail={"bound": "tool", "output": ends.text()},
         ) from None
     finally:
         _end_group(group)
         transport.close()
         await listener.exited.wait()
-    if listener.ends.size > _MOST_BYTES:
+    if ends.size > _MOST_BYTES:
         raise LimitReached(
             f"{words[0]!r} said more than {_MOST_BYTES:,} bytes and was ended",
             hint="make it say less",
-            detail={"output": listener.ends.text()},
+            detail={"output": ends.text()},
         )
-    ends = listener.ends
     return ProgramResult(transport.get_returncode() or 0, ends.text(), ends.left_out(), perf_counter_ns() - started_at)
 
 
@@ -150,31 +167,6 @@ class _OutputProtocol(asyncio.SubprocessProtocol):
     def process_exited(self) -> None:
         self.finished.set()
         self.exited.set()
-
-
-async def _start(
-    words: Sequence[str], *, program: str, folder: str, environment: Mapping[str, str], ends: _OutputEnds
-) -> tuple[asyncio.SubprocessTransport, _OutputProtocol]:
-    try:
-        return await asyncio.get_running_loop().subprocess_exec(
-            lambda: _OutputProtocol(ends),
-            *words,
-            executable=program,
-            cwd=folder,
-            env=dict(environment),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except FileNotFoundError as error:
-        raise NotInstalled(f"the program {words[0]!r} is not there", hint="install it, or use another") from error
-    except PermissionError as error:
-        raise AccessDenied(f"the program {words[0]!r} may not be run", hint="check its mode bits") from error
-    except OSError as error:
-        raise InvalidInput(
-            f"{words[0]!r} cannot be run: {error.strerror}", hint="name a program", path="/command"
-        ) from error
 
 
 def _end_group(group: int) -> None:

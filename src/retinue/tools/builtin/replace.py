@@ -5,11 +5,10 @@ line break that is written as LF means CRLF.
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from itertools import islice
+from itertools import accumulate, islice, pairwise
 from typing import Final
 
 from retinue.contract.finding import Finding
@@ -36,18 +35,30 @@ def apply_replacements(text: str, replacements: Sequence[Replacement]) -> str:
     Raises:
         InvalidInput: Some cannot be done; `detail["findings"]` says of each why, with the place that comes nearest.
     """
-    ends = _line_ends(text)
+    # What all lines end with; where they differ, nothing is taken for anything else.
+    pairs = text.count("\r\n")
+    ends = "\n" if not pairs else "\r\n" if pairs == text.count("\n") else None
     now = text.replace("\r\n", "\n") if ends == "\r\n" else text
     findings: list[Finding] = []
     for number, replacement in enumerate(replacements):
-        one = replacement if ends is None else _with_plain_ends(replacement)
+        one = replacement
+        if ends is not None:
+            one = replace(one, old=one.old.replace("\r\n", "\n"), new=one.new.replace("\r\n", "\n"))
         problem = _problem(now, one, f"/edits/{number}")
         if problem is None:
             now = now.replace(one.old, one.new, -1 if one.everywhere else 1)
         else:
             findings.append(problem)
     if findings:
-        raise _refusal(findings, len(replacements))
+        count, first = len(replacements), findings[0]
+        which = "" if count == 1 else f"{len(findings)} of {count} edits cannot be done, so none was: "
+        details = " ".join(f"{one.path}: {one.message} {one.fix}" for one in findings[1:_SHOWN])
+        raise InvalidInput(
+            f"{which}{first.message}",
+            hint=f"{first.fix} {details}".strip(),
+            path=first.path,
+            detail={"findings": [finding.to_json() for finding in findings]},
+        )
     if text.endswith("\n") and now and not now.endswith("\n"):
         now += "\n"
     return now.replace("\n", "\r\n") if ends == "\r\n" else now
@@ -64,8 +75,12 @@ def _problem(text: str, one: Replacement, path: str) -> Finding | None:
         return _finding(message, fix, f"{path}/old")
     if len(places) > 1 and not one.everywhere:
         often = f"{_COUNTED:,} times or more" if len(places) == _COUNTED else f"{len(places)} times"
+        numbers_by_place = accumulate((text.count("\n", *span) for span in pairwise([0, *places])), initial=1)
+        lines = sorted(set(list(numbers_by_place)[1:]))
+        numbers = ", ".join(str(line) for line in lines[:_SHOWN])
+        more = f" and {len(lines) - _SHOWN:,} more" if len(lines) > _SHOWN else ""
         return _finding(
-            f"The old text stands {often}: {_lines_of(text, places)}.",
+            f"The old text stands {often}: {'line' if len(lines) == 1 else 'lines'} {numbers}{more}.",
             "Give more lines around it so that it stands once, or set `replace_all`.",
             f"{path}/old",
         )
@@ -80,40 +95,8 @@ def _places(text: str, piece: str) -> Iterator[int]:
         at = text.find(piece, at + 1)
 
 
-def _lines_of(text: str, places: Sequence[int]) -> str:
-    breaks = [at for at, character in enumerate(text) if character == "\n"]
-    lines = list(dict.fromkeys(bisect_right(breaks, at - 1) + 1 for at in places))
-    numbers = ", ".join(str(line) for line in lines[:_SHOWN])
-    more = f" and {len(lines) - _SHOWN:,} more" if len(lines) > _SHOWN else ""
-    return f"{'line' if len(lines) == 1 else 'lines'} {numbers}{more}"
-
-
 def _finding(message: str, fix: str, path: str) -> Finding:
     return Finding(rule="edit/match", message=message, path=path, fix=fix)
-
-
-def _refusal(findings: Sequence[Finding], count: int) -> InvalidInput:
-    which = "" if count == 1 else f"{len(findings)} of {count} edits cannot be done, so none was: "
-    first = findings[0]
-    details = " ".join(f"{one.path}: {one.message} {one.fix}" for one in findings[1:_SHOWN])
-    return InvalidInput(
-        f"{which}{first.message}",
-        hint=f"{first.fix} {details}".strip(),
-        path=first.path,
-        detail={"findings": [finding.to_json() for finding in findings]},
-    )
-
-
-def _line_ends(text: str) -> str | None:
-    """What all lines end with; None when they differ, and then nothing is taken for anything else."""
-    pairs = text.count("\r\n")
-    if not pairs:
-        return "\n"
-    return "\r\n" if pairs == text.count("\n") else None
-
-
-def _with_plain_ends(one: Replacement) -> Replacement:
-    return Replacement(one.old.replace("\r\n", "\n"), one.new.replace("\r\n", "\n"), one.everywhere)
 
 
 _NUMBERED: Final = re.compile(r"^ {0,12}\d+(?:\t|→)", re.MULTILINE)

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -13,7 +13,7 @@ from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
 from retinue.errors import AccessDenied, InvalidInput, NotInstalled
-from retinue.tools.builtin.program import ProgramResult, run_program
+from retinue.tools.builtin.program import run_program
 from retinue.tools.builtin.support import require_workspace, seconds_left
 from retinue.tools.port import ToolContext, ToolOutput, tool_spec
 from retinue.tools.process import clean_environment, find_program
@@ -25,6 +25,9 @@ _NOTES: Final = 100
 """Characters for what is said of the output: the exit code, and what is left out."""
 
 _ANY: Final = "*"
+_ENVIRONMENT: Final = {
+    "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_TERMINAL_PROMPT": "0",
+}  # fmt: skip
 
 _SPEC: Final = tool_spec(
     "shell",
@@ -94,14 +97,33 @@ class ShellTool:
                 words,
                 program=program,
                 folder=str(folder),
-                environment=self._program_environment(scratch),
+                # Nothing of the user's but `PATH`: no keys, no tokens, no sockets.
+                environment={
+                    "PATH": clean_environment({})["PATH"],
+                    "HOME": scratch if self._home is None else str(self._home),
+                    "TMPDIR": scratch,
+                    **_ENVIRONMENT,
+                    **self._environment,
+                },
                 timeout_s=seconds,
                 limit=max(context.output_limit - _NOTES, 2),
             )
         finally:
             # In a thread: what a program leaves there may be large.
             await asyncio.to_thread(rmtree, scratch, ignore_errors=True)
-        return _answer(result, words[0], context.output_limit)
+        # Escapes would move a terminal's cursor and hide what stands there; a model is shown the same as a person.
+        output, limit = printable(result.output), context.output_limit
+        is_cut = result.left_out > 0 or len(output) > limit
+        if len(output) > limit:
+            half = limit // 2
+            output = f"{output[:half]}\n[… {len(output) - 2 * half:,} characters are left out here …]\n{output[-half:]}"
+        status = f"was ended by signal {-result.code}" if result.code < 0 else f"exit code {result.code}"
+        return ToolOutput(
+            f"{status}\n{output}".rstrip("\n"),
+            origin=f"program {words[0]}",
+            data={"exit_code": result.code, "duration_ns": result.duration_ns, "bytes_left_out": result.left_out},
+            truncated=is_cut,
+        )
 
     def _program(self, name: str, workspace: Workspace) -> str:
         if name not in self._programs and (_ANY not in self._programs or "/" in name):
@@ -120,39 +142,6 @@ class ShellTool:
                 f"the program {name!r} is not installed", hint="install it, or use another", path="/command"
             )
         return path
-
-    def _program_environment(self, scratch: str) -> dict[str, str]:
-        """An environment without anything of the user's but `PATH`: no keys, no tokens, no sockets."""
-        home = scratch if self._home is None else str(self._home)
-        inherited = clean_environment({})
-        return {
-            "PATH": inherited["PATH"],
-            "HOME": home,
-            "TMPDIR": scratch,
-            "LANG": "C.UTF-8",
-            "LC_ALL": "C.UTF-8",
-            "TERM": "dumb",
-            "NO_COLOR": "1",
-            "PAGER": "cat",
-            "GIT_TERMINAL_PROMPT": "0",
-            **self._environment,
-        }
-
-
-def _answer(result: ProgramResult, name: str, limit: int) -> ToolOutput:
-    # Escapes would move a terminal's cursor and hide what stands there; a model is shown the same as a person.
-    output = printable(result.output)
-    is_cut = result.left_out > 0 or len(output) > limit
-    if len(output) > limit:
-        half = limit // 2
-        output = f"{output[:half]}\n[… {len(output) - 2 * half:,} characters are left out here …]\n{output[-half:]}"
-    status = f"was ended by signal {-result.code}" if result.code < 0 else f"exit code {result.code}"
-    return ToolOutput(
-        f"{status}\n{output}".rstrip("\n"),
-        origin=f"program {name}",
-        data={"exit_code": result.code, "duration_ns": result.duration_ns, "bytes_left_out": result.left_out},
-        truncated=is_cut,
-    )
 
 
 _MOST_WORDS: Final = 1000
@@ -216,13 +205,19 @@ def command_line(words: Sequence[str]) -> str:
 
 
 def _split(line: str) -> list[str]:
-    signs = dict.fromkeys(_shell_syntax(line[: _LONGEST + 1]))
+    # What a shell takes literally is masked; in double quotes it still looks for `$` and backquotes.
+    unquoted = _QUOTED.sub(
+        lambda quoted: "q" + re.sub(r'\\["\\]|[^$`]', "", quoted[0] if quoted[0].startswith('"') else ""),
+        line[: _LONGEST + 1].strip(),
+    )
+    signs = {character: _OPERATORS[character] for character in unquoted if character in _OPERATORS}
+    signs |= {sign: does for pattern, sign, does in _AT_START if pattern.search(unquoted)}
     if signs:
         raise InvalidInput(
-            f"there is no shell here, and the command needs one for {', '.join(repr(sign) for sign, _ in signs)}",
-            hint="; ".join(f"{sign!r} {does}" for sign, does in signs)[:2000],
+            f"there is no shell here, and the command needs one for {', '.join(map(repr, signs))}",
+            hint="; ".join(f"{sign!r} {does}" for sign, does in signs.items())[:2000],
             path="/command",
-            detail={"syntax": [sign for sign, _ in signs]},
+            detail={"syntax": list(signs)},
         )
     try:
         return shlex.split(line)
@@ -232,21 +227,3 @@ def _split(line: str) -> list[str]:
             hint="close the quote, or give the words as a list",
             path="/command",
         ) from None
-
-
-def _shell_syntax(line: str) -> Iterator[tuple[str, str]]:
-    unquoted = _QUOTED.sub(_mask_quoted, line.strip())
-    for character in unquoted:
-        if character in _OPERATORS:
-            yield character, _OPERATORS[character]
-    for pattern, sign, does in _AT_START:
-        if pattern.search(unquoted):
-            yield sign, does
-
-
-def _mask_quoted(quoted: re.Match[str]) -> str:
-    """What a shell takes as it stands, made harmless; in double quotes it still looks for `$` and backquotes."""
-    text = quoted[0]
-    if not text.startswith('"'):
-        return "q"
-    return "q" + "".join(character for character in re.sub(r'\\["\\]', "", text) if character in "$`")

@@ -60,13 +60,12 @@ def _javascript(node: "Node") -> list[str]:
 
 
 def _when(node: "Node", outer: When) -> When:
-    if outer == "typing" or node.type in _TYPES or (node.type in _STATEMENTS and _is_type_only(node)):
+    if outer == "typing" or node.type in _TYPES:
+        return "typing"
+    # `import type` and `export type` of TypeScript.
+    if node.type in _STATEMENTS and any(one.type == "type" and not one.is_named for one in node.children[:2]):
         return "typing"
     return "deferred" if node.type in _FUNCTIONS else outer
-
-
-def _is_type_only(statement: "Node") -> bool:
-    return any(child.type == "type" and not child.is_named for child in statement.children[:2])
 
 
 def _strings(node: "Node | None") -> list[str]:

@@ -114,7 +114,15 @@ def component_names(paths: Iterable[str], detail: Literal["folders", "files"], d
     every = list(paths)
     if detail == "files":
         return {path: path for path in every}
-    root = _root_of(every)
+    # The folder that holds nearly all files, while no single folder in it does.
+    root, members = "", every
+    while True:
+        folders = Counter(path[len(root) :].split("/")[0] for path in members if "/" in path[len(root) :])
+        name, count = max(folders.items(), key=lambda pair: pair[1], default=("", 0))
+        if not count or count < _MOST_OF * len(every):
+            break
+        root += f"{name}/"
+        members = [path for path in members if path.startswith(root)]
     inside = {path: _first(path[len(root) :], depth) for path in every if path.startswith(root)}
     inside_names = set(inside.values())
     outside = {path: _first(path, depth) for path in every if not path.startswith(root)}
@@ -124,18 +132,6 @@ def component_names(paths: Iterable[str], detail: Literal["folders", "files"], d
 def _first(path: str, depth: int) -> str:
     parts = path.split("/")
     return "/".join(parts[:depth] if len(parts) > depth else parts)
-
-
-def _root_of(paths: list[str]) -> str:
-    """The folder, with a `/` at its end, that holds nearly all files and no single folder with nearly all of them."""
-    root, inside = "", paths
-    while True:
-        folders = Counter(path[len(root) :].split("/")[0] for path in inside if "/" in path[len(root) :])
-        name, count = max(folders.items(), key=lambda pair: pair[1], default=("", 0))
-        if not count or count < _MOST_OF * len(paths):
-            return root
-        root += f"{name}/"
-        inside = [path for path in inside if path.startswith(root)]
 
 
 def _component(name: str, members: Iterable[Structure]) -> Component:

@@ -3,6 +3,7 @@
 import posixpath
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import takewhile
 from typing import Any, Final
 
 from retinue.tools.structure.records import ModuleImport
@@ -25,7 +26,14 @@ class Resolver:
         for path in sorted(one for one in self._paths if one.endswith(".py")):
             for name in python_names(path, self._paths):
                 self._python.setdefault(name, []).append(path)
-        self._go = dict(_go_modules(manifests))
+        self._go: dict[str, str] = {}
+        for path, text in manifests.items():
+            for line in text.splitlines() if path.endswith("go.mod") else ():
+                match line.split():
+                    case ["module", name, *_]:
+                        self._go[name.strip('"')] = posixpath.dirname(path)
+                    case _:
+                        pass
         self._crates = dict(_crates(manifests))
         self._go_files: dict[str, str] = {}
         for path in sorted(one for one in self._paths if one.endswith(".go")):
@@ -64,7 +72,12 @@ class Resolver:
 
     def _module(self, dotted: str, importer: str) -> str | None:
         paths = [path for path in self._python.get(dotted, ()) if _is_importable(path, dotted, importer)]
-        return max(paths, key=lambda path: (_shared_folders(path, importer), -len(path)), default=None)
+
+        def closeness(path: str) -> tuple[int, int]:
+            folders = zip(path.split("/")[:-1], importer.split("/")[:-1], strict=False)
+            return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], folders)), -len(path)
+
+        return max(paths, key=closeness, default=None)
 
     def _of_script(self, target: str, importer: str) -> Iterator[str]:
         if not target.startswith("."):
@@ -75,9 +88,7 @@ class Resolver:
         bare = posixpath.splitext(place)[0] if place.endswith(_SCRIPTS) else place
         candidates = [place, *(f"{one}{end}" for one in dict.fromkeys((bare, place)) for end in ends)]
         candidates += [f"{place}/index{end}" for end in ends]
-        match = next((path for path in candidates if path in self._paths), None)
-        if match is not None:
-            yield match
+        yield from [path for path in candidates if path in self._paths][:1]
 
     def _of_go(self, target: str) -> Iterator[str]:
         for module, folder in self._go.items():
@@ -90,10 +101,11 @@ class Resolver:
 
     def _of_rust(self, target: str, importer: str) -> Iterator[str]:
         first, *rest = target.split("::")
-        sources = _crate_of(importer)
         base = importer.removesuffix(".rs").removesuffix("/mod")
-        if first == "crate":
-            base = sources
+        if first == "crate":  # the nearest `src` above it
+            parts = importer.split("/")
+            end = next((end for end in range(len(parts) - 1, 0, -1) if parts[end - 1] == "src"), 0)
+            base = "/".join(parts[:end]) if end else posixpath.dirname(importer)
         elif first == "super":
             base = posixpath.dirname(base)
             while rest and rest[0] == "super":
@@ -146,16 +158,6 @@ def _is_importable(path: str, dotted: str, importer: str) -> bool:
     return folder == importer.rpartition("/")[0]
 
 
-def _go_modules(manifests: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for path, text in manifests.items():
-        for line in text.splitlines() if path.endswith("go.mod") else ():
-            match line.split():
-                case ["module", name, *_]:
-                    yield name.strip('"'), posixpath.dirname(path)
-                case _:
-                    pass
-
-
 def _crates(manifests: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for path, text in manifests.items():
         if not path.endswith("Cargo.toml"):
@@ -166,21 +168,3 @@ def _crates(manifests: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             continue
         if isinstance(package, dict) and isinstance(name := package.get("name"), str):  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType] - TOML
             yield name.replace("-", "_"), posixpath.join(posixpath.dirname(path), "src")
-
-
-def _crate_of(path: str) -> str:
-    """The folder that a Rust file's `crate` stands for: the nearest `src` above it."""
-    parts = path.split("/")
-    for end in range(len(parts) - 1, 0, -1):
-        if parts[end - 1] == "src":
-            return "/".join(parts[:end])
-    return posixpath.dirname(path)
-
-
-def _shared_folders(one: str, other: str) -> int:
-    count = 0
-    for one_folder, other_folder in zip(one.split("/")[:-1], other.split("/")[:-1], strict=False):
-        if one_folder != other_folder:
-            break
-        count += 1
-    return count
