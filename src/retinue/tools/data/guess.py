@@ -190,10 +190,10 @@ def _type_of(values: Sequence[str]) -> TypeGuess:
 def _written_date(values: Sequence[str]) -> TypeGuess:
     """A date such as `Dec 31, 2024`, `31 December 2024`, `2024/12/31`; or `31.12.2024`, if its order can be told."""
     for pattern, form in _NAMED_DATES:
-        named = [match for value in values if (match := pattern.fullmatch(value))]
-        if len(named) == len(values) and len({match["sign"] for match in named}) == 1:
-            month = "%b" if all(len(match["month"]) == len("Jan") for match in named) else "%B"
-            return TypeGuess("date", form=form.format(month=month, sign=named[0]["sign"]))
+        date_matches = [match for value in values if (match := pattern.fullmatch(value))]
+        if len(date_matches) == len(values) and len({match["sign"] for match in date_matches}) == 1:
+            month = "%b" if all(len(match["month"]) == len("Jan") for match in date_matches) else "%B"
+            return TypeGuess("date", form=form.format(month=month, sign=date_matches[0]["sign"]))
     signs = {match[1] if (match := _YEAR_FIRST.fullmatch(value)) else "" for value in values}
     if len(signs) == 1 and (sign := signs.pop()):
         return TypeGuess("date", form=f"%Y{sign}%m{sign}%d")

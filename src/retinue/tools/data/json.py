@@ -112,13 +112,13 @@ def table_from_objects(
     guesses = {name: one for name, one in guesses.items() if one.type in _TIMES and not one.markers}
     if not guesses:
         return notes
-    settled = settle_types(connection, table, guesses, types=_TIMES)
-    settled = {name: one for name, one in settled.items() if one.type in _TIMES}
-    for name, one in settled.items():
+    times = settle_types(connection, table, guesses, types=_TIMES)
+    times = {name: one for name, one in times.items() if one.type in _TIMES}
+    for name, one in times.items():
         column = identifier(name)
         (sql_type,) = connection.fetch_one(f"SELECT any_value(typeof({one.value_sql(column)})) FROM {table}")
         connection.run(f"ALTER TABLE {table} ALTER {column} TYPE {sql_type} USING {one.value_sql(column)}")
-    return (*notes, *notes_of(settled))
+    return (*notes, *notes_of(times))
 
 
 def _rows_pointer(connection: DuckdbConnection, whole: str) -> tuple[str, tuple[str, ...]]:

@@ -149,8 +149,8 @@ def _load_objects(connection: DuckdbConnection, lines: str, table: str) -> tuple
     connection.run(f"INSERT INTO {table} (line, text) SELECT line, text {others}")
     types = {name: sql_type for name, sql_type, *_ in connection.run(f"DESCRIBE {table}")}
     for target, keys in _KEYS.items():
-        wanted = ("TIMESTAMP", "BIGINT", "DOUBLE") if target == "at" else ("VARCHAR",)
-        key = next((key for key in keys if types.get(key) in wanted), None)
+        accepted_types = ("TIMESTAMP", "BIGINT", "DOUBLE") if target == "at" else ("VARCHAR",)
+        key = next((key for key in keys if types.get(key) in accepted_types), None)
         if key is not None and key != target and target not in types:
             connection.run(f"ALTER TABLE {table} RENAME {identifier(key)} TO {identifier(target)}")
             types[target] = types.pop(key)

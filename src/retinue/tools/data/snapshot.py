@@ -71,13 +71,15 @@ def take_snapshot(
         total = before.st_size if before.st_size > max_bytes else 0
         # What is appended meanwhile is not part of the moment.
         source = file if packing == "none" else gzip.GzipFile(fileobj=file, mode="rb")
-        left = before.st_size
+        remaining = before.st_size
         with target.open("wb", buffering=0) as copy:
             try:
-                while total <= max_bytes and (piece := source.read(CHUNK if packing == "gzip" else min(CHUNK, left))):
+                while total <= max_bytes and (
+                    piece := source.read(CHUNK if packing == "gzip" else min(CHUNK, remaining))
+                ):
                     check()
                     total += len(piece)
-                    left -= len(piece)
+                    remaining -= len(piece)
                     copy.write(piece)
             except EOFError as error:
                 message = f"{name!r} ends in the middle of its gzip data."

@@ -1,7 +1,7 @@
 """`grep` itself: the query checked, an engine chosen, and its hits made into matches."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
@@ -93,18 +93,7 @@ def grep(
         NotInstalled: ripgrep was asked for and is not installed.
     """
     query = _parse_query(pattern, syntax, ignore_case=ignore_case, max_matches=max_matches)
-    is_match = matcher(paths)
-    listing = list_files(workspace)
-    skipped = [item for item in listing.skipped if is_match(item.path)]
-    skipped += [SkippedFile(path, "it may not be read") for path in listing.hidden_paths if is_match(path)]
-    files: list[str] = []
-    for entry in listing.files:
-        if entry.is_link or not is_match(entry.path):
-            continue
-        if entry.size > workspace.max_bytes:
-            skipped.append(SkippedFile(entry.path, f"it holds {entry.size} bytes, more than {workspace.max_bytes}"))
-        else:
-            files.append(entry.path)
+    files, skipped = _select_files(workspace, matcher(paths))
 
     def search(engine: Engine) -> GrepResult:
         find = find_by_ripgrep if engine == "ripgrep" else find_by_python
@@ -144,6 +133,22 @@ def grep(
             if engine is not None:
                 raise
     return search("python")
+
+
+def _select_files(workspace: Workspace, is_match: Callable[[str], bool]) -> tuple[list[str], list[SkippedFile]]:
+    """The files to search, and those that are not, with the reason."""
+    listing = list_files(workspace)
+    skipped = [item for item in listing.skipped if is_match(item.path)]
+    skipped += [SkippedFile(path, "it may not be read") for path in listing.hidden_paths if is_match(path)]
+    files: list[str] = []
+    for entry in listing.files:
+        if entry.is_link or not is_match(entry.path):
+            continue
+        if entry.size > workspace.max_bytes:
+            skipped.append(SkippedFile(entry.path, f"it holds {entry.size} bytes, more than {workspace.max_bytes}"))
+        else:
+            files.append(entry.path)
+    return files, skipped
 
 
 def _parse_query(pattern: str, syntax: str, *, ignore_case: bool, max_matches: int) -> GrepQuery:

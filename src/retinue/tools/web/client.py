@@ -115,50 +115,30 @@ class WebClient:
         if content:
             request_headers["Content-Length"] = str(len(content))
         times = {"connect": _CONNECT_S, "read": _READ_S, "write": _READ_S, "pool": _CONNECT_S}
-        try:
-            async with (
-                self._pool(url) as pool,
-                pool.stream(
-                    method,
-                    httpcore.URL(
-                        scheme=url.scheme.encode(), host=url.host.encode(), port=url.port, target=url.target.encode()
-                    ),
-                    headers=[(name.encode(), value.encode()) for name, value in request_headers.items()],
-                    content=content or None,
-                    extensions={"timeout": times},
-                ) as response,
-            ):
-                response_headers: dict[str, str] = {}
-                for raw_name, raw_value in response.headers:
-                    name, value = raw_name.decode("latin-1").lower(), raw_value.decode("utf-8", "replace")
-                    if name == "content-encoding" and name in response_headers:  # RFC 9110, 5.3: each was applied
-                        response_headers[name] += f", {value}"
-                    else:
-                        response_headers.setdefault(name, value)
-                body, truncated = await read_capped(
-                    response.aiter_stream(), coding=response_headers.get("content-encoding", ""), max_bytes=max_bytes
-                )
-                return WebResponse(url, response.status, response_headers, body, truncated)
-        except httpcore.TimeoutException as error:
-            raise DeadlineExceeded(
-                f"{url.host!r} did not answer in time.", hint="Try later.", detail={"bound": "connection"}
-            ) from error
-        except httpcore.LocalProtocolError:  # its message quotes the header, which may hold a key
-            raise InvalidInput(
-                f"The request to {url.host!r} cannot be sent: a header holds characters that none may hold.",
-                hint="Check the key or the URL.",
-            ) from None
-        except httpcore.RemoteProtocolError as error:
-            why = str(error).partition(":")[0].rstrip(".")  # behind the colon it quotes what came
-            raise OutputInvalid(f"What {url.host!r} says is not HTTP: {why}.", hint="Try another page.") from error
-        except (httpcore.NetworkError, httpcore.ProxyError, OSError) as error:
-            cause: BaseException = error
-            while cause.__cause__ is not None:
-                cause = cause.__cause__
-            why = str(cause) or type(cause).__name__
-            raise NetworkError(
-                f"{url.host!r} cannot be reached: {why}.", hint="Check the URL, or try later."
-            ) from error
+        async with (
+            _translate_errors(url.host),
+            self._pool(url) as pool,
+            pool.stream(
+                method,
+                httpcore.URL(
+                    scheme=url.scheme.encode(), host=url.host.encode(), port=url.port, target=url.target.encode()
+                ),
+                headers=[(name.encode(), value.encode()) for name, value in request_headers.items()],
+                content=content or None,
+                extensions={"timeout": times},
+            ) as response,
+        ):
+            response_headers: dict[str, str] = {}
+            for raw_name, raw_value in response.headers:
+                name, value = raw_name.decode("latin-1").lower(), raw_value.decode("utf-8", "replace")
+                if name == "content-encoding" and name in response_headers:  # RFC 9110, 5.3: each was applied
+                    response_headers[name] += f", {value}"
+                else:
+                    response_headers.setdefault(name, value)
+            body, truncated = await read_capped(
+                response.aiter_stream(), coding=response_headers.get("content-encoding", ""), max_bytes=max_bytes
+            )
+            return WebResponse(url, response.status, response_headers, body, truncated)
 
     @asynccontextmanager
     async def _pool(self, url: WebUrl) -> "AsyncGenerator[httpcore.AsyncConnectionPool]":
@@ -210,6 +190,32 @@ class WebClient:
             custom_ca = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
             self._trust = ssl.create_default_context() if custom_ca else httpcore.default_ssl_context()
         return self._trust
+
+
+@asynccontextmanager
+async def _translate_errors(host: str) -> AsyncGenerator[None]:
+    import httpcore  # noqa: PLC0415 - optional
+
+    try:
+        yield
+    except httpcore.TimeoutException as error:
+        raise DeadlineExceeded(
+            f"{host!r} did not answer in time.", hint="Try later.", detail={"bound": "connection"}
+        ) from error
+    except httpcore.LocalProtocolError:  # its message quotes the header, which may hold a key
+        raise InvalidInput(
+            f"The request to {host!r} cannot be sent: a header holds characters that none may hold.",
+            hint="Check the key or the URL.",
+        ) from None
+    except httpcore.RemoteProtocolError as error:
+        why = str(error).partition(":")[0].rstrip(".")  # behind the colon it quotes what came
+        raise OutputInvalid(f"What {host!r} says is not HTTP: {why}.", hint="Try another page.") from error
+    except (httpcore.NetworkError, httpcore.ProxyError, OSError) as error:
+        cause: BaseException = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        why = str(cause) or type(cause).__name__
+        raise NetworkError(f"{host!r} cannot be reached: {why}.", hint="Check the URL, or try later.") from error
 
 
 class _GuardedBackend:
