@@ -6,8 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from retinue.errors import InternalError, InvalidInput, RetinueError, Unavailable
-from retinue.tools import process
-from retinue.tools.grep import GrepResult, Match, grep, python_engine
+from retinue.tools.grep import GrepResult, Match, grep, python_engine, ripgrep
 from retinue.tools.grep.find import Engine
 from retinue.tools.grep.query import GrepQuery, LineHit
 from retinue.tools.workspace import Workspace
@@ -172,7 +171,7 @@ def _install(monkeypatch: pytest.MonkeyPatch, program: str | None) -> None:
     def find_program(_: str) -> str | None:
         return program
 
-    monkeypatch.setattr(process, "find_program", find_program)
+    monkeypatch.setattr(ripgrep, "find_program", find_program)
 
 
 def test_without_ripgrep_python_answers(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:

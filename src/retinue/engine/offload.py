@@ -9,19 +9,17 @@ import asyncio
 import json
 import os
 import pickle  # between this process and its own workers only
-import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
+from typing import Any, Final, Self, TypeVar, cast
 
 from retinue.engine.blocking import in_thread
-from retinue.errors import DeadlineExceeded, InternalError, InvalidInput, Unavailable
-
-if TYPE_CHECKING:
-    from retinue.engine.worker_main import Failure
+from retinue.engine.worker_main import HEADER, Failure, to_error
+from retinue.errors import DeadlineExceeded, InternalError, InvalidInput, RetinueError, Unavailable
+from retinue.processes.orphans import kill_group
+from retinue.processes.run import describe_exit
+from retinue.processes.start import spawn
 
 T = TypeVar("T")
 
@@ -105,7 +103,7 @@ class Pool:
             if self._closed:
                 raise _closed_error()
             raise InternalError(
-                f"The worker of `{name}` {_exit_text(status)} before it had answered.",
+                f"The worker of `{name}` {describe_exit(status)} before it had answered.",
                 hint="The system may have wanted its memory: give it less to do at once." if status == -9 else "",
                 detail={"status": status},
             )
@@ -150,15 +148,12 @@ class _Worker:
         ours.setblocking(False)
         command = [sys.executable, "-P", "-c", _BOOT, str(theirs.fileno()), json.dumps(sys.path)]
         try:
-            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter with fixed arguments, no shell
-                command,
-                stdin=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,  # Ctrl-C is the parent's to handle, and the whole group can be killed
-            )
-        except OSError as error:
+            self.process = spawn(command, env=os.environ, stdout=None, stderr=None, pass_fds=(theirs.fileno(),))
+        except RetinueError as error:
             ours.close()
-            raise Unavailable(f"No worker process can be started: {error}", hint="Free memory or processes.") from error
+            raise Unavailable(
+                f"No worker process can be started: {error.message}", hint="Free memory or processes."
+            ) from error
         finally:
             theirs.close()
         self._line = ours
@@ -176,8 +171,6 @@ class _Worker:
 
     async def exchange(self, message: bytes) -> bytearray | None:
         """Send a call and wait for its answer; None when the process ended first."""
-        from retinue.engine.worker_main import HEADER  # noqa: PLC0415 - most runs need no worker
-
         loop = asyncio.get_running_loop()
         try:
             await loop.sock_sendall(self._line, HEADER.pack(len(message)) + message)
@@ -201,8 +194,7 @@ class _Worker:
         """End the process and whatever it has started. Only before anybody waits for it: then its id may be reused."""
         if not self._killed:
             self._killed = True
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, signal.SIGKILL)
+            kill_group(self.process.pid)
 
     def close(self) -> None:
         """Close our end of the line. Only when nobody reads from it."""
@@ -241,15 +233,4 @@ def _unpack(name: str, answer: bytearray) -> object:
         ) from error
     if good:
         return value
-    from retinue.engine.worker_main import to_error  # noqa: PLC0415 - as above
-
     raise to_error(cast("Failure", value))
-
-
-def _exit_text(status: int) -> str:
-    if status >= 0:
-        return f"ended with status {status}"
-    try:
-        return f"died of {signal.Signals(-status).name}"
-    except ValueError:
-        return f"died of signal {-status}"

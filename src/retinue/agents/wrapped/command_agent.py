@@ -22,13 +22,13 @@ from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Warned
 from retinue.contract.task import Task
 from retinue.errors import AccessDenied, InvalidInput, OutputInvalid
+from retinue.processes.program import ProgramResult, run_program
+from retinue.processes.start import clean_environment, find_program
 from retinue.telemetry import child_environment
-from retinue.tools.process import clean_environment, find_program
 
 from .command_line import split_command
 from .default_definition import canonical_agent_name, check_definition, default_definition, name_from_argv
 from .exit_status import describe_exit, exit_fault, no_output_error
-from .process import ProgramResult, run_program
 from .render_request import Form, RenderedRequest, render_request
 
 MAX_BYTES: Final = 8 * 2**20

@@ -11,11 +11,11 @@ from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
 from retinue.errors import AccessDenied, InvalidInput, NotInstalled
+from retinue.processes.start import clean_environment, find_program
 from retinue.tools.builtin.argv import argument_vector
 from retinue.tools.builtin.program import ProgramResult, run_program
 from retinue.tools.builtin.support import require_workspace, seconds_left, tool_spec
 from retinue.tools.port import ToolContext, ToolOutput
-from retinue.tools.process import clean_environment, find_program
 from retinue.tools.workspace import Workspace
 
 _DEFAULT_S: Final = 120.0

@@ -13,7 +13,8 @@ from pathlib import Path
 from time import monotonic
 
 from retinue.errors import DeadlineExceeded, InternalError, RetinueError
-from retinue.tools import process
+from retinue.processes.run import ProcessExit, stream
+from retinue.processes.start import clean_environment
 from retinue.tools.grep.query import GrepQuery, LineHit, lines_of
 from retinue.tools.workspace import Workspace
 
@@ -68,10 +69,10 @@ def _find_in_process(
         "max_matches": query.max_matches,
         "files": files,
     }
-    answer = process.stream(
+    answer = stream(
         [sys.executable, "-I", "-c", _START, str(Path(__file__).parents[3])],
         cwd=str(workspace.root),
-        env=process.clean_environment({}),
+        env=clean_environment({}),
         timeout_s=timeout_s,
         max_bytes=_MAX_BYTES,
         stdin=json.dumps(request).encode(),
@@ -81,15 +82,13 @@ def _find_in_process(
         raise InternalError(f"the search process failed: {status.stderr[-300:]}", hint="please report it")
 
 
-def _hits(
-    answer: Generator[bytes, None, process.ProcessExit], files: list[str]
-) -> Generator[LineHit, None, process.ProcessExit]:
+def _hits(answer: Generator[bytes, None, ProcessExit], files: list[str]) -> Generator[LineHit, None, ProcessExit]:
     rest = b""
     while True:
         try:
             *rows, rest = (rest + next(answer)).split(b"\n")
         except StopIteration as end:
-            status: process.ProcessExit = end.value
+            status: ProcessExit = end.value
             return status
         for row in rows:
             file, line, column = map(int, row.split())

@@ -8,7 +8,8 @@ from collections.abc import Generator, Iterator
 from time import monotonic
 
 from retinue.errors import InvalidInput, NotInstalled
-from retinue.tools import process
+from retinue.processes.run import run
+from retinue.processes.start import clean_environment, find_program
 from retinue.tools.grep.query import GrepQuery, LineHit
 from retinue.tools.workspace import Workspace
 
@@ -36,7 +37,7 @@ def find(
         LimitReached: It said far too much.
         InvalidInput: It failed otherwise.
     """
-    program = process.find_program("rg")
+    program = find_program("rg")
     if program is None:
         raise NotInstalled("the program 'rg' is not installed", hint="install ripgrep, or leave the choice to grep")
     words = [program, *_OPTIONS, f"--max-count={query.max_matches + 1}"]
@@ -52,10 +53,10 @@ def find(
 
 
 def _run(workspace: Workspace, argv: list[str], timeout_s: float) -> bytes:
-    output = process.run(
+    output = run(
         argv,
         cwd=str(workspace.root),
-        env=process.clean_environment({}),
+        env=clean_environment({}),
         timeout_s=max(timeout_s, 0.0),
         max_bytes=_MAX_BYTES,
     )

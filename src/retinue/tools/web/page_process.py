@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 from retinue.errors import DeadlineExceeded, InvalidInput
-from retinue.tools import process
+from retinue.processes.run import run
+from retinue.processes.start import clean_environment
 from retinue.tools.web.page_text import Link, PageText, ensure_installed, read_html
 from retinue.tools.web.url import WebUrl, parse_url
 
@@ -32,10 +33,10 @@ def read_html_in_process(html: str, *, url: WebUrl) -> PageText:
     ensure_installed()
     places = [entry for entry in sys.path if Path(entry).is_absolute()]
     try:
-        output = process.run(
+        output = run(
             [sys.executable, "-I", "-c", _START, json.dumps(places)],
             cwd=os.sep,
-            env=process.clean_environment({}),
+            env=clean_environment({}),
             timeout_s=_TIMEOUT_S,
             max_bytes=_MAX_BYTES,
             stdin=json.dumps([html, url.text]).encode(),
