@@ -136,7 +136,7 @@ def test_a_program_that_floods_is_refused(retinue: Give, folder: Path) -> None:
     script(folder, "while True: print('na' * 10_000)\n")
     said = retinue("ask", "--command", "./my-agent", "look")
     assert (said.code, said.out) == (5, "")
-    assert "said more than 8,388,608 bytes" in said.err
+    assert "printed more than 8,388,608 bytes" in said.err
 
 
 def test_a_program_that_leaves_children_has_answered(retinue: Give, folder: Path) -> None:

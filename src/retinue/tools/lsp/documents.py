@@ -22,7 +22,7 @@ from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
 from .commands import LANGUAGES, language_of
-from .responses import path_of
+from .locations import path_of
 
 _MOST_OPEN: Final = 64
 _MOST_BYTES: Final = 4 * 2**20

@@ -14,7 +14,7 @@ from retinue.tools.workspace import Workspace
 from .commands import language_of
 from .locations import HierarchyCall, Location, Position, Symbol
 from .navigator import OPERATIONS, Navigator
-from .pool import LanguageServerPool
+from .server import LanguageServerPool
 from .uses import SymbolUses, uses_of
 
 _Operation: TypeAlias = Literal[
