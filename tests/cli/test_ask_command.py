@@ -143,7 +143,7 @@ def test_a_program_that_leaves_children_has_answered(retinue: Give, folder: Path
     script(folder, "import subprocess\nsubprocess.Popen(['sleep', '1000'])\nprint('answer', flush=True)\n")
     said = retinue("ask", "--command", "./my-agent", "look")
     assert (said.code, said.out) == (0, "answer\n")
-    assert "ended before what it had started" in said.err
+    assert "ended before the processes it had started" in said.err
 
 
 def test_a_program_that_is_not_there_is_unreachable(retinue: Give, folder: Path) -> None:

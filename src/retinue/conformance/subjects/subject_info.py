@@ -29,8 +29,6 @@ from retinue.tools.workspace import Workspace
 if TYPE_CHECKING:
     from retinue.llm.models import Models
 
-__all__ = []
-
 
 @dataclass(frozen=True, slots=True)
 class SubjectInfo:

@@ -13,8 +13,6 @@ from urllib.parse import unquote, urlsplit
 from retinue.contract.json import JsonValue
 from retinue.errors import Unavailable
 
-__all__ = []
-
 _KINDS: Final = (
     "", "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum",
     "interface", "function", "variable", "constant", "string", "number", "boolean", "array", "object", "key", "null",

@@ -22,8 +22,6 @@ from .commands import command_for
 from .connection import LspConnection
 from .documents import Documents
 
-__all__ = []
-
 _CLOSE_S: Final = 1.0
 _DRAIN_S: Final = 2.0
 
@@ -204,7 +202,7 @@ class LanguageServerPool:
                 await entry[0].close()
             documents = await asyncio.to_thread(Documents, workspace, language)
             server = await LanguageServer.start(argv, documents.root, timeout_s=self._start_timeout_s)
-            documents.server = server
+            documents.notify = server.notify
             self._running[key] = (server, documents)
             return server, documents
 

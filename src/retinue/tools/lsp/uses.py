@@ -21,8 +21,6 @@ from .commands import language_of
 from .locations import Location, Position
 from .navigator import Navigator
 
-__all__ = []
-
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
 _MOST_FILES: Final = 20_000
 _MOST_ASKED: Final = 400
