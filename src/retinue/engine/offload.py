@@ -67,18 +67,43 @@ class Pool:
             RetinueError: The function raised it.
             Unavailable: The pool is closed, or no process can be started.
         """
-        name = _name(function)
+        name: str = getattr(function, "__qualname__", None) or type(function).__qualname__
         message = _pack(name, function, args, kwargs)
         try:
             async with asyncio.timeout(timeout_s), self._turn:
-                answer = await self._exchange(name, message)
+                worker = self._acquire()
+                try:
+                    answer = await worker.exchange(message)
+                except BaseException:
+                    self._discard(worker)
+                    raise
+                if answer is None:
+                    status = await self._discard(worker)
+                    if self._closed:
+                        raise _closed_error()
+                    raise InternalError(
+                        f"The worker of `{name}` {describe_exit(status)} before it had answered.",
+                        hint="The system may have run out of memory: give it less to do." if status == -9 else "",
+                        detail={"status": status},
+                    )
+                self._busy.discard(worker)
+                self._idle.append(worker)
         except TimeoutError:
             raise DeadlineExceeded(
                 f"`{name}` did not end within {timeout_s:g} s; its worker was killed.",
                 hint="Allow more time or give it less to do.",
                 detail={"bound": "timeout_s"},
             ) from None
-        return cast("T", _unpack(name, answer))
+        try:
+            good, value = pickle.loads(answer)  # noqa: S301 - from our own worker, by a socket nobody else has
+        except Exception as error:  # unpickling runs foreign code
+            raise InternalError(
+                f"What `{name}` returned cannot be read here: `{type(error).__name__}`: {error}",
+                hint="Return plain data.",
+            ) from error
+        if not good:
+            raise to_error(cast("Failure", value))
+        return cast("T", value)
 
     async def close(self) -> None:
         """Kill every worker and wait until they are gone."""
@@ -90,26 +115,6 @@ class Pool:
         self._idle.clear()
         while self._reaping:
             await asyncio.wait(self._reaping)
-
-    async def _exchange(self, name: str, message: bytes) -> bytearray:
-        worker = self._acquire()
-        try:
-            answer = await worker.exchange(message)
-        except BaseException:
-            self._discard(worker)
-            raise
-        if answer is None:
-            status = await self._discard(worker)
-            if self._closed:
-                raise _closed_error()
-            raise InternalError(
-                f"The worker of `{name}` {describe_exit(status)} before it had answered.",
-                hint="The system may have wanted its memory: give it less to do at once." if status == -9 else "",
-                detail={"status": status},
-            )
-        self._busy.discard(worker)
-        self._idle.append(worker)
-        return answer
 
     def _acquire(self) -> "_Worker":
         while self._idle:
@@ -205,10 +210,6 @@ def _closed_error() -> Unavailable:
     return Unavailable("The pool of worker processes is closed.", hint="Start a new one.")
 
 
-def _name(function: Callable[..., object]) -> str:
-    return getattr(function, "__qualname__", None) or type(function).__qualname__
-
-
 def _pack(name: str, function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> bytes:
     if getattr(function, "__module__", None) == "__main__":
         raise InvalidInput(
@@ -222,15 +223,3 @@ def _pack(name: str, function: Callable[..., object], args: tuple[object, ...], 
             f"`{name}` and its arguments cannot be sent to a worker: `{type(error).__name__}`: {error}",
             hint="Use a function at the top of a module, and plain data as arguments.",
         ) from error
-
-
-def _unpack(name: str, answer: bytearray) -> object:
-    try:
-        good, value = pickle.loads(answer)  # noqa: S301 - from our own worker, by a socket nobody else has
-    except Exception as error:  # unpickling runs foreign code
-        raise InternalError(
-            f"What `{name}` returned cannot be read here: `{type(error).__name__}`: {error}", hint="Return plain data."
-        ) from error
-    if good:
-        return value
-    raise to_error(cast("Failure", value))

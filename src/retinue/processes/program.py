@@ -70,13 +70,18 @@ async def run_program(
         with TemporaryFile() as source:
             source.write(stdin)
             source.seek(0)
-            guard = Guard()
+            starting = asyncio.ensure_future(asyncio.to_thread(Guard))
+            try:
+                guard = await asyncio.shield(starting)
+            except asyncio.CancelledError:
+                (await starting).close()
+                raise
             try:
                 child = await Child.start(argv, cwd=cwd, env=env, stdin=source, limit=_CHUNK)
                 guard.watch(child.pid)
                 return await _Run(child, max_bytes=max_bytes, on_output=on_output).finish(Path(argv[0]).name)
             finally:
-                guard.close()
+                await finish_shielded(asyncio.to_thread(guard.close))
 
 
 class _Run:
