@@ -160,9 +160,9 @@ def test_a_program_that_is_nearly_meant_is_named(retinue: Give, agent: Path, fol
     assert f"next: Did you mean '{folder / 'reviewer.py'}'?" in retinue("ask", "--command", "./reviewer", "look").err
     assert "Did you mean" not in retinue("ask", "--command", "./gone.py", "look").err
     said = retinue("ask", "--command", "my-agent", "look")
-    assert "next: It is in the folder, where programs are not looked for. Say `./my-agent`." in said.err
+    assert "next: It is in the current folder, which is not searched. Write `./my-agent`." in said.err
     said = retinue("ask", "--command", "KEY=1 ./my-agent", "look")
-    assert "No shell reads the command." in said.err
+    assert "The command is not read by a shell." in said.err
     said = retinue("ask", "--command", "./", "look")
     assert "is a folder." in said.err
 
