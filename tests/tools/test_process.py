@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from retinue.errors import AccessDenied, DeadlineExceeded, LimitReached, Unavailable
-from retinue.processes.run import ProcessOutput, describe_exit, run, stream
 from retinue.processes.start import clean_environment, find_program
+from retinue.processes.tool_program import ProcessOutput, describe_exit, run, stream
 
 
 def _python(code: str, *, timeout_s: float = 20.0, stdin: bytes = b"") -> ProcessOutput:

@@ -18,8 +18,8 @@ from retinue.engine.blocking import in_thread
 from retinue.engine.worker_main import HEADER, Failure, to_error
 from retinue.errors import DeadlineExceeded, InternalError, InvalidInput, RetinueError, Unavailable
 from retinue.processes.orphans import kill_group
-from retinue.processes.run import describe_exit
 from retinue.processes.start import spawn
+from retinue.processes.tool_program import describe_exit
 
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ from typing import Final, Literal, TypeAlias
 from retinue.contract.json import loads
 from retinue.errors import DeadlineExceeded, InvalidInput, LimitReached, RetinueError
 from retinue.processes.start import clean_environment, find_program
-from retinue.tools.builtin.program import ProgramResult, run_program
+from retinue.tools.builtin.program import ShellResult, run_program
 from retinue.tools.refactor import ChangeSet
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
@@ -124,7 +124,7 @@ async def run_suite(suite: Suite, workspace: Workspace, changes: ChangeSet, *, t
     return SuiteResult(_ending_of(suite, result), suite.line, output, result.duration_ns / 1e9)
 
 
-def _ending_of(suite: Suite, result: ProgramResult) -> SuiteOutcome:
+def _ending_of(suite: Suite, result: ShellResult) -> SuiteOutcome:
     if result.code == 0:
         return "passed"
     if suite.kind == "pytest" and (result.code == _NOTHING_COLLECTED or "No module named pytest" in result.output):

@@ -23,8 +23,8 @@ from retinue.contract.result import Warned
 from retinue.contract.task import Task
 from retinue.errors import AccessDenied, FaultCode, InvalidInput, OutputInvalid
 from retinue.processes.program import ProgramResult, run_program
-from retinue.processes.run import describe_exit
 from retinue.processes.start import clean_environment, find_program
+from retinue.processes.tool_program import describe_exit
 from retinue.telemetry import child_environment
 
 from .default_definition import canonical_agent_name, check_definition, default_definition, name_from_argv

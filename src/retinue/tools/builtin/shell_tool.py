@@ -13,7 +13,7 @@ from retinue.contract.sanitize import printable
 from retinue.errors import AccessDenied, InvalidInput, NotInstalled
 from retinue.processes.start import clean_environment, find_program
 from retinue.tools.builtin.argv import argument_vector
-from retinue.tools.builtin.program import ProgramResult, run_program
+from retinue.tools.builtin.program import ShellResult, run_program
 from retinue.tools.builtin.support import require_workspace, seconds_left, tool_spec
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
@@ -150,7 +150,7 @@ class ShellTool:
         }
 
 
-def _answer(result: ProgramResult, name: str, limit: int) -> ToolOutput:
+def _answer(result: ShellResult, name: str, limit: int) -> ToolOutput:
     # Escapes would move a terminal's cursor and hide what stands there; a model is shown the same as a person.
     output = printable(result.output)
     is_cut = result.left_out > 0 or len(output) > limit

@@ -10,8 +10,8 @@ from collections.abc import Generator, Iterable, Mapping
 from typing import Final
 
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled, RetinueError, Unavailable, UnknownName
-from retinue.processes.run import ProcessOutput, run, stream
 from retinue.processes.start import clean_environment, find_program
+from retinue.processes.tool_program import ProcessOutput, run, stream
 
 TRUSTED_SCOPES: Final = frozenset({"system", "global"})
 """Whose settings are the user's word, as git calls them; what a repository says of itself is not."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from time import monotonic
 
 from retinue.errors import DeadlineExceeded, InternalError, RetinueError
-from retinue.processes.run import ProcessExit, stream
 from retinue.processes.start import clean_environment
+from retinue.processes.tool_program import ProcessExit, stream
 from retinue.tools.grep.query import GrepQuery, LineHit, lines_of
 from retinue.tools.workspace import Workspace
 

@@ -8,8 +8,8 @@ from collections.abc import Generator, Iterator
 from time import monotonic
 
 from retinue.errors import InvalidInput, NotInstalled
-from retinue.processes.run import run
 from retinue.processes.start import clean_environment, find_program
+from retinue.processes.tool_program import run
 from retinue.tools.grep.query import GrepQuery, LineHit
 from retinue.tools.workspace import Workspace
 

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from retinue.errors import DeadlineExceeded, InvalidInput
-from retinue.processes.run import run
 from retinue.processes.start import clean_environment
+from retinue.processes.tool_program import run
 from retinue.tools.web.page_text import Link, PageText, ensure_installed, read_html
 from retinue.tools.web.url import WebUrl, parse_url
 
