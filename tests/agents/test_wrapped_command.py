@@ -130,7 +130,7 @@ def test_a_program_whose_children_live_on_has_answered() -> None:
     source = "import subprocess; subprocess.Popen(['sleep', '1000']); print('answer', flush=True)"
     result = asked(CommandAgent(python(source), name="counter"))
     assert (result.outcome, result.content) == ("success", "answer")
-    assert "ended before what it had started" in result.warnings[0].message
+    assert "ended before the processes it had started" in result.warnings[0].message
 
 
 # What it is given.

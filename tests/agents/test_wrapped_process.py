@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from retinue.agents.wrapped.orphans import kill_marked, marked_environment
-from retinue.agents.wrapped.process import ProgramResult, run_program
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled
+from retinue.processes.orphans import kill_marked, marked_environment
+from retinue.processes.program import ProgramResult, run_program
 from tests.agents.programs import alive, python, script, wait_until_gone
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
@@ -72,7 +72,7 @@ def test_it_is_heard_as_it_speaks(tmp_path: Path) -> None:
         heard.append(chunk)
         go.touch()  # it goes on only once it was heard
 
-    assert ran(python(source), hear=hear).stdout == b"first\nsecond\n"
+    assert ran(python(source), on_output=hear).stdout == b"first\nsecond\n"
     assert heard[0] == b"first\n"
     assert b"".join(heard) == b"first\nsecond\n"
 
@@ -101,7 +101,7 @@ def test_a_cancelled_program_is_ended_with_its_children_and_what_it_said_is_told
 
     (note,) = asyncio.run(main())
     wait_until_gone(*map(int, (tmp_path / "pids").read_text().split()))
-    assert "had said 7 bytes, beginning with 'so far'" in note
+    assert "had printed 7 bytes, beginning with 'so far'" in note
     assert "'and aside'" in note
 
 

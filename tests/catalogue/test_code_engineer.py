@@ -224,7 +224,7 @@ def test_a_name_of_another_language_is_not_said_to_be_nowhere(call: Call, tmp_pa
     (tmp_path / "web.ts").write_text("export function compose() { return 1 }\n")
     fault = call("navigate_only", symbol="compose").fault
     assert fault is not None
-    assert fault.message == "Nothing in the project's code in `python` is called 'compose'."
+    assert fault.message == "No symbol 'compose' in the project's code in `python`."
 
 
 def test_documentation_lists_what_is_missing(call: Call) -> None:

@@ -136,14 +136,14 @@ def test_a_program_that_floods_is_refused(retinue: Give, folder: Path) -> None:
     script(folder, "while True: print('na' * 10_000)\n")
     said = retinue("ask", "--command", "./my-agent", "look")
     assert (said.code, said.out) == (5, "")
-    assert "said more than 8,388,608 bytes" in said.err
+    assert "printed more than 8,388,608 bytes" in said.err
 
 
 def test_a_program_that_leaves_children_has_answered(retinue: Give, folder: Path) -> None:
     script(folder, "import subprocess\nsubprocess.Popen(['sleep', '1000'])\nprint('answer', flush=True)\n")
     said = retinue("ask", "--command", "./my-agent", "look")
     assert (said.code, said.out) == (0, "answer\n")
-    assert "ended before what it had started" in said.err
+    assert "ended before the processes it had started" in said.err
 
 
 def test_a_program_that_is_not_there_is_unreachable(retinue: Give, folder: Path) -> None:
@@ -160,9 +160,9 @@ def test_a_program_that_is_nearly_meant_is_named(retinue: Give, agent: Path, fol
     assert f"next: Did you mean '{folder / 'reviewer.py'}'?" in retinue("ask", "--command", "./reviewer", "look").err
     assert "Did you mean" not in retinue("ask", "--command", "./gone.py", "look").err
     said = retinue("ask", "--command", "my-agent", "look")
-    assert "next: It is in the folder, where programs are not looked for. Say `./my-agent`." in said.err
+    assert "next: It is in the current folder, which is not searched. Write `./my-agent`." in said.err
     said = retinue("ask", "--command", "KEY=1 ./my-agent", "look")
-    assert "No shell reads the command." in said.err
+    assert "The command is not read by a shell." in said.err
     said = retinue("ask", "--command", "./", "look")
     assert "is a folder." in said.err
 

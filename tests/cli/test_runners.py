@@ -3,13 +3,15 @@
 from pathlib import Path
 
 import pytest
+from retinue_claude import ClaudeCode
 
-from retinue.agents.claude import ClaudeCode
-from retinue.agents.prompted.loop import BUILTIN_LOOP
+from retinue.agents.prompted.loop import BUILTIN_LOOP, installed_loop
 from retinue.cli.session import Invocation, invocation_in
 from retinue.cli.settings import load, loops_of
 from retinue.cli.user_paths import user_config_file
 from retinue.contract.plan import Plan
+from retinue.errors import NotInstalled
+from retinue.llm.models import Models
 
 
 def write(file: Path, text: str) -> None:
@@ -44,3 +46,9 @@ def test_a_run_that_goes_on_keeps_its_runner() -> None:
     settled = invocation_in(plan)
     assert settled is not None
     assert settled.runner == "claude"
+
+
+def test_a_runner_that_is_not_installed_says_what_to_install() -> None:
+    with pytest.raises(NotInstalled) as caught:
+        installed_loop("nobody").model("anthropic:some", Models())
+    assert "retinue-nobody" in caught.value.hint

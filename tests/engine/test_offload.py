@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from retinue.engine import offload
 from retinue.engine.offload import Pool
 from retinue.errors import DeadlineExceeded, InternalError, InvalidInput, RetinueError, Unavailable
 from tests.engine import chores
@@ -227,10 +226,3 @@ def test_when_no_process_can_be_started_it_is_said(monkeypatch: pytest.MonkeyPat
                 await pool.run(os.getpid)
 
     asyncio.run(main())
-
-
-@pytest.mark.parametrize(
-    ("status", "words"), [(0, "ended with status 0"), (-9, "died of SIGKILL"), (-200, "died of signal 200")]
-)
-def test_how_a_worker_ended_is_said_in_words(status: int, words: str) -> None:
-    assert offload._exit_text(status) == words  # pyright: ignore[reportPrivateUsage] - a table not reachable otherwise

@@ -83,7 +83,7 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
 
 def small_house(folder: Path, **files: str) -> Path:
     """A house with all rooms and nothing in them, but for `files` (`room__module` gives the text of a module)."""
-    names = "agents catalogue cli conformance contract dialects engine llm orchestration servers tools"
+    names = "agents catalogue cli conformance contract dialects engine llm orchestration processes servers tools"
     for name in ("", *names.split()):
         (folder / "src/retinue" / name).mkdir(parents=True)
         (folder / "src/retinue" / name / "__init__.py").touch()

@@ -13,7 +13,6 @@ from tests.house.tree import ROOT, child_environment
 EXTRAS: dict[str, tuple[str, ...]] = {
     "a2a": ("a2a", "httpx"),
     "bedrock": ("boto3", "genai_prices", "pydantic_ai"),
-    "claude": ("claude_agent_sdk",),
     "code": (
         "tree_sitter",
         "tree_sitter_go",

@@ -19,7 +19,6 @@ from retinue.errors import (
     Unavailable,
     UnknownName,
 )
-from retinue.tools import process
 from retinue.tools.git import FileChange, Git, HeadRef, parse, runner
 from retinue.tools.paths import quote_name
 from tests.examples import examples
@@ -560,7 +559,7 @@ def test_a_log_left_early_ends_its_process(make_repository: MakeRepository, monk
         started.append(real(*words, **options))  # pyright: ignore[reportCallIssue, reportArgumentType, reportUnknownArgumentType] - passed on
         return started[-1]
 
-    monkeypatch.setattr(process.subprocess, "Popen", start)
+    monkeypatch.setattr(subprocess, "Popen", start)
     commits = Git(made.root).log()
     assert next(commits).subject == "4"
     assert started[-1].poll() is None

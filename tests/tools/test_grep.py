@@ -6,7 +6,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from retinue.errors import InternalError, InvalidInput, RetinueError, Unavailable
-from retinue.tools import process
 from retinue.tools.grep import GrepResult, Match, engines, grep
 from retinue.tools.grep.engines import GrepQuery, LineHit
 from retinue.tools.grep.find import Engine
@@ -172,7 +171,7 @@ def _install(monkeypatch: pytest.MonkeyPatch, program: str | None) -> None:
     def find_program(_: str) -> str | None:
         return program
 
-    monkeypatch.setattr(process, "find_program", find_program)
+    monkeypatch.setattr(engines, "find_program", find_program)
 
 
 def test_without_ripgrep_python_answers(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -184,15 +184,15 @@ def test_no_server_is_left_behind(workspace: Workspace, ending: str) -> None:
     program = textwrap.dedent(
         f"""
         import asyncio, os, signal
-        from retinue.tools.lsp import Navigator, Servers
+        from retinue.tools.lsp import Navigator, LanguageServerPool
         from retinue.tools.workspace import Workspace
 
         async def main():
-            servers = Servers()
+            servers = LanguageServerPool()
             workspace = Workspace({str(workspace.root)!r})
             await Navigator(servers, workspace).document_symbols("a.py")
             server, _ = await servers.get(workspace, "python")
-            print(server._process.pid, flush=True)
+            print(server._child.pid, flush=True)
             if {ending!r} == "close":
                 await servers.close()
             if {ending!r} == "killed":

@@ -7,9 +7,15 @@ from hypothesis import example, given, settings, strategies as st
 
 from retinue.contract.json import JsonObject
 from retinue.errors import OutputInvalid, Unavailable
-from retinue.tools.lsp.framing import frame, read_message
-from retinue.tools.lsp.locations import parse_calls, parse_locations, parse_symbols
-from retinue.tools.lsp.responses import hover_text, parse_workspace_edits, path_of
+from retinue.tools.lsp.connection import frame, read_message
+from retinue.tools.lsp.locations import (
+    hover_text,
+    parse_calls,
+    parse_locations,
+    parse_symbols,
+    parse_workspace_edits,
+    path_of,
+)
 from tests.examples import examples
 
 JSON = st.recursive(

@@ -30,7 +30,7 @@ def hovered(folder: Path, how: str, *, text: str = "a = 1\n", column: int = 1, t
     ("how", "kind", "why"),
     [
         ("hang", DeadlineExceeded, "did not answer"),
-        ("garbage", OutputInvalid, "where a header must stand"),
+        ("garbage", OutputInvalid, "in place of a header"),
         ("short", OutputInvalid, "not JSON"),
         ("huge", OutputInvalid, "are allowed"),
         ("not_json", OutputInvalid, "not JSON"),

@@ -187,8 +187,8 @@ def test_a_server_that_forgets_everything_is_made_up_for(workspace: Workspace, s
 def test_the_tool_says_which_uses_the_server_left_out(workspace: Workspace, forgetful: None) -> None:
     question = {"file_path": "shop/_fast.py", "symbol_name": "total"}
     lines = answers(workspace, "ty", {"findReferences": question})["findReferences"]
-    beyond = lines.index("Not among its references, and by its own word the same symbol:")
-    unsure = lines.index("The same name, of which the language server does not know what it means:")
+    beyond = lines.index("Not among its references, but the same symbol by its own answer:")
+    unsure = lines.index("The same name, which the language server cannot resolve:")
     assert "shop/_fast.py:1:5: def total() -> int:" in lines[:beyond]
     assert "app.py:2:18: from shop import total" in lines[beyond:unsure]
     assert lines[unsure + 1 :] == ["app.py:10:42: return cart.add(shop.total()) + cart.total()"]

@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from retinue.errors import AccessDenied, DeadlineExceeded, LimitReached, Unavailable
-from retinue.tools import process
+from retinue.processes.start import clean_environment, find_program
+from retinue.processes.tool_program import ProcessOutput, describe_exit, run, stream
 
 
-def _python(code: str, *, timeout_s: float = 20.0, stdin: bytes = b"") -> process.ProcessOutput:
+def _python(code: str, *, timeout_s: float = 20.0, stdin: bytes = b"") -> ProcessOutput:
     argv = [sys.executable, "-I", "-c", code]
-    env = process.clean_environment({})
-    return process.run(argv, cwd="/", env=env, timeout_s=timeout_s, max_bytes=100_000, stdin=stdin)
+    env = clean_environment({})
+    return run(argv, cwd="/", env=env, timeout_s=timeout_s, max_bytes=100_000, stdin=stdin)
 
 
 def test_both_outputs_and_the_code_come_back() -> None:
@@ -48,8 +49,8 @@ def test_only_the_head_of_a_flood_of_errors_is_kept() -> None:
 def test_a_stream_left_early_ends_its_program(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     code = f"import os\nopen({str(pid_file)!r}, 'w').write(str(os.getpid()))\nwhile True: print('x' * 1000, flush=True)"
-    chunks = process.stream(
-        [sys.executable, "-I", "-c", code], cwd="/", env=process.clean_environment({}), timeout_s=20, max_bytes=10**9
+    chunks = stream(
+        [sys.executable, "-I", "-c", code], cwd="/", env=clean_environment({}), timeout_s=20, max_bytes=10**9
     )
     assert next(chunks)
     chunks.close()
@@ -59,11 +60,11 @@ def test_a_stream_left_early_ends_its_program(tmp_path: Path) -> None:
 
 def test_a_missing_or_forbidden_program_is_said_clearly(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="no-such-program") as missing:
-        process.run(["/nowhere/no-such-program"], cwd=str(tmp_path), env={}, timeout_s=1.0, max_bytes=10)
-    assert "install" in missing.value.hint
+        run(["/nowhere/no-such-program"], cwd=str(tmp_path), env={}, timeout_s=1.0, max_bytes=10)
+    assert "Install" in missing.value.hint
     (tmp_path / "plain").write_text("text")
     with pytest.raises(AccessDenied):
-        process.run([str(tmp_path / "plain")], cwd=str(tmp_path), env={}, timeout_s=1.0, max_bytes=10)
+        run([str(tmp_path / "plain")], cwd=str(tmp_path), env={}, timeout_s=1.0, max_bytes=10)
 
 
 def test_the_environment_is_clean_and_the_path_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,8 +74,16 @@ def test_the_environment_is_clean_and_the_path_absolute(tmp_path: Path, monkeypa
     monkeypatch.setenv("PATH", f".{os.pathsep}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("GIT_DIR", "/elsewhere")
     monkeypatch.setenv("SECRET_KEY", "x")
-    environment = process.clean_environment({"A": "1"})
+    environment = clean_environment({"A": "1"})
     assert environment["A"] == "1"
     assert not {"GIT_DIR", "SECRET_KEY"} & environment.keys()
     assert all(entry.startswith("/") for entry in environment["PATH"].split(os.pathsep))
-    assert process.find_program("git") not in (None, "git", "./git", str(tmp_path / "git"))
+    assert find_program("git") not in (None, "git", "./git", str(tmp_path / "git"))
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [(0, "ended with status 0"), (-9, "was ended by SIGKILL"), (-200, "was ended by signal 200")],
+)
+def test_how_a_program_ended_is_said_in_words(status: int, words: str) -> None:
+    assert describe_exit(status) == words

@@ -19,7 +19,6 @@ _State: TypeAlias = Literal["ok", "missing", "broken"]
 EXTRAS: Final = {
     "a2a": "a2a",
     "bedrock": "boto3",
-    "claude": "claude_agent_sdk",
     "code": "tree_sitter",
     "data": "duckdb",
     "durable": "dbos",
@@ -198,11 +197,13 @@ def _repository(root: Path) -> _DoctorCheck:
 
 
 def _extras() -> Iterator[_DoctorCheck]:
-    for extra, package in EXTRAS.items():
+    distributions = {extra: (package, f"retinue[{extra}]") for extra, package in EXTRAS.items()}
+    distributions["claude"] = ("retinue_claude", "retinue-claude")
+    for name, (package, distribution) in sorted(distributions.items()):
         if _is_there(package):
-            yield _DoctorCheck(extra, "ok", "installed")
+            yield _DoctorCheck(name, "ok", "installed")
         else:
-            yield _DoctorCheck(extra, "missing", f"unavailable: install retinue[{extra}]")
+            yield _DoctorCheck(name, "missing", f"unavailable: install {distribution}")
 
 
 def _is_there(package: str) -> bool:

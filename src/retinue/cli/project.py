@@ -19,7 +19,7 @@ from retinue.agents.prompted.loop import Loops
 from retinue.agents.prompted.toolbox import Toolbox
 from retinue.agents.registry import Registry
 from retinue.agents.remote.mcp_servers import McpServers, project_servers, read_servers
-from retinue.agents.remote.mcp_toolbox import with_mcp
+from retinue.agents.remote.mcp_tools import with_mcp
 from retinue.agents.trust import TrustStore
 from retinue.catalogue.web import Web
 from retinue.cli import user_paths

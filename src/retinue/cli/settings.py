@@ -17,10 +17,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final, cast
 
-from retinue.agents.claude import ClaudeCode
 from retinue.agents.grants import ALL, Grants, VerdictWord
 from retinue.agents.load.document import read_bytes
-from retinue.agents.prompted.loop import BUILTIN_LOOP, Loop, Loops
+from retinue.agents.prompted.loop import BUILTIN_LOOP, Loop, Loops, installed_loop
 from retinue.agents.prompted.permissions import grants_from_settings, rule_findings
 from retinue.agents.trust import TrustStore
 from retinue.cli import user_paths
@@ -307,10 +306,10 @@ def loops_of(settings: Settings, runner: str | None = None) -> Loops | None:
     some: Mapping[str, str] = {} if runner else settings.get("models.runner_of")
     if "claude" not in {default, *some.values()}:
         return None
-    claude = ClaudeCode()
 
     def loop_of(agent: str) -> Loop:
-        return claude if some.get(agent, default) == "claude" else BUILTIN_LOOP
+        name = some.get(agent, default)
+        return BUILTIN_LOOP if name == "own" else installed_loop(name)
 
     return loop_of
 

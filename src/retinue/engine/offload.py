@@ -9,19 +9,17 @@ import asyncio
 import json
 import os
 import pickle  # between this process and its own workers only
-import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
+from typing import Any, Final, Self, TypeVar, cast
 
 from retinue.engine.blocking import in_thread
-from retinue.errors import DeadlineExceeded, InternalError, InvalidInput, Unavailable
-
-if TYPE_CHECKING:
-    from retinue.engine.worker_main import Failure
+from retinue.engine.worker_main import HEADER, Failure, to_error
+from retinue.errors import DeadlineExceeded, InternalError, InvalidInput, RetinueError, Unavailable
+from retinue.processes.orphans import kill_group
+from retinue.processes.start import spawn
+from retinue.processes.tool_program import describe_exit
 
 T = TypeVar("T")
 
@@ -69,18 +67,43 @@ class Pool:
             RetinueError: The function raised it.
             Unavailable: The pool is closed, or no process can be started.
         """
-        name = _name(function)
+        name: str = getattr(function, "__qualname__", None) or type(function).__qualname__
         message = _pack(name, function, args, kwargs)
         try:
             async with asyncio.timeout(timeout_s), self._turn:
-                answer = await self._exchange(name, message)
+                worker = self._acquire()
+                try:
+                    answer = await worker.exchange(message)
+                except BaseException:
+                    self._discard(worker)
+                    raise
+                if answer is None:
+                    status = await self._discard(worker)
+                    if self._closed:
+                        raise _closed_error()
+                    raise InternalError(
+                        f"The worker of `{name}` {describe_exit(status)} before it had answered.",
+                        hint="The system may have run out of memory: give it less to do." if status == -9 else "",
+                        detail={"status": status},
+                    )
+                self._busy.discard(worker)
+                self._idle.append(worker)
         except TimeoutError:
             raise DeadlineExceeded(
                 f"`{name}` did not end within {timeout_s:g} s; its worker was killed.",
                 hint="Allow more time or give it less to do.",
                 detail={"bound": "timeout_s"},
             ) from None
-        return cast("T", _unpack(name, answer))
+        try:
+            good, value = pickle.loads(answer)  # noqa: S301 - from our own worker, by a socket nobody else has
+        except Exception as error:  # unpickling runs foreign code
+            raise InternalError(
+                f"What `{name}` returned cannot be read here: `{type(error).__name__}`: {error}",
+                hint="Return plain data.",
+            ) from error
+        if not good:
+            raise to_error(cast("Failure", value))
+        return cast("T", value)
 
     async def close(self) -> None:
         """Kill every worker and wait until they are gone."""
@@ -92,26 +115,6 @@ class Pool:
         self._idle.clear()
         while self._reaping:
             await asyncio.wait(self._reaping)
-
-    async def _exchange(self, name: str, message: bytes) -> bytearray:
-        worker = self._acquire()
-        try:
-            answer = await worker.exchange(message)
-        except BaseException:
-            self._discard(worker)
-            raise
-        if answer is None:
-            status = await self._discard(worker)
-            if self._closed:
-                raise _closed_error()
-            raise InternalError(
-                f"The worker of `{name}` {_exit_text(status)} before it had answered.",
-                hint="The system may have wanted its memory: give it less to do at once." if status == -9 else "",
-                detail={"status": status},
-            )
-        self._busy.discard(worker)
-        self._idle.append(worker)
-        return answer
 
     def _acquire(self) -> "_Worker":
         while self._idle:
@@ -150,15 +153,12 @@ class _Worker:
         ours.setblocking(False)
         command = [sys.executable, "-P", "-c", _BOOT, str(theirs.fileno()), json.dumps(sys.path)]
         try:
-            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter with fixed arguments, no shell
-                command,
-                stdin=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,  # Ctrl-C is the parent's to handle, and the whole group can be killed
-            )
-        except OSError as error:
+            self.process = spawn(command, env=os.environ, stdout=None, stderr=None, pass_fds=(theirs.fileno(),))
+        except RetinueError as error:
             ours.close()
-            raise Unavailable(f"No worker process can be started: {error}", hint="Free memory or processes.") from error
+            raise Unavailable(
+                f"No worker process can be started: {error.message}", hint="Free memory or processes."
+            ) from error
         finally:
             theirs.close()
         self._line = ours
@@ -176,8 +176,6 @@ class _Worker:
 
     async def exchange(self, message: bytes) -> bytearray | None:
         """Send a call and wait for its answer; None when the process ended first."""
-        from retinue.engine.worker_main import HEADER  # noqa: PLC0415 - most runs need no worker
-
         loop = asyncio.get_running_loop()
         try:
             await loop.sock_sendall(self._line, HEADER.pack(len(message)) + message)
@@ -201,8 +199,7 @@ class _Worker:
         """End the process and whatever it has started. Only before anybody waits for it: then its id may be reused."""
         if not self._killed:
             self._killed = True
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, signal.SIGKILL)
+            kill_group(self.process.pid)
 
     def close(self) -> None:
         """Close our end of the line. Only when nobody reads from it."""
@@ -211,10 +208,6 @@ class _Worker:
 
 def _closed_error() -> Unavailable:
     return Unavailable("The pool of worker processes is closed.", hint="Start a new one.")
-
-
-def _name(function: Callable[..., object]) -> str:
-    return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
 def _pack(name: str, function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> bytes:
@@ -230,26 +223,3 @@ def _pack(name: str, function: Callable[..., object], args: tuple[object, ...], 
             f"`{name}` and its arguments cannot be sent to a worker: `{type(error).__name__}`: {error}",
             hint="Use a function at the top of a module, and plain data as arguments.",
         ) from error
-
-
-def _unpack(name: str, answer: bytearray) -> object:
-    try:
-        good, value = pickle.loads(answer)  # noqa: S301 - from our own worker, by a socket nobody else has
-    except Exception as error:  # unpickling runs foreign code
-        raise InternalError(
-            f"What `{name}` returned cannot be read here: `{type(error).__name__}`: {error}", hint="Return plain data."
-        ) from error
-    if good:
-        return value
-    from retinue.engine.worker_main import to_error  # noqa: PLC0415 - as above
-
-    raise to_error(cast("Failure", value))
-
-
-def _exit_text(status: int) -> str:
-    if status >= 0:
-        return f"ended with status {status}"
-    try:
-        return f"died of {signal.Signals(-status).name}"
-    except ValueError:
-        return f"died of signal {-status}"

@@ -7,14 +7,23 @@ Its grammar holds answers to the form of a schema but not to the bounds of its n
 
 import asyncio
 import importlib.util
+import json
 import os
+import secrets
+import subprocess
+import sys
+import tempfile
 import threading
+import weakref
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled
+from retinue.contract.credentials import holds_secret
+from retinue.contract.sanitize import printable
+from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled, RetinueError, Unavailable
+from retinue.processes.start import spawn
 
-from ._server_process import ServerProcess
 from .failures import timeout_error
 from .port import OnText, Request, Response
 
@@ -25,6 +34,11 @@ CONTEXT: Final = 4_096
 """Tokens of a conversation, the answer included, unless the caller says otherwise."""
 
 _MAGIC: Final = b"GGUF"
+_READY_S: Final = 300.0
+"""Seconds to load a model: large ones are read from slow disks."""
+_END_S: Final = 5.0
+_MAX_MESSAGE: Final = 300
+"""Characters of the process's own error message that are passed on."""
 
 
 def open_local(path: str | os.PathLike[str], *, threads: int = 1, context: int = CONTEXT) -> "LocalModel":
@@ -66,7 +80,7 @@ class LocalModel:
         self.max_output = context or None
         self._threads, self._context = threads, context
         self._starting = threading.Lock()
-        self._process: ServerProcess | None = None
+        self._process: _ServerProcess | None = None
         self._endpoint: PydanticAIModel | None = None
 
     async def respond(self, request: Request, *, on_text: OnText | None = None) -> Response:
@@ -121,7 +135,7 @@ class LocalModel:
             if endpoint is None:
                 if self._process is not None:
                     self._process.close()
-                self._process = ServerProcess(
+                self._process = _ServerProcess(
                     str(self._path), name=self.name, threads=self._threads, context=self._context
                 )
                 # The endpoint that `process` is, as any OpenAI-compatible one is spoken to.
@@ -158,3 +172,97 @@ def _check_gguf(path: Path) -> None:
             hint="Use a model in the GGUF format.",
             path=str(path),
         )
+
+
+class _ServerProcess:
+    """llm/_server_main.py in a process that is up and answers, on `base_url` and to those who show its `key`.
+
+    Raises:
+        InvalidInput: llama.cpp cannot load the file.
+        Unavailable: The process died, or did not get ready in time.
+    """
+
+    def __init__(self, path: str, *, name: str, threads: int, context: int) -> None:
+        self.key = secrets.token_urlsafe(32)  # so that no other user of this machine can ask it
+        options = {"path": path, "name": name, "threads": threads, "context": context, "key": self.key}
+        with tempfile.TemporaryFile() as stderr:
+            process = self._process = spawn(
+                [sys.executable, "-P", str(Path(__file__).with_name("_server_main.py"))],
+                env={name: value for name, value in os.environ.items() if not holds_secret(name)},
+                stdin=subprocess.PIPE,
+                stderr=stderr,
+            )
+            self._stop = weakref.finalize(self, _stop, process)
+            answer = _handshake(process, options)
+            if "address" not in answer:
+                self.close()
+                stderr.seek(0)
+                raise _startup_error(path, process.returncode, answer.get("error", ""), stderr.read())
+        self.base_url = f"{answer['address']}/v1"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process still lives."""
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        """Kill the process, as if the system had."""
+        self._process.kill()
+        self._process.wait()
+
+    def close(self) -> None:
+        """End the process."""
+        self._stop()
+
+
+def _handshake(process: "subprocess.Popen[bytes]", options: dict[str, Any]) -> dict[str, str]:
+    """Tell the process what to serve, and read where; empty when it dies before, or takes too long."""
+    late = threading.Timer(_READY_S, process.kill)
+    late.daemon = True
+    late.start()
+    try:
+        if process.stdin is None or process.stdout is None:
+            return {}
+        process.stdin.write(json.dumps(options).encode() + b"\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+    except OSError:
+        return {}
+    finally:
+        late.cancel()
+    return cast("dict[str, str]", json.loads(line)) if line.endswith(b"\n") else {}
+
+
+def _startup_error(path: str, status: int, error: str, stderr: bytes) -> RetinueError:
+    """Why there is no server: llama.cpp's own first words about it, escaped."""
+    lines = stderr.decode(errors="replace").splitlines()
+    cause = next((line.partition("error loading model: ")[2] for line in lines if "error loading model: " in line), "")
+    message = printable(cause or (lines[-1] if lines else error))[:_MAX_MESSAGE].strip().rstrip(".")
+    because = f": {message}" if message else ""
+    if error:
+        return InvalidInput(
+            f"llama.cpp cannot load {path!r}{because}.",
+            hint="Make sure that the file is whole, and of a kind that this version of llama.cpp knows.",
+            path=path,
+            detail={"error": error[:_MAX_MESSAGE]},
+        )
+    return Unavailable(
+        f"The process that should serve {path!r} ended with status {status}{because}.",
+        hint="Make sure that the file is whole and fits into memory.",
+        path=path,
+        detail={"status": status},
+    )
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    """End `process` by the end of its standard input, or by force."""
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()
+    try:
+        process.wait(_END_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()

@@ -152,7 +152,7 @@ def test_a_yes_that_did_not_cover_the_file_does_not_count(
     monkeypatch.setattr(mcp_servers, "code_files", nothing)
     trust = TrustStore(tmp_path / "state")
     trust.trust(project)
-    with pytest.raises(NotTrusted, match="Nobody was asked"):
+    with pytest.raises(NotTrusted, match="was not approved"):
         project_servers(project, trust=trust)
 
 

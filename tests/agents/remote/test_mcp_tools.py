@@ -15,7 +15,6 @@ import pytest
 from retinue.agents.remote.mcp_connection import McpConnection
 from retinue.agents.remote.mcp_servers import HttpServer, McpServer, McpServers, StdioServer
 from retinue.agents.remote.mcp_tools import McpTools, connect_mcp
-from retinue.agents.wrapped import line_program
 from retinue.contract import schema
 from retinue.errors import (
     DeadlineExceeded,
@@ -25,6 +24,7 @@ from retinue.errors import (
     RetinueError,
     TheirError,
 )
+from retinue.processes import child
 from retinue.tools.port import ToolContext, ToolOutput
 from tests.agents.remote.conftest import HttpFixture
 from tests.agents.remote.servers import honest, raw
@@ -130,7 +130,7 @@ def test_a_server_over_http_is_used(http_server: HttpFixture) -> None:
             assert (await used(tools, "mcp__web__add", a=2, b=2)).text == "4"
         async with connected(http_server.server("wrong"), environ={}) as tools:
             assert tools.tools == ()
-            assert "wants to know who asks (status 401)" in tools.absent["mcp__web"]
+            assert "rejects the credentials (status 401)" in tools.absent["mcp__web"]
 
     asyncio.run(run())
 
@@ -159,7 +159,7 @@ def test_servers_that_do_not_start_are_absent_with_the_reason(tmp_path: Path) ->
         ) as tools:
             assert [tool.spec.name for tool in tools.tools] == ["mcp__raw__do"]
             told = {name.removeprefix("mcp__"): why for name, why in tools.absent.items()}
-        assert "'no-such-program' is not installed" in told["missing"]
+        assert "There is no program 'no-such-program'" in told["missing"]
         assert "no folder" in told["nowhere"]
         assert "longer than 1.5 seconds" in told["silent"]
         assert "out of milk" in told["ending"]
@@ -275,7 +275,7 @@ def test_keys_that_a_server_was_given_are_not_repeated_in_its_failures(tmp_path:
     async def run() -> None:
         async with connected(program, remote, environ=environ) as tools:
             said = "".join(tools.absent.values())
-            assert "Its last words: \"[removed] ['-c', '[removed]']\"" in said
+            assert "Its stderr ended with: \"[removed] ['-c', '[removed]']\"" in said
             assert "X-Word: [removed] X-Key: [removed]" in said
 
     asyncio.run(run())
@@ -373,7 +373,7 @@ def test_an_answer_that_breaks_its_own_schema_is_told(tmp_path: Path) -> None:
 
 
 def test_a_flood_ends_the_server_and_not_us(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_program, "MAX_LINE", 100_000)
+    monkeypatch.setattr(child, "MAX_LINE", 100_000)
 
     async def run() -> None:
         async with connected(raw(tmp_path, json.dumps([DO]))) as tools:
@@ -402,8 +402,8 @@ def test_what_hangs_is_left_alone_after_its_time(tmp_path: Path) -> None:
 def test_a_server_that_will_not_go_is_made_to_and_its_children_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(line_program, "_LEAVE_S", 0.05)
-    monkeypatch.setattr(line_program, "_TERM_S", 0.05)
+    monkeypatch.setattr(child, "_LEAVE_S", 0.05)
+    monkeypatch.setattr(child, "_TERM_S", 0.05)
     pid_file = tmp_path / "pid"
     stubborn = (
         "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
@@ -500,7 +500,7 @@ def test_a_folder_whose_agents_cannot_be_found_anew_leaves_no_server_behind(
 
 def test_a_toolbox_takes_them_in_and_ends_them(tmp_path: Path) -> None:
     from retinue.agents.prompted.toolbox import Toolbox
-    from retinue.agents.remote.mcp_toolbox import with_mcp
+    from retinue.agents.remote.mcp_tools import with_mcp
     from retinue.tools.web.fetch import WebFetch
 
     async def run() -> None:

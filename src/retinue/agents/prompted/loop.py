@@ -5,8 +5,11 @@ is noted and what becomes of the answer are the same, and not its business.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Final, Protocol, TypeAlias
 
+from retinue.errors import InvalidInput, NotInstalled
 from retinue.llm.budget_tracker import BudgetTracker
 from retinue.llm.conversation import Conversation, converse
 from retinue.llm.models import Models
@@ -58,3 +61,30 @@ class _BuiltinLoop:
 
 BUILTIN_LOOP: Final[Loop] = _BuiltinLoop()
 """What drives a model when nothing else is said."""
+
+
+class _MissingLoop:
+    """Stands for a loop that is not installed, so that only the agents that need it fail."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def model(self, name: str, models: Models, /) -> LanguageModel:
+        del name, models
+        raise NotInstalled(f"The runner `{self._name}` is not installed.", hint=f"Install `retinue-{self._name}`.")
+
+    async def converse(self, model: LanguageModel, request: Request, /, **_: object) -> Conversation:
+        del request
+        raise InvalidInput(f"`{model.name}` cannot be asked without its loop.", hint="Take the model from the loop.")
+
+
+@cache
+def installed_loop(name: str) -> Loop:
+    """The loop that an installed distribution registers as `name`, by the entry point `retinue.loops`.
+
+    When there is none, asking for its model raises `NotInstalled`.
+    """
+    for entry_point in entry_points(group="retinue.loops", name=name):
+        make_loop: Callable[[], Loop] = entry_point.load()
+        return make_loop()
+    return _MissingLoop(name)

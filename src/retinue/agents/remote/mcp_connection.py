@@ -1,7 +1,7 @@
 """One MCP server while a run lasts: started, asked, started once more when it has died, and ended with the run.
 
 The SDK wants to be entered and left in one and the same task, while tools are used from many; so each connection lives
-in a task of its own. What its answers mean is for `mcp_tools`.
+in a task of its own. What the answers mean is the business of `mcp_tools`.
 """
 
 import asyncio
@@ -9,17 +9,27 @@ import importlib
 import logging
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
-from retinue.agents.remote.mcp_errors import FailureContext, error_from
-from retinue.agents.remote.mcp_http import HttpTransport
 from retinue.agents.remote.mcp_servers import McpServer, StdioServer, expand_variables, referenced_variables
-from retinue.agents.remote.mcp_stdio import StdioTransport
+from retinue.agents.remote.mcp_transport import HttpTransport, StdioTransport
 from retinue.contract.credentials import Cleaner
 from retinue.contract.model import JsonMapping
-from retinue.errors import NetworkError, NotInstalled, RetinueError
+from retinue.contract.sanitize import printable
+from retinue.errors import (
+    DeadlineExceeded,
+    InvalidInput,
+    NetworkError,
+    NotInstalled,
+    OutputInvalid,
+    RetinueError,
+    TheirError,
+    Unauthenticated,
+    Unavailable,
+)
+from retinue.processes.child import MAX_LINE
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the SDK is optional
     from mcp import types
     from mcp.client import Client
 
@@ -28,6 +38,8 @@ MAX_TOOLS: Final = 200
 
 _MOST_PAGES: Final = 50
 _CLOSE_S: Final = 8.0
+_LONGEST: Final = 10_000
+"""Characters of a server's error message that are read."""
 
 
 class McpConnection:
@@ -193,23 +205,81 @@ class McpConnection:
     def _failure(
         self, error: Exception, *, operation: str, timeout_s: float, during_call: bool = False
     ) -> RetinueError:
-        """What `error`, met while `operation` something, means."""
-        status = self._transport.status if isinstance(self._transport, HttpTransport) else 0
-        stderr_tail = self._transport.stderr_tail if isinstance(self._transport, StdioTransport) else ""
-        flooded = isinstance(self._transport, StdioTransport) and self._transport.flooded
+        """The error of ours for `error`, which came during `operation`."""
+        from mcp import types  # noqa: PLC0415 - optional
+        from mcp.shared.exceptions import MCPError  # noqa: PLC0415 - optional
+        from pydantic import ValidationError  # noqa: PLC0415 - as late as the SDK, which needs it
+
+        server = f"The MCP server {self.name!r}"
+        tail = (
+            self._clean(self._transport.stderr_tail[-_LONGEST:]) if isinstance(self._transport, StdioTransport) else ""
+        )
+        stderr_note = f" Its stderr ended with: {tail[-500:]!r}." if tail else ""
+        late = DeadlineExceeded(
+            f"{server} took longer than {timeout_s:.3g} seconds for {operation}.{stderr_note}",
+            hint="Ask for less, or go on without it.",
+            detail={"bound": "tool"},
+        )
+        first: BaseException = error
+        while isinstance(first, BaseExceptionGroup):
+            first = cast("BaseExceptionGroup[BaseException]", first).exceptions[0]
+        match first:
+            case RetinueError():
+                return first
+            case TimeoutError():
+                return late
+            case ValidationError():
+                return OutputInvalid(
+                    f"{server} answered {operation} with something that is not an answer of MCP.",
+                    hint="Go on without it.",
+                )
+            case MCPError() if (refusal := self._transport_error(server, operation)) is not None:
+                return refusal
+            case MCPError(code=types.REQUEST_TIMEOUT):
+                return late
+            case MCPError(code=types.CONNECTION_CLOSED):
+                hint = "It may have done it all the same: check before you ask again."
+                return NetworkError(
+                    f"{server} ended during {operation}.{stderr_note}",
+                    hint=hint if during_call else "Make sure that it runs.",
+                )
+            case MCPError(code=types.INVALID_PARAMS | types.METHOD_NOT_FOUND):
+                reason = self._clean(first.message)[:1_000]
+                return InvalidInput(f"{server} refuses {operation}: {reason}.", hint="Ask in another way.")
+            case MCPError():
+                reason = self._clean(first.message)[:1_000]
+                return TheirError(
+                    f"{server} failed with {operation}: {reason}.", hint="Ask in another way, or without it."
+                )
+            case _:
+                return NetworkError(
+                    f"{server} cannot be reached: {self._clean(str(first)) or type(first).__name__}.{stderr_note}",
+                    hint="Check that it runs, or go on without its tools.",
+                )
+
+    def _transport_error(self, server: str, operation: str) -> RetinueError | None:
+        """The error that the transport explains, whatever the protocol makes of it."""
+        if isinstance(self._transport, StdioTransport):
+            if not self._transport.flooded:
+                return None
+            return OutputInvalid(
+                f"{server} answered {operation} with a message longer than {MAX_LINE} bytes, and was ended.",
+                hint="Ask for less.",
+            )
+        status = 0 if self._transport is None else self._transport.status
+        if status in {401, 403}:
+            return Unauthenticated(
+                f"{server} rejects the credentials (status {status}).", hint="Correct its `headers`."
+            )
+        if status in {429, 503}:
+            return Unavailable(f"{server} is not available now (status {status}).", hint="Ask again later.")
+        return None
+
+    def _clean(self, text: str) -> str:
+        """A server's words as they may be shown: without the keys it was given or invisible characters, on one line."""
         settings = self._server.env if isinstance(self._server, StdioServer) else self._server.headers
         cleaner = Cleaner({**settings, **self._environ}, variables=referenced_variables(self._server))
-        context = FailureContext(
-            self.name,
-            operation,
-            timeout_s,
-            status=status,
-            flooded=flooded,
-            stderr_tail=stderr_tail,
-            during_call=during_call,
-            cleaner=cleaner,
-        )
-        return error_from(error, context)
+        return " ".join(printable(cleaner.text(text[:_LONGEST])).split()).rstrip(".")
 
 
 def _load_sdk(server: str) -> None:

@@ -8,7 +8,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from retinue.agents.code_files import code_files
 from retinue.agents.load.document import MAX_BYTES, read_bytes
@@ -24,8 +26,6 @@ _NAME: Final = re.compile(r"[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")
 _LONGEST_NAME: Final = 32
 _MOST: Final = 50
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\}")
-_STDIO_KEYS: Final = frozenset({"type", "command", "args", "env", "cwd"})
-_HTTP_KEYS: Final = frozenset({"type", "url", "headers"})
 _HTTP_TYPES: Final = frozenset({"http", "streamable-http", "streamable_http"})
 
 
@@ -70,10 +70,10 @@ class McpServers:
 
 
 def project_servers(folder: Path, *, trust: "TrustStore") -> McpServers:
-    """The servers that a project's own `.mcp.json` names; none when it has no such file.
+    """The servers of a project's own `.mcp.json`; none when it has no such file.
 
     Raises:
-        NotTrusted: The user has not said yes to the folder, or not to this file.
+        NotTrusted: The user has not approved the folder, or not this file.
         ParseError: The file cannot be read.
         AccessDenied: The file may not be read.
     """
@@ -83,12 +83,12 @@ def project_servers(folder: Path, *, trust: "TrustStore") -> McpServers:
         return McpServers()
     trust.check(root)
     if path not in code_files(root):
-        raise NotTrusted(f"Nobody was asked about {str(path)!r}.", hint="Name its servers in your own settings.")
+        raise NotTrusted(f"{str(path)!r} was not approved.", hint="Name its servers in your own settings.")
     return read_servers(path, cwd=root)
 
 
 def read_servers(path: Path, *, cwd: Path) -> McpServers:
-    """The servers that the file at `path` names. Every one that cannot be used is told, with all that is wrong.
+    """The servers of the file at `path`; those that cannot be used are `absent`, with everything that is wrong.
 
     Args:
         path: A JSON file with `mcpServers`, as other programs write it.
@@ -150,56 +150,63 @@ def expand_variables(text: str, *, environ: Mapping[str, str], server: str) -> s
     return _VARIABLE.sub(value, text)
 
 
+_Text: TypeAlias = Annotated[str, Field(pattern=r"^[^\x00]*$")]
+_Required: TypeAlias = Annotated[str, Field(pattern=r"^[^\x00]*$", min_length=1)]
+
+
+class _StdioEntry(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    type: str = "stdio"
+    command: _Required
+    args: list[_Text] = []
+    env: dict[_Text, _Text] = {}
+    cwd: _Text = "."
+
+
+class _HttpEntry(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    type: str = "http"
+    url: _Required
+    headers: dict[_Text, _Text] = {}
+
+
+_EXPECTED: Final = {
+    "command": "is missing or not text",
+    "url": "is missing or not text",
+    "args": "is not a list of texts",
+    "cwd": "is not text",
+    "env": "is not an object of texts",
+    "headers": "is not an object of texts",
+}
+
+
 def _server(name: str, entry: strict.JsonValue, *, cwd: Path) -> McpServer | str:
-    """The server that an entry describes, or all that is wrong with it."""
+    """The server that an entry describes, or everything that is wrong with it."""
     if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
         return f"its name must be letters, digits, `-` and single `_`, at most {_LONGEST_NAME}"
     if not isinstance(entry, dict):
         return "its entry is not an object"
     kind = entry.get("type", "stdio" if "command" in entry else "http")
-    problem = _kind_problem(kind) or "; ".join(_entry_problems(entry, stdio=kind == "stdio"))
-    if problem:
-        return problem
-    facts = cast("dict[str, str]", entry)
-    if kind != "stdio":
-        return HttpServer(name, facts["url"], _mapping(entry, "headers"))
-    args = tuple(cast("list[str]", entry.get("args", [])))
-    return StdioServer(name, facts["command"], args, _mapping(entry, "env"), str(cwd / facts.get("cwd", ".")))
-
-
-def _kind_problem(kind: strict.JsonValue) -> str:
     if kind == "sse":
-        return "the old SSE transport is not spoken here; use its streamable HTTP endpoint (`type` `http`)"
-    is_known = isinstance(kind, str) and (kind == "stdio" or kind in _HTTP_TYPES)
-    return "" if is_known else f"its `type` is {str(kind)[:40]!r}, not `stdio` or `http`"
-
-
-def _entry_problems(entry: strict.JsonObject, *, stdio: bool) -> list[str]:
-    required, allowed = ("command", _STDIO_KEYS) if stdio else ("url", _HTTP_KEYS)
-    problems = [f"it has the unknown key {key[:40]!r}" for key in entry if key not in allowed]
-    if not isinstance(entry.get(required), str) or not entry[required]:
-        problems.append(f"its `{required}` is missing or no text")
-    if not isinstance(entry.get("cwd", ""), str):
-        problems.append("its `cwd` is not text")
-    args = entry.get("args", [])
-    if not isinstance(args, list) or not all(isinstance(each, str) for each in args):
-        problems.append("its `args` are not a list of texts")
-    for key in ("env", "headers"):
-        pairs = entry.get(key, {})
-        if not isinstance(pairs, dict) or not all(isinstance(each, str) for each in pairs.values()):
-            problems.append(f"its `{key}` is not an object of texts")
-    if any("\0" in text for text in _texts(entry)):
-        problems.append("it holds a NUL character")
-    return problems
-
-
-def _texts(value: strict.JsonValue) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, dict):
-        return [text for key, each in value.items() for text in (key, *_texts(each))]
-    return [text for each in value for text in _texts(each)] if isinstance(value, list) else []
-
-
-def _mapping(entry: strict.JsonObject, key: str) -> dict[str, str]:
-    return dict(cast("dict[str, str]", entry.get(key, {})))
+        return "the old SSE transport is not supported; use its streamable HTTP endpoint (`type` `http`)"
+    if not isinstance(kind, str) or (kind != "stdio" and kind not in _HTTP_TYPES):
+        return f"its `type` is {str(kind)[:40]!r}, not `stdio` or `http`"
+    try:
+        if kind != "stdio":
+            http = _HttpEntry.model_validate(entry)
+            return HttpServer(name, http.url, http.headers)
+        stdio = _StdioEntry.model_validate(entry)
+    except ValidationError as error:
+        problems: dict[str, None] = {}
+        for each in error.errors(include_url=False):
+            key = str(each["loc"][0])
+            if each["type"] == "extra_forbidden":
+                problems[f"it has the unknown key {key[:40]!r}"] = None
+            elif each["type"] == "string_pattern_mismatch":
+                problems["it has a NUL character"] = None
+            else:
+                problems[f"its `{key}` {_EXPECTED[key]}"] = None
+        return "; ".join(problems)
+    return StdioServer(name, stdio.command, tuple(stdio.args), stdio.env, str(cwd / stdio.cwd))

@@ -12,16 +12,17 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
+from retinue.agents.prompted.toolbox import Toolbox
 from retinue.agents.remote.mcp_connection import MAX_TOOLS, McpConnection
-from retinue.agents.remote.mcp_result import result_text
-from retinue.agents.remote.mcp_servers import McpServer
+from retinue.agents.remote.mcp_servers import McpServer, McpServers
 from retinue.contract import schema
 from retinue.contract.definition import ToolSpec
+from retinue.contract.formatting import truncate
 from retinue.contract.json import dumps, loads
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
 from retinue.contract.schema import Validator
-from retinue.errors import OutputInvalid, RetinueError, TheirError
+from retinue.errors import InvalidInput, OutputInvalid, RetinueError, TheirError
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.web.fetch import time_limit
 
@@ -146,6 +147,27 @@ async def connect_mcp(
     return McpTools(connections, tools=tools.values(), absent=absent)
 
 
+async def with_mcp(
+    toolbox: Toolbox, servers: McpServers | Iterable[McpServer], *, environ: Mapping[str, str] | None = None
+) -> Toolbox:
+    """`toolbox` with the tools of `servers`, started or reached now. Close it in the same event loop: that ends them.
+
+    Args:
+        toolbox: The tools there are; closed with the new one.
+        servers: What a file named, with what could not be used of it, or servers alone.
+        environ: Where the variables that servers name are looked up; the environment when absent.
+    """
+    config = servers if isinstance(servers, McpServers) else McpServers(tuple(servers))
+    unusable = {f"mcp__{name}": why for name, why in config.absent.items()}
+    mcp_tools = await connect_mcp(config.servers, environ=environ)
+    return Toolbox(
+        {tool.spec.name: tool for tool in mcp_tools.tools},
+        toolsets=(lambda: toolbox.open_tools().values(),),
+        absent={**toolbox.absent, **unusable, **mcp_tools.absent},
+        closers=(toolbox.aclose, mcp_tools.aclose),
+    )
+
+
 async def _list_tools(connection: McpConnection) -> "list[types.Tool] | RetinueError":
     try:
         await connection.start()
@@ -232,3 +254,50 @@ def _clean_schema(value: Any) -> Any:
 def _line(text: str, longest: int) -> str:
     line = " ".join(printable(text[: longest * 2]).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def result_text(result: "types.CallToolResult", *, limit: int) -> tuple[str, bool]:
+    """The text of an answer, and whether it was cut.
+
+    Args:
+        result: The answer.
+        limit: The most characters of it; a line that says what is missing comes on top.
+    """
+    parts = [_block_text(block) for block in result.content]
+    if not parts and result.structured_content is not None:
+        parts = [_structured_text(result.structured_content)]
+    text = "\n\n".join(parts)
+    if len(text) <= limit:
+        return text or "[it answered nothing]", False
+    return f"{text[:limit]}\n\n[{len(text) - limit} more characters are left out]", True
+
+
+def _block_text(block: "types.ContentBlock") -> str:
+    match block.type:
+        case "text":
+            return block.text
+        case "image" | "audio":
+            return f"[{block.type}, {_bracketed(block.mime_type)}, {len(block.data) * 3 // 4} bytes: not shown]"
+        case "resource_link":
+            return f"[the resource {_bracketed(block.name)}: {_bracketed(str(block.uri))}]"
+        case "resource":
+            resource = block.resource
+            text = getattr(resource, "text", None)
+            return (
+                text
+                if isinstance(text, str)
+                else f"[the resource {_bracketed(str(resource.uri))}: not text, not shown]"
+            )
+
+
+def _bracketed(text: str) -> str:
+    """A stranger's name for something, so that it stays within its brackets."""
+    line = " ".join(printable(text[: 2 * _LONGEST_REMARK]).split()).replace("[", "(").replace("]", ")")
+    return truncate(line, _LONGEST_REMARK)
+
+
+def _structured_text(value: object) -> str:
+    try:
+        return dumps(value)
+    except InvalidInput:
+        return "[its structured answer is not JSON]"

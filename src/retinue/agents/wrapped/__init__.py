@@ -4,8 +4,7 @@ Each writes the request in the dialect that its agent speaks and hands back what
 asking again with a correction is the boundary's work, the same for all.
 """
 
-from .command_agent import MAX_BYTES, CommandAgent
-from .command_line import split_command
+from .command_agent import MAX_BYTES, CommandAgent, split_command
 from .scripted_agent import Scripted, ScriptedAnswer, ScriptedCall, scripted
 from .text_agent import TextAgent
 

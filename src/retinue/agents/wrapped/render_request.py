@@ -41,9 +41,15 @@ def render_request(task: Task, correction: Correction | None, definition: Defini
     skill = next((each for each in definition.skills if each.name == task.skill), definition.skills[0])
     if definition.dialect is not None:
         return _in_dialect(_restore_text_fields(task, skill, definition), correction, definition.dialect)
-    if form == "json":
-        return RenderedRequest(_as_json(task, correction))
-    return RenderedRequest(_in_words(_restore_text_fields(task, skill, definition), correction))
+    if form == "json":  # one line; a correction stands beside the parameters
+        value = dict(task.parameters)
+        if correction is not None:
+            value["correction"] = correction.to_json()
+        return RenderedRequest(json.dumps(value) + "\n")
+    text = _move_to_instruction(_restore_text_fields(task, skill, definition), tuple(_PARTS)).instruction
+    if correction is not None:
+        text += f"\n\nYour last answer was refused. {correction.message}\n{correction.hint}".rstrip()
+    return RenderedRequest(f"{text}\n")
 
 
 def _restore_text_fields(task: Task, skill: Skill, definition: Definition) -> Task:
@@ -136,19 +142,3 @@ _PARTS: Final[Mapping[str, Callable[[Task], str]]] = {
     "/context/inputs": lambda task: _labelled_line("Results of others", task.context.inputs),
     "/parameters": lambda task: "\n".join(_labelled_line(name, value) for name, value in task.parameters.items()),
 }
-
-
-def _in_words(task: Task, correction: Correction | None) -> str:
-    """The task as a person would say it."""
-    text = _move_to_instruction(task, tuple(_PARTS)).instruction
-    if correction is not None:
-        text += f"\n\nYour last answer was refused. {correction.message}\n{correction.hint}".rstrip()
-    return f"{text}\n"
-
-
-def _as_json(task: Task, correction: Correction | None) -> str:
-    """The parameters as one line of JSON; a correction stands beside them."""
-    value = dict(task.parameters)
-    if correction is not None:
-        value["correction"] = correction.to_json()
-    return json.dumps(value) + "\n"

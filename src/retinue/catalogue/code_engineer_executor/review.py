@@ -16,10 +16,11 @@ from retinue.catalogue._prose import code, quote
 from retinue.catalogue._report import plural
 from retinue.contract.json import loads
 from retinue.errors import InvalidInput, NotInstalled, RetinueError
+from retinue.processes.start import clean_environment, find_program
+from retinue.processes.tool_program import run
 from retinue.tools.grep import grep
 from retinue.tools.lsp import LANGUAGES
 from retinue.tools.outline import outline_of
-from retinue.tools.process import clean_environment, find_program, run
 from retinue.tools.tree import list_files
 
 from .parameters import CodeScope

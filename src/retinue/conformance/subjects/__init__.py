@@ -6,9 +6,8 @@ Whatever one of them does (prints, raises, hangs, exits, returns nothing) is an 
 from .adapter import dialect_adapter
 from .callable_subject import CallableSubject
 from .command_line import CommandSubject
-from .instructions import instructions_subject
 from .module_process import isolated_module
-from .subject_info import SubjectInfo, command_subject, module_subject
+from .subject_info import SubjectInfo, command_subject, instructions_subject, module_subject
 
 __all__ = [
     "CallableSubject",

@@ -10,6 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, TypeVar, cast
 
@@ -40,7 +41,7 @@ class CallableSubject:
     def __init__(self, function: Callable[[str], object], *, name: str = "") -> None:
         self._function = function
         self._name = name or getattr(function, "__qualname__", type(function).__qualname__)
-        self._loop: _Loop | None = None
+        self._loop: LoopThread | None = None
         self._floods = 0
 
     @property
@@ -93,7 +94,7 @@ class CallableSubject:
 
     async def _await_in_loop(self, value: Awaitable[object]) -> object:
         if self._loop is None:
-            self._loop = _Loop()
+            self._loop = LoopThread()
         return await self._loop.run(value)
 
 
@@ -123,7 +124,7 @@ def _error_text(error: BaseException) -> str:
         return "(it cannot be printed)"
 
 
-class _Loop:
+class LoopThread:
     """An event loop in a thread of its own, for all coroutines of one subject.
 
     What they share lives in one loop, and one that blocks it blocks only the subject.
@@ -140,6 +141,11 @@ class _Loop:
         if error is not None:
             raise error
         return cast("T", outcome)
+
+    def run_sync(self, work: Coroutine[Any, Any, None], *, timeout_s: float) -> None:
+        """Do `work` over there, and wait for it here, at most so long."""
+        with suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout_s)
 
     def end(self) -> None:
         """Stop and close it. A blocked one is left behind."""

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from retinue.agents.wrapped import split_command
-from retinue.agents.wrapped.process import ProgramResult, run_program
-from retinue.agents.wrapped.start_errors import missing_program_error, start_error
 from retinue.conformance.port import Probe, ProbeExchange
 from retinue.errors import RetinueError
-from retinue.tools.process import clean_environment, find_program
+from retinue.processes.program import ProgramResult, run_program
+from retinue.processes.start import clean_environment, find_program, missing_program_error, start_error
 
 _MOST_BYTES: Final = 16_000_000
 _STDERR: Final = 4_000

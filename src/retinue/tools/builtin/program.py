@@ -1,20 +1,18 @@
-"""Runs one program apart: a clean environment, a group of its own that ends whole, and the two ends of what it says.
+"""Runs one program that a model has named: a group of its own that ends whole, and the two ends of what it prints.
 
-It is for programs that a model names. What may be run is decided before; that a program can do all that its user can is
-no secret, and no fence stands around it.
+What may be run is decided before; a program can do all that its user can, and no fence stands around it.
 """
 
 import asyncio
-import os
-import signal
+from asyncio.subprocess import DEVNULL, STDOUT
 from collections import deque
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Final
 
-from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, LimitReached, NotInstalled
+from retinue.errors import DeadlineExceeded, LimitReached
+from retinue.processes.child import Child, finish_shielded
 
 _CHUNK: Final = 65_536
 _MOST_BYTES: Final = 256 * 1024 * 1024
@@ -84,92 +82,44 @@ async def run_program(
         program: The file that is executed.
         folder: Where it starts.
         environment: All of its environment.
-        timeout_s: After this many seconds it is ended, with everything it started in its group.
+        timeout_s: After this many seconds it is killed, with everything it started in its group.
         limit: Bytes of output that are kept.
 
     Raises:
-        NotInstalled: There is no such program.
-        AccessDenied: It may not be executed.
-        InvalidInput: It is not a program.
-        DeadlineExceeded: Time was up; `detail["output"]` is what it had said.
-        LimitReached: It talked without end; `detail["output"]` likewise.
+        DeadlineExceeded: Time was up; `detail["output"]` is what it had printed.
+        LimitReached: It printed without end; `detail["output"]` likewise.
+        RetinueError: It cannot be started; see `Child.start`.
     """
-    started_at = perf_counter_ns()
-    ends = _OutputEnds(limit)
-    try:
-        transport, listener = await asyncio.get_running_loop().subprocess_exec(
-            lambda: _OutputProtocol(ends),
-            *words,
-            executable=program,
-            cwd=folder,
-            env=dict(environment),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except FileNotFoundError as error:
-        raise NotInstalled(f"the program {words[0]!r} is not there", hint="install it, or use another") from error
-    except PermissionError as error:
-        raise AccessDenied(f"the program {words[0]!r} may not be run", hint="check its mode bits") from error
-    except OSError as error:
-        raise InvalidInput(
-            f"{words[0]!r} cannot be run: {error.strerror}", hint="name a program", path="/command"
-        ) from error
-    group = transport.get_pid()
+    started_at, ends = perf_counter_ns(), _OutputEnds(limit)
+    child = await Child.start(
+        words, program=program, cwd=folder, env=environment, stdin=DEVNULL, stderr=STDOUT, limit=_CHUNK
+    )
+    reading = asyncio.create_task(_read(child, ends))
     try:
         async with asyncio.timeout(timeout_s):
-            await listener.finished.wait()
-            # What it left running ends with it, and a moment is enough to hear its last words.
-            _end_group(group)
-            await asyncio.wait({listener.silent}, timeout=_GRACE_S)
+            await child.exited.wait()
+            child.kill()  # what it left running in its group ends with it
+            await asyncio.wait({reading}, timeout=_GRACE_S)
     except TimeoutError:
         raise DeadlineExceeded(
-            f"{words[0]!r} took longer than {timeout_s:.3g} seconds and was ended",
+            f"{words[0]!r} took longer than {timeout_s:.3g} seconds and was killed",
             hint="ask for less at once, or for more time with `timeout_s`",
             detail={"bound": "tool", "output": ends.text()},
         ) from None
     finally:
-        _end_group(group)
-        transport.close()
-        await listener.exited.wait()
+        reading.cancel()
+        await finish_shielded(child.stop(leave_s=0, term_s=0, spare_detached=True))
     if ends.size > _MOST_BYTES:
         raise LimitReached(
-            f"{words[0]!r} said more than {_MOST_BYTES:,} bytes and was ended",
-            hint="make it say less",
+            f"{words[0]!r} printed more than {_MOST_BYTES:,} bytes and was killed",
+            hint="make it print less",
             detail={"output": ends.text()},
         )
-    return ProgramResult(transport.get_returncode() or 0, ends.text(), ends.left_out(), perf_counter_ns() - started_at)
+    return ProgramResult(child.status or 0, ends.text(), ends.left_out(), perf_counter_ns() - started_at)
 
 
-class _OutputProtocol(asyncio.SubprocessProtocol):
-    """Hears a program until it ends or has said far too much.
-
-    Not `asyncio.subprocess.Process`: that one waits until everybody who holds the output has closed it, and so for
-    whatever the program left behind.
-    """
-
-    def __init__(self, ends: _OutputEnds) -> None:
-        self.ends = ends
-        self.finished = asyncio.Event()
-        self.exited = asyncio.Event()
-        self.silent: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:  # noqa: ARG002 - the port's form
-        self.ends.add(data)
-        if self.ends.size > _MOST_BYTES:
-            self.finished.set()
-
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - the port's form
-        if not self.silent.done():
-            self.silent.set_result(None)
-
-    def process_exited(self) -> None:
-        self.finished.set()
-        self.exited.set()
-
-
-def _end_group(group: int) -> None:
-    # The group outlives its leader while a process is in it; when none is, there is nothing to end.
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)
+async def _read(child: Child, ends: _OutputEnds) -> None:
+    while ends.size <= _MOST_BYTES and (chunk := await child.stdout.read(_CHUNK)):
+        ends.add(chunk)
+    if ends.size > _MOST_BYTES:
+        child.kill()

@@ -16,7 +16,7 @@ from retinue.errors import AccessDenied, InvalidInput, NotInstalled
 from retinue.tools.builtin.program import run_program
 from retinue.tools.builtin.support import require_workspace, seconds_left
 from retinue.tools.port import ToolContext, ToolOutput, tool_spec
-from retinue.tools.process import clean_environment, find_program
+from retinue.processes.start import clean_environment, find_program
 from retinue.tools.workspace import Workspace
 
 _DEFAULT_S: Final = 120.0

@@ -10,7 +10,8 @@ from collections.abc import Generator, Iterable, Mapping
 from typing import Final
 
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled, RetinueError, Unavailable, UnknownName
-from retinue.tools import process
+from retinue.processes.start import clean_environment, find_program
+from retinue.processes.tool_program import ProcessOutput, run, stream
 
 TRUSTED_SCOPES: Final = frozenset({"system", "global"})
 """Whose settings are the user's word, as git calls them; what a repository says of itself is not."""
@@ -78,7 +79,7 @@ class GitRunner:
         self._binary: str | None = None
         self._filter_settings: dict[str, str] | None = None
 
-    def run(self, *words: str, accept: Iterable[int] = (), touches_files: bool = False) -> process.ProcessOutput:
+    def run(self, *words: str, accept: Iterable[int] = (), touches_files: bool = False) -> ProcessOutput:
         """Run `git` with `words` and give all its output.
 
         Args:
@@ -97,7 +98,7 @@ class GitRunner:
             LimitReached: It printed too much.
         """
         self.commands.append(("git", *words))
-        output = process.run(
+        output = run(
             self._argv(words),
             cwd=self.root,
             env=self._environment(touches_files=touches_files),
@@ -111,7 +112,7 @@ class GitRunner:
     def stream(self, *words: str, timeout_s: float | None = None) -> Generator[bytes, None, None]:
         """Run `git` with `words` and yield its output as it comes, for at most `timeout_s`. Raises as `run`."""
         self.commands.append(("git", *words))
-        status = yield from process.stream(
+        status = yield from stream(
             self._argv(words),
             cwd=self.root,
             env=self._environment(touches_files=False),
@@ -123,14 +124,14 @@ class GitRunner:
 
     def _argv(self, words: tuple[str, ...]) -> list[str]:
         if self._binary is None:
-            self._binary = process.find_program("git")
+            self._binary = find_program("git")
         if self._binary is None:
             raise NotInstalled("the program 'git' is not installed", hint="install git 2.31 or later")
         return [self._binary, *_PREFIX, *words]
 
     def _environment(self, *, touches_files: bool) -> dict[str, str]:
         extra: Mapping[str, str] = self._disable_filters() if touches_files else {}
-        return process.clean_environment({**_ENVIRONMENT, **extra})
+        return clean_environment({**_ENVIRONMENT, **extra})
 
     def _disable_filters(self) -> dict[str, str]:
         """Settings that empty every filter the repository itself defines; the user's own (such as LFS) stay."""

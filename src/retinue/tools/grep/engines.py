@@ -15,7 +15,8 @@ from pathlib import Path
 from time import monotonic
 
 from retinue.errors import DeadlineExceeded, InternalError, InvalidInput, NotInstalled, RetinueError
-from retinue.tools import process
+from retinue.processes.start import clean_environment, find_program
+from retinue.processes.tool_program import ProcessExit, run, stream
 from retinue.tools.encoding import encoding_of
 from retinue.tools.workspace import Workspace
 
@@ -68,7 +69,7 @@ def find_by_ripgrep(
     workspace: Workspace, query: GrepQuery, files: list[str], *, timeout_s: float
 ) -> Generator[LineHit, None, None]:
     """The matching lines of `files`, in their order; the files are asked in batches, as the answer is wanted."""
-    program = process.find_program("rg")
+    program = find_program("rg")
     if program is None:
         raise NotInstalled("the program 'rg' is not installed", hint="install ripgrep, or leave the choice to grep")
     words = [program, *_OPTIONS, f"--max-count={query.max_matches + 1}"]
@@ -77,11 +78,11 @@ def find_by_ripgrep(
     words += ["--regexp", query.pattern, "--"]
     deadline = monotonic() + timeout_s
     for start in range(0, len(files), _BATCH):
-        output = process.run(
+        output = run(
             # `./` keeps a name such as `-` from meaning standard input.
             [*words, *(f"./{path}" for path in files[start : start + _BATCH])],
             cwd=str(workspace.root),
-            env=process.clean_environment({}),
+            env=clean_environment({}),
             timeout_s=max(deadline - monotonic(), 0.0),
             max_bytes=_RIPGREP_BYTES,
         )
@@ -141,10 +142,10 @@ def _find_in_process(
         "max_matches": query.max_matches,
         "files": files,
     }
-    output = process.stream(
+    output = stream(
         [sys.executable, "-I", "-c", _START, str(Path(__file__).parents[3])],
         cwd=str(workspace.root),
-        env=process.clean_environment({}),
+        env=clean_environment({}),
         timeout_s=timeout_s,
         max_bytes=_PYTHON_BYTES,
         stdin=json.dumps(request).encode(),
@@ -154,7 +155,7 @@ def _find_in_process(
         try:
             *rows, rest = (rest + next(output)).split(b"\n")
         except StopIteration as end:
-            status: process.ProcessExit = end.value
+            status: ProcessExit = end.value
             break
         for row in rows:
             file, line, column = map(int, row.split())

@@ -8,7 +8,7 @@ workspace are named, never read.
 from .commands import LANGUAGES, language_of
 from .locations import HierarchyCall, Location, Position, Symbol
 from .navigator import OPERATIONS, Navigator, TraceStep
-from .pool import LanguageServerPool
+from .server import LanguageServerPool
 from .tool import LspTool
 from .uses import NameMentions, SymbolUses, classify_mentions, name_at, uses_of
 

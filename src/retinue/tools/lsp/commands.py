@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from retinue.errors import InvalidInput, NotInstalled
-from retinue.tools.process import find_program
+from retinue.processes.start import find_program
 
 LANGUAGES: Final[Mapping[str, str]] = MappingProxyType(
     {

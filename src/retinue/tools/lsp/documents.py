@@ -11,10 +11,10 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 from retinue.contract.json import JsonValue
 from retinue.errors import AccessDenied, RetinueError
@@ -22,7 +22,7 @@ from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
 from .commands import LANGUAGES, language_of
-from .responses import path_of
+from .locations import path_of
 
 _MOST_OPEN: Final = 64
 _MOST_BYTES: Final = 4 * 2**20
@@ -34,23 +34,15 @@ _FileStates: TypeAlias = Mapping[str, tuple[int, int]]
 """Size and time of files, by their paths."""
 
 
-class NotificationSink(Protocol):
-    """Whoever is told: a server."""
-
-    def notify(self, method: str, params: JsonValue) -> None:
-        """Hear that something is so."""
-        ...
-
-
 class Documents:
     """The files of one workspace as one server knows them. Touches the disk when made: make it in a thread.
 
     Attributes:
         root: The folder of copies, which is the root of the project for the server.
-        server: Who is told of changes.
+        notify: Tells the server of a change: a method and its parameters.
     """
 
-    server: NotificationSink
+    notify: Callable[[str, JsonValue], None]
 
     def __init__(self, workspace: Workspace, language: str) -> None:
         self._workspace = workspace
@@ -98,7 +90,7 @@ class Documents:
                 self._close(path)
         if changes:
             events: list[JsonValue] = [{"uri": self.uri(path), "type": kind} for path, kind in changes]
-            self.server.notify("workspace/didChangeWatchedFiles", {"changes": events})
+            self.notify("workspace/didChangeWatchedFiles", {"changes": events})
 
     def open(self, path: str) -> str:
         """See that the server has the file as it is now, and give its text.
@@ -117,11 +109,11 @@ class Documents:
         uri = self.uri(path)
         if not version:
             document: JsonValue = {"uri": uri, "languageId": language, "version": 1, "text": text}
-            self.server.notify("textDocument/didOpen", {"textDocument": document})
+            self.notify("textDocument/didOpen", {"textDocument": document})
         elif old_text != text:
             identifier: JsonValue = {"uri": uri, "version": version + 1}
             change: JsonValue = {"textDocument": identifier, "contentChanges": [{"text": text}]}
-            self.server.notify("textDocument/didChange", change)
+            self.notify("textDocument/didChange", change)
         self._open_documents[path] = (version + (not version or old_text != text), text)
         if len(self._open_documents) > _MOST_OPEN:
             self._close(next(iter(self._open_documents)))
@@ -163,4 +155,4 @@ class Documents:
 
     def _close(self, path: str) -> None:
         self._open_documents.pop(path)
-        self.server.notify("textDocument/didClose", {"textDocument": {"uri": self.uri(path)}})
+        self.notify("textDocument/didClose", {"textDocument": {"uri": self.uri(path)}})

@@ -7,12 +7,12 @@ that the same code gives the same text.
 import asyncio
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from retinue.contract.json import JsonObject, JsonValue
-from retinue.errors import AccessDenied, OutputInvalid, RetinueError, Unavailable
+from retinue.errors import AccessDenied, InvalidInput, OutputInvalid, RetinueError, Unavailable, UnknownName
 from retinue.tools.workspace import Workspace
 
 from .commands import language_of
@@ -28,14 +28,17 @@ from .locations import (
     RawSymbol,
     Symbol,
     column_of,
+    hover_text,
     parse_calls,
     parse_locations,
     parse_symbols,
+    parse_workspace_edits,
+    path_of,
+    units_before,
 )
-from .pool import LanguageServerPool
-from .query_errors import ambiguous_symbol, lsp_position, server_gone, unknown_symbol
-from .responses import hover_text, parse_workspace_edits, path_of
-from .server import LanguageServer
+from .server import LanguageServer, LanguageServerPool
+
+T = TypeVar("T")
 
 OPERATIONS: Final = (
     "goToDefinition",
@@ -201,12 +204,12 @@ class Navigator:
                 self._ensure_offers(session.server, "goToDefinition", "definitionProvider")
             lines = (await asyncio.to_thread(session.documents.open, at.path)).split("\n")
             document: JsonObject = {"textDocument": {"uri": session.documents.uri(at.path)}}
-            params: JsonObject = {**document, "position": {**lsp_position(at, lines, session.server.encoding)}}
+            params: JsonObject = {**document, "position": {**_lsp_position(at, lines, session.server.encoding)}}
             try:
                 answer = await self._request(session, "textDocument/definition", params)
             except Unavailable as error:
                 if is_server_gone(error):
-                    raise server_gone(error) from error
+                    raise _server_gone(error) from error
                 answer = None
             answers.append(tuple(self._place(session, raw) for raw in parse_locations(answer)))
         self._record("goToDefinition", f"{len(spots)} places", f"{sum(map(bool, answers))} definitions")
@@ -221,7 +224,7 @@ class Navigator:
         if not session.server.can("typeHierarchyProvider"):
             return ()
         text = await asyncio.to_thread(session.documents.open, self._workspace.relative(at.path))
-        place = lsp_position(at, text.split("\n"), session.server.encoding)
+        place = _lsp_position(at, text.split("\n"), session.server.encoding)
 
         async def ask(method: str, params: JsonObject) -> JsonValue:
             return await self._request(session, method, params)
@@ -232,7 +235,7 @@ class Navigator:
             raw = await hierarchy.member_definitions(uri, place["line"], place["character"])
         except Unavailable as error:
             if is_server_gone(error):
-                raise server_gone(error) from error
+                raise _server_gone(error) from error
             raise
         self._record("typeHierarchy", str(at), f"{len(raw)} definitions")
         return tuple(sorted((self._place(session, each) for each in raw), key=_order))
@@ -248,7 +251,12 @@ class Navigator:
         """
         matches = await self.find_all(symbol, path=path, language=language)
         if len(matches) > 1 and not path:
-            raise ambiguous_symbol(symbol, matches)
+            places = tuple(map(str, matches[:10]))
+            raise InvalidInput(
+                f"{symbol!r} is defined in {len(matches)} places.",
+                hint=f"Say which, by its file: {', '.join(places)}.",
+                suggestions=places,
+            )
         return matches[0]
 
     async def find_all(self, symbol: str, *, path: str = "", language: str = "python") -> list[Position]:
@@ -261,24 +269,24 @@ class Navigator:
         if path:
             symbols = await self.document_symbols(path)
             matches = [each for each in symbols if _matches_name(each, symbol)]
-            if not matches and (spot := self._first_mention(path, name)) is not None:
-                return [spot]
+            if not matches:  # a file that only uses the name gives its first use
+                pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+                for number, line in enumerate(self._workspace.read_text(path).split("\n"), 1):
+                    if match := pattern.search(line):
+                        return [Position(self._workspace.relative(path), number, match.start() + 1)]
         else:
             candidates = await self.workspace_symbols(name, language=language)
             symbols = tuple(each for each in candidates if not each.place.is_outside)
-            matches = await self._with_containers([each for each in symbols if each.name == name], symbol)
+            # Only their own files tell what they stand in.
+            paths = sorted({each.place.path for each in symbols if each.name == name})[:_MOST_FILES]
+            in_files = [each for path in paths for each in await self.document_symbols(path)]
+            matches = [each for each in in_files if _matches_name(each, symbol)]
         if not matches:
-            raise unknown_symbol(symbol, path, [each.name for each in symbols], language=language)
+            raise _unknown_symbol(symbol, path, [each.name for each in symbols], language=language)
         tops = [each for each in matches if not each.container]
         # One name in one scope is one symbol (overloads, a property with its setter); its last place knows all others.
         places = [each.place for each in {(each.place.path, each.container): each for each in tops or matches}.values()]
         return [Position(place.path, place.line, place.column) for place in places]
-
-    async def _with_containers(self, symbols: Sequence[Symbol], name: str) -> list[Symbol]:
-        """Those of `symbols` that are `name`, as their own files tell them: with what they stand in."""
-        paths = sorted({each.place.path for each in symbols})[:_MOST_FILES]
-        file_symbols = [each for path in paths for each in await self.document_symbols(path)]
-        return [each for each in file_symbols if _matches_name(each, name)]
 
     async def _places(
         self, operation: str, capability: str, method: str, at: Position, more: JsonObject | None = None
@@ -323,42 +331,33 @@ class Navigator:
         *,
         whole: bool = False,
     ) -> tuple[_Session, JsonValue]:
-        """One question about one place; a server that dies over it is started again, once."""
+        """One question about one place."""
         path = self._workspace.relative(at.path)
-        for is_last in (False, True):
-            try:
-                session = await self._session(language_of(path))
-                self._ensure_offers(session.server, operation, capability)
-                lines = (await asyncio.to_thread(session.documents.open, path)).split("\n")
-                self.files.add(path)
-                session.lines[path] = lines
-                document: JsonObject = {"textDocument": {"uri": session.documents.uri(path)}}
-                if not whole:
-                    document["position"] = {**lsp_position(at, lines, session.server.encoding)}
-                return session, await self._request(session, method, {**document, **(more or {})})
-            except (OutputInvalid, Unavailable) as error:
-                if isinstance(error, Unavailable) and not is_server_gone(error):
-                    raise
-                if is_last:
-                    raise server_gone(error) from error
-        raise AssertionError  # pragma: no cover - the second time returns or raises
+
+        async def ask() -> tuple[_Session, JsonValue]:
+            session = await self._session(language_of(path))
+            self._ensure_offers(session.server, operation, capability)
+            lines = (await asyncio.to_thread(session.documents.open, path)).split("\n")
+            self.files.add(path)
+            session.lines[path] = lines
+            document: JsonObject = {"textDocument": {"uri": session.documents.uri(path)}}
+            if not whole:
+                document["position"] = {**_lsp_position(at, lines, session.server.encoding)}
+            return session, await self._request(session, method, {**document, **(more or {})})
+
+        return await _retry_once(ask)
 
     async def _request(self, session: _Session, method: str, params: JsonObject) -> JsonValue:
         self._started_ns = time.perf_counter_ns()
         return await session.server.request(method, params, timeout_s=self._servers.timeout_s)
 
     async def _session(self, language: str) -> _Session:
-        for is_last in (False, True):
-            try:
-                server, documents = await self._servers.get(self._workspace, language)
-                documents.notify_changes(await asyncio.to_thread(documents.sync))
-                return _Session(server, documents, self._workspace)
-            except (OutputInvalid, Unavailable) as error:
-                if isinstance(error, Unavailable) and not is_server_gone(error):
-                    raise
-                if is_last:
-                    raise server_gone(error) from error
-        raise AssertionError  # pragma: no cover - as above
+        async def connect() -> _Session:
+            server, documents = await self._servers.get(self._workspace, language)
+            documents.notify_changes(await asyncio.to_thread(documents.sync))
+            return _Session(server, documents, self._workspace)
+
+        return await _retry_once(connect)
 
     def _ensure_offers(self, server: LanguageServer, operation: str, capability: str) -> None:
         if not server.can(capability):
@@ -398,13 +397,18 @@ class Navigator:
         line = session.line(self._workspace.relative(at.path), at.line - 1)
         return next((each[0] for each in _WORD.finditer(line) if each.start() <= at.column - 1 <= each.end()), "")
 
-    def _first_mention(self, path: str, name: str) -> Position | None:
-        """Where a file first names something that it does not define itself."""
-        pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-        for number, line in enumerate(self._workspace.read_text(path).split("\n"), 1):
-            if match := pattern.search(line):
-                return Position(self._workspace.relative(path), number, match.start() + 1)
-        return None
+
+async def _retry_once(question: Callable[[], Awaitable[T]]) -> T:
+    """What `question` returns; a server that dies over it is started again, once."""
+    for is_last in (False, True):
+        try:
+            return await question()
+        except (OutputInvalid, Unavailable) as error:
+            if isinstance(error, Unavailable) and not is_server_gone(error):
+                raise
+            if is_last:
+                raise _server_gone(error) from error
+    raise AssertionError  # pragma: no cover - the second time returns or raises
 
 
 def _order(place: Location) -> tuple[str, int, int]:
@@ -413,3 +417,51 @@ def _order(place: Location) -> tuple[str, int, int]:
 
 def _matches_name(symbol: Symbol, name: str) -> bool:
     return name == symbol.name or f".{symbol.qualified_name}".endswith(f".{name}")
+
+
+def _lsp_position(at: Position, lines: Sequence[str], encoding: str) -> dict[str, int]:
+    """A place as a server counts it.
+
+    Raises:
+        InvalidInput: There is no such line or column.
+    """
+    if not 1 <= at.line <= len(lines):
+        raise InvalidInput(
+            f"{at.path!r} has no line {at.line}.", hint=f"It has {len(lines)} lines, counted from 1.", path="/line"
+        )
+    line = lines[at.line - 1].rstrip("\r")
+    if not 1 <= at.column <= len(line) + 1:
+        raise InvalidInput(
+            f"Line {at.line} of {at.path!r} has no character {at.column}.",
+            hint=f"It has {len(line)} characters, counted from 1.",
+            path="/character",
+        )
+    return {"line": at.line - 1, "character": units_before(line, at.column, encoding)}
+
+
+def _unknown_symbol(symbol: str, path: str, names: Sequence[str], *, language: str) -> UnknownName:
+    """The error for a `symbol` that the code in `language` does not define; `names` are those that it does."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
+
+    near = tuple(get_close_matches(symbol.rpartition(".")[2], list(dict.fromkeys(names)), n=5))
+    where = f"in {path!r}" if path else f"in the project's code in `{language}`"
+    available = tuple(dict.fromkeys(names))[:10]
+    hint = (
+        f"Did you mean {', '.join(near)}?"
+        if near
+        else f"Available: {', '.join(available)}."
+        if available
+        else "Name the file that it stands in."
+    )
+    return UnknownName(f"No symbol {symbol!r} {where}.", hint=hint, suggestions=near or available)
+
+
+def _server_gone(error: RetinueError) -> RetinueError:
+    """The error for a server that ended twice over one question."""
+    if isinstance(error, OutputInvalid):
+        return error
+    return Unavailable(
+        f"{error.message} It was started again and ended again.",
+        hint="See what it says of itself in `stderr`, or configure another language server.",
+        detail={name: value for name, value in error.detail.items() if name != "ended"},
+    )

@@ -6,22 +6,24 @@ ends and it ends too. What is asked of it is the business of `navigator`.
 """
 
 import asyncio
-import atexit
 import os
-import signal
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from retinue.contract.json import JsonObject, JsonValue
-from retinue.errors import AccessDenied, NotInstalled, RetinueError, Unavailable
-from retinue.tools.process import clean_environment
+from retinue.errors import RetinueError, Unavailable
+from retinue.processes.child import Child
+from retinue.processes.start import clean_environment
+from retinue.tools.workspace import Workspace
 
+from .commands import command_for
 from .connection import LspConnection
+from .documents import Documents
 
-_STDERR_KEPT: Final = 4_096
 _CLOSE_S: Final = 1.0
-_GONE_S: Final = 2.0
+_DRAIN_S: Final = 2.0
 
 _CAPABILITIES: Final[JsonObject] = {
     "general": {"positionEncodings": ["utf-8", "utf-16", "utf-32"]},
@@ -52,21 +54,15 @@ class LanguageServer:
         name: The program's name, for messages.
         capabilities: What it says it can do.
         encoding: What a position counts: `utf-8` bytes, `utf-16` units or `utf-32` characters.
-        loop: The event loop it lives in.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process, name: str) -> None:
-        assert process.stdin is not None  # noqa: S101 - all three were asked for
-        assert process.stdout is not None  # noqa: S101
-        self._process = process
-        self._stderr = bytearray()
-        self._connection = LspConnection(reader=process.stdout, writer=process.stdin, name=name)
+    def __init__(self, child: Child, name: str) -> None:
+        self._child = child
+        self._connection = LspConnection(reader=child.stdout, writer=child.stdin, name=name)
         self.name = name
         self.capabilities: JsonObject = {}
         self.encoding = "utf-16"
-        self.loop = asyncio.get_running_loop()
-        _live_groups.add(process.pid)
-        self._task = self.loop.create_task(self._run(), name=f"language server {name}")
+        self._task = asyncio.create_task(self._run(), name=f"language server {name}")
 
     @classmethod
     async def start(cls, argv: tuple[str, ...], root: Path, *, timeout_s: float) -> "LanguageServer":
@@ -74,27 +70,13 @@ class LanguageServer:
 
         Raises:
             NotInstalled: The program cannot be started.
-            Unavailable: It ended, or does not want.
+            Unavailable: It ended, or refuses.
             DeadlineExceeded: It did not answer in time.
-            OutputInvalid: What it sends is no LSP.
+            OutputInvalid: What it sends is not LSP.
         """
-        if os.name != "posix":  # pragma: no cover - process groups are not there
-            raise NotInstalled("Language servers are run on Linux and macOS only.", hint="Read outlines instead.")
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *argv,
-                cwd=root.parent,  # not among the code: `python -m` would import from there
-                env=clean_environment({}),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
-            )
-        except FileNotFoundError as error:
-            raise NotInstalled(f"The program {argv[0]!r} is not here.", hint="Install it, or name another.") from error
-        except OSError as error:
-            raise AccessDenied(f"The program {argv[0]!r} cannot be run: {error.strerror}.") from error
-        server = cls(process, Path(argv[0]).name)
+        # Not among the code: `python -m` would import from there.
+        child = await Child.start(argv, cwd=str(root.parent), env=clean_environment({}))
+        server = cls(child, Path(argv[0]).name)
         try:
             await server._initialize(root, timeout_s)
         except BaseException:
@@ -105,14 +87,14 @@ class LanguageServer:
     @property
     def is_alive(self) -> bool:
         """Whether it can still be asked."""
-        return self._connection.failure is None and self._process.returncode is None
+        return self._connection.failure is None and self._child.status is None
 
     async def request(self, method: str, params: JsonValue, *, timeout_s: float) -> JsonValue:
         """Ask it something; raises as `Connection.request`."""
         try:
             return await self._connection.request(method, params, timeout_s=timeout_s)
         except RetinueError as error:
-            if error is self._connection.failure and (stderr := self._stderr.decode("utf-8", "replace").strip()[-500:]):
+            if error is self._connection.failure and (stderr := self._child.stderr_tail[-500:]):
                 error.detail["stderr"] = stderr
             raise
 
@@ -155,25 +137,10 @@ class LanguageServer:
         self.notify("initialized", {})
 
     async def _run(self) -> None:
-        stderr_reader = asyncio.create_task(self._drain())
         try:
             await self._connection.listen()
         finally:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            try:
-                await asyncio.wait({asyncio.create_task(self._process.wait()), stderr_reader}, timeout=_GONE_S)
-            finally:
-                _live_groups.discard(self._process.pid)
-                # The pipes stay open while a grandchild in a session of its own holds them; nobody reads them any more.
-                self._process._transport.close()  # noqa: SLF001  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue] - no public way
-
-    async def _drain(self) -> None:
-        """Read stderr, so that the server never waits for us, and keep its end."""
-        assert self._process.stderr is not None  # noqa: S101 - it was asked for
-        while chunk := await self._process.stderr.read(65_536):
-            self._stderr += chunk
-            del self._stderr[:-_STDERR_KEPT]
+            await self._child.stop(leave_s=0, term_s=0, drain_s=_DRAIN_S)
 
     async def _stop(self) -> None:
         if self._connection.failure is None:  # else it is being collected already, and must not be disturbed
@@ -181,13 +148,66 @@ class LanguageServer:
         await asyncio.wait({self._task})
 
 
-_live_groups: set[int] = set()
-"""The process groups of the servers that run right now."""
+_Key = tuple[str, tuple[str, ...], bool]
 
 
-@atexit.register
-def _kill_all() -> None:
-    """Leave no server behind when the program ends before its loop could."""
-    for group in tuple(_live_groups):
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(group, signal.SIGKILL)
+class LanguageServerPool:
+    """Servers at hand. Leave it as an async context, or `close` it; the end of the loop ends them as well.
+
+    Args:
+        commands: The argument vector of the server for a language (`go`, `rust`, `typescript`), from the user's own
+            settings or a trusted project. Python has `ty server` when none is given.
+        start_timeout_s: Seconds that a server may take to introduce itself.
+        timeout_s: Seconds that one answer may take.
+    """
+
+    def __init__(
+        self,
+        commands: Mapping[str, tuple[str, ...]] | None = None,
+        *,
+        start_timeout_s: float = 20.0,
+        timeout_s: float = 20.0,
+    ) -> None:
+        self._commands = dict(commands or {})
+        self._start_timeout_s = start_timeout_s
+        self.timeout_s = timeout_s
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._running: dict[_Key, tuple[LanguageServer, Documents]] = {}
+        self._lock = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def get(self, workspace: Workspace, language: str) -> tuple[LanguageServer, Documents]:
+        """The server for `language`, started when there is none that lives.
+
+        Raises:
+            NotInstalled: There is no such server here.
+            RetinueError: It cannot be started (see `Server.start`).
+        """
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:  # what ran in another loop ended with it
+            self._loop, self._running, self._lock = loop, {}, asyncio.Lock()
+        argv = command_for(language, self._commands)
+        # By what may be read of the workspace: the server knows nothing else.
+        key = (repr(workspace), argv, language == "python")
+        async with self._lock:
+            entry = self._running.get(key)
+            if entry is not None and entry[0].is_alive:
+                return entry
+            if entry is not None:
+                await entry[0].close()
+            documents = await asyncio.to_thread(Documents, workspace, language)
+            server = await LanguageServer.start(argv, documents.root, timeout_s=self._start_timeout_s)
+            documents.notify = server.notify
+            self._running[key] = (server, documents)
+            return server, documents
+
+    async def close(self) -> None:
+        """End them all."""
+        if self._loop is asyncio.get_running_loop():
+            running, self._running = self._running, {}
+            await asyncio.gather(*(server.close() for server, _ in running.values()))

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, Literal, TypeAlias, assert_never, cast
+from typing import Any, Final
 
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
@@ -14,20 +14,9 @@ from retinue.tools.workspace import Workspace
 from .commands import language_of
 from .locations import HierarchyCall, Location, Position, Symbol
 from .navigator import OPERATIONS, Navigator
-from .pool import LanguageServerPool
+from .server import LanguageServerPool
 from .uses import SymbolUses, uses_of
 
-_Operation: TypeAlias = Literal[
-    "goToDefinition",
-    "goToImplementation",
-    "findReferences",
-    "hover",
-    "documentSymbol",
-    "workspaceSymbol",
-    "prepareCallHierarchy",
-    "incomingCalls",
-    "outgoingCalls",
-]
 _MOST: Final = 200
 _LINE: Final = 200
 
@@ -89,16 +78,25 @@ class LspTool:
         if context.workspace is None:
             raise AccessDenied("There is no workspace to read code in.", hint="Start the run in a folder.")
         navigator = Navigator(self._servers, context.workspace)
+        seconds = _SPEC.timeout_s
+        if context.deadline_ns is not None:
+            seconds = min(seconds, max(0.0, (context.deadline_ns - time.time_ns()) / 1e9))
         try:
-            async with asyncio.timeout(_seconds_left(context)):
+            async with asyncio.timeout(seconds):
                 lines = await _answer(navigator, context.workspace, arguments)
         except TimeoutError:
             raise DeadlineExceeded("The language server took too long.", hint="Ask for less.") from None
-        shown_lines = _clip_lines(lines[:_MOST], context.output_limit - 200)
+        shown_lines: list[str] = []
+        room = context.output_limit - 200
+        for line in lines[:_MOST]:  # as many whole lines as fit
+            room -= len(line) + 1
+            if room < 0:
+                break
+            shown_lines.append(line)
         remaining = len(lines) - len(shown_lines)
         if remaining:
             shown_lines.append(f"({remaining} more are left out; ask about one file or symbol)")
-        text = "\n".join(shown_lines) or "Nothing was found."
+        text = "\n".join(shown_lines) or "No results."
         return ToolOutput(
             text,
             origin="language server",
@@ -112,15 +110,8 @@ class LspTool:
         await self._servers.close()
 
 
-def _seconds_left(context: ToolContext) -> float:
-    remaining = (
-        _SPEC.timeout_s if context.deadline_ns is None else max(0.0, (context.deadline_ns - time.time_ns()) / 1e9)
-    )
-    return min(remaining, _SPEC.timeout_s)
-
-
 async def _answer(navigator: Navigator, workspace: Workspace, arguments: JsonMapping) -> list[str]:
-    operation = cast("_Operation", arguments["operation"])
+    operation: Any = arguments["operation"]
     if operation == "documentSymbol":
         return [_symbol_line(each, indent=True) for each in await navigator.document_symbols(_file(arguments))]
     if operation == "workspaceSymbol":
@@ -130,9 +121,9 @@ async def _answer(navigator: Navigator, workspace: Workspace, arguments: JsonMap
     spot = await _position(navigator, arguments)
     match operation:
         case "goToDefinition":
-            return _place_lines(await navigator.definition(spot))
+            return list(map(_place_line, await navigator.definition(spot)))
         case "goToImplementation":
-            return _place_lines(await navigator.implementation(spot))
+            return list(map(_place_line, await navigator.implementation(spot)))
         case "findReferences":
             return list(_use_lines(await uses_of(navigator, workspace, spot)))
         case "hover":
@@ -141,10 +132,8 @@ async def _answer(navigator: Navigator, workspace: Workspace, arguments: JsonMap
             return [_symbol_line(each) for each in await navigator.prepare_call_hierarchy(spot)]
         case "incomingCalls":
             return list(_call_lines(await navigator.incoming_calls(spot)))
-        case "outgoingCalls":
+        case _:  # the schema allows no others than `outgoingCalls`
             return list(_call_lines(await navigator.outgoing_calls(spot)))
-        case _:
-            assert_never(operation)
 
 
 def _file(arguments: JsonMapping) -> str:
@@ -169,17 +158,13 @@ async def _position(navigator: Navigator, arguments: JsonMapping) -> Position:
 
 
 def _use_lines(uses: SymbolUses) -> Iterable[str]:
-    yield from _place_lines(uses.references)
+    yield from map(_place_line, uses.references)
     if uses.beyond:
-        yield "Not among its references, and by its own word the same symbol:"
-        yield from _place_lines(uses.beyond)
+        yield "Not among its references, but the same symbol by its own answer:"
+        yield from map(_place_line, uses.beyond)
     if uses.unsure:
-        yield "The same name, of which the language server does not know what it means:"
-        yield from _place_lines(uses.unsure)
-
-
-def _place_lines(places: Sequence[Location]) -> list[str]:
-    return [_place_line(place) for place in places]
+        yield "The same name, which the language server cannot resolve:"
+        yield from map(_place_line, uses.unsure)
 
 
 def _place_line(place: Location) -> str:
@@ -198,14 +183,3 @@ def _call_lines(calls: Sequence[HierarchyCall]) -> Iterable[str]:
     for call in calls:
         yield _symbol_line(call.symbol)
         yield from (f"  {_place_line(place)}" for place in call.places)
-
-
-def _clip_lines(lines: Sequence[str], characters: int) -> list[str]:
-    """As many whole lines as fit."""
-    head: list[str] = []
-    for line in lines:
-        characters -= len(line) + 1
-        if characters < 0:
-            break
-        head.append(line)
-    return head

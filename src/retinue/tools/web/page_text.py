@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from retinue.contract.sanitize import printable
 from retinue.errors import DeadlineExceeded, InvalidInput, NotInstalled
-from retinue.tools import process
+from retinue.processes.start import clean_environment
+from retinue.processes.tool_program import run
 from retinue.tools.web.url import WebUrl, parse_url
 
 _MANY: Final = 30_000
@@ -135,10 +136,10 @@ def read_html_in_process(html: str, *, url: WebUrl) -> PageText:
     ensure_installed()
     places = [entry for entry in sys.path if Path(entry).is_absolute()]
     try:
-        output = process.run(
+        output = run(
             [sys.executable, "-I", "-c", _START, json.dumps(places)],
             cwd=os.sep,
-            env=process.clean_environment({}),
+            env=clean_environment({}),
             timeout_s=_TIMEOUT_S,
             max_bytes=_MAX_BYTES,
             stdin=json.dumps([html, url.text]).encode(),

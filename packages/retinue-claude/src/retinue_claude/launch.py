@@ -12,7 +12,7 @@ from typing import Final
 from retinue.contract.json import dumps
 from retinue.errors import NotInstalled
 from retinue.llm.port import Request
-from retinue.tools.process import clean_environment, find_program
+from retinue.processes.start import clean_environment, find_program
 
 from .claude_model import ADDRESS, KEY, ClaudeModel
 from .home import ClaudeHome

@@ -26,6 +26,6 @@ def test_the_runner_works_with_the_sdk_and_the_claude_code_that_it_brings(tmp_pa
     (packages,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
     beside = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n"  # pytest and ours, from here
     (packages / "beside.pth").write_text(beside, encoding="utf-8")
-    told = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", ROOT / "tests" / "agents" / "claude", cwd=ROOT)
+    told = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", Path(__file__).parent, cwd=ROOT)
     assert "passed" in told
     assert "failed" not in told

@@ -4,13 +4,13 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from claude_agents import KEY, driven
 
 from retinue.agents.boundary import Boundary
 from retinue.agents.grants import Grants
 from retinue.agents.registry import Registry
 from retinue.contract.event import TextDelta, ToolCallEvent
 from retinue.contract.task import Budget, Task
-from tests.agents.claude.given import KEY, driven
 from tests.agents.prompted.given import FILES, GIVES, Made, Person, ask, bodies, context, rules, skill, toolbox
 from tests.llm.wire.script import Call, Mishap, Refusal, Reply
 from tests.llm.wire.server import WireServer

@@ -8,8 +8,9 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from claude_agents import MODEL, driven, fake, models
+from retinue_claude import ClaudeCode
 
-from retinue.agents.claude import ClaudeCode
 from retinue.agents.grants import Grants
 from retinue.agents.prompted import PromptedAgent
 from retinue.contract.event import ToolCallEvent
@@ -19,7 +20,6 @@ from retinue.llm.budget_tracker import BudgetTracker
 from retinue.llm.models import Models
 from retinue.llm.port import AssistantMessage, Request, ToolCall, ToolResult, ToolResults, UserMessage
 from retinue.llm.scripted import ScriptedModel
-from tests.agents.claude.given import MODEL, driven, fake, models
 from tests.agents.prompted.cast import orchestrated
 from tests.agents.prompted.given import Made, Person, ask, bodies, context, definition as defined, rules, toolbox
 

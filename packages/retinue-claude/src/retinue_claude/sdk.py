@@ -41,14 +41,14 @@ def load_sdk() -> ModuleType:
     """The SDK.
 
     Raises:
-        NotInstalled: It is not there; the hint names the extra.
+        NotInstalled: It is not there; the hint names it.
     """
     try:
         return import_module("claude_agent_sdk")
     except ImportError:
         raise NotInstalled(
             "The runner `claude` needs claude-agent-sdk, which is not installed.",
-            hint="Install `retinue[claude]`.",
+            hint="Install `claude-agent-sdk`.",
         ) from None
 
 

@@ -6,15 +6,16 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from claude_agents import KEY, MODEL, PRICE, models
 from hypothesis import given, settings, strategies as st
+from retinue_claude import ClaudeCode
+from retinue_claude.claude_model import ClaudeModel, claude_model
+from retinue_claude.home import ClaudeHome, Session, read_session
+from retinue_claude.launch import argument_vector, environment, find_claude, instructions
+from retinue_claude.replay_prompt import replay_prompt
+from retinue_claude.session_budget import SessionBudget
+from retinue_claude.stream_parser import StreamParser
 
-from retinue.agents.claude import ClaudeCode
-from retinue.agents.claude.claude_model import ClaudeModel, claude_model
-from retinue.agents.claude.home import ClaudeHome, Session, read_session
-from retinue.agents.claude.launch import argument_vector, environment, find_claude, instructions
-from retinue.agents.claude.replay_prompt import replay_prompt
-from retinue.agents.claude.session_budget import SessionBudget
-from retinue.agents.claude.stream_parser import StreamParser
 from retinue.agents.prompted import PromptedAgent
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Usage
@@ -31,7 +32,6 @@ from retinue.llm.port import (
     Turn,
     UserMessage,
 )
-from tests.agents.claude.given import KEY, MODEL, PRICE, models
 from tests.agents.prompted.given import Made, ask, definition
 from tests.examples import examples
 
@@ -151,7 +151,7 @@ def test_without_the_sdk_an_agent_says_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.setitem(__import__("sys").modules, "claude_agent_sdk", None)
     result = ask(PromptedAgent(definition(), models=models(), loop=ClaudeCode()))
     assert result.fault is not None
-    assert (result.fault.code, "retinue[claude]" in result.fault.hint) == ("unavailable", True)
+    assert (result.fault.code, "claude-agent-sdk" in result.fault.hint) == ("unavailable", True)
 
 
 # What it says

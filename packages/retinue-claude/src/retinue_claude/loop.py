@@ -11,7 +11,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from retinue.agents.wrapped.line_program import LineProgram, finish_shielded
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Cost, Usage
 from retinue.errors import InvalidInput, OutputInvalid, RetinueError, Unavailable
@@ -30,6 +29,7 @@ from retinue.llm.port import (
     UserMessage,
 )
 from retinue.llm.tool_calls import RepetitionCounter, ToolCaller, execute_all, pending_calls
+from retinue.processes.child import finish_shielded
 
 from . import failures
 from .claude_model import ClaudeModel, claude_model
@@ -195,7 +195,11 @@ class _ClaudeRunner:
         try:
             if session is not None:
                 home.write_session(session)
-            transport = ClaudeTransport(self._program(program, home, session), self)
+            argv = argument_vector(program, self._model, self._request, home=home, max_turns=self._max_turns)
+            if session is not None:
+                argv.append(f"--resume={session.id}")
+            env = environment(self._model, home=home, max_tokens=self._session_budget.max_tokens)
+            transport = ClaudeTransport(tuple(argv), cwd=str(home.work), env=env, listener=self)
             client = open_client(load_sdk(), transport, self._request.tools, self._handle_call)
             # Say `prompt`, and wait for the end.
             prompt = _prompt(self._turns, session)
@@ -219,13 +223,6 @@ class _ClaudeRunner:
             )
             self._session = home.read_session_file(self._parser.session, usd=self._usd())
             home.close()
-
-    def _program(self, program: str, home: ClaudeHome, session: Session | None) -> LineProgram:
-        argv = argument_vector(program, self._model, self._request, home=home, max_turns=self._max_turns)
-        if session is not None:
-            argv.append(f"--resume={session.id}")
-        env = environment(self._model, home=home, max_tokens=self._session_budget.max_tokens)
-        return LineProgram(tuple(argv), cwd=str(home.work), env=env, unsupported_hint="Use the runner `own`.")
 
     async def _wait_for_end(self, end: "asyncio.Future[RetinueError | None]", *, silence_s: float) -> None:
         loop = asyncio.get_running_loop()

@@ -4,13 +4,13 @@ It stands in for the SDK's own, which gives the program every variable of its us
 cancelled at the wrong moment. Only messages about who asks whom for what go on to the SDK; the rest is ours to hear.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from typing import Final, Protocol, cast
 
-from retinue.agents.wrapped.line_program import MAX_LINE, LineProgram
 from retinue.contract.json import loads
 from retinue.contract.model import JsonMapping
 from retinue.errors import ParseError, RetinueError
+from retinue.processes.child import MAX_LINE, Child
 
 from . import failures
 
@@ -31,24 +31,34 @@ class MessageListener(Protocol):
 
 
 class ClaudeTransport:
-    """One process of Claude Code."""
+    """One process of Claude Code.
 
-    def __init__(self, program: LineProgram, listener: MessageListener) -> None:
-        self._program, self._listener = program, listener
+    Args:
+        argv: The program and its arguments.
+        cwd: Where it runs.
+        env: All the variables it gets.
+        listener: Gets what is not for the SDK.
+    """
+
+    def __init__(self, argv: tuple[str, ...], *, cwd: str, env: Mapping[str, str], listener: MessageListener) -> None:
+        self._argv, self._cwd, self._env, self._listener = argv, cwd, env, listener
+        self._child: Child | None = None
 
     async def connect(self) -> None:
         """Start it."""
-        await self._program.start()
+        self._child = await Child.start(self._argv, cwd=self._cwd, env=self._env)
 
     async def write(self, data: str) -> None:
         """Say something."""
-        await self._program.write(data.encode(errors="replace"))
+        if self._child is not None:
+            await self._child.write(data.encode(errors="replace"))
 
     async def read_messages(self) -> AsyncGenerator[JsonMapping, None]:
         """Yield what is for the SDK; the listener hears the rest."""
-        unreadable = ""
+        unreadable, child = "", self._child
+        assert child is not None  # noqa: S101 - the SDK connects first
         try:
-            while line := await self._program.read_line():
+            while line := await child.read_line():
                 text = line.strip()
                 if not text.startswith(b"{"):  # some of its parts talk on stdout
                     continue
@@ -62,17 +72,20 @@ class ClaudeTransport:
                     self._listener.on_message(data)
                 elif _is_valid(data):
                     yield data
-            await self._program.wait_exit()
+            await child.wait_exit()
         finally:
-            self._listener.on_end(failures.protocol_error(unreadable) if unreadable else self._exit_error())
+            ended = failures.exit_error(child.status, child.stderr_tail, flooded=child.flooded)
+            self._listener.on_end(failures.protocol_error(unreadable) if unreadable else ended)
 
     async def close(self) -> None:
         """End it, and whatever it has started."""
-        await self._program.stop()
+        if self._child is not None:
+            await self._child.stop()
 
     async def stop(self) -> None:
         """End it by force: what it would do next, without us, it must not do."""
-        await self._program.stop(graceful=False)
+        if self._child is not None:
+            await self._child.stop(leave_s=0, term_s=0)
 
     def is_ready(self) -> bool:
         """Whether it can be spoken to."""
@@ -80,10 +93,6 @@ class ClaudeTransport:
 
     async def end_input(self) -> None:
         """Nothing: it is ended as a whole."""
-
-    def _exit_error(self) -> RetinueError:
-        program = self._program
-        return failures.exit_error(program.status, program.stderr_tail, flooded=program.flooded)
 
 
 def _is_valid(message: JsonMapping) -> bool:

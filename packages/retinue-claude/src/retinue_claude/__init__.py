@@ -7,3 +7,4 @@ ours, each behind `prompted/using`, so nothing it wants is done that was not gra
 from .loop import ClaudeCode
 
 __all__ = ["ClaudeCode"]
+__version__ = "0.1.0"

@@ -4,7 +4,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from retinue.agents.claude import ClaudeCode
+from retinue_claude import ClaudeCode
+
 from retinue.agents.prompted import EMPTY, PromptedAgent, Toolbox
 from retinue.llm.models import Models, ProviderSettings
 from retinue.llm.prices import Price
