@@ -14,7 +14,6 @@ from retinue.contract.finding import findings_of
 from retinue.contract.json import JsonObject, pointer
 from retinue.contract.model import JsonMapping, Model
 from retinue.dialects.diagnostics import Diagnostics
-from retinue.dialects.losses import Losses
 
 from .wire import METADATA_KEY, RESERVED_METADATA
 
@@ -29,7 +28,6 @@ RESULT_FIELDS: Final = frozenset(
 """What of a result it does, and the two that are never handed on."""
 
 ModelT = TypeVar("ModelT", bound=Model)
-_RESERVED: Final = "the format has its own there"
 _UNWRITTEN: Final = frozenset({"left_out", "message", "parts"})
 
 
@@ -73,55 +71,22 @@ def extract_extras(value: JsonObject, allowed: frozenset[str], notes: Diagnostic
         extras[name] = value.pop(name)
 
 
-def restore_extras(
-    extras: JsonMapping,
-    message: JsonMapping,
-    fits: Mapping[str, Callable[[object], bool]],
-    losses: Losses,
-) -> None:
-    """Write what an earlier reading set aside, and report the rest.
+def restore_extras(extras: JsonMapping, message: JsonMapping, fits: Mapping[str, Callable[[object], bool]]) -> None:
+    """Write what an earlier reading set aside, where the format leaves it a place.
 
     Args:
         extras: Those of the noun.
         message: The message so far; what came along is added.
         fits: The fields of the format that ride in the extras, with what may stand there.
-        losses: Takes what cannot be written.
     """
-    losses.add_foreign_extras(extras)
-    if NAME not in extras:
-        return
-    raw, path = extras[NAME], f"/extras/{NAME}"
-    own = cast("JsonMapping", raw) if isinstance(raw, dict) else {}
-    all_lost: list[str] = []
-    any_written = False
-    for name, value in own.items():
-        lost_paths = _write_extra(name, value, message, fits)
-        any_written = any_written or lost_paths != [pointer([name])]
-        all_lost += lost_paths
-    for each in all_lost if any_written else [""]:
-        losses.add(path + each, _RESERVED)
-
-
-def _write_extra(
-    name: str, value: object, message: JsonMapping, fits: Mapping[str, Callable[[object], bool]]
-) -> list[str]:
-    """Write one thing; gives the pointers of what could not be written."""
-    if name == "metadata" and isinstance(value, dict):
-        return _metadata(cast("JsonMapping", value), message)
-    if name == "artifacts" and "artifacts" in fits and fits[name](value):
-        message[name] = [*message.get(name, []), *cast("list[Any]", value)]
-        return []
-    free = name not in message and name not in _UNWRITTEN and name != "metadata"
-    if not free or (name in fits and not fits[name](value)):
-        return [pointer([name])]
-    message[name] = value
-    return []
-
-
-def _metadata(extras: JsonMapping, message: JsonMapping) -> list[str]:
-    """Add what came along to the metadata; gives the pointers of what could not be added."""
-    free = {name: value for name, value in extras.items() if name not in RESERVED_METADATA}
-    if not free:
-        return ["/metadata"]
-    message["metadata"] = {**message.get("metadata", {}), **free}
-    return [f"/metadata{pointer([name])}" for name in extras if name not in free]
+    own: object = extras.get(NAME)
+    for name, value in cast("JsonMapping", own).items() if isinstance(own, dict) else ():
+        if name == "metadata":
+            entries = cast("JsonMapping", value) if isinstance(value, dict) else {}
+            free = {key: entry for key, entry in entries.items() if key not in RESERVED_METADATA}
+            if free:
+                message["metadata"] = {**message.get("metadata", {}), **free}
+        elif name == "artifacts" and "artifacts" in fits and fits[name](value):
+            message[name] = [*message.get(name, []), *cast("list[Any]", value)]
+        elif name not in message and name not in _UNWRITTEN and (name not in fits or fits[name](value)):
+            message[name] = value

@@ -76,7 +76,7 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
         if getattr(result, name):
             where = f"/metadata/{name}" if "metadata" in names else "/metadata" if names else ""
             losses.add(f"{_OWN}{where}", "the number of files is read back there")
-    return RenderedMessage(json.dumps(envelope), form, tuple(losses.entries))
+    return RenderedMessage(json.dumps(envelope), form, lambda: losses.entries)
 
 
 def _status(result: Result) -> Status:

@@ -56,7 +56,7 @@ def _render(task: Task, form: str, correction: Correction | None) -> RenderedMes
     if task.untyped != bool(task.parameters):
         losses.add("/untyped", _AS_TEXT)
     losses.add_foreign_extras(task.extras)
-    return RenderedMessage("\n\n".join(part for part in parts if part), form, tuple(losses.entries))
+    return RenderedMessage("\n\n".join(part for part in parts if part), form, lambda: losses.entries)
 
 
 def _head(task: Task, unknown: list[str], losses: Losses) -> str:

@@ -122,7 +122,7 @@ def render_event(body: Body) -> RenderedMessage | None:
         for name in body.__dataclass_fields__
         if getattr(read, name, None) != getattr(body, name)
     )
-    return RenderedMessage(ensure_writable(text), form=form, losses=losses)
+    return RenderedMessage(ensure_writable(text), form=form, find_losses=lambda: losses)
 
 
 def render_events(bodies: Sequence[Body]) -> RenderedMessage:
@@ -136,7 +136,7 @@ def render_events(bodies: Sequence[Body]) -> RenderedMessage:
         else:
             texts.append(output.text)
             losses += [Loss(field=f"/{at}{loss.field}", why=loss.why) for loss in output.losses]
-    return RenderedMessage("\n".join(texts), form="events", losses=tuple(losses))
+    return RenderedMessage("\n".join(texts), form="events", find_losses=lambda: losses)
 
 
 def _progress(text: str) -> Progress:

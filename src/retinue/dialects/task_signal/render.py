@@ -61,7 +61,7 @@ def _render(task: Task, form: str, correction: Correction | None) -> RenderedMes
             text = json.dumps({**values, **extras.keys})
         case _:
             text = write_block(TaskCall(prompt, extras.subagent_type, extras.description, extras.keys))
-    return RenderedMessage(text, form=form, losses=tuple(losses.entries))
+    return RenderedMessage(text, form=form, find_losses=lambda: losses.entries)
 
 
 def _prompt(task: Task, extras: "_FormatExtras", correction: Correction | None, losses: Losses) -> Prompt:

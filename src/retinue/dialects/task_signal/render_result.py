@@ -66,7 +66,9 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
             losses.add(f"/{name}")
     losses.add_foreign_extras(result.extras)
     if result.lifecycle in {"submitted", "working"}:
-        return RenderedMessage(ensure_writable(_working(result, losses)), form="signals", losses=tuple(losses.entries))
+        return RenderedMessage(
+            ensure_writable(_working(result, losses)), form="signals", find_losses=lambda: losses.entries
+        )
     match form:
         case "json":
             text = _json(result, losses)
@@ -74,7 +76,7 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
             text = _table(result, losses)
         case _:
             text = _signals(result, losses)
-    return RenderedMessage(ensure_writable(text), form=form, losses=tuple(losses.entries))
+    return RenderedMessage(ensure_writable(text), form=form, find_losses=lambda: losses.entries)
 
 
 def _working(result: Result, losses: Losses) -> str:
