@@ -5,14 +5,12 @@ an index in a list; a field without a reason of its own has that of what it belo
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from retinue.contract.finding import Loss
 from retinue.contract.json import pointer
-from retinue.contract.model import DialectName, JsonMapping, Model
-from retinue.contract.result import Result
-from retinue.dialects.port import DEFAULT_CONTEXT, RenderedMessage
+from retinue.contract.model import DialectName, Model
+from retinue.dialects.port import RenderedMessage
 from retinue.errors import InvalidInput
 
 NO_EQUIVALENT: Final = "the format has no word for it"
@@ -95,8 +93,8 @@ def _differences(
             yield path, other
         return
     # A JSON object of which no member is left is lost as a whole; the members of extras are of different formats.
-    is_whole = not isinstance(one, dict) or path == ("extras",)
-    if parts and not is_whole and all(mine is _ABSENT or theirs is _ABSENT for _, mine, theirs in parts):
+    is_object = isinstance(one, dict) and bool(cast("dict[str, Any]", one)) and path != ("extras",)
+    if is_object and all(mine is _ABSENT or theirs is _ABSENT for _, mine, theirs in parts):
         yield path, other
         return
     for key, mine, theirs in parts:
@@ -136,39 +134,3 @@ def choose_form(form: str | None, forms: tuple[str, ...], dialect: DialectName) 
             suggestions=forms,
         )
     return form
-
-
-@dataclass(slots=True)
-class Losses:
-    """What one message does not say.
-
-    Args:
-        dialect: What the format is called.
-    """
-
-    dialect: DialectName
-    entries: list[Loss] = field(default_factory=list[Loss])
-
-    def add(self, path: str, why: str = NO_EQUIVALENT) -> None:
-        """Note that the value at `path` (a JSON Pointer into the noun) is not said, or not wholly."""
-        self.entries.append(Loss(field=path, why=why))
-
-    def add_fields(self, model: Model, *names: str, path: str = "", why: str = NO_EQUIVALENT) -> None:
-        """Note each of the fields `names` of `model` that holds something else than its default."""
-        fields = type(model).model_fields
-        for name in names:
-            if getattr(model, name) != fields[name].get_default(call_default_factory=True):
-                self.add(f"{path}/{fields[name].alias or name}", why)
-
-    def add_identity(self, result: Result) -> None:
-        """Note its task and its agent, where a reader that knows nothing would take them for others."""
-        if result.task_id != DEFAULT_CONTEXT.task_id:
-            self.add("/task_id")
-        if result.agent != DEFAULT_CONTEXT.agent:
-            self.add("/agent")
-
-    def add_foreign_extras(self, extras: JsonMapping, *, path: str = "/extras") -> None:
-        """Note what other dialects left in `extras`: it has no place in this one."""
-        for name in extras:
-            if name != self.dialect:
-                self.add(path + pointer([name]), "it belongs to another format")
