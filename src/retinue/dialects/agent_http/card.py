@@ -17,8 +17,7 @@ from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import canonical_name, fold, to_kebab
 from retinue.contract.version import Version
-from retinue.dialects.coercion import drop_nulls
-from retinue.dialects.diagnostics import Diagnostics, parse_object, refuse
+from retinue.dialects.diagnostics import Diagnostics, drop_nulls, parse_object, refuse
 from retinue.dialects.losses import find_losses
 from retinue.dialects.port import Parsed, RenderedMessage
 from retinue.errors import InvalidInput

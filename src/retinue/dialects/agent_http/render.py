@@ -7,20 +7,16 @@ from pydantic import ValidationError
 from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
-from retinue.contract.result import Outcome, Result
+from retinue.contract.result import Artifact, Outcome, Result
 from retinue.contract.task import Correction, Task
 from retinue.dialects.dates import format_timestamp, parse_timestamp
-from retinue.dialects.diagnostics import Diagnostics
+from retinue.dialects.diagnostics import Diagnostics, read_model
 from retinue.dialects.losses import choose_form, rendered_message
 from retinue.dialects.port import DEFAULT_AGENT, ParseContext, RenderedMessage
 from retinue.errors import InvalidInput
 
-from .bodies import error_in, error_json
-from .extras import NAME, RESULT_FIELDS, TASK_FIELDS, metadata_fields, restore_extras
-from .message_parts import build_message, correction_text
-from .parse import parse_result, parse_task
-from .record import is_record, parse_artifact
-from .request import is_message
+from .extras import NAME, RESULT_FIELDS, TASK_FIELDS, build_message, correction_text, metadata_fields, restore_extras
+from .parse import error_in, error_json, is_message, is_record, parse_result, parse_task
 from .wire import METADATA_KEY, OUTCOMES, STATES, HttpMessage, State
 
 TASK_FORMS: Final = ("task", "skill")
@@ -186,7 +182,7 @@ def _are_foreign_artifacts(value: object) -> bool:
     """Artifacts of another shape than ours, as they were kept."""
     items = cast("list[Any]", value) if isinstance(value, list) else []
     return bool(items) and all(
-        isinstance(each, dict) and parse_artifact(cast("JsonMapping", each)) is None for each in items
+        isinstance(each, dict) and read_model(Artifact, cast("object", each)) is None for each in items
     )
 
 

@@ -10,8 +10,7 @@ from retinue.contract.task import Correction, Task
 from retinue.dialects.losses import choose_form, rendered_message
 from retinue.dialects.port import RenderedMessage
 
-from .history import write_history
-from .parse import contract_value, correction_text, parse_result, parse_task
+from .parse import contract_value, correction_text, parse_result, parse_task, write_history
 from .wire import CORRECTION, DATA, Arguments, read_outcome
 
 _MICROSECOND: Final = 1_000
@@ -88,7 +87,7 @@ def render_arguments(task: Task, *, correction: Correction | None = None) -> dic
     return {
         "prompt": prompt,
         "chat_history": _history(task) or None,
-        "memory": _memory(task) or None,
+        "memory": _text(task, "memory", task.context.memory) or None,
         "config": config,
     }
 
@@ -119,10 +118,6 @@ def _line(value: object) -> str:
 
 def _history(task: Task) -> str:
     return _text(task, "chat_history", write_history(task.context.history))
-
-
-def _memory(task: Task) -> str:
-    return _text(task, "memory", task.context.memory)
 
 
 def _text(task: Task, parameter: str, otherwise: str) -> str:

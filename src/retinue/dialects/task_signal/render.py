@@ -10,11 +10,23 @@ from retinue.dialects.port import RenderedMessage
 
 from .block import KEY, write_block
 from .budget import TimeBudget, write_budget
-from .defaults import SUBAGENT, agent_in, behaviour_of, description_of, expected_of
 from .lines import ensure_writable
 from .parse import parse_task
 from .prompt import is_plain_key, read_prompt, write_items, write_prompt
-from .wire import CATEGORIES, THINKING, Prompt, PromptItem, PromptSection, TaskCall, code_of
+from .wire import (
+    CATEGORIES,
+    SUBAGENT,
+    THINKING,
+    Prompt,
+    PromptItem,
+    PromptSection,
+    TaskCall,
+    agent_in,
+    behaviour_of,
+    code_of,
+    description_of,
+    expected_of,
+)
 
 TASK_FORMS: Final = ("block", "json", "prompt")
 

@@ -11,12 +11,11 @@ from retinue.dialects.losses import NO_EQUIVALENT, choose_form, rendered_message
 from retinue.dialects.port import DEFAULT_CONTEXT, RenderedMessage
 
 from .answer_text import SIGNAL_NAME, write_answer, write_table
-from .duration import read_duration, write_duration
+from .budget import read_duration, write_duration
 from .failure import error_block_of
-from .lines import ensure_writable, one_line
+from .lines import ensure_writable, one_line, unquote_path
 from .parse import parse_result
 from .questions import write_body
-from .unquote import unquote_path
 from .wire import (
     SIGNALS,
     STATUSES,
@@ -61,13 +60,15 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
         text, reasons = _table(result), _TABLE_REASONS
     else:
         text, reasons = _signals(result), _SIGNALS_REASONS
+    if result.fault is not None and _status(result) == "complete":
+        reasons = {**reasons, "/fault": "only a failure reports an error there"}
     return rendered_message(
         ensure_writable(text),
         form,
         result,
         dialect="task_signal",
         read=lambda text: parse_result(text).value,
-        reasons=reasons if _is_failure(result) else {**reasons, "/fault": "only a failure reports an error there"},
+        reasons=reasons,
     )
 
 
@@ -119,10 +120,6 @@ _TABLE_REASONS: Final = {
     "/artifacts/*/summary": _ONE_LINE,
     "/artifacts/*/status": "the table says there how the whole ended",
 }
-
-
-def _is_failure(result: Result) -> bool:
-    return result.fault is None or _status(result) != "complete"
 
 
 def _status(result: Result) -> Status:

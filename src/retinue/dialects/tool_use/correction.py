@@ -7,8 +7,7 @@ from retinue.contract.finding import Level
 from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Correction
-from retinue.dialects.coercion import drop_nulls, read_numbers
-from retinue.dialects.diagnostics import Diagnostics, parse_object, refuse, validate
+from retinue.dialects.diagnostics import Diagnostics, drop_nulls, parse_object, read_numbers, refuse, validate
 from retinue.dialects.losses import rendered_message
 from retinue.dialects.port import Parsed, RenderedMessage
 from retinue.errors import FaultCode, InvalidInput

@@ -4,14 +4,15 @@ Each skill is a tool. A major version other than 1 stands in the name (C11); dep
 in the schema, as the spec and JSON Schema want it (A27, C34). What makes a good definition is for `contract.lint`.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from pydantic import ValidationError
 
 from retinue.contract import json, schema
-from retinue.contract.definition import Definition, Skill
+from retinue.contract.definition import Definition, Deprecation, Skill
 from retinue.contract.finding import Finding, Level, Loss, findings_of
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
@@ -20,7 +21,6 @@ from retinue.dialects.losses import find_losses
 from retinue.dialects.port import Parsed, RenderedMessage
 from retinue.errors import InvalidInput, ParseError
 
-from .deprecation import read_deprecation, write_deprecation
 from .extras import UnknownKeys
 from .tool_name import ToolName, read_tool_name, write_tool_name
 from .wire import ToolDefinition
@@ -227,3 +227,51 @@ _REASONS: Final = {
     "/deprecated": "it does not fit into the description",
     "/extras/tool_use": "a skill's keys stand under its name",
 }
+
+_ENDING: Final = re.compile(r" ?\(deprecated: true(?:; since ([^;()\n]*))?(?:; use ([^;()\n]*))?(?:; ([^;()\n]*))?\)\Z")
+_DEPRECATED: Final = re.compile(r"\bdeprecated\s*[:=]\s*true\b", re.IGNORECASE)
+_KEYWORD: Final = "deprecated"
+
+
+class DeprecationSplit(NamedTuple):
+    """A description and a schema without what they said of deprecation."""
+
+    description: str
+    input_schema: JsonMapping
+    deprecated: Deprecation | None
+
+
+def read_deprecation(description: str, input_schema: JsonMapping) -> DeprecationSplit:
+    """Part what is said of deprecation from the rest; of a description that says it in other words nothing is cut."""
+    schema = {key: value for key, value in input_schema.items() if key != _KEYWORD or value is not True}
+    ending = _ENDING.search(description)
+    if ending is not None:
+        since, use, note = ending.groups()
+        return DeprecationSplit(
+            description[: ending.start()], schema, Deprecation(since=since, use=use, note=note or "")
+        )
+    is_deprecated = len(schema) < len(input_schema) or _DEPRECATED.search(description) is not None
+    return (
+        DeprecationSplit(description, schema, Deprecation())
+        if is_deprecated
+        else DeprecationSplit(description, input_schema, None)
+    )
+
+
+def write_deprecation(
+    description: str, input_schema: JsonMapping, deprecated: Deprecation | None
+) -> tuple[str, JsonMapping]:
+    """The description and the schema that say so. Details that would be read otherwise are left out."""
+    if deprecated is None:
+        return description, input_schema
+    parts = [
+        "deprecated: true",
+        *([f"since {deprecated.since}"] if deprecated.since is not None else []),
+        *([f"use {deprecated.use}"] if deprecated.use is not None else []),
+        *([deprecated.note] if deprecated.note else []),
+    ]
+    schema = {**input_schema, _KEYWORD: True}
+    space = " " if description else ""
+    full = f"{description}{space}({'; '.join(parts)})"
+    reads_back = read_deprecation(full, schema)[::2] == (description, deprecated)
+    return (full if reads_back else f"{description}{space}(deprecated: true)"), schema

@@ -1,8 +1,9 @@
 """From the contract to the requests and answers of spec 000."""
 
+from dataclasses import dataclass
 from typing import Final, cast
 
-from retinue.contract import json
+from retinue.contract import json, tokens
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Usage
@@ -14,19 +15,8 @@ from .constraints import write_constraints
 from .correction import write_correction
 from .extras import restore_extras
 from .parse import parse_result, parse_task
-from .summary import write_summary
-from .tool_name import write_tool_name
-from .wire import (
-    ERROR_TYPES,
-    STATUSES,
-    STYLES,
-    EnvelopeMetadata,
-    HandOff,
-    Payload,
-    ReturnEnvelope,
-    Status,
-    ToolUseCall,
-)
+from .tool_name import write_summary, write_tool_name
+from .wire import ERROR_TYPES, STATUSES, STYLES, EnvelopeMetadata, HandOff, Payload, ReturnEnvelope, Status, ToolUseCall
 
 FORMS: Final = ("handoff", "call")
 
@@ -215,3 +205,35 @@ def _has_max_retries(extras: JsonMapping) -> bool:
     own: object = extras.get("tool_use")
     limit: object = cast("JsonMapping", own).get("max_retries") if isinstance(own, dict) else None
     return isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """Two counts, and by which counter they were made.
+
+    Attributes:
+        full: Tokens of the whole task, its history, memory and inputs with it.
+        handoff: Tokens of the hand-off.
+    """
+
+    counter: str
+    full: int
+    handoff: int
+
+    @property
+    def share(self) -> float:
+        """The part of `full` that is saved; below 0 where the hand-off is the longer one."""
+        return 1 - self.handoff / self.full
+
+
+def measure_saving(task: Task, *, counter: str = tokens.DEFAULT) -> Saving:
+    """Count what handing on `task` costs, and what handing on all that is known would.
+
+    Raises:
+        UnknownName: There is no such counter.
+        InvalidInput: Something in the task is no JSON.
+    """
+    count = tokens.get_counter(counter).count
+    return Saving(
+        counter=counter, full=count(task.to_json_text()), handoff=count(render_task(task, form="handoff").text)
+    )
