@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.contract import json
-from retinue.dialects.coercion import drop_nulls, read_numbers
-from retinue.dialects.decoding import decode_utf8, unquote_json
-from retinue.dialects.diagnostics import Diagnostics, parse_answer_object, validate
-from retinue.dialects.recognition import find_json, quote_keys
+from retinue.dialects.decoding import decode_utf8, find_json, quote_keys, unquote_json
+from retinue.dialects.diagnostics import Diagnostics, drop_nulls, parse_answer_object, read_numbers, validate
 from retinue.dialects.wire_model import NOT_NULL, WireModel
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 

@@ -3,7 +3,7 @@
 Shared by the dialects that speak JSON. What a message means is each dialect's own business.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, NoReturn, TypeAlias, TypeVar, get_args
@@ -156,6 +156,14 @@ def validate(
     return message
 
 
+def read_model(model: type[Wire], value: object) -> Wire | None:
+    """`value`, which is JSON data, as a model; None where it is none."""
+    try:
+        return model.model_validate_json(json.dumps(value))
+    except (ValidationError, InvalidInput):
+        return None
+
+
 def refuse(notes: Diagnostics, refusal: Refusal) -> NoReturn:
     """Refuse the message for all that is wrong with it.
 
@@ -193,3 +201,32 @@ def refuse_text(error: ParseError, notes: Diagnostics) -> NoReturn:
         suggestions=(error.hint,),
         detail={**error.detail, **as_detail(tuple(notes.findings))},
     ) from error
+
+
+def drop_nulls(value: JsonObject, keys: Container[str], notes: Diagnostics, *, path: str = "") -> None:
+    """Take null for "not there" (C16).
+
+    Args:
+        value: The object; it is changed.
+        keys: Those of its keys that may be absent.
+        notes: Where each change is noted.
+        path: JSON Pointer of the object in the message.
+    """
+    for key in [key for key in value if value[key] is None and key in keys]:
+        del value[key]
+        notes.add("null", f"`{key[:80]}` is null.", path=path + pointer([key]), fix=f"Leave `{key[:80]}` out.")
+
+
+def read_numbers(value: JsonObject, keys: Iterable[str], notes: Diagnostics, *, path: str = "") -> None:
+    """Read numbers out of texts that are one; the arguments as above."""
+    for key in keys:
+        text = value.get(key)
+        if not isinstance(text, str):
+            continue
+        try:
+            number = json.loads(text)
+        except ParseError:
+            continue
+        if isinstance(number, int | float) and not isinstance(number, bool):
+            value[key] = number
+            notes.add("number", f"`{key}` is a number in a text.", path=path + pointer([key]), fix="Send the number.")

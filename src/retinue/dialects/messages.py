@@ -96,7 +96,7 @@ def render(
                 return retry
             plain_request = dialect.render_task(value, form=form)
             loss = Loss(field="/correction", why=f"only the form `{retry.form}` has a place for it")
-            return RenderedMessage(plain_request.text, plain_request.form, (*plain_request.losses, loss))
+            return RenderedMessage(plain_request.text, plain_request.form, lambda: (*plain_request.losses, loss))
         case Task():
             return dialect.render_task(value, form=form)
         case Result():

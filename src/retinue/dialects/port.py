@@ -5,7 +5,9 @@ any bytes, in time linear in the input. Rendering never drops anything silently:
 back as a `Loss`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from retinue.contract.finding import Finding, Level, Loss
@@ -57,17 +59,21 @@ class Parsed(Generic[Value_co]):
     correction: Correction | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RenderedMessage:
-    """A message, written.
-
-    Attributes:
-        losses: Every field that the text does not say, or says less of, as JSON Pointers into the noun.
-    """
+    """A message, written."""
 
     text: str
     form: str
-    losses: tuple[Loss, ...] = ()
+    find_losses: Callable[[], Iterable[Loss]] = field(default=tuple, repr=False, compare=False)
+
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """Every field that the text does not say, or says less of, as JSON Pointers into the noun.
+
+        Found by reading the text back, which is why it is not done until it is asked for.
+        """
+        return tuple(self.find_losses())
 
 
 @dataclass(frozen=True, slots=True)

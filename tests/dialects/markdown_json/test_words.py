@@ -151,7 +151,7 @@ def test_a_name_alone_becomes_a_sentence_where_a_way_out_is_due() -> None:
     said = json.loads(markdown_json.render_result(result).text)
     assert said["recovery_suggestions"] == ["Use `story-deep`.", "Use `docs/a.md`.", "Ask again with both.", "Wait."]
     assert said["warnings"][0]["recovery"] == "Use `ticket.md`."
-    assert lost(result) == {"/fault/hint", "/fault/suggestions", "/warnings/0/recovery"}
+    assert lost(result) == {"/fault/hint", "/fault/suggestions/0", "/warnings/0/recovery"}
 
 
 @pytest.mark.row("K9")

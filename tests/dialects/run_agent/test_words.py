@@ -181,7 +181,7 @@ def test_what_a_call_has_no_argument_for_is_a_loss() -> None:
         limits=Limits(tokens=1), context=Context(what="a", constraints=("b",)), extras={"tool_use": {}},
     )  # fmt: skip
     assert fields(run_agent.render_task(task).losses) == {
-        "/id", "/agent", "/skill", "/instruction", "/target", "/parameters", "/limits", "/context/what",
+        "/id", "/agent", "/skill", "/instruction", "/target", "/parameters", "/limits/tokens", "/context/what",
         "/context/constraints", "/extras/tool_use",
     }  # fmt: skip
 
@@ -191,7 +191,7 @@ def test_the_config_of_the_parameters_goes_before_the_one_that_came_along() -> N
     task = Task(id="", agent="agent", parameters={"config": {"x": 1}}, extras={"run_agent": {"config": {"x": 2}}})
     written = run_agent.render_task(task)
     assert json.loads(written.text)["config"] == {"x": 1}
-    assert fields(written.losses) == {"/parameters", "/extras/run_agent/config"}
+    assert fields(written.losses) == {"/parameters", "/extras/run_agent/config/x"}
     alone = run_agent.render_task(Task(id="", agent="agent", parameters={"config": {"x": 1}}))
     assert fields(alone.losses) == {"/parameters", "/extras/run_agent"}
 

@@ -216,7 +216,7 @@ def test_prompts_come_back(prompt: Prompt) -> None:
         prompt=_shaped,
         subagent_type=st.none() | _shaped,
         description=st.none() | _texts,
-        more=st.dictionaries(st.from_regex(r"\Amore_[a-z]{1,3}\Z"), json_values, max_size=2),
+        extras=st.dictionaries(st.from_regex(r"\Amore_[a-z]{1,3}\Z"), json_values, max_size=2),
     )
 )
 def test_blocks_come_back(call: TaskCall) -> None:

@@ -225,7 +225,7 @@ def test_losses_of_several_definitions_say_whose_they_are() -> None:
     one = tool_use.parse_definition(f"```json\n{text}\n```").value
     tagged = type(one)(name="b", description="B", skills=one.skills, tags=("x",))
     written = tool_use.render_definitions((one, tagged))
-    assert [loss.field for loss in written.losses] == ["/1/tags", "/1/skills/0/description"]
+    assert [loss.field for loss in written.losses] == ["/1/skills/0/description", "/1/tags"]
     assert [tool["name"] for tool in json.loads(written.text)] == ["a", "b__a"]
 
 

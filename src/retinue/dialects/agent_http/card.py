@@ -4,7 +4,7 @@ An agent's route is `/agents/<category>/<agent>/<skill>`, in kebab-case (P6); th
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, cast
 from urllib.parse import unquote
 
@@ -12,14 +12,13 @@ from pydantic import ValidationError
 
 from retinue.contract import json
 from retinue.contract.definition import Definition, Skill
-from retinue.contract.finding import Level, findings_of
+from retinue.contract.finding import Level, Loss, findings_of
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import canonical_name, fold, to_kebab
 from retinue.contract.version import Version
-from retinue.dialects.coercion import drop_nulls
-from retinue.dialects.diagnostics import Diagnostics, parse_object, refuse
-from retinue.dialects.losses import Losses
+from retinue.dialects.diagnostics import Diagnostics, drop_nulls, parse_object, refuse
+from retinue.dialects.losses import find_losses
 from retinue.dialects.port import Parsed, RenderedMessage
 from retinue.errors import InvalidInput
 
@@ -29,11 +28,9 @@ from .wire import Capability, Card
 _CARD: Final = frozenset(Card.model_fields)
 _CAPABILITY: Final = frozenset(Capability.model_fields)
 _ROUTE: Final = re.compile(r"/agents/([^/?#]+)/[^/?#]+/[^/?#]+/?$")
-_RENDERED_FIELDS: Final = frozenset({"name", "description", "version", "category", "skills", "wire_names", "extras"})
-_RENDERED_SKILL_FIELDS: Final = frozenset({"name", "description", "input_schema", "output_schema", "method", "path"})
 _NAME: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 _NO_CATEGORY: Final = "general"
-_DEMANDED: Final = "the format demands one"
+_REQUIRED: Final = "the format requires one"
 _GENERIC: Final[JsonMapping] = {
     "type": "object",
     "properties": {"task": {"type": "string", "description": "What is to be done, in plain words."}},
@@ -63,39 +60,46 @@ def render_card(definitions: Iterable[Definition], *, base: str = "") -> Rendere
     agents = tuple(definitions)
     if not agents:
         raise InvalidInput("There is no definition to write.", hint="Give at least one.")
-    losses = Losses(NAME)
-    single = len(agents) == 1
-    cards = [_card(each, base, "" if single else f"/{at}", losses) for at, each in enumerate(agents)]
-    return RenderedMessage(json.dumps(cards[0] if single else {"agents": cards}), "agent.json", tuple(losses.entries))
+    cards = [_card(each, base) for each in agents]
+    text = json.dumps(cards[0] if len(cards) == 1 else {"agents": cards})
+
+    def losses() -> Iterator[Loss]:
+        for at, (definition, read) in enumerate(zip(agents, parse_card(text).value, strict=True)):
+            for loss in find_losses(definition, read, dialect=NAME, reasons=_REASONS):
+                yield loss if len(agents) == 1 else Loss(field=f"/{at}{loss.field}", why=loss.why)
+
+    return RenderedMessage(text, "agent.json", losses)
 
 
-def _card(definition: Definition, base: str, path: str, losses: Losses) -> JsonMapping:
-    inner = Losses(NAME)
+_REASONS: Final = {
+    "/category": _REQUIRED,
+    "/skills/*/description": _REQUIRED,
+    "/skills/*/method": _REQUIRED,
+    "/skills/*/path": _REQUIRED,
+    f"/extras/{NAME}/endpoints": "the endpoints are read back there",
+}
+
+
+def _card(definition: Definition, base: str) -> JsonMapping:
     wire = definition.wire_names.get(NAME)
-    name = (
-        wire
-        if wire is not None and wire != definition.name and _normalise_name(wire) == definition.name
-        else definition.name
-    )
-    if definition.wire_names != ({} if name == definition.name else {NAME: name}):
-        inner.add("/wire_names", "it belongs to another format")
-    card: JsonMapping = {"name": name, "description": definition.description, "version": definition.version}
-    card["endpoints"] = {"tasks": route(definition.category, definition.name, "tasks", base=base)}
-    card["capabilities"] = [
-        _capability(skill, definition, base, f"/skills/{at}", inner) for at, skill in enumerate(definition.skills)
-    ]
-    extra_keys = _restore_extras(definition, card, inner)
-    if _category(card) != definition.category:
-        inner.add("/category", _DEMANDED)
-    inner.add_fields(definition, *sorted(set(Definition.model_fields) - _RENDERED_FIELDS))
-    if card["endpoints"] != _default_endpoints(card, definition.name) and "endpoints" not in extra_keys:
-        inner.add(f"/extras/{NAME}{'/endpoints' if extra_keys else ''}", "the endpoints are read back there")
-    for each in inner.entries:
-        losses.add(path + each.field, each.why)
-    return card
+    is_spelling = wire is not None and wire != definition.name and canonical_name(wire) == definition.name
+    card: JsonMapping = {
+        "name": wire if is_spelling else definition.name,
+        "description": definition.description,
+        "version": definition.version,
+        "endpoints": {"tasks": route(definition.category, definition.name, "tasks", base=base)},
+        "capabilities": [_capability(skill, definition, base) for skill in definition.skills],
+    }
+    # What an earlier reading kept.
+    own = definition.extras.get(NAME)
+    members = cast("JsonMapping", own) if isinstance(own, dict) else {}
+    endpoints = members.get("endpoints")
+    if _are_endpoints(endpoints) and endpoints != _default_endpoints({**card, "endpoints": endpoints}, definition.name):
+        card["endpoints"] = endpoints
+    return card | {name: value for name, value in members.items() if name not in _CARD}
 
 
-def _capability(skill: Skill, definition: Definition, base: str, path: str, losses: Losses) -> JsonMapping:
+def _capability(skill: Skill, definition: Definition, base: str) -> JsonMapping:
     endpoint = skill.path if skill.path is not None and _is_endpoint(skill.path) else None
     capability: JsonMapping = {
         "name": skill.name,
@@ -103,38 +107,15 @@ def _capability(skill: Skill, definition: Definition, base: str, path: str, loss
         "endpoint": endpoint or route(definition.category, definition.name, skill.name, base=base),
         "method": skill.method or "POST",
     }
-    for name in ("description", "method"):
-        if capability[name] != getattr(skill, name):
-            losses.add(f"{path}/{name}", _DEMANDED)
-    if capability["endpoint"] != skill.path:
-        losses.add(f"{path}/path", _DEMANDED)
     if skill.input_schema:
         capability["input_schema"] = skill.input_schema
     if skill.output_schema is not None:
         capability["output_schema"] = skill.output_schema
-    losses.add_fields(skill, *sorted(set(Skill.model_fields) - _RENDERED_SKILL_FIELDS), path=path)
     return capability
 
 
-def _restore_extras(definition: Definition, card: JsonMapping, losses: Losses) -> frozenset[str]:
-    """Write what an earlier reading kept; gives the names of it."""
-    losses.add_foreign_extras(definition.extras)
-    if NAME not in definition.extras:
-        return frozenset()
-    own = definition.extras[NAME]
-    members = cast("JsonMapping", own) if isinstance(own, dict) else {}
-    fits = {name: value for name, value in members.items() if name not in _CARD}
-    endpoints = members.get("endpoints")
-    if _are_endpoints(endpoints) and endpoints != _default_endpoints({**card, "endpoints": endpoints}, definition.name):
-        fits["endpoints"] = endpoints
-    for name in [""] if not fits else [pointer([name]) for name in members if name not in fits]:
-        losses.add(f"/extras/{NAME}{name}", "the format has its own there")
-    card |= fits
-    return frozenset(fits)
-
-
 def _are_endpoints(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(each, str) for each in cast("JsonMapping", value).values())
+    return isinstance(value, dict) and all(_is_any_path(each) for each in cast("JsonMapping", value).values())
 
 
 def _default_endpoints(card: JsonMapping, name: str) -> JsonMapping:
@@ -151,8 +132,11 @@ def _is_endpoint(path: str) -> bool:
     return match is not None and not any(unquote(part) in {".", ".."} for part in match[2].split("/"))
 
 
-def _normalise_name(text: str) -> str:
-    return canonical_name(text)
+def _is_any_path(path: object) -> bool:
+    """Whether a reader below strict takes it for an endpoint: such a path, or one without its first slash."""
+    if not isinstance(path, str):
+        return False
+    return _is_endpoint(path) or (":" not in path.partition("/")[0] and _is_endpoint(f"/{path}"))
 
 
 # Reading
@@ -195,9 +179,9 @@ def _definition(value: JsonValue, path: str, notes: Diagnostics) -> Definition |
         return None
     _check_advertised(card, path, notes)
     _check_paths(card, path, notes)
-    name = _normalise_name(card.name)
+    name = canonical_name(card.name)
     for text, where in [(card.name, ""), *((c.name, f"/capabilities/{at}") for at, c in enumerate(card.capabilities))]:
-        if not _NAME.fullmatch(_normalise_name(text)):
+        if not _NAME.fullmatch(canonical_name(text)):
             fix = "Use letters, digits and `_`, a letter first, at most 64."
             notes.add(
                 "name", f"{text[:80]!r} is not a valid name.", path=f"{path}{where}/name", fix=fix, severity="error"
@@ -313,8 +297,7 @@ def _check_paths(card: Card, path: str, notes: Diagnostics) -> None:
     endpoints = {f"{path}/endpoints{pointer([name])}": endpoint for name, endpoint in card.endpoints.items()}
     endpoints |= {f"{path}/capabilities/{at}/endpoint": each.endpoint for at, each in enumerate(card.capabilities)}
     for where, endpoint in endpoints.items():
-        is_relative = ":" not in endpoint.partition("/")[0] and _is_endpoint(f"/{endpoint}")
-        if not _is_endpoint(endpoint) and not is_relative:
+        if not _is_any_path(endpoint):
             fix = "Write the full path: `/agents/<category>/<agent>/<skill>`."
             notes.add("endpoint", f"{endpoint[:200]!r} is not a path.", path=where, fix=fix, severity="error")
         elif not endpoint.startswith("/"):

@@ -1,19 +1,41 @@
 """From text to contract: which of the messages it is, and who reads it."""
 
-from typing import Any
+from typing import Any, Final, cast, get_args
 
-from retinue.contract.finding import Level
-from retinue.contract.result import Result
-from retinue.contract.task import Task
-from retinue.dialects.diagnostics import Diagnostics, parse_answer_object, parse_object, validate
+from pydantic import ValidationError
+
+from retinue.contract import json
+from retinue.contract.fault import Fault
+from retinue.contract.finding import Finding, Level, findings_of
+from retinue.contract.json import JsonObject, JsonValue
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Artifact, Lifecycle, Outcome, Result
+from retinue.contract.task import Correction, Question, Task
+from retinue.dialects.dates import format_timestamp, parse_timestamp
+from retinue.dialects.diagnostics import (
+    Diagnostics,
+    drop_nulls,
+    parse_answer_object,
+    parse_object,
+    read_model,
+    refuse,
+    validate,
+)
 from retinue.dialects.port import DEFAULT_CONTEXT, ParseContext, Parsed
 from retinue.errors import InvalidInput, OutputInvalid
 
-from .bodies import error_in, from_error, from_output
-from .extras import NAME
-from .record import from_record, is_record, normalise_record
-from .request import from_message, from_parameters, is_message, normalise_body
-from .wire import TaskBody, TaskRecord
+from .extras import (
+    NAME,
+    RESULT_FIELDS,
+    TASK_FIELDS,
+    correction_text,
+    extract_extras,
+    normalise_message,
+    parts_of,
+    read_metadata,
+)
+from .status import STATUSES
+from .wire import STATES, TaskBody, TaskRecord, TaskStatus
 
 
 def parse_task(
@@ -29,12 +51,27 @@ def parse_task(
     """
     notes = Diagnostics(NAME, level)
     value = parse_object(text, notes)
-    if not is_message(value, context.skill):
-        return from_parameters(value, context, notes)
     extras: dict[str, Any] = {}
-    if level != "strict":
-        normalise_body(value, notes, extras)
-    return from_message(validate(value, TaskBody, notes, refusal=InvalidInput), context, notes, extras)
+    fields: JsonMapping
+    if is_message(value, context.skill):
+        if level != "strict":
+            _normalise_body(value, notes, extras)
+        body = validate(value, TaskBody, notes, refusal=InvalidInput)
+        fields, correction = _message_fields(body, context, notes, extras)
+    else:
+        if context.skill is None:
+            what, fix = "Nothing says which skill these are the parameters of.", "Say the skill, or send a `message`."
+            notes.add("no_skill", what, fix=fix, severity=notes.severity("standard"))
+        fields = {"id": context.task_id, "agent": context.agent, "skill": context.skill, "parameters": value}
+        correction, body = None, None
+    task = None
+    try:
+        task = Task(**fields)
+    except ValidationError as error:
+        notes.extend(findings_of(error, rule=f"{NAME}/shape"))
+    if task is None or notes.has_errors:
+        refuse(notes, InvalidInput)
+    return Parsed(task, "skill" if body is None else "task", tuple(notes.findings), correction)
 
 
 def parse_result(
@@ -50,7 +87,318 @@ def parse_result(
     if is_record(value):
         extras: dict[str, Any] = {}
         if level != "strict":
-            normalise_record(value, notes, extras, context)
-        return from_record(validate(value, TaskRecord, notes, refusal=OutputInvalid), context, notes, extras)
+            _normalise_record(value, notes, extras, context)
+        return _from_record(validate(value, TaskRecord, notes, refusal=OutputInvalid), context, notes, extras)
     error = error_in(value, notes)
-    return from_output(value, context, notes) if error is None else from_error(error, context, notes)
+    known: JsonMapping = {"task_id": context.task_id, "agent": context.agent, "skill": context.skill}
+    if error is None:
+        return Parsed(Result(**known, outcome="success", data=value), "skill", tuple(notes.findings))
+    fault, problems = fault_in(error)
+    for each in problems:
+        severity = "error" if fault is None else notes.severity("standard")
+        notes.add("error", each.message, path=f"/error{each.path}", fix=each.fix, severity=severity)
+    if fault is None or notes.has_errors:
+        refuse(notes, OutputInvalid)
+    outcome = "canceled" if fault.code == "canceled" else "error"
+    return Parsed(Result(**known, outcome=outcome, fault=fault), "skill", tuple(notes.findings))
+
+
+_SIMPLE: Final = frozenset({"task", "message", "request_message", "id", "session_id", "metadata"})
+
+
+def is_message(value: JsonObject, skill: str | None) -> bool:
+    """Whether `value` is meant for `/tasks`, and is not the parameters of `skill`."""
+    message = value.get("message", value.get("request_message"))
+    if isinstance(message, dict) and isinstance(message.get("parts"), list):
+        return True
+    simple = isinstance(message, str) or isinstance(value.get("task"), str)
+    return skill is None and simple and value.keys() <= _SIMPLE
+
+
+def _normalise_body(value: JsonObject, notes: Diagnostics, extras: JsonMapping) -> None:
+    """Mend a body where it has one meaning; what the format has no word for goes into `extras`."""
+    for other in ("request_message", "task"):
+        if "message" not in value and other in value:
+            notes.add("message", f"The message is called `{other}`.", path=f"/{other}", fix="Call it `message`.")
+            value["message"] = value.pop(other)
+    extract_extras(value, frozenset(TaskBody.model_fields), notes, extras)
+    value["message"] = normalise_message(value["message"], notes, extras, path="/message", role="user")
+
+
+def _message_fields(
+    body: TaskBody, context: ParseContext, notes: Diagnostics, extras: JsonMapping
+) -> tuple[JsonMapping, Correction | None]:
+    """The fields of a task out of a message: its texts are the instruction, its data the parameters."""
+    metadata = dict(body.metadata)
+    texts, pieces = parts_of(body.message)
+    correction = _correction(metadata, notes)
+    if correction is not None and texts and texts[-1] == correction_text(correction):
+        texts = texts[:-1]
+    base: JsonMapping = {"id": "", "agent": context.agent}
+    if context.skill is not None:
+        base["skill"] = context.skill
+    overlay = read_metadata(metadata, Task, base, notes, exclude=TASK_FIELDS)
+    # The pieces of data as parameters; those that are none are kept.
+    parameters: JsonMapping = {}
+    for piece in pieces:
+        if isinstance(piece, dict) and not parameters.keys() & piece.keys():
+            parameters |= cast("JsonMapping", piece)
+        else:
+            fix = "Send one object of parameters."
+            notes.add(
+                "data", "Data of another part is not used as parameters; it was kept.", path="/message/parts", fix=fix
+            )
+            extras.setdefault("parts", []).append({"type": "data", "data": piece})
+    if metadata:
+        extras["metadata"] = metadata
+    if body.session_id is not None:
+        extras["session_id"] = body.session_id
+    fields = dict(overlay) | {
+        "id": context.task_id if body.id is None else body.id,
+        "instruction": "\n".join(texts),
+        "parameters": parameters,
+        "extras": {NAME: extras} if extras else {},
+    }
+    return fields, correction
+
+
+def _correction(metadata: JsonMapping, notes: Diagnostics) -> Correction | None:
+    """Why the request is made again; one that cannot be read stays in the metadata."""
+    if "correction" not in metadata:
+        return None
+    try:
+        correction = Correction.model_validate_json(json.dumps(metadata["correction"]))
+    except ValidationError as error:
+        for each in findings_of(error, rule=""):
+            path = f"/metadata/correction{each.path}"
+            notes.add("correction", each.message, path=path, fix="Leave it out.", severity=notes.severity("standard"))
+        return None
+    del metadata["correction"]
+    return correction
+
+
+_PASSED_THROUGH: Final = ("request_message", "history", "session_id", "created_at", "updated_at")
+_OUTCOMES: Final = frozenset[str](get_args(Outcome))
+_STATE_WORDS: Final = {
+    "submitted": "pending",
+    "running": "working",
+    "in_progress": "working",
+    "input-required": "working",
+    "input_required": "working",
+    "complete": "completed",
+    "success": "completed",
+    "done": "completed",
+    "error": "failed",
+    "rejected": "failed",
+    "cancelled": "canceled",
+}
+"""Words of others for the states (C1)."""
+
+
+def is_record(value: JsonObject) -> bool:
+    """Whether `value` is meant as the record of a task; also one whose `status` is no object but the state itself."""
+    status = value.get("status")
+    if isinstance(status, str):
+        has_record_keys = value.keys() <= TaskRecord.model_fields.keys() and "id" in value
+        return has_record_keys and (_state_word(status) in STATES or _state_word(status) in _STATE_WORDS)
+    return isinstance(status, dict) and "state" in status
+
+
+def _state_word(state: str) -> str:
+    return state.lower().removeprefix("task_state_")
+
+
+def _normalise_record(value: JsonObject, notes: Diagnostics, extras: JsonMapping, context: ParseContext) -> None:
+    """Mend a record where it has one meaning; what the format has no word for goes into `extras`."""
+    extract_extras(value, frozenset(TaskRecord.model_fields), notes, extras)
+    drop_nulls(value, tuple(value), notes)
+    if "id" not in value:
+        notes.add("id", "The record has no `id`.", path="/id", fix="Say the task's `id`.")
+        value["id"] = context.task_id
+    for name, role in (("request_message", "user"), ("response_message", "agent")):
+        if name in value:
+            value[name] = normalise_message(value[name], notes, extras, path=f"/{name}", role=role)
+    state = value["status"]
+    if isinstance(state, str):
+        notes.add("state", "The status is a bare word.", path="/status", fix='Send `{"state": …}`.')
+        value["status"] = {"state": state}
+    _normalise_status(cast("JsonObject", value["status"]), value, notes, extras)
+
+
+def _normalise_status(status: JsonObject, value: JsonObject, notes: Diagnostics, extras: JsonMapping) -> None:
+    unknown: JsonMapping = {}
+    extract_extras(status, frozenset(TaskStatus.model_fields), notes, unknown, path="/status")
+    if unknown:
+        extras["status"] = unknown
+    drop_nulls(status, tuple(status), notes, path="/status")
+    message = status.get("message")
+    if isinstance(message, dict):
+        notes.add("message", "The message of the status is not text.", path="/status/message", fix="Send text.")
+        parts = message.get("parts")
+        texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+        status["message"] = "\n".join(text for text in texts if isinstance(text, str))
+    state = status.get("state")
+    word = _state_word(state) if isinstance(state, str) else ""
+    standard_state = word if word in STATES else _STATE_WORDS.get(word)
+    if standard_state is not None and standard_state != state:
+        notes.add(
+            "state",
+            f"The state {state!r} was read as {standard_state!r}.",
+            path="/status/state",
+            fix=f"Say {standard_state!r}.",
+        )
+        status["state"] = standard_state
+        metadata = value.setdefault("metadata", {})
+        if word in {"input-required", "input_required"} and isinstance(metadata, dict):
+            question = status.get("message")
+            questions: list[JsonValue] = (
+                [{"id": "q1", "text": question}] if isinstance(question, str) and question else []
+            )
+            metadata.setdefault("questions", questions)
+
+
+def _from_record(record: TaskRecord, context: ParseContext, notes: Diagnostics, extras: JsonMapping) -> Parsed[Result]:
+    """A result out of a record."""
+    metadata = dict(record.metadata)
+    texts, pieces = parts_of(record.response_message)
+    base: JsonMapping = {"task_id": "", "agent": context.agent}
+    if context.skill is not None:
+        base["skill"] = context.skill
+    overlay = read_metadata(metadata, Result, base, notes, exclude=RESULT_FIELDS)
+    lifecycle, outcome, questions = _ending(record, metadata, overlay, notes)
+    fault = _fault(record, outcome, metadata, notes)
+    timestamp = record.status.timestamp
+    if timestamp is not None:
+        at = parse_timestamp(timestamp)
+        if fault is not None and at is not None:
+            fault = fault.model_copy(update={"timestamp_ns": at})
+        else:
+            extras["timestamp"] = timestamp
+    artifacts = [(item, read_model(Artifact, item)) for item in record.artifacts]
+    foreign = [item for item, artifact in artifacts if artifact is None]
+    if foreign:
+        what, fix = f"{len(foreign)} artifacts name no file; they were kept.", "Give each its `path`."
+        notes.add("artifacts", what, path="/artifacts", fix=fix)
+        extras["artifacts"] = foreign
+    if metadata:
+        extras["metadata"] = metadata
+    extras |= {name: value for name, value in record.to_json().items() if name in _PASSED_THROUGH}
+    fields: dict[str, Any] = dict(overlay) | {
+        "task_id": record.id,
+        "lifecycle": lifecycle,
+        "outcome": outcome,
+        "questions": questions,
+        "content": "\n".join(texts),
+        "data": pieces[0] if len(pieces) == 1 else pieces or None,
+        "artifacts": tuple(artifact for _, artifact in artifacts if artifact is not None),
+        "fault": fault,
+        "extras": {NAME: extras} if extras else {},
+    }
+    if notes.has_errors:
+        refuse(notes, OutputInvalid)
+    return Parsed(Result(**fields), "task", tuple(notes.findings))
+
+
+def _ending(
+    record: TaskRecord, metadata: JsonMapping, overlay: Result, notes: Diagnostics
+) -> tuple[Lifecycle, Outcome | None, tuple[Question, ...]]:
+    """How far it is and how it ended: the state, and what the metadata adds to it."""
+    lifecycle, outcome = STATES[record.status.state]
+    if "outcome" in metadata:
+        word = metadata["outcome"]
+        if isinstance(word, str) and word in _OUTCOMES:
+            outcome = cast("Outcome", metadata.pop("outcome"))
+        else:
+            what, severity = f"{word!r} is not an outcome.", notes.severity("standard")
+            fix = "Leave it out, or say `partial`."
+            notes.add("outcome", what, path="/metadata/outcome", fix=fix, severity=severity)
+    if "questions" in metadata and lifecycle == "working":
+        items = metadata["questions"]
+        questions = (
+            [read_model(Question, each) for each in cast("list[object]", items)] if isinstance(items, list) else [None]
+        )
+        if None not in questions:
+            del metadata["questions"]
+            return "input_required", outcome, tuple(each for each in questions if each is not None)
+        what, fix = "`questions` is not a list of questions.", "Give each an `id` and a `text`."
+        notes.add("questions", what, path="/metadata/questions", fix=fix, severity=notes.severity("standard"))
+    return lifecycle, outcome, overlay.questions
+
+
+def _fault(record: TaskRecord, outcome: Outcome | None, metadata: JsonMapping, notes: Diagnostics) -> Fault | None:
+    """Why it failed: the error of the metadata, else the message of the status."""
+    error = metadata.get("error")
+    if error is not None:
+        fault, problems = fault_in(error)
+        for each in problems:
+            path = f"/metadata/error{each.path}"
+            notes.add("error", each.message, path=path, fix=each.fix, severity=notes.severity("standard"))
+        if fault is not None:
+            del metadata["error"]
+            return fault
+    if outcome not in {"error", "failed", "rejected"}:
+        return None
+    return Fault(code="internal_error", message=record.status.message or "")
+
+
+_PROBLEM: Final = frozenset({"type", "title", "status", "detail", "instance"})
+
+
+def error_in(value: JsonObject, notes: Diagnostics) -> JsonMapping | None:
+    """The error that a body says, in our shape or one of the usual others, which strict refuses; None without one."""
+    error = value.get("error")
+    if value.keys() == {"error"} and isinstance(error, dict):
+        return cast("JsonMapping", error)
+    if isinstance(error, dict) and "message" in error and value.keys() <= {"error", "jsonrpc", "id", "request_id"}:
+        fields: Any = error
+    elif value.keys() == {"error"} and isinstance(error, str):
+        fields = {"message": error}
+    elif value.keys() == {"detail"}:
+        # What web frameworks write: a sentence, or a list of what did not fit.
+        fields = {
+            "code": "invalid_input",
+            "message": "The request does not fit.",
+            "detail": {"findings": value["detail"]},
+        }
+        if isinstance(value["detail"], str):
+            fields = {"message": value["detail"]}
+    elif value.keys() <= _PROBLEM and "title" in value:
+        fields = {"message": str(value.get("detail") or value["title"]), "detail": dict(value)}
+    else:
+        return None
+    fix = "Send `error` with `code`, `message` and `hint`."
+    notes.add("error", "The error body has another shape.", fix=fix, severity=notes.severity("standard"))
+    return {"code": "internal_error", "message": "", **cast("JsonMapping", fields)}
+
+
+def fault_in(error: object) -> tuple[Fault | None, tuple[Finding, ...]]:
+    """The fault that an `error` object says, and what is wrong with it; a word of others for the code is kept."""
+    if not isinstance(error, dict):
+        return None, (Finding(rule="", message="An error is an object.", fix="Send `code` and `message`."),)
+    fields = dict(cast("JsonMapping", error))
+    problems: tuple[Finding, ...] = ()
+    code = fields.get("code")
+    if not isinstance(code, str) or code not in STATUSES:
+        fix = f"Use one of: {', '.join(STATUSES)}."
+        problems += (Finding(rule="", message=f"{str(code)[:80]!r} is not a fault code.", path="/code", fix=fix),)
+        fields["code"] = "internal_error"
+        detail = fields.get("detail", {})
+        if isinstance(detail, dict) and code is not None:
+            fields["detail"] = {"code": code, **cast("JsonMapping", detail)}
+    at = fields.pop("timestamp", None)
+    if isinstance(at, str) and (ns := parse_timestamp(at)) is not None:
+        fields["timestamp_ns"] = ns
+    try:
+        return Fault.model_validate_json(json.dumps(fields)), problems
+    except ValidationError as invalid:
+        return None, (*problems, *findings_of(invalid, rule=""))
+
+
+def error_json(fault: Fault) -> JsonMapping:
+    """A fault as an `error` object."""
+    fields = fault.model_dump(mode="json", exclude_defaults=True)
+    moment = None if fault.timestamp_ns is None else format_timestamp(fault.timestamp_ns)
+    if moment is not None:
+        del fields["timestamp_ns"]
+        fields["timestamp"] = moment
+    return fields

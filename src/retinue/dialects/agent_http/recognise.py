@@ -3,8 +3,8 @@
 from typing import Final
 
 from retinue.contract.json import JsonObject
+from retinue.dialects.decoding import find_json
 from retinue.dialects.port import Detection
-from retinue.dialects.recognition import find_json
 
 from .wire import STATES
 

@@ -7,29 +7,27 @@ from pydantic import ValidationError
 from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
-from retinue.contract.result import Outcome, Result
+from retinue.contract.result import Artifact, Outcome, Result
 from retinue.contract.task import Correction, Task
 from retinue.dialects.dates import format_timestamp, parse_timestamp
-from retinue.dialects.diagnostics import Diagnostics
-from retinue.dialects.losses import Losses, choose_form
-from retinue.dialects.port import DEFAULT_AGENT, RenderedMessage
+from retinue.dialects.diagnostics import Diagnostics, read_model
+from retinue.dialects.losses import choose_form, rendered_message
+from retinue.dialects.port import DEFAULT_AGENT, ParseContext, RenderedMessage
 from retinue.errors import InvalidInput
 
-from .bodies import error_in, error_json
-from .extras import NAME, RESULT_FIELDS, TASK_FIELDS, metadata_fields, restore_extras
-from .message_parts import build_message, correction_text
-from .record import is_record, parse_artifact
-from .request import is_message
+from .extras import NAME, RESULT_FIELDS, TASK_FIELDS, build_message, correction_text, metadata_fields, restore_extras
+from .parse import error_in, error_json, is_message, is_record, parse_result, parse_task
 from .wire import METADATA_KEY, OUTCOMES, STATES, HttpMessage, State
 
 TASK_FORMS: Final = ("task", "skill")
 RESULT_FORMS: Final = ("task", "skill")
 """Over the generic endpoint, and over a skill's own route."""
 
-_ROUTE: Final = "the route says it"
-_BARE: Final = "a skill's route takes its parameters only"
-_OUTPUT: Final = "a skill's route answers its output only"
-_WORKING: Final = ("submitted", "working", "input_required")
+_ROUTE_SAYS: Final = "the route says it"
+_PARAMETERS_REASONS: Final = {
+    **dict.fromkeys(("/" + name for name in Task.model_fields), "a skill's route takes its parameters only"),
+    **dict.fromkeys(("/agent", "/skill", "/major"), _ROUTE_SAYS),
+}
 
 
 # Requests
@@ -41,34 +39,33 @@ def render_task(task: Task, *, form: str | None = None) -> RenderedMessage:
     Raises:
         InvalidInput: There is no such form, or a value is no JSON.
     """
-    losses = Losses(NAME)
-    if choose_form(form, TASK_FORMS, NAME) == "skill":
-        if is_message(task.parameters, task.skill):
-            raise InvalidInput(
-                "These parameters would be read as a message for `/tasks`.",
-                hint="Write the request in the form `task`.",
-                path="/parameters",
-            )
-        if task.agent != DEFAULT_AGENT:
-            losses.add("/agent", _ROUTE)
-        losses.add_fields(task, "skill", "major", why=_ROUTE)
-        if task.id:
-            losses.add("/id", _BARE)
-        unsupported = set(Task.model_fields) - {"id", "agent", "skill", "major", "parameters"}
-        losses.add_fields(task, *sorted(unsupported), why=_BARE)
-        return RenderedMessage(json.dumps(task.parameters), "skill", tuple(losses.entries))
-    return _render_message(task, None, losses)
+    if choose_form(form, TASK_FORMS, NAME) == "task":
+        return _render_message(task, None)
+    if is_message(task.parameters, task.skill):
+        raise InvalidInput(
+            "These parameters would be read as a message for `/tasks`.",
+            hint="Write the request in the form `task`.",
+            path="/parameters",
+        )
+
+    def read(text: str) -> Task:
+        """Read the parameters as the one does who serves the route; the text itself does not say the skill."""
+        task_read = parse_task(text, context=ParseContext(skill=task.skill)).value
+        return task_read.model_copy(update={"skill": None})
+
+    return rendered_message(
+        json.dumps(task.parameters), "skill", task, dialect=NAME, read=read, reasons=_PARAMETERS_REASONS
+    )
 
 
 def render_retry(task: Task, correction: Correction) -> RenderedMessage:
     """Write the request again, with the correction in its metadata and as a further text (P14)."""
-    return _render_message(task, correction, Losses(NAME))
+    return _render_message(task, correction)
 
 
-def _render_message(task: Task, correction: Correction | None, losses: Losses) -> RenderedMessage:
+def _render_message(task: Task, correction: Correction | None) -> RenderedMessage:
     data = [task.parameters] if task.parameters else []
-    text = None if data and not task.instruction else task.instruction
-    user_message = build_message("user", text, data)
+    user_message = build_message("user", None if data and not task.instruction else task.instruction, data)
     rest = metadata_fields(task, TASK_FIELDS)
     if task.agent == DEFAULT_AGENT:
         del rest["agent"]
@@ -77,15 +74,15 @@ def _render_message(task: Task, correction: Correction | None, losses: Losses) -
         user_message["parts"].append({"type": "text", "text": correction_text(correction)})
         why = correction.model_dump(mode="json", exclude_defaults=True)
         metadata["correction"] = {**why, "retry_count": correction.retry_count}
-    body: JsonMapping = {"message": user_message}
-    if task.id:
-        body = {"id": task.id, **body}
+    body: JsonMapping = {"id": task.id} if task.id else {}
+    body["message"] = user_message
     if metadata:
         body["metadata"] = metadata
-    restore_extras(
-        task.extras, body, {"id": _reject, "session_id": _is_text, "task": _reject, "request_message": _reject}, losses
+    reserved = {"id": _reject, "session_id": _is_text, "task": _reject, "request_message": _reject}
+    restore_extras(task.extras, body, reserved)
+    return rendered_message(
+        json.dumps(body), "task", task, dialect=NAME, read=lambda text: parse_task(text).value, reasons={}
     )
-    return RenderedMessage(json.dumps(body), "task", tuple(losses.entries))
 
 
 # Answers
@@ -99,38 +96,59 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
     Raises:
         InvalidInput: There is no such form, or a value is no JSON.
     """
-    losses = Losses(NAME)
     if choose_form(form, RESULT_FORMS, NAME) == "skill" and result.lifecycle == "ended":
-        return _output(result, losses)
+        return _output(result)
     state = _state(result)
-    record: JsonMapping = {"id": result.task_id, "status": {"state": state}}
+    status: JsonMapping = {"state": state}
+    record: JsonMapping = {"id": result.task_id, "status": status}
     data = [] if result.data is None else [result.data]
     if result.content or data:
         record["response_message"] = build_message("agent", result.content or None, data)
     if result.artifacts:
         record["artifacts"] = [each.model_dump(mode="json", exclude_defaults=True) for each in result.artifacts]
-    metadata = _metadata(result, state, losses)
-    _explain(result, record, metadata, losses)
+    metadata: JsonMapping = {}
+    if result.outcome is not None and result.outcome != STATES[state][1]:
+        metadata["outcome"] = result.outcome
+    rest = metadata_fields(result, RESULT_FIELDS)
+    if result.agent == DEFAULT_AGENT:
+        del rest["agent"]
+    if result.lifecycle == "input_required":
+        metadata["questions"] = rest.pop("questions", [])
+    if rest:
+        metadata[METADATA_KEY] = rest
+    # What the status says beside the state: the failure, or the question.
+    fault = result.fault
+    if fault is not None:
+        metadata["error"] = error_json(fault)
+        if fault.message:
+            status["message"] = fault.message
+    elif result.lifecycle == "input_required" and result.questions:
+        status["message"] = "\n".join(each.text for each in result.questions)
+    timestamp = _timestamp(result)
+    if timestamp is not None:
+        status["timestamp"] = timestamp
     if metadata:
         record["metadata"] = metadata
-    losses.add_fields(result, "native", "reasoning", why="it is never handed on")
-    # What came along, back in its place.
-    status = record["status"]
-    own = result.extras.get(NAME)
-    if isinstance(own, dict):
-        extras = cast("JsonMapping", own)
-        moment = extras.get("timestamp")
-        fits = isinstance(moment, str) and "timestamp" not in status
-        if fits and (result.fault is None or parse_timestamp(cast("str", moment)) is None):
-            status["timestamp"] = moment
-            extras = {name: value for name, value in extras.items() if name != "timestamp"}
-        if extras or own == {}:
-            restore_extras({**result.extras, NAME: extras}, record, _FITS, losses)
-        else:
-            losses.add_foreign_extras(result.extras)
-    else:
-        restore_extras(result.extras, record, _FITS, losses)
-    return RenderedMessage(json.dumps(record), "task", tuple(losses.entries))
+    restore_extras(result.extras, record, _FITS)
+    return rendered_message(
+        json.dumps(record),
+        "task",
+        result,
+        dialect=NAME,
+        read=lambda text: parse_result(text).value,
+        reasons={"/fault": _REQUIRED, "/outcome": f"{state!r} is the nearest word"},
+    )
+
+
+def _timestamp(result: Result) -> str | None:
+    """When it failed; else the time of the status that came along, unless it would be read as that of the failure."""
+    fault = result.fault
+    timestamp = None if fault is None or fault.timestamp_ns is None else format_timestamp(fault.timestamp_ns)
+    own: object = result.extras.get(NAME)
+    kept: object = cast("JsonMapping", own).get("timestamp") if isinstance(own, dict) else None
+    if timestamp is None and isinstance(kept, str) and (fault is None or parse_timestamp(kept) is None):
+        return kept
+    return timestamp
 
 
 def _state(result: Result) -> State:
@@ -143,40 +161,6 @@ def _state(result: Result) -> State:
             return "completed" if result.fault is None else "failed"
         case "ended":
             return OUTCOMES[cast("Outcome", result.outcome)]
-
-
-def _metadata(result: Result, state: State, losses: Losses) -> JsonMapping:
-    metadata: JsonMapping = {}
-    if STATES[state][1] != result.outcome:
-        if result.outcome is None:
-            losses.add("/outcome", f"{state!r} is the nearest word")
-        else:
-            metadata["outcome"] = result.outcome
-    rest = metadata_fields(result, RESULT_FIELDS)
-    if result.agent == DEFAULT_AGENT:
-        del rest["agent"]
-    if result.lifecycle == "input_required":
-        metadata["questions"] = rest.pop("questions", [])
-    if rest:
-        metadata[METADATA_KEY] = rest
-    return metadata
-
-
-def _explain(result: Result, record: JsonMapping, metadata: JsonMapping, losses: Losses) -> None:
-    """What the status says beside the state: the failure, or the question."""
-    status, fault = record["status"], result.fault
-    outcome = metadata.get("outcome", STATES[status["state"]][1])
-    if fault is not None:
-        metadata["error"] = error_json(fault)
-        if fault.message:
-            status["message"] = fault.message
-    elif outcome in {"error", "failed", "rejected"}:
-        losses.add("/fault", "the format demands one")
-    elif result.lifecycle == "input_required" and result.questions:
-        status["message"] = "\n".join(each.text for each in result.questions)
-    moment = None if fault is None or fault.timestamp_ns is None else format_timestamp(fault.timestamp_ns)
-    if moment is not None:
-        status["timestamp"] = moment
 
 
 def _is_text(value: object) -> bool:
@@ -198,7 +182,7 @@ def _are_foreign_artifacts(value: object) -> bool:
     """Artifacts of another shape than ours, as they were kept."""
     items = cast("list[Any]", value) if isinstance(value, list) else []
     return bool(items) and all(
-        isinstance(each, dict) and parse_artifact(cast("JsonMapping", each)) is None for each in items
+        isinstance(each, dict) and read_model(Artifact, cast("object", each)) is None for each in items
     )
 
 
@@ -219,47 +203,38 @@ _FITS: Final = {
 }
 
 
-def _output(result: Result, losses: Losses) -> RenderedMessage:
+def _output(result: Result) -> RenderedMessage:
     """What a skill's route answers."""
     fault = result.fault
-    failed = result.outcome not in {"success", "partial", None} or (result.outcome is None and fault is not None)
-    if failed:
-        body = _error_body(result, fault, losses)
-        rendered_fields = {"fault", "outcome"}
+    body: JsonMapping
+    if result.outcome not in {"success", "partial", None} or (result.outcome is None and fault is not None):
+        body = {
+            "error": error_json(fault or Fault(code="internal_error", message="The skill failed without a reason."))
+        }
     else:
         data: object = result.data
-        if result.content:
-            losses.add("/content", "it is inside the output" if data is None else _OUTPUT)
         if isinstance(data, dict):
-            output = cast("JsonMapping", data)
+            body = cast("JsonMapping", data)
+        elif data is not None:
+            body = {"value": data}
         else:
-            losses.add("/data", "an output is an object")
-            content: JsonMapping = {"content": result.content} if result.content else {}
-            output = content if data is None else {"value": result.data}
-        if is_record(output) or error_in(output, Diagnostics(NAME, "standard")) is not None:
+            body = {"content": result.content} if result.content else {}
+        if is_record(body) or error_in(body, Diagnostics(NAME, "standard")) is not None:
             raise InvalidInput(
                 "This output would be read as something else: it looks like an error or the record of a task.",
                 hint="Write the answer in the form `task`.",
                 path="/data",
             )
-        body = output
-        if result.outcome != "success":
-            losses.add("/outcome", _OUTPUT)
-        rendered_fields = {"data", "outcome", "content"}
-    if result.agent != DEFAULT_AGENT:
-        losses.add("/agent", _ROUTE)
-    if result.task_id:
-        losses.add("/task_id", _OUTPUT)
-    unsupported = set(Result.model_fields) - {"agent", "task_id", "lifecycle", *rendered_fields}
-    losses.add_fields(result, *sorted(unsupported), why=_OUTPUT)
-    return RenderedMessage(json.dumps(body), "skill", tuple(losses.entries))
+    return rendered_message(
+        json.dumps(body),
+        "skill",
+        result,
+        dialect=NAME,
+        read=lambda text: parse_result(text).value,
+        reasons=dict.fromkeys(("/" + name for name in Result.model_fields), _OUTPUT) | _OUTPUT_REASONS,
+    )
 
 
-def _error_body(result: Result, fault: Fault | None, losses: Losses) -> JsonMapping:
-    if fault is None:
-        losses.add("/fault", "the format demands one")
-        fault = Fault(code="internal_error", message="The skill failed without a reason.")
-    outcome = "canceled" if fault.code == "canceled" else "error"
-    if result.outcome != outcome:
-        losses.add("/outcome", f"{outcome!r} is what the error says")
-    return {"error": error_json(fault)}
+_REQUIRED: Final = "the format requires one"
+_OUTPUT: Final = "a skill's route answers its output only"
+_OUTPUT_REASONS: Final = {"/agent": _ROUTE_SAYS, "/data": "an output is an object", "/fault": _REQUIRED}

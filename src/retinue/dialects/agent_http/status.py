@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Final
 
-from retinue.contract.fault import Fault
 from retinue.contract.result import Result
 from retinue.errors import FaultCode
 
@@ -49,12 +48,9 @@ def status_of(result: Result) -> int:
         return OK
     if fault is None:
         return STATUSES["internal_error"]
-    return UNPARSABLE if _is_unparsable(fault) else STATUSES[fault.code]
-
-
-def _is_unparsable(fault: Fault) -> bool:
-    """The reader of JSON says where it stopped."""
-    return fault.code == "invalid_input" and "reason" in fault.detail and "line" in fault.detail
+    # The reader of JSON says where it stopped.
+    is_unparsable = fault.code == "invalid_input" and "reason" in fault.detail and "line" in fault.detail
+    return UNPARSABLE if is_unparsable else STATUSES[fault.code]
 
 
 def outcome_of(status: int | None) -> FaultCode | None:

@@ -26,11 +26,9 @@ from typing import Final
 from retinue.contract.model import DialectName
 
 from .block import Block, BlockField, find_blocks
-from .display import display
 from .parse import parse_result, parse_task
 from .recognise import recognise
-from .render import RESULT_FORMS, render_result
-from .render_request import TASK_FORMS, render_retry, render_task
+from .render import RESULT_FORMS, TASK_FORMS, display, render_result, render_retry, render_task
 from .wire import ERROR_TYPES, FAULT_CODES
 
 __all__ = [

@@ -10,8 +10,7 @@ from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import to_kebab
 from retinue.contract.result import WarningType
-from retinue.dialects.coercion import drop_nulls
-from retinue.dialects.diagnostics import Diagnostics
+from retinue.dialects.diagnostics import Diagnostics, drop_nulls
 from retinue.dialects.port import ParseContext
 
 from .vocabulary import NO_WARNING

@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from retinue.contract.formatting import ensure_text
+from retinue.dialects.decoding import find_json
 from retinue.dialects.port import Detection
-from retinue.dialects.recognition import find_json
 
 from .block import find_blocks
 

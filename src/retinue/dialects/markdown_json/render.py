@@ -1,5 +1,6 @@
 """From a `Result` to an envelope: all that the format demands is there, and no number that nobody measured."""
 
+import json as stdlib_json
 import re
 from typing import Any, Final, cast
 
@@ -7,14 +8,28 @@ from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Warned
+from retinue.contract.sanitize import escape_markdown, printable
+from retinue.contract.task import Correction, Task
 from retinue.contract.version import Version, is_compatible
 from retinue.dialects.dates import format_timestamp
-from retinue.dialects.losses import Losses, choose_form
-from retinue.dialects.port import DEFAULT_AGENT, RenderedMessage
+from retinue.dialects.losses import NO_EQUIVALENT, choose_form, rendered_message
+from retinue.dialects.port import DEFAULT_AGENT, Parsed, RenderedMessage
 from retinue.errors import InvalidInput
 
-from .parse_envelope import MILLISECOND, questions_in
-from .vocabulary import ASKING, AT_WORK, NO_WARNING, RECOVERIES, UNSTATED, from_wire, to_wire
+from .block import KEYS, LISTS, is_unknown_key, item_text, line_text, prose_text, starts_or_fences
+from .parse import MILLISECOND, parse_result, parse_task
+from .vocabulary import (
+    ASKING,
+    AT_WORK,
+    CLOSING_SENTENCES,
+    NO_WARNING,
+    RECOVERIES,
+    UNSTATED,
+    agent_text,
+    context_text,
+    instruction_in,
+    to_wire,
+)
 from .wire import (
     CONTRACT,
     ERROR_TYPES,
@@ -30,12 +45,7 @@ from .wire import (
 RESULT_FORMS: Final = ("envelope", "wide")
 """`wide` is for readers that look for the operation of a failure at the top (C4): it says it there too."""
 
-_UNSUPPORTED: Final = ("traces", "usage", "attempts", "confidence", "reasoning", "native")
 _NAME: Final = "markdown_json"
-_OWN: Final = f"/extras/{_NAME}"
-_DEMANDED: Final = "the format demands one"
-_RESERVED: Final = "the format has its own there"
-_MOVED: Final = "said inside the result"
 _ASKS: Final = Warned(type="incomplete_context", message=ASKING, synthetic=True)
 _WORKS: Final = Warned(type="incomplete_context", message=AT_WORK, synthetic=True)
 _UNEXPLAINED: Final = Warned(type="degraded_analysis", message=NO_WARNING, synthetic=True)
@@ -48,35 +58,65 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
         InvalidInput: There is no such form, or the data is no JSON.
     """
     form = choose_form(form, RESULT_FORMS, _NAME)
-    losses = Losses(_NAME)
     status = _status(result)
-    envelope: JsonMapping = {"status": status, **_head(result, losses)}
+    agent = to_wire(result.agent) if result.agent.strip() else DEFAULT_AGENT
+    contract = result.versions.contract
+    version = contract if contract is not None and _is_compatible(contract) else CONTRACT
+    envelope: JsonMapping = {"status": status, "agent": agent, "version": version}
     if status == "error":
-        envelope |= _failure(result, losses)
+        envelope |= _failure(result)
         operation = envelope["context"].get("operation", "")
         if form == "wide" and operation.strip():
             envelope.setdefault("operation", operation)
     else:
-        envelope |= _answer(result, status, losses)
-    metadata = _metadata(result, losses)
-    envelope["metadata"] = metadata
-    _check_ending(result, status, losses)
-    losses.add_fields(result, *_UNSUPPORTED)
-    if result.task_id:
-        losses.add("/task_id")
-    if result.content:
-        losses.add("/content", "the format has data only")
-    # Put back what came along, and the moment of a failure.
-    _moment(result, envelope, losses)
-    losses.add_foreign_extras(result.extras)
-    names = _restore_extras(result.extras[_NAME], envelope, losses) if _NAME in result.extras else frozenset[str]()
-    if _NAME in result.extras and not names:
-        losses.add(_OWN)
-    for name in ("files_read", "files_written"):
-        if getattr(result, name):
-            where = f"/metadata/{name}" if "metadata" in names else "/metadata" if names else ""
-            losses.add(f"{_OWN}{where}", "the number of files is read back there")
-    return RenderedMessage(json.dumps(envelope), form, tuple(losses.entries))
+        # K9 demands an operation. An agent that names none did what it is there for, which goes by its own name.
+        skill = result.skill or ""
+        envelope["operation"] = to_wire(skill) if skill.strip() else agent
+        envelope["result"] = _data(result)
+        if warnings := _all_warnings(result, status):
+            envelope["warnings"] = [_warning(each) for each in warnings]
+    envelope["metadata"] = _metadata(result, is_failure=status == "error")
+    _restore_extras(result.extras.get(_NAME), envelope)
+    return rendered_message(
+        json.dumps(envelope),
+        form,
+        result,
+        dialect=_NAME,
+        read=lambda text: parse_result(text).value,
+        reasons={
+            **_REASONS,
+            **(_FAILURE_REASONS if status == "error" else {}),
+            "/outcome": f"{status!r} is the nearest word",
+        },
+        unit_ns=MILLISECOND,
+    )
+
+
+_REQUIRED: Final = "the format requires one"
+_COUNTED: Final = "only their number is given there"
+_REASONS: Final = {
+    "/agent": "names have one spelling there",
+    "/skill": "names have one spelling there, and the format requires one",
+    "/content": "the format has data only",
+    "/versions/contract": _REQUIRED,
+    "/data": "it stands inside the result",
+    "/warnings": _REQUIRED,
+    "/warnings/*/recovery": "a name alone says not what to do, so it is written as a sentence",
+    "/fault": "only a failure has one there",
+    "/files_read": _COUNTED,
+    "/files_written": _COUNTED,
+    f"/extras/{_NAME}/metadata/files_read": "the number of files is read back there",
+    f"/extras/{_NAME}/metadata/files_written": "the number of files is read back there",
+}
+_FAILURE_REASONS: Final = {
+    "/skill": "the operation of the failure stands there",
+    "/fault": NO_EQUIVALENT,
+    "/fault/message": _REQUIRED,
+    "/fault/operation": "the operation that was asked for stands there",
+    "/fault/hint": "the first suggestion is the hint, and each is a sentence",
+    "/fault/suggestions": "the first suggestion is the hint, and each is a sentence",
+    "/fault/timestamp_ns": "the format ends with the year 9999",
+}
 
 
 def _status(result: Result) -> Status:
@@ -91,22 +131,6 @@ def _status(result: Result) -> Status:
             return "error"
 
 
-def _head(result: Result, losses: Losses) -> JsonMapping:
-    agent = _agent(result)
-    if from_wire(agent) != result.agent:
-        losses.add("/agent", "names have one spelling there")
-    contract, version = result.versions.contract, CONTRACT
-    if contract is not None and _is_compatible(contract):
-        version = contract
-    if version != contract:
-        losses.add("/versions/contract", _DEMANDED)
-    return {"agent": agent, "version": version}
-
-
-def _agent(result: Result) -> str:
-    return to_wire(result.agent) if result.agent.strip() else DEFAULT_AGENT
-
-
 def _is_compatible(version: str) -> bool:
     try:
         return is_compatible(Version.parse(version), Version.parse(CONTRACT))
@@ -114,65 +138,27 @@ def _is_compatible(version: str) -> bool:
         return False
 
 
-def _check_ending(result: Result, status: Status, losses: Losses) -> None:
-    """What the three status words say less of."""
-    asks = result.lifecycle == "input_required"
-    lifecycle = "input_required" if asks else "ended"
-    outcome = None if asks else "failed" if status == "error" and result.outcome == "failed" else status
-    if lifecycle != result.lifecycle:
-        losses.add("/lifecycle")
-    if outcome != result.outcome:
-        losses.add("/outcome", f"{status!r} is the nearest word")
-    if result.questions and not asks:
-        losses.add("/questions")
-    if result.retries and outcome != "failed":
-        losses.add("/retries")
-    if result.fault is not None and status != "error":
-        losses.add("/fault", "only a failure has one there")
-
-
-def _metadata(result: Result, losses: Losses) -> JsonMapping:
-    metadata: JsonMapping = {}
-    if result.duration_ns is not None:
-        metadata["execution_time_ms"] = (result.duration_ns + MILLISECOND // 2) // MILLISECOND
-    for name in ("files_read", "files_written"):
-        paths: tuple[str, ...] = getattr(result, name)
-        if paths:
-            metadata[name] = len(paths)
-            losses.add(f"/{name}", "only their number is said there")
-    if result.completeness is not None:
-        metadata["completeness"] = result.completeness
-    if result.versions.agent is not None:
-        metadata["agent_version"] = result.versions.agent
-    if result.artifacts:
-        metadata["artifacts"] = [each.to_json() for each in result.artifacts]
-    return metadata
+def _metadata(result: Result, *, is_failure: bool) -> JsonMapping:
+    fault = result.fault
+    metadata: JsonMapping = {
+        "execution_time_ms": None
+        if result.duration_ns is None
+        else (result.duration_ns + MILLISECOND // 2) // MILLISECOND,
+        "files_read": len(result.files_read) or None,
+        "files_written": len(result.files_written) or None,
+        "completeness": result.completeness,
+        "agent_version": result.versions.agent,
+        "artifacts": [each.to_json() for each in result.artifacts] or None,
+    }
+    if is_failure and fault is not None and fault.timestamp_ns is not None:
+        metadata["error_timestamp"] = format_timestamp(fault.timestamp_ns)
+    return {name: value for name, value in metadata.items() if value is not None}
 
 
 # Whole and partial answers
 
 
-def _answer(result: Result, status: Status, losses: Losses) -> JsonMapping:
-    skill = result.skill or ""
-    # K9 demands an operation. An agent that names none did what it is there for, which goes by its own name.
-    answer: JsonMapping = {"operation": to_wire(skill) if skill.strip() else _agent(result)}
-    if from_wire(answer["operation"]) != result.skill:
-        losses.add("/skill", "names have one spelling there" if skill.strip() else _DEMANDED)
-    warnings = _all_warnings(result, status, losses)
-    answer["result"] = (
-        _data_with_questions(result, losses) if result.lifecycle == "input_required" else _data(result, losses)
-    )
-    if warnings:
-        answer["warnings"] = [_warning(each, f"/warnings/{at}", losses) for at, each in enumerate(warnings)]
-    asks = result.lifecycle == "input_required"
-    is_ambiguous = status == "partial" and not asks and any(each.type == "incomplete_context" for each in warnings)
-    if is_ambiguous and questions_in(answer["result"]) is not None:
-        for name in ("lifecycle", "outcome", "questions", "data"):
-            losses.add(f"/{name}", "a partial answer with questions asks back there")
-    return answer
-
-
-def _all_warnings(result: Result, status: Status, losses: Losses) -> tuple[Warned, ...]:
+def _all_warnings(result: Result, status: Status) -> tuple[Warned, ...]:
     """The warnings, and the one that a partial answer owes."""
     warnings = result.warnings
     if result.lifecycle == "input_required":
@@ -180,7 +166,6 @@ def _all_warnings(result: Result, status: Status, losses: Losses) -> tuple[Warne
         return warnings if has_question and not _is_same(warnings[-1], _ASKS) else (*warnings, _ASKS)
     if status != "partial" or warnings:
         return warnings
-    losses.add("/warnings", _DEMANDED)
     return (_UNEXPLAINED if result.lifecycle == "ended" else _WORKS,)
 
 
@@ -188,59 +173,51 @@ def _is_same(one: Warned, other: Warned) -> bool:
     return (one.type, one.message, one.synthetic) == (other.type, other.message, other.synthetic)
 
 
-def _warning(warned: Warned, path: str, losses: Losses) -> JsonMapping:
-    entry: JsonMapping = {"type": warned.type}
-    for name in ("message", "impact", "recovery"):
-        entry[name] = _text_or_unstated(getattr(warned, name), f"{path}/{name}", losses)
-    entry["recovery"] = _as_sentence(entry["recovery"])
-    if entry["recovery"] not in {warned.recovery, UNSTATED}:
-        losses.add(f"{path}/recovery", _SENTENCE)
+def _warning(warned: Warned) -> JsonMapping:
+    entry: JsonMapping = {
+        "type": warned.type,
+        "message": _text_or_unstated(warned.message),
+        "impact": _text_or_unstated(warned.impact),
+        "recovery": _as_sentence(_text_or_unstated(warned.recovery)),
+    }
     return {**entry, "synthetic": True} if warned.synthetic else entry
 
 
-def _text_or_unstated(text: str, path: str, losses: Losses) -> str:
+def _text_or_unstated(text: str) -> str:
     """A text that the format demands: there is always one, and a missing one is read back as missing."""
-    if text == UNSTATED or (text and not text.strip()):
-        losses.add(path, _DEMANDED)
     return text if text.strip() else UNSTATED
 
 
-def _data(result: Result, losses: Losses) -> Any:
-    if result.data is not None:
-        return result.data
-    losses.add("/data", _MOVED if result.content else _DEMANDED)
-    return {"content": result.content} if result.content else {}
-
-
-def _data_with_questions(result: Result, losses: Losses) -> JsonMapping:
-    """The data so far, and the questions in it."""
+def _data(result: Result) -> Any:
+    """The data, and in it the questions of an agent that asks; the text where there is nothing else."""
+    data: object = result.data
+    if result.lifecycle != "input_required":
+        return data if data is not None else {"content": result.content} if result.content else {}
+    members = cast("JsonMapping", data) if isinstance(data, dict) else {} if data is None else {"data": data}
     questions = [each.model_dump(mode="json", exclude_defaults=True) for each in result.questions]
-    if result.data is None:
-        return {"next_questions": questions}
-    raw: object = result.data
-    data = cast("JsonMapping", raw) if isinstance(raw, dict) else {"data": raw}
-    if data is not raw or not data:
-        losses.add("/data", _MOVED)
-    elif "next_questions" in data:
-        losses.add("/data" if len(data) == 1 else "/data/next_questions", "the questions stand there")
-    return {**data, "next_questions": questions}
+    return {**members, "next_questions": questions}
 
 
 # Failures
 
 
-def _failure(result: Result, losses: Losses) -> JsonMapping:
-    fault = result.fault
-    if fault is None:
-        losses.add("/fault", _DEMANDED)
-        fault = Fault(code="internal_error", message="The agent failed without a reason.")
-        fault_losses = Losses(_NAME)
-    else:
-        fault_losses = losses
-    failure: JsonMapping = {"error_type": ERROR_TYPES[fault.code]}
-    failure["message"] = _text_or_unstated(fault.message, "/fault/message", fault_losses)
-    top, context = _context(result, fault, fault_losses, losses)
-    failure |= top
+def _failure(result: Result) -> JsonMapping:
+    fault = result.fault or Fault(code="internal_error", message="The agent failed without a reason.")
+    failure: JsonMapping = {"error_type": ERROR_TYPES[fault.code], "message": _text_or_unstated(fault.message)}
+    # Where it failed; the operation stands at the top too where the two differ (C4).
+    context: JsonMapping = {}
+    operation = result.skill if fault.operation is None else fault.operation
+    if operation is not None:
+        context["operation"] = to_wire(operation)
+    if result.skill not in {None, operation} and (result.skill or "").strip():
+        failure["operation"] = to_wire(result.skill or "")
+    context |= {name: text for name in ("target", "failed_at") if (text := getattr(fault, name)) is not None}
+    if result.outcome == "failed":
+        context["attempts"] = result.retries + 1
+    if FAULT_CODES[ERROR_TYPES[fault.code]] != fault.code:
+        context["class"] = fault.code
+    if fault.detail:
+        context["detail"] = fault.detail
     failure["context"] = context
     if result.data is not None:
         failure["partial_results"] = result.data
@@ -249,49 +226,12 @@ def _failure(result: Result, losses: Losses) -> JsonMapping:
         each for each in dict.fromkeys((fault.hint, *fault.suggestions)) if each.strip() and each != UNSTATED
     ]
     suggestions = suggestions or [RECOVERIES[ERROR_TYPES[fault.code]]]
-    sentences = [_as_sentence(each) for each in suggestions]
-    if sentences[0] != fault.hint:
-        fault_losses.add("/fault/hint", _FIRST if suggestions[0] != fault.hint else _SENTENCE)
-    if tuple(sentences[1:]) != fault.suggestions:
-        fault_losses.add("/fault/suggestions", _FIRST if tuple(suggestions[1:]) != fault.suggestions else _SENTENCE)
-    failure["recovery_suggestions"] = sentences
+    failure["recovery_suggestions"] = [_as_sentence(each) for each in suggestions]
     if result.warnings:
-        failure["warnings"] = [_warning(each, f"/warnings/{at}", losses) for at, each in enumerate(result.warnings)]
-    fault_losses.add_fields(fault, "path", "retryable", "retry_after_s", path="/fault")
+        failure["warnings"] = [_warning(each) for each in result.warnings]
     return failure
 
 
-def _context(result: Result, fault: Fault, fault_losses: Losses, losses: Losses) -> tuple[JsonMapping, JsonMapping]:
-    """Where it failed; the operation stands at the top too where the two differ (C4)."""
-    top: JsonMapping = {}
-    context: JsonMapping = {}
-    operation = result.skill if fault.operation is None else fault.operation
-    if operation is not None:
-        context["operation"] = to_wire(operation)
-    if result.skill not in {None, operation} and (result.skill or "").strip():
-        top["operation"] = to_wire(result.skill or "")
-    read_operation = from_wire(context["operation"]) if operation is not None else None
-    skill = (
-        from_wire(top["operation"]) if top else read_operation if read_operation and read_operation.strip() else None
-    )
-    if skill != result.skill:
-        losses.add("/skill", "the operation of the failure stands there")
-    if read_operation != fault.operation:
-        fault_losses.add("/fault/operation", "the operation that was asked for stands there")
-    for name in ("target", "failed_at"):
-        if getattr(fault, name) is not None:
-            context[name] = getattr(fault, name)
-    if result.outcome == "failed":
-        context["attempts"] = result.retries + 1
-    if FAULT_CODES[ERROR_TYPES[fault.code]] != fault.code:
-        context["class"] = fault.code
-    if fault.detail:
-        context["detail"] = fault.detail
-    return top, context
-
-
-_FIRST: Final = "the first suggestion is the hint"
-_SENTENCE: Final = "a name alone is no way out there, so a sentence has it"
 _BARE: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_./:@-]*[A-Za-z0-9_/-])?")
 
 
@@ -303,27 +243,20 @@ def _as_sentence(text: str) -> str:
 # What the format has no word for
 
 
-def _restore_extras(extras: object, envelope: JsonMapping, losses: Losses) -> frozenset[str]:
-    """Write what an earlier reading set aside; gives the names of which something was written."""
+def _restore_extras(extras: object, envelope: JsonMapping) -> None:
+    """Write what an earlier reading set aside."""
     own = cast("JsonMapping", extras) if isinstance(extras, dict) else {}
     shape = {*envelope_for(envelope["status"]).model_fields}
     if envelope["status"] == "error" and "partial_results" not in envelope:
         shape.add("result")  # which would be read as the partial results
-    names: set[str] = set()
-    inner = Losses(_NAME)
     for name, value in own.items():
-        path = _OWN + json.pointer([name])
         if name not in shape:
             envelope[name] = value
-            names.add(name)
-        elif (name == "warnings" and _merge_warnings(value, envelope, inner)) or (
-            name in _INNER and _merge(envelope[name], value, _INNER[name], path, inner)
-        ):
-            names.add(name)
-        else:
-            inner.add(path, _RESERVED)
-    losses.entries.extend(inner.entries if names else [])
-    return frozenset(names)
+        elif name in _INNER and name in envelope:
+            _merge(envelope[name], value, _INNER[name])
+        elif name == "warnings" and isinstance(value, dict):
+            for index, entry in enumerate(envelope.get("warnings", [])):
+                _merge(entry, cast("JsonMapping", value).get(str(index)), _WARNING)
 
 
 _WARNING: Final = frozenset(WarningEntry.model_fields)
@@ -333,16 +266,12 @@ _INNER: Final = {
 }
 
 
-def _merge(target: JsonMapping, value: object, reserved: frozenset[str], path: str, losses: Losses) -> bool:
-    """Add what came along to one of the format's own objects; whether anything was added."""
+def _merge(target: JsonMapping, value: object, reserved: frozenset[str]) -> None:
+    """Add what came along to one of the format's own objects, where it means nothing else."""
     members = cast("JsonMapping", value) if isinstance(value, dict) else {}
-    fits = {name for name in members if name not in reserved and name not in target and _is_free(name, members[name])}
-    for name in members if fits else ():
-        if name in fits:
-            target[name] = members[name]
-        else:
-            losses.add(path + json.pointer([name]), _RESERVED)
-    return bool(fits)
+    for name, member in members.items():
+        if name not in reserved and name not in target and _is_free(name, member):
+            target[name] = member
 
 
 def _is_free(name: str, value: object) -> bool:
@@ -352,28 +281,140 @@ def _is_free(name: str, value: object) -> bool:
     return name not in {"files_read", "files_written"} or (type(value) is int and value >= 0)
 
 
-def _merge_warnings(value: object, envelope: JsonMapping, losses: Losses) -> bool:
-    entries: list[JsonMapping] = envelope.get("warnings", [])
-    by_index = cast("JsonMapping", value) if isinstance(value, dict) else {}
-    places = {str(index): entry for index, entry in enumerate(entries)}
-    any_written = False
-    inner = Losses(_NAME)
-    for index, members in by_index.items():
-        path = f"{_OWN}/warnings{json.pointer([index])}"
-        if index in places and _merge(places[index], members, _WARNING, path, inner):
-            any_written = True
-        else:
-            inner.add(path, _RESERVED)
-    losses.entries.extend(inner.entries if any_written else [])
-    return any_written
+TASK_FORMS: Final = ("block", "invocation")
+"""The input block alone, and with the sentence that asks to follow the contract (K23)."""
 
 
-def _moment(result: Result, envelope: JsonMapping, losses: Losses) -> None:
+def render_task(task: Task, *, form: str | None = None) -> RenderedMessage:
+    """Write a request as an input block (K2).
+
+    A value that plain text could not hold is a JSON string. Parameters become text; the instruction is prose behind
+    the block.
+
+    Raises:
+        InvalidInput: There is no such form, or a value is no JSON.
+    """
+    return _render(task, choose_form(form, TASK_FORMS, "markdown_json"), None)
+
+
+def render_retry(task: Task, correction: Correction) -> RenderedMessage:
+    """Write the request again, with what was wrong as a list of its own (C6)."""
+    return _render(task, TASK_FORMS[0], correction)
+
+
+def _render(task: Task, form: str, correction: Correction | None) -> RenderedMessage:
+    before, unknown = _own_extras(task.extras)
+    # A strict reader requires an operation (K9); the agent's own name is no other skill than the one it has.
+    lines = [
+        f"**{KEYS[0]}:** {agent_text(task.agent, task.major)}",
+        f"**{KEYS[1]}:** {to_wire(task.skill or task.agent)}",
+    ]
+    if task.target is not None:
+        lines.append(f"**{KEYS[2]}:** {line_text(task.target)}")
+    context = context_text(task.context.what, task.context.why, task.context.constraints)
+    if context:
+        lines.append(f"**{KEYS[3]}:** {context}")
+    parts = [before, "\n".join([*lines, *unknown])]
+    if task.parameters:
+        texts = {
+            name: value if isinstance(value, str) else json.dumps(value) for name, value in task.parameters.items()
+        }
+        parts.append(_list(LISTS[0], [item_text(name, text) for name, text in texts.items()]))
+    if correction is not None:
+        parts.append(_list(LISTS[1], _correction(correction)))
+    if task.instruction:
+        text = prose_text(task.instruction)
+        is_plain = instruction_in(text) == (task.instruction, TASK_FORMS[0])
+        parts.append(text if is_plain else json.dumps(task.instruction))
+    if form == "invocation":
+        parts.append(CLOSING_SENTENCES[0])
+    return rendered_message(
+        "\n\n".join(part for part in parts if part),
+        form,
+        task,
+        dialect="markdown_json",
+        read=lambda text: parse_task(text).value,
+        reasons=_TASK_REASONS,
+    )
+
+
+_TASK_REASONS: Final = {
+    "/agent": "a name that ends in a version is read as one",
+    "/major": "a version is at most nine digits behind the name",
+    "/skill": "the format requires one, and has the agent's own name",
+}
+
+
+def _correction(correction: Correction) -> list[str]:
+    limit = "" if correction.max_retries is None else f" of {correction.max_retries}"
+    items = [
+        item_text("Message", correction.message),
+        item_text("Retry", f"{correction.retry_count}{limit}"),
+        item_text("Code", correction.code),
+    ]
+    items += [item_text("Hint", correction.hint)] if correction.hint else []
+    items += [f"- Findings: {json.dumps(list(correction.findings))}"] if correction.findings else []
+    items += [f"- Previous: {json.dumps(correction.previous)}"] if correction.previous is not None else []
+    items += [item_text("Said", correction.said)] if correction.said is not None else []
+    return items
+
+
+def _list(heading: str, items: list[str]) -> str:
+    return "\n".join([f"**{heading}:**", *items])
+
+
+def _own_extras(extras: JsonMapping) -> tuple[str, list[str]]:
+    """The prose before the block, and the lines of the fields that the format has no word for."""
+    raw: object = extras.get("markdown_json")
+    own = cast("JsonMapping", raw) if isinstance(raw, dict) else {}
+    before, fields = own.get("before"), own.get("fields")
+    mapping = cast("JsonMapping", fields) if isinstance(fields, dict) else {}
+    lines = [
+        f"**{name}:** {line_text(value, lines=True)}"
+        for name, value in mapping.items()
+        if isinstance(value, str) and is_unknown_key(name)
+    ]
+    return before if isinstance(before, str) and _stands_before(before) else "", lines
+
+
+def _stands_before(text: str) -> bool:
+    """Whether `text` is read as prose before a block, and as nothing else."""
+    is_whole = text == text.strip() != "" and "\r" not in text and not text.startswith("\ufeff")
+    return is_whole and not starts_or_fences(text)
+
+
+_RETRY: Final = "**Action:** Retry the operation, or go on by hand"
+
+
+def display(answer: Parsed[Result] | Result | None, *, agent: str = "") -> str:
+    """Markdown about an agent that failed; an answer that did not fail is nothing to show.
+
+    Every word of the agent is escaped, so that it renders nothing and moves no cursor.
+
+    Args:
+        answer: Its answer; None when there is none.
+        agent: Who was asked, for an agent that gave no answer.
+    """
+    if answer is None:
+        return f"⚠️ {_line(to_wire(agent) or 'The agent')} failed to respond\n{_RETRY}"
+    result = answer.value if isinstance(answer, Parsed) else answer
     fault = result.fault
-    if fault is None or fault.timestamp_ns is None or envelope["status"] != "error":
-        return
-    text = format_timestamp(fault.timestamp_ns)
-    if text is None:
-        losses.add("/fault/timestamp_ns", "the format ends with the year 9999")
-    else:
-        envelope["metadata"]["error_timestamp"] = text
+    if fault is None:
+        return ""
+    parts = [f"❌ {_line(to_wire(result.agent))} Error: {_line(fault.message or 'Unknown error')}"]
+    suggestions = [_line(each) for each in dict.fromkeys((fault.hint, *fault.suggestions)) if each.strip()]
+    if suggestions:
+        parts.append("\n".join(["**Recovery Options:**", *(f"- {each}" for each in suggestions)]))
+    if result.data not in (None, {}, []):
+        parts.append(f"**Partial Results Available:**\n\n{_fence(result.data)}")
+    return "\n\n".join(parts)
+
+
+def _line(text: str) -> str:
+    return escape_markdown(printable(text), form="line")
+
+
+def _fence(data: object) -> str:
+    """JSON in a fence that nothing inside it can end: a line of it never starts with a backtick."""
+    text = printable(stdlib_json.dumps(data, indent=2, ensure_ascii=False))
+    return f"```json\n{text}\n```"

@@ -18,11 +18,9 @@ from typing import Final
 from retinue.contract.model import DialectName
 
 from .config import Config, ModelOverrides, ParsedConfig, read_config
-from .history import read_history, write_history
-from .parse import parse_result, parse_task, read_correction, tool_names
+from .parse import parse_result, parse_task, parse_value, read_correction, read_history, tool_names, write_history
 from .recognise import recognise
 from .render import render_arguments, render_result, render_retry, render_task
-from .value import parse_value
 from .wire import ANSWER_SCHEMA, ARGUMENTS_SCHEMA, AgentOutputMinimal, Arguments, ToolTraceMinimal
 
 __all__ = [

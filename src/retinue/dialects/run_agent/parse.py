@@ -1,23 +1,33 @@
 """From the arguments and the answer of `run_agent` to the contract."""
 
+import re
+from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
+from pydantic_core import to_jsonable_python
 
 from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Level
-from retinue.contract.json import JsonObject
+from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Trace
 from retinue.contract.task import Context, Correction, Task
-from retinue.dialects.coercion import drop_nulls, read_numbers
-from retinue.dialects.diagnostics import Diagnostics, parse_answer_object, parse_object, refuse, validate
+from retinue.dialects.diagnostics import (
+    Diagnostics,
+    drop_nulls,
+    parse_answer_object,
+    parse_object,
+    read_model,
+    read_numbers,
+    refuse,
+    validate,
+)
 from retinue.dialects.port import DEFAULT_CONTEXT, ParseContext, Parsed
 from retinue.errors import InvalidInput, OutputInvalid
 
 from .config import read_config
-from .history import read_history
 from .wire import CORRECTION, DATA, AgentOutputMinimal, AnswerExtensions, Arguments, ToolTraceMinimal, read_outcome
 
 _LONGEST_S: Final = 1e11
@@ -63,17 +73,9 @@ def parse_task(
     return Parsed(task, "arguments", tuple(notes.findings), correction)
 
 
-def correction_in(config: JsonMapping) -> Correction | None:
-    """Why the request is made again, when `config` says so."""
-    try:
-        return Correction.model_validate_json(json.dumps(config[CORRECTION])) if CORRECTION in config else None
-    except (ValidationError, InvalidInput):
-        return None
-
-
 def read_correction(prompt: str, config: JsonMapping) -> tuple[str, Correction | None]:
     """A prompt without the correction at its end, and that correction; None when the request is not made again."""
-    correction = correction_in(config)
+    correction = read_model(Correction, config[CORRECTION]) if CORRECTION in config else None
     return (prompt, None) if correction is None else (prompt.removesuffix(correction_text(correction)), correction)
 
 
@@ -208,10 +210,8 @@ def contract_value(key: str, value: object) -> object | None:
         return _error(value)
     if key not in AnswerExtensions.model_fields or value is None:
         return None
-    try:
-        return getattr(AnswerExtensions.model_validate_json(json.dumps({key: value})), key)
-    except (ValidationError, InvalidInput):
-        return None
+    extensions = read_model(AnswerExtensions, {key: value})
+    return None if extensions is None else getattr(extensions, key)
 
 
 def _error(value: object) -> Fault | JsonMapping | None:
@@ -234,3 +234,86 @@ def _error(value: object) -> Fault | JsonMapping | None:
 def tool_names(result: Result) -> tuple[str, ...]:
     """The tools that were used, each once, in the order of their first use (B16)."""
     return tuple(dict.fromkeys(trace.tool for trace in result.traces))
+
+
+_ROLE: Final = r"(?:user|assistant):"
+_BREAK: Final = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+_TURN: Final = re.compile(rf"(?:\r\n|[{_BREAK}])(?={_ROLE})", re.IGNORECASE)
+_LOOKALIKE: Final = re.compile(rf"(?<=[{_BREAK}])(?= *{_ROLE})", re.IGNORECASE)
+_ESCAPED: Final = re.compile(rf"(?<=[{_BREAK}]) (?= *{_ROLE})", re.IGNORECASE)
+
+
+def read_history(text: str) -> tuple[str, ...]:
+    """The turns of `text`, oldest first, each as `role: text`; what stands before the first role is a turn too."""
+    return tuple(_ESCAPED.sub("", turn) for turn in _TURN.split(text)) if text else ()
+
+
+def write_history(turns: tuple[str, ...]) -> str:
+    """One string that `read_history` reads as `turns`, as long as each but the first begins with a role."""
+    texts = [_LOOKALIKE.sub(" ", turn) for turn in turns]
+    # A line feed behind a carriage return would be one line break with it, and the turn be read without its end.
+    lines = [turn + ("\r" if turn.endswith("\r") else "\n") for turn in texts[:-1]]
+    return "".join([*lines, *texts[-1:]])
+
+
+def parse_value(value: object, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard") -> Parsed[Result]:
+    """Read what `run_agent` returned, as a Python value: a dictionary, or a pydantic model such as the spec's own.
+
+    `value` is not changed, and nothing is shared with it.
+
+    Raises:
+        OutputInvalid: It is no such answer, or cannot be written as JSON; `detail["findings"]` lists every reason.
+    """
+    notes = Diagnostics("run_agent", level)
+    fields: object = value.model_dump(exclude_none=True) if isinstance(value, BaseModel) else value
+    if not isinstance(fields, Mapping):
+        notes.add(
+            "shape", f"The answer is a `{type(value).__name__}`, not a dictionary.", fix=_RETURN, severity="error"
+        )
+        refuse(notes, OutputInvalid)
+    return read_answer(_copy_fields(cast("Mapping[str, Any]", fields), notes), context, notes)
+
+
+_RETURN: Final = (
+    "Return a dictionary with `content` (text), `response_time_secs` (number) and `traces` (a list of objects with "
+    "`tool` and `output`)."
+)
+_SPEC_KEYS: Final = frozenset(AgentOutputMinimal.model_fields)
+_TEXTS: Final = frozenset(ToolTraceMinimal.model_fields) - {"args"}
+
+
+def _copy_fields(fields: Mapping[str, Any], notes: Diagnostics) -> JsonObject:
+    """JSON data, but for the values that the spec names: those are seen as they are, and not made to fit."""
+    copy: JsonObject = {
+        key: item if key in _SPEC_KEYS else _json_copy(item, [key], notes) for key, item in fields.items()
+    }
+    traces: object = copy.get("traces")
+    if isinstance(traces, list | tuple):
+        copy["traces"] = [_copy_trace(item, at, notes) for at, item in enumerate(cast("list[JsonValue]", traces))]
+    return copy
+
+
+def _copy_trace(item: JsonValue, at: int, notes: Diagnostics) -> JsonValue:
+    if not isinstance(item, dict):
+        return item
+    return {
+        key: part
+        if key in _TEXTS and not isinstance(part, dict | list | tuple)
+        else _json_copy(part, ["traces", at, key], notes)
+        for key, part in item.items()
+    }
+
+
+def _json_copy(value: object, path: list[str | int], notes: Diagnostics) -> JsonValue:
+    """A copy as JSON data; where there is none, a finding and something of the same kind."""
+    try:
+        data = to_jsonable_python(value)
+        json.dumps(data)
+    except InvalidInput as error:
+        place, why = f"{pointer(path)}{error.path}", error.message
+    except (TypeError, ValueError, RecursionError) as error:
+        place, why = pointer(path), f"{error}."
+    else:
+        return data
+    notes.add("json", f"It cannot be written as JSON: {why}", path=place, fix="Return JSON values.", severity="error")
+    return {} if isinstance(value, Mapping) else None

@@ -1,7 +1,7 @@
 """As what of `run_agent` a text could be read."""
 
+from retinue.dialects.decoding import find_json, quote_keys
 from retinue.dialects.port import Detection
-from retinue.dialects.recognition import find_json, quote_keys
 
 from .wire import AgentOutputMinimal, Arguments
 

@@ -11,6 +11,7 @@ from retinue.contract.event import Body, Checkpoint, Progress
 from retinue.contract.finding import Level, Loss
 from retinue.contract.model import DialectName
 from retinue.dialects.diagnostics import Diagnostics, refuse
+from retinue.dialects.losses import NO_EQUIVALENT
 from retinue.dialects.port import Parsed, RenderedMessage
 from retinue.errors import InvalidInput
 
@@ -114,29 +115,29 @@ def render_event(body: Body) -> RenderedMessage | None:
             text, form = _checkpoint_lines(body), "checkpoint"
         case _:
             return None
-    events = read_events(text)
-    read = events[0] if len(events) == 1 else type(body)(phase="")
-    why = "one line there, with ` - ` between phase and status"
-    losses = tuple(
-        Loss(field=f"/{name}", why=why)
-        for name in body.__dataclass_fields__
-        if getattr(read, name, None) != getattr(body, name)
-    )
-    return RenderedMessage(ensure_writable(text), form=form, losses=losses)
+
+    def losses() -> Iterator[Loss]:
+        events = read_events(text)
+        read = events[0] if len(events) == 1 else type(body)(phase="")
+        for name in body.__dataclass_fields__:
+            if getattr(read, name, None) != getattr(body, name):
+                yield Loss(field=f"/{name}", why="one line there, with ` - ` between phase and status")
+
+    return RenderedMessage(ensure_writable(text), form, losses)
 
 
 def render_events(bodies: Sequence[Body]) -> RenderedMessage:
     """Write several events, one below the other. What has no word is a loss, as JSON Pointers into the sequence."""
-    texts: list[str] = []
-    losses: list[Loss] = []
-    for at, body in enumerate(bodies):
-        output = render_event(body)
-        if output is None:
-            losses.append(Loss(field=f"/{at}", why="the format has no word for it"))
-        else:
-            texts.append(output.text)
-            losses += [Loss(field=f"/{at}{loss.field}", why=loss.why) for loss in output.losses]
-    return RenderedMessage("\n".join(texts), form="events", losses=tuple(losses))
+    messages = [render_event(body) for body in bodies]
+
+    def losses() -> Iterator[Loss]:
+        for at, message in enumerate(messages):
+            if message is None:
+                yield Loss(field=f"/{at}", why=NO_EQUIVALENT)
+            else:
+                yield from (Loss(field=f"/{at}{loss.field}", why=loss.why) for loss in message.losses)
+
+    return RenderedMessage("\n".join(message.text for message in messages if message), "events", losses)
 
 
 def _progress(text: str) -> Progress:

@@ -7,7 +7,6 @@ from typing import Final
 from retinue.contract.fault import Fault
 from retinue.contract.names import nearest
 from retinue.dialects.diagnostics import Diagnostics
-from retinue.dialects.losses import Losses
 from retinue.errors import FaultCode
 
 from .lines import note_at, one_line, strict_severity
@@ -21,7 +20,6 @@ _LOOSE_CATEGORY: Final = re.compile(
 """A category in other letters or signs, and what follows it."""
 
 _RETRYABLE: Final[frozenset[FaultCode]] = frozenset({"network_error", "unavailable", "timeout"})
-_UNSUPPORTED: Final = ("retry_after_s", "operation", "target", "timestamp_ns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,28 +64,17 @@ def fault_of(block: ErrorBlock, notes: Diagnostics, *, line: int = 1) -> Fault:
     )
 
 
-def error_block_of(fault: Fault, losses: Losses, *, as_lines: bool) -> ErrorBlock:
-    """The block that reports `fault`, and what it does not say; with `as_lines`, each value on one line."""
+def error_block_of(fault: Fault, *, as_lines: bool) -> ErrorBlock:
+    """The block that reports `fault`; with `as_lines`, each value on one line."""
+    fit = one_line if as_lines else str
     category = _category(fault)
-    code = code_of(category) or "internal_error"
-    if code != fault.code:
-        losses.add("/fault/code", f"`{category}` is the nearest category there")
-    if fault.retryable != (code in _RETRYABLE):
-        losses.add("/fault/retryable", "its category decides that there")
-    read = {"category": category} if category in OUR_CATEGORIES or code_of(category) is None else {}
-    for name in fault.detail:
-        if name != "category" or fault.detail[name] != read.get(name):
-            losses.add(f"/fault/detail/{name.replace('~', '~0').replace('/', '~1')}")
-    if "category" in read and "category" not in fault.detail:
-        losses.add("/fault/detail/category", f"`{category}` is our own word; spec 002 has no category for it")
-    losses.add_fields(fault, *_UNSUPPORTED, path="/fault")
-    if fault.path:
-        losses.add("/fault/path")
-    message = _value(fault.message, "/fault/message", losses, as_lines=as_lines)
+    message = fit(fault.message)
+    # Without a hint the suggestions stand in for it, so that its reader can act.
+    recovery = fit(fault.hint) if fault.hint or not fault.suggestions else one_line("; ".join(fault.suggestions))
     return ErrorBlock(
         error=f"{category} - {message}" if message else f"{category} -",
-        context=_context(fault, losses, as_lines=as_lines),
-        recovery=_recovery(fault, losses, as_lines=as_lines),
+        context=None if fault.failed_at is None else fit(fault.failed_at),
+        recovery=recovery or None,
     )
 
 
@@ -99,32 +86,6 @@ def _category(fault: Fault) -> str:
         if code == fault.code or (code is None and fault.code == "internal_error"):
             return category
     return CATEGORIES[fault.code]
-
-
-def _context(fault: Fault, losses: Losses, *, as_lines: bool) -> str | None:
-    if fault.failed_at == "" and as_lines:
-        losses.add("/fault/failed_at", "a line that says nothing is not written")
-    return None if fault.failed_at is None else _value(fault.failed_at, "/fault/failed_at", losses, as_lines=as_lines)
-
-
-def _recovery(fault: Fault, losses: Losses, *, as_lines: bool) -> str | None:
-    """The hint; without one the suggestions stand in for it, so that whoever reads it can act."""
-    if fault.suggestions:
-        losses.add("/fault/suggestions", "there is one line for what to do")
-    if fault.hint or not fault.suggestions:
-        return _value(fault.hint, "/fault/hint", losses, as_lines=as_lines) or None
-    text = one_line("; ".join(fault.suggestions))
-    if text:
-        losses.add("/fault/hint", "the suggestions stand there")
-    return text or None
-
-
-def _value(value: str, path: str, losses: Losses, *, as_lines: bool) -> str:
-    """`value` as it is written; what does not come back like that is a loss."""
-    output = one_line(value) if as_lines else value
-    if output != value:
-        losses.add(path, "on one line there")
-    return output
 
 
 def _note(notes: Diagnostics, line: int, message: str) -> None:

@@ -17,8 +17,7 @@ from .lines import decode_text, note_at
 from .parse_request import task_of
 from .parse_result import from_head, from_report, from_table
 from .prompt import is_prompt
-from .status import status_of
-from .wire import JsonReport, ReportArtifact, TaskCall
+from .wire import JsonReport, ReportArtifact, TaskCall, status_of
 
 NAME: Final[DialectName] = "task_signal"
 

@@ -10,17 +10,27 @@ from retinue.contract import json
 from retinue.contract.finding import findings_of, summarise_findings
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Context, Correction, Limits, OutputWish, Task, Thinking
+from retinue.dialects.decoding import PLACEHOLDER_FIX, placeholder_problem, placeholder_problem_within
 from retinue.dialects.diagnostics import Diagnostics
 from retinue.dialects.port import ParseContext
-from retinue.dialects.template import PLACEHOLDER_FIX, placeholder_problem, placeholder_problem_within
 from retinue.errors import ParseError
 
 from .budget import TimeBudget, read_budget
-from .defaults import SUBAGENT, agent_in, behaviour_of, description_of, expected_of
-from .lines import note_at, strict_severity
+from .lines import note_at, strict_severity, unquote_path
 from .prompt import items_of, read_prompt
-from .unquote import unquote_path
-from .wire import THINKING, Prompt, PromptItem, PromptSection, TaskCall, code_of
+from .wire import (
+    SUBAGENT,
+    THINKING,
+    Prompt,
+    PromptItem,
+    PromptSection,
+    TaskCall,
+    agent_in,
+    behaviour_of,
+    code_of,
+    description_of,
+    expected_of,
+)
 
 _NO_BUDGET: Final = TimeBudget()
 

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from retinue.contract.task import Question
-from retinue.dialects.losses import Losses
 
 from .lines import one_line
 
@@ -22,12 +21,6 @@ _ANSWER: Final = "**Answer**:"
 _QUESTION: Final = re.compile(r"- \[([^\[\]]{1,200})\] (.*)")
 _UNNAMED: Final = re.compile(r"- (.*)")
 _OPTION: Final = re.compile(r"[ ]{2,}- (.*)")
-_WHYS: Final = {
-    "id": "on one line there, without brackets",
-    "text": "on one line there",
-    "kind": "its options decide that there",
-    "options": "each on one line there",
-}
 
 
 def read_body(body: str, *, allow_questions: bool = True) -> tuple[str, tuple[Question, ...] | None]:
@@ -40,16 +33,13 @@ def read_body(body: str, *, allow_questions: bool = True) -> tuple[str, tuple[Qu
     return (body[end:] if first == _ANSWER else body), questions
 
 
-def write_body(content: str, questions: Sequence[Question] | None, losses: Losses) -> str:
+def write_body(content: str, questions: Sequence[Question] | None) -> str:
     """The body that says this, so that `read_body` gives it back."""
     first = _line(content, 0)[0]
     text = f"{_ANSWER}\n{content}" if first == _ANSWER or first.rstrip() == _QUESTIONS else content
     if questions is None:
         return text
-    lines = [_QUESTIONS]
-    for at, question in enumerate(questions):
-        lines += _question_lines(question, f"/questions/{at}", losses)
-    section = "\n".join(lines)
+    section = "\n".join([_QUESTIONS, *(line for question in questions for line in _question_lines(question))])
     return f"{section}\n\n{text}" if text else section
 
 
@@ -78,17 +68,9 @@ def _question(name: str, text: str, options: Sequence[str]) -> Question:
     return Question(id=name, text=text, kind="choice" if options else "question", options=tuple(options))
 
 
-def _question_lines(question: Question, path: str, losses: Losses) -> list[str]:
-    """The lines of one question. Read back at once: what does not come back like that is a loss."""
+def _question_lines(question: Question) -> list[str]:
     short = one_line(question.id.replace("[", "(").replace("]", ")"))[:200].rstrip() or "question"
-    options = [one_line(option) for option in question.options]
-    lines = [f"- [{short}] {one_line(question.text)}", *(f"  - {option}" for option in options)]
-    read = _question(short, one_line(question.text), options)
-    for name, why in _WHYS.items():
-        if getattr(read, name) != getattr(question, name):
-            losses.add(f"{path}/{name}", why)
-    losses.add_fields(question, "agent", "skill", "parameter", "answer_schema", path=path)
-    return lines
+    return [f"- [{short}] {one_line(question.text)}", *(f"  - {one_line(option)}" for option in question.options)]
 
 
 def _line(text: str, start: int) -> tuple[str, int]:

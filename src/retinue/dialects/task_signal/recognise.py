@@ -11,10 +11,9 @@ from retinue.errors import ParseError
 from .answer_text import is_table, read_answer
 from .block import find_blocks, is_block
 from .events import read_events
-from .near_misses import find_near_misses
+from .parse_result import find_near_misses
 from .prompt import is_prompt
-from .status import status_of
-from .wire import SIGNALS, Status
+from .wire import SIGNALS, Status, status_of
 
 _UNMISTAKABLE: Final = frozenset({"CREATED", "STATUS", "ERROR"})
 _STATUSES: Final[tuple[Status, ...]] = ("complete", "partial", "failed")

@@ -3,19 +3,30 @@
 from typing import Any, Final, cast
 
 from retinue.contract import json
-from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Correction, Task
-from retinue.dialects.losses import Losses, choose_form
-from retinue.dialects.port import DEFAULT_CONTEXT, RenderedMessage
+from retinue.dialects.losses import choose_form, rendered_message
+from retinue.dialects.port import RenderedMessage
 
 from .block import KEY, write_block
 from .budget import TimeBudget, write_budget
-from .defaults import SUBAGENT, agent_in, behaviour_of, description_of, expected_of
 from .lines import ensure_writable
+from .parse import parse_task
 from .prompt import is_plain_key, read_prompt, write_items, write_prompt
-from .unquote import unquote_path
-from .wire import CATEGORIES, THINKING, Prompt, PromptItem, PromptSection, TaskCall, code_of
+from .wire import (
+    CATEGORIES,
+    SUBAGENT,
+    THINKING,
+    Prompt,
+    PromptItem,
+    PromptSection,
+    TaskCall,
+    agent_in,
+    behaviour_of,
+    code_of,
+    description_of,
+    expected_of,
+)
 
 TASK_FORMS: Final = ("block", "json", "prompt")
 
@@ -46,13 +57,8 @@ def render_retry(task: Task, correction: Correction) -> RenderedMessage:
 
 
 def _render(task: Task, form: str, correction: Correction | None) -> RenderedMessage:
-    losses = Losses("task_signal")
-    if task.id != DEFAULT_CONTEXT.task_id:
-        losses.add("/id")
-    losses.add_fields(task, "skill", "produced_by", "source_agent", "parent", "depth", "model", "idempotency_key")
-    losses.add_foreign_extras(task.extras)
-    extras = _FormatExtras(task, form, losses)
-    prompt = ensure_writable(write_prompt(_prompt(task, extras, correction, losses)))
+    extras = _FormatExtras(task, form)
+    prompt = ensure_writable(write_prompt(_prompt(task, extras, correction)))
     match form:
         case "prompt":
             text = prompt
@@ -61,40 +67,44 @@ def _render(task: Task, form: str, correction: Correction | None) -> RenderedMes
             text = json.dumps({**values, **extras.keys})
         case _:
             text = write_block(TaskCall(prompt, extras.subagent_type, extras.description, extras.keys))
-    return RenderedMessage(text, form=form, losses=tuple(losses.entries))
+    return rendered_message(
+        text, form, task, dialect="task_signal", read=lambda text: parse_task(text).value, reasons=_REASONS
+    )
 
 
-def _prompt(task: Task, extras: "_FormatExtras", correction: Correction | None, losses: Losses) -> Prompt:
+_REASONS: Final = {
+    "/agent": "a name that ends in a version means that major version there",
+    "/major": "a name that ends in a version means that major version there",
+    "/output/path": "with nothing around it there",
+    "/parameters/*": "a parameter is text there",
+    "/thinking": "`think hard` is the most there is",
+}
+
+
+def _prompt(task: Task, extras: "_FormatExtras", correction: Correction | None) -> Prompt:
     sections = [
-        PromptSection("Task Context", write_items(_task_context(task, losses))),
+        PromptSection("Task Context", write_items(_task_context(task))),
         PromptSection("Background", write_items(_background(task))),
-        PromptSection("Constraints", write_items(_constraints(task, losses))),
+        PromptSection("Constraints", write_items(_constraints(task))),
         PromptSection("Expected Output", extras.expected),
     ]
     if correction is not None:
         sections.append(PromptSection("Correction", write_items(_correction(correction))))
-    losses.add_fields(task.output, "transport", "style", "answer_schema", path="/output")
     return Prompt(extras.behaviour, sections=tuple(section for section in sections if section.text))
 
 
 # The sections
 
 
-def _task_context(task: Task, losses: Losses) -> tuple[PromptItem, ...]:
+def _task_context(task: Task) -> tuple[PromptItem, ...]:
     items = [PromptItem("Primary Goal", task.instruction)] if task.instruction else []
     if task.output.path is not None:
         items.append(PromptItem("Output Path", task.output.path))
-        if unquote_path(task.output.path) not in {task.output.path, ""}:
-            losses.add("/output/path", "with nothing around it there")
     if task.target is not None:
         items.append(PromptItem("Input Resources", task.target))
     for name, value in cast("dict[str, object]", task.parameters).items():
-        if not isinstance(value, str):
-            losses.add(f"/parameters{pointer([name])}", "a parameter is text there")
         text = value if isinstance(value, str) else json.dumps(value)
         items.append(PromptItem(name, text, literal=not is_plain_key(name) or _fold_key(name) in _CONTEXT_KEYS))
-    if task.untyped != bool(task.parameters):
-        losses.add("/untyped", "parameters are text there")
     return tuple(items)
 
 
@@ -108,17 +118,13 @@ def _background(task: Task) -> tuple[PromptItem, ...]:
     return tuple(items)
 
 
-def _constraints(task: Task, losses: Losses) -> tuple[PromptItem, ...]:
+def _constraints(task: Task) -> tuple[PromptItem, ...]:
     limits = task.limits
-    losses.add_fields(limits, "deadline_ns", "cost_usd", "retries", path="/limits")
     items: list[PromptItem] = []
     if limits.tokens is not None or limits.timeout_s is not None:
         items.append(PromptItem("Time Budget", write_budget(TimeBudget(limits.tokens, limits.timeout_s))))
     if task.thinking is not None:
-        mode = task.thinking
-        if mode == "ultrathink":
-            mode = "think_hard"
-            losses.add("/thinking", "`think hard` is the most there is")
+        mode = "think_hard" if task.thinking == "ultrathink" else task.thinking
         items.append(PromptItem("Thinking Mode", _MODES[mode]))
     return (*items, *map(_constraint, task.context.constraints))
 
@@ -152,51 +158,24 @@ def _correction(correction: Correction) -> tuple[PromptItem, ...]:
 
 
 class _FormatExtras:
-    """The values that an earlier reading kept, where they still fit; the usual ones elsewhere.
+    """The values that an earlier reading kept, where they still fit; the usual ones elsewhere."""
 
-    Whatever would not come back like that is a loss.
-    """
-
-    def __init__(self, task: Task, form: str, losses: Losses) -> None:
+    def __init__(self, task: Task, form: str) -> None:
         self.behaviour = behaviour_of(task.agent, task.major)
         self.subagent_type = SUBAGENT
         self.description = description_of(task.instruction)
         self.expected = expected_of(task.output.path)
         self.keys: JsonMapping = {}
-        if "task_signal" in task.extras:
-            self._restore(cast("object", task.extras["task_signal"]), task, form, losses)
-        agent = agent_in(self.behaviour)
-        if agent is None or agent[0] != task.agent:
-            losses.add("/agent", "a name that ends in a version means that major version there")
-        if agent is None or agent[1] != task.major:
-            losses.add("/major", "a name that ends in a version means that major version there")
-
-    def _restore(self, extras: object, task: Task, form: str, losses: Losses) -> None:
-        whole = cast("dict[str, Any]", extras) if isinstance(extras, dict) else {}
-        lost_paths: list[tuple[str, ...]] = []
-        for name, value in whole.items():
-            if name == "keys" and form != "prompt":
-                lost_paths += self._restore_keys(value, form)
-            elif not (isinstance(value, str) and self._fits(name, value, task, form)):
-                lost_paths.append((name,))
-            else:
+        extras: object = task.extras.get("task_signal")
+        for name, value in cast("dict[str, object]", extras).items() if isinstance(extras, dict) else ():
+            if name == "keys" and form != "prompt" and isinstance(value, dict):
+                self.keys = {
+                    key: each
+                    for key, each in cast("dict[str, Any]", value).items()
+                    if key not in _CALL_KEYS and (form == "json" or KEY.fullmatch(key))
+                }
+            elif isinstance(value, str) and self._fits(name, value, task, form):
                 setattr(self, "expected" if name == "expected_output" else name, value)
-        if len({one[0] for one in lost_paths}) == len(whole) and not self.keys:
-            losses.add("/extras/task_signal")
-        else:
-            for one in lost_paths:
-                losses.add("/extras/task_signal" + pointer(one))
-
-    def _restore_keys(self, value: object, form: str) -> list[tuple[str, ...]]:
-        mapping = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-        self.keys = {
-            name: each
-            for name, each in mapping.items()
-            if name not in _CALL_KEYS and (form == "json" or KEY.fullmatch(name))
-        }
-        if not self.keys:
-            return [("keys",)]
-        return [("keys", name) for name in mapping if name not in self.keys]
 
     def _fits(self, name: str, value: str, task: Task, form: str) -> bool:
         """Whether `value` can be written and comes back as an extra."""

@@ -4,16 +4,22 @@ Text forms are slotted records of what stood where (`TaskCall`, `Prompt`, `Signa
 strict models with the wire's own keys.
 """
 
+import re
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field
 
+from retinue.contract.formatting import truncate
 from retinue.contract.model import JsonMapping
+from retinue.contract.names import canonical_name, to_kebab
 from retinue.contract.result import Outcome
 from retinue.contract.task import Thinking
+from retinue.contract.version import split_versioned_name
 from retinue.dialects.wire_model import WireModel
 from retinue.errors import FaultCode
+
+from .lines import one_line
 
 Status: TypeAlias = Literal["complete", "partial", "failed"]
 
@@ -212,3 +218,60 @@ class JsonReport(WireModel):
     error: str | None = None
     context: str | None = None
     recovery: str | None = None
+
+
+_MARKS: Final[dict[Status, str]] = {
+    "complete": "\u2705\u2714\u2713\u2611",
+    "partial": "\u26a0",
+    "failed": "\u274c\u2717\u2718",
+}
+"""Signs that stand beside a word and mean the same."""
+
+_AROUND: Final = "".join(_MARKS.values()) + " \t\ufe0f*_`\"'.!"
+
+
+def status_of(word: str) -> Status | None:
+    """The status that `word` means, whatever is put around it; None when it is none, or a sign contradicts it."""
+    bare = word.strip(_AROUND).lower().replace("_", " ")
+    status = STATUS_SYNONYMS.get(" ".join(bare.split()))
+    contrary = "".join(marks for meaning, marks in _MARKS.items() if meaning != status)
+    return None if any(mark in contrary for mark in word) else status
+
+
+SUBAGENT: Final = "general-purpose"
+"""The type that every request names; who is meant stands in the behaviour file (H1, H2)."""
+
+_FOLDER: Final = ".claude/agents"
+_NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
+_FILE: Final = re.compile(r"[^\s`'\"]+\.md(?![\w.])", re.IGNORECASE)
+_DESCRIPTION_CHARS: Final = 60
+
+
+def behaviour_of(agent: str, major: int | None) -> str:
+    """The behaviour file of an agent: `researcher_analyst`, 2 is `.claude/agents/researcher-analyst-v2.md` (C11).
+
+    A major version that no name can hold is left out.
+    """
+    version = f"-v{major}" if major is not None and major < 10**9 else ""
+    return f"{_FOLDER}/{to_kebab(agent)}{version}.md"
+
+
+def agent_in(reference: str) -> tuple[str, int | None] | None:
+    """The agent and its major version that a behaviour file is named after (C10, C11); None when it is no name."""
+    match = _FILE.search(reference) if any(mark.isspace() for mark in reference) else None
+    path = (match[0] if match else reference).replace("\\", "/").rstrip("/")
+    stem = path.rpartition("/")[2]
+    stem = stem[:-3] if stem.lower().endswith(".md") else stem
+    # `[agent-type]` is a place to be filled: it has a finding of its own.
+    name, major = split_versioned_name(canonical_name(stem.strip("[]{}")))
+    return (name, major) if len(name) <= 64 and _NAME.fullmatch(name) else None
+
+
+def description_of(instruction: str) -> str:
+    """A few words for a request that brings no description."""
+    return truncate(one_line(instruction), _DESCRIPTION_CHARS) or "Task"
+
+
+def expected_of(path: str | None) -> str:
+    """The line that names the signal to return (H5)."""
+    return "Return: STATUS: complete" if path is None else "Return: CREATED: [path of the file]"

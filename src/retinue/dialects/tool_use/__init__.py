@@ -21,8 +21,7 @@ from .correction import parse_correction, render_correction
 from .definition import parse_definition, parse_definitions, render_definition, render_definitions
 from .parse import parse_result, parse_task
 from .recognise import recognise
-from .render import render_result, render_retry, render_task
-from .saving import Saving, measure_saving
+from .render import Saving, measure_saving, render_result, render_retry, render_task
 
 __all__ = [
     "NAME",

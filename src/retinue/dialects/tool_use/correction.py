@@ -1,20 +1,19 @@
 """The correction object (A12): what failed, and how to do better. Also the error keys of an envelope are read here."""
 
-from typing import Final, cast
+from typing import Final
 
 from retinue.contract import json
 from retinue.contract.finding import Level
 from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Correction
-from retinue.dialects.coercion import drop_nulls, read_numbers
-from retinue.dialects.diagnostics import Diagnostics, parse_object, refuse, validate
-from retinue.dialects.losses import Losses
+from retinue.dialects.diagnostics import Diagnostics, drop_nulls, parse_object, read_numbers, refuse, validate
+from retinue.dialects.losses import rendered_message
 from retinue.dialects.port import Parsed, RenderedMessage
 from retinue.errors import FaultCode, InvalidInput
 
 from .extras import UnknownKeys
-from .wire import CODES, ERROR_TYPES, CorrectionObject, ErrorType
+from .wire import CODES, ERROR_TYPES, CorrectionObject
 
 MAX_RETRIES: Final = 2
 """Of the spec's loop; written where the correction itself sets none."""
@@ -50,14 +49,14 @@ def parse_correction(text: str | bytes, *, level: Level = "standard") -> Parsed[
 
 def render_correction(correction: Correction) -> RenderedMessage:
     """Write a correction object."""
-    losses = Losses("tool_use")
-    wire = write_correction(correction)
-    if CODES[cast("ErrorType", wire["error_type"])] != correction.code:
-        losses.add("/code", f"{wire['error_type']!r} stands for several there")
-    if correction.max_retries is None:
-        losses.add("/max_retries", "the format owes a number")
-    losses.add_fields(correction, "findings", "previous", "said")
-    return RenderedMessage(json.dumps(wire), "correction", tuple(losses.entries))
+    return rendered_message(
+        json.dumps(write_correction(correction)),
+        "correction",
+        correction,
+        dialect="tool_use",
+        read=lambda text: parse_correction(text).value,
+        reasons={"/code": "one word stands for several there", "/max_retries": "the format requires a number"},
+    )
 
 
 def write_correction(correction: Correction) -> JsonMapping:

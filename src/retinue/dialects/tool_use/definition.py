@@ -4,8 +4,10 @@ Each skill is a tool. A major version other than 1 stands in the name (C11); dep
 in the schema, as the spec and JSON Schema want it (A27, C34). What makes a good definition is for `contract.lint`.
 """
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from pydantic import ValidationError
 
@@ -15,11 +17,10 @@ from retinue.contract.finding import Finding, Level, Loss, findings_of
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
 from retinue.dialects.diagnostics import Diagnostics, parse_object, refuse
-from retinue.dialects.losses import Losses
+from retinue.dialects.losses import find_losses
 from retinue.dialects.port import Parsed, RenderedMessage
 from retinue.errors import InvalidInput, ParseError
 
-from .deprecation import read_deprecation, write_deprecation
 from .extras import UnknownKeys
 from .tool_name import ToolName, read_tool_name, write_tool_name
 from .wire import ToolDefinition
@@ -168,8 +169,8 @@ def render_definition(definition: Definition) -> RenderedMessage:
     Raises:
         InvalidInput: Something in it is no JSON.
     """
-    tools, losses = _render_tools(definition)
-    return RenderedMessage(json.dumps(tools[0] if len(tools) == 1 else tools), "tools", tuple(losses))
+    tools = _render_tools(definition)
+    return RenderedMessage(_tools_text(tools), "tools", lambda: _losses(definition, tools))
 
 
 def render_definitions(definitions: tuple[Definition, ...]) -> RenderedMessage:
@@ -178,16 +179,21 @@ def render_definitions(definitions: tuple[Definition, ...]) -> RenderedMessage:
     Raises:
         InvalidInput: Something in them is no JSON.
     """
-    tools = list[JsonMapping]()
-    losses = list[Loss]()
-    for at, definition in enumerate(definitions):
-        mine, tool_losses = _render_tools(definition)
-        tools += mine
-        losses += [Loss(field=f"/{at}{loss.field}", why=loss.why) for loss in tool_losses]
-    return RenderedMessage(json.dumps(tools[0] if len(tools) == 1 else tools), "tools", tuple(losses))
+    tools = [_render_tools(definition) for definition in definitions]
+
+    def losses() -> Iterator[Loss]:
+        for at, (definition, written) in enumerate(zip(definitions, tools, strict=True)):
+            for loss in _losses(definition, written):
+                yield Loss(field=f"/{at}{loss.field}", why=loss.why)
+
+    return RenderedMessage(_tools_text([tool for written in tools for tool in written]), "tools", losses)
 
 
-def _render_tools(definition: Definition) -> tuple[list[JsonMapping], list[Loss]]:
+def _tools_text(tools: list[JsonMapping]) -> str:
+    return json.dumps(tools[0] if len(tools) == 1 else tools)
+
+
+def _render_tools(definition: Definition) -> list[JsonMapping]:
     major = None if definition.major == 1 else definition.major
     own: object = definition.extras.get("tool_use")
     extras = cast("JsonMapping", own) if isinstance(own, dict) else {}
@@ -202,50 +208,70 @@ def _render_tools(definition: Definition) -> tuple[list[JsonMapping], list[Loss]
         mine: object = extras.get(skill.name)
         rest = cast("JsonMapping", mine) if isinstance(mine, dict) else {}
         tools.append({**rest, "name": name, "description": description, "input_schema": input_schema})
-    return tools, _losses(definition, _definition([_tool_entry(tool) for tool in tools]))
+    return tools
 
 
-def _tool_entry(tool: JsonMapping) -> _ToolEntry:
-    name = read_tool_name(tool["name"]) or ToolName(tool["name"])
-    fields = {key: tool[key] for key in ToolDefinition.model_fields}
-    return _ToolEntry(name, ToolDefinition(**fields), {key: value for key, value in tool.items() if key not in fields})
+def _losses(definition: Definition, tools: list[JsonMapping]) -> Iterator[Loss]:
+    """What `tools` say otherwise. They are understood without being judged: a reader may refuse a poor schema."""
+    entries: list[_ToolEntry] = []
+    for tool in tools:
+        name = read_tool_name(tool["name"]) or ToolName(tool["name"])
+        fields = {key: tool[key] for key in ToolDefinition.model_fields}
+        rest = {key: value for key, value in tool.items() if key not in fields}
+        entries.append(_ToolEntry(name, ToolDefinition(**fields), rest))
+    return find_losses(definition, _definition(entries), dialect="tool_use", reasons=_REASONS)
 
 
-def _losses(definition: Definition, back: Definition) -> list[Loss]:
-    """What `back`, which is what will be read, says otherwise than `definition`."""
-    losses = Losses("tool_use")
-    for name in ("name", "version", "description"):
-        if getattr(back, name) != getattr(definition, name):
-            losses.add(f"/{name}", "a tool has a name, a description and a schema")
-    losses.add_fields(definition, *_UNSUPPORTED)
-    _check_deprecation(definition.deprecated, back.deprecated, losses)
-    for at, (skill, read) in enumerate(zip(definition.skills, back.skills, strict=True)):
-        path = f"/skills/{at}"
-        for name in ("name", "description", "input_schema"):
-            if getattr(skill, name) != getattr(read, name):
-                losses.add(f"{path}/{name}", "it reads otherwise")
-        losses.add_fields(skill, *_UNSUPPORTED_OF_SKILLS, path=path)
-    losses.add_foreign_extras(definition.extras)
-    if {key: value for key, value in definition.extras.items() if key == "tool_use"} != back.extras:
-        losses.add("/extras/tool_use", "a skill's keys stand under its name")
-    return losses.entries
+_REASONS: Final = {
+    **dict.fromkeys(("/name", "/version", "/description"), "a tool has a name, a description and a schema"),
+    "/deprecated": "it does not fit into the description",
+    "/extras/tool_use": "a skill's keys stand under its name",
+}
+
+_ENDING: Final = re.compile(r" ?\(deprecated: true(?:; since ([^;()\n]*))?(?:; use ([^;()\n]*))?(?:; ([^;()\n]*))?\)\Z")
+_DEPRECATED: Final = re.compile(r"\bdeprecated\s*[:=]\s*true\b", re.IGNORECASE)
+_KEYWORD: Final = "deprecated"
 
 
-_UNSUPPORTED: Final = (
-    "aliases", "wire_names", "category", "tags", "tier", "model", "tools", "instructions", "dialect", "composes",
-    "runner", "source",
-)  # fmt: skip
-_UNSUPPORTED_OF_SKILLS: Final = (
-    "output_schema", "instruction_field", "target_field", "defaults", "timeout_s", "effects", "method", "path",
-    "examples", "samples", "unavailable", "thinks", "thinks_within",
-)  # fmt: skip
+class DeprecationSplit(NamedTuple):
+    """A description and a schema without what they said of deprecation."""
+
+    description: str
+    input_schema: JsonMapping
+    deprecated: Deprecation | None
 
 
-def _check_deprecation(mine: Deprecation | None, read: Deprecation | None, losses: Losses) -> None:
-    if mine is None or read is None:
-        if mine is not read:
-            losses.add("/deprecated", "it reads as deprecated")
-        return
-    for name in Deprecation.model_fields:
-        if getattr(mine, name) != getattr(read, name):
-            losses.add(f"/deprecated/{name}", "it does not fit into the description")
+def read_deprecation(description: str, input_schema: JsonMapping) -> DeprecationSplit:
+    """Part what is said of deprecation from the rest; of a description that says it in other words nothing is cut."""
+    schema = {key: value for key, value in input_schema.items() if key != _KEYWORD or value is not True}
+    ending = _ENDING.search(description)
+    if ending is not None:
+        since, use, note = ending.groups()
+        return DeprecationSplit(
+            description[: ending.start()], schema, Deprecation(since=since, use=use, note=note or "")
+        )
+    is_deprecated = len(schema) < len(input_schema) or _DEPRECATED.search(description) is not None
+    return (
+        DeprecationSplit(description, schema, Deprecation())
+        if is_deprecated
+        else DeprecationSplit(description, input_schema, None)
+    )
+
+
+def write_deprecation(
+    description: str, input_schema: JsonMapping, deprecated: Deprecation | None
+) -> tuple[str, JsonMapping]:
+    """The description and the schema that say so. Details that would be read otherwise are left out."""
+    if deprecated is None:
+        return description, input_schema
+    parts = [
+        "deprecated: true",
+        *([f"since {deprecated.since}"] if deprecated.since is not None else []),
+        *([f"use {deprecated.use}"] if deprecated.use is not None else []),
+        *([deprecated.note] if deprecated.note else []),
+    ]
+    schema = {**input_schema, _KEYWORD: True}
+    space = " " if description else ""
+    full = f"{description}{space}({'; '.join(parts)})"
+    reads_back = read_deprecation(full, schema)[::2] == (description, deprecated)
+    return (full if reads_back else f"{description}{space}(deprecated: true)"), schema

@@ -13,7 +13,6 @@ from retinue.contract.json import JsonObject, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
 from retinue.dialects.diagnostics import Diagnostics
-from retinue.dialects.losses import Losses
 
 _MAX_FINDINGS: Final = 50
 """Unknown keys of one object that are each spoken of."""
@@ -62,7 +61,6 @@ class UnknownKeys:
 def restore_extras(
     message: JsonMapping,
     extras: JsonMapping,
-    losses: Losses,
     *,
     reserved: Collection[str],
     sections: Mapping[str, type[BaseModel]] | None = None,
@@ -72,28 +70,14 @@ def restore_extras(
     Args:
         message: As the spec has it; is changed.
         extras: Of the noun.
-        losses: Where to say what finds no place.
         reserved: The keys that mean something in such a message.
         sections: The objects inside of it, and their shapes.
     """
-    losses.add_foreign_extras(extras)
-    if "tool_use" not in extras:
-        return
-    own: object = extras["tool_use"]
-    lost_paths: list[str] = []
-    count = 0
+    own: object = extras.get("tool_use")
     for key, value in cast("JsonMapping", own).items() if isinstance(own, dict) else ():
         inner: object = message.get(key)
         if sections and key in sections and isinstance(value, dict) and isinstance(inner, dict):
-            rest, inner = cast("JsonMapping", value), cast("JsonMapping", inner)
-            fits = {name: item for name, item in rest.items() if name not in sections[key].model_fields}
-            inner.update(fits)
-            count += bool(fits)
-            lost_paths += [pointer([key, name]) for name in rest if name not in fits] if fits else [pointer([key])]
-        elif key in reserved:
-            lost_paths.append(pointer([key]))
-        else:
+            rest, section = cast("JsonMapping", value), cast("JsonMapping", inner)
+            section.update({name: rest[name] for name in rest if name not in sections[key].model_fields})
+        elif key not in reserved:
             message[key] = value
-            count += 1
-    for path in lost_paths if count else [""]:
-        losses.add(f"/extras/tool_use{path}", "it has a meaning of its own there, or no place")

@@ -3,8 +3,8 @@
 from typing import Final
 
 from retinue.contract.json import JsonObject
+from retinue.dialects.decoding import find_json, quote_keys
 from retinue.dialects.port import Certainty, Detection, Kind
-from retinue.dialects.recognition import find_json, quote_keys
 
 from .wire import ERROR_TYPES, OUTCOMES, EnvelopeMetadata
 

@@ -1,35 +1,22 @@
 """From the contract to the requests and answers of spec 000."""
 
+from dataclasses import dataclass
 from typing import Final, cast
 
-from retinue.contract import json
-from retinue.contract.fault import Fault
+from retinue.contract import json, tokens
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Usage
-from retinue.contract.task import Context, Correction, Limits, Task
-from retinue.dialects.losses import NO_EQUIVALENT, Losses, choose_form
+from retinue.contract.task import Correction, Task
+from retinue.dialects.losses import NO_EQUIVALENT, choose_form, rendered_message
 from retinue.dialects.port import RenderedMessage
 
-from .constraints import read_constraints, write_constraints
+from .constraints import write_constraints
 from .correction import write_correction
 from .extras import restore_extras
-from .parse import fault_in_result, split_questions
-from .summary import read_summary, write_summary
-from .tool_name import ToolName, read_tool_name, write_tool_name
-from .wire import (
-    CODES,
-    ERROR_TYPES,
-    OUTCOMES,
-    STATUSES,
-    STYLES,
-    EnvelopeMetadata,
-    HandOff,
-    Payload,
-    ReturnEnvelope,
-    Status,
-    ToolUseCall,
-)
+from .parse import parse_result, parse_task
+from .tool_name import write_summary, write_tool_name
+from .wire import ERROR_TYPES, STATUSES, STYLES, EnvelopeMetadata, HandOff, Payload, ReturnEnvelope, Status, ToolUseCall
 
 FORMS: Final = ("handoff", "call")
 
@@ -58,106 +45,63 @@ def render_retry(task: Task, correction: Correction) -> RenderedMessage:
 
 
 def _render(task: Task, form: str | None, correction: Correction | None) -> RenderedMessage:
-    losses = Losses("tool_use")
     form_name = choose_form(form or ("call" if task.parameters else None), FORMS, "tool_use")
-    message = _call(task, losses) if form_name == "call" else _hand_off(task, losses)
+    message = _call(task) if form_name == "call" else _hand_off(task)
     if correction is not None:
         message["correction"] = write_correction(correction)
-    losses.add_fields(task, *_UNSUPPORTED)
-    return RenderedMessage(json.dumps(message), form_name, tuple(losses.entries))
+    return rendered_message(
+        json.dumps(message),
+        form_name,
+        task,
+        dialect="tool_use",
+        read=lambda text: parse_task(text).value,
+        reasons=_CALL_REASONS if form_name == "call" else _HAND_OFF_REASONS,
+    )
 
 
-_UNSUPPORTED: Final = ("target", "untyped", "parent", "depth", "model", "thinking", "idempotency_key")
+_CALL_REASONS: Final = {
+    "/produced_by": "a call is what a model writes",
+    **dict.fromkeys(("/instruction", "/context", "/limits", "/output", "/source_agent"), "a call has parameters only"),
+}
+_HAND_OFF_REASONS: Final = {
+    "/parameters": "a hand-off carries an instruction only",
+    "/context/history": "the history stays with the one who hands on",
+    "/context/what": "it reads as its own label",
+    "/context/why": "it reads as its own label",
+    "/context/constraints": "one of them reads as a limit",
+    "/limits/deadline_ns": NO_EQUIVALENT,
+    "/limits": "a constraint reads as tighter",
+    "/output/style": "there is one field for it and the transport format, and the format lists the styles it has",
+    "/output/transport": "it reads as a style",
+}
 
 
-def _hand_off(task: Task, losses: Losses) -> JsonMapping:
-    context = task.context
-    message: JsonMapping = {
-        "source_agent": task.source_agent,
-        "target_agent": _tool_name(task, losses),
+def _hand_off(task: Task) -> JsonMapping:
+    message: JsonMapping = {} if task.source_agent is None else {"source_agent": task.source_agent}
+    # One field for two things (C22): the transport format goes first.
+    wish = task.output
+    style = wish.style if wish.style in STYLES else None
+    output = style if wish.transport is None else wish.transport
+    message |= {
+        "target_agent": write_tool_name(task.agent, major=task.major, skill=task.skill),
         "message_type": "task_delegation",
         "payload": {
             "task_id": task.id,
             "instruction": task.instruction,
-            "context_summary": _summary(context, losses),
-            "constraints": _constraints(context.constraints, task.limits, losses),
-            "required_output_format": _format(task, losses),
+            "context_summary": write_summary(task.context.what, task.context.why),
+            "constraints": write_constraints(task.context.constraints, task.limits),
+            **({} if output is None else {"required_output_format": output}),
         },
     }
-    if task.source_agent is None:
-        del message["source_agent"]
-    if message["payload"]["required_output_format"] is None:
-        del message["payload"]["required_output_format"]
-    losses.add_fields(task, "parameters", why="a hand-off carries an instruction only")
-    losses.add_fields(task, "produced_by")
-    losses.add_fields(context, "history", path="/context", why="the history stays with the one who hands on")
-    losses.add_fields(context, "memory", "inputs", path="/context")
-    restore_extras(message, task.extras, losses, reserved=HandOff.model_fields, sections={"payload": Payload})
+    restore_extras(message, task.extras, reserved=HandOff.model_fields, sections={"payload": Payload})
     return message
 
 
-def _call(task: Task, losses: Losses) -> JsonMapping:
-    message: JsonMapping = {
-        "type": "tool_use",
-        "id": task.id,
-        "name": _tool_name(task, losses),
-        "input": task.parameters,
-    }
-    losses.add_fields(
-        task, "instruction", "context", "limits", "output", "source_agent", why="a call has parameters only"
-    )
-    if task.produced_by != "model":
-        losses.add("/produced_by", "a call is what a model writes")
-    restore_extras(message, task.extras, losses, reserved={*ToolUseCall.model_fields, *HandOff.model_fields})
-    return message
-
-
-def _tool_name(task: Task, losses: Losses) -> str:
+def _call(task: Task) -> JsonMapping:
     name = write_tool_name(task.agent, major=task.major, skill=task.skill)
-    read = read_tool_name(name) or ToolName(task.agent)
-    for field, mine, theirs in zip(read._fields, (task.agent, task.major, task.skill), read, strict=True):
-        if mine != theirs:
-            losses.add(f"/{field}", f"{name!r} reads otherwise, or says nothing of it")
-    return name
-
-
-def _summary(context: Context, losses: Losses) -> str:
-    text = write_summary(context.what, context.why)
-    what, why = read_summary(text)
-    if what != context.what:
-        losses.add("/context/what", "it reads as its own label")
-    if why != context.why:
-        losses.add("/context/why", "it reads as its own label")
-    return text
-
-
-def _constraints(constraints: tuple[str, ...], limits: Limits, losses: Losses) -> list[str]:
-    tokens = write_constraints(constraints, limits)
-    words, bounds = read_constraints(tokens)
-    if words != constraints:
-        losses.add("/context/constraints", "one of them reads as a limit")
-    for name in Limits.model_fields:
-        if getattr(bounds, name) != getattr(limits, name):
-            losses.add(f"/limits/{name}", NO_EQUIVALENT if name == "deadline_ns" else "a constraint reads as tighter")
-    return tokens
-
-
-def _format(task: Task, losses: Losses) -> str | None:
-    """One field for two things (C22): the transport format goes first."""
-    wish = task.output
-    losses.add_fields(wish, "path", "answer_schema", path="/output")
-    if wish.transport is None:
-        if wish.style in STYLES:
-            return wish.style
-        losses.add_fields(wish, "style", path="/output", why="the format lists the styles it has")
-        return None
-    if wish.transport in STYLES:
-        losses.add("/output/transport", "it reads as a style")
-        if wish.style != wish.transport:
-            losses.add("/output/style", "it reads as a style")
-    else:
-        losses.add_fields(wish, "style", path="/output", why="there is one field for it and the transport format")
-    return wish.transport
+    message: JsonMapping = {"type": "tool_use", "id": task.id, "name": name, "input": task.parameters}
+    restore_extras(message, task.extras, reserved={*ToolUseCall.model_fields, *HandOff.model_fields})
+    return message
 
 
 # Answers
@@ -172,77 +116,77 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
         InvalidInput: There is no such form, or something in it is no JSON.
     """
     form_name = choose_form(form, ("envelope",), "tool_use")
-    losses = Losses("tool_use")
-    status = _status(result)
-    envelope: JsonMapping = {"status": status, "result": _answer(result, status, losses)}
-    if envelope["result"] is None:
-        del envelope["result"]
-    envelope["metadata"] = _metadata(result, losses)
-    fails = status != "success" and result.fault is not None
-    if fails and result.fault is not None:
-        envelope.update(_error(result.fault, result.retries, losses))
-    else:
-        losses.add_fields(result, "fault", "retries", why="only a failure says so")
-    if result.fault is None and fault_in_result(envelope.get("result"), status=status) is not None:
-        losses.add("/fault", "its data reads as the error there")
-    losses.add_identity(result)
-    losses.add_fields(result, "skill", "versions", "warnings", "traces", "attempts", "completeness")
-    losses.add_fields(result, "files_read", "files_written", "native")
-    losses.add_fields(result, "reasoning", why="it stays in the journal, and is never handed on")
-    reserved = {"error", *ReturnEnvelope.model_fields} - (
-        {"max_retries"} if fails and _has_max_retries(result.extras) else set()
-    )
-    restore_extras(envelope, result.extras, losses, reserved=reserved, sections={"metadata": EnvelopeMetadata})
-    return RenderedMessage(json.dumps(envelope), form_name, tuple(losses.entries))
-
-
-def _status(result: Result) -> Status:
-    """The word of the table (C1); what has not ended is less than whole."""
+    # The word of the table (C1); what has not ended is less than whole.
     if result.lifecycle != "ended":
-        return "partial"
-    if result.outcome is None:
-        return "success" if result.fault is None else "error"
-    return STATUSES[result.outcome]
-
-
-def _answer(result: Result, status: Status, losses: Losses) -> JsonValue:
-    """The `result`, and all that will be read of it otherwise."""
-    body = _structured_data(result, status)
-    if result.lifecycle == "input_required" and result.questions:
-        rest: JsonObject = body if isinstance(body, dict) else {} if body is None else {"content": body}
-        items: list[JsonValue] = [question.to_json() for question in result.questions]
-        body = rest | {"questions": cast("JsonValue", items)}
-    data, questions = split_questions(body, status=status)
-    lifecycle, outcome = ("input_required", None) if questions else ("ended", OUTCOMES[status])
-    if lifecycle != result.lifecycle:
-        losses.add("/lifecycle", f"it reads as {lifecycle!r}")
-    if outcome != result.outcome:
-        losses.add("/outcome", f"it reads as {outcome!r}" if outcome else "it reads as a question")
-    if data != result.data:
-        losses.add("/data", _STRUCTURED)
-    if questions != result.questions:
-        losses.add("/questions", "it reads otherwise" if questions else "only a partial answer asks")
-    if result.content:
-        losses.add("/content", _STRUCTURED)
-    return body
+        status: Status = "partial"
+    elif result.outcome is None:
+        status = "success" if result.fault is None else "error"
+    else:
+        status = STATUSES[result.outcome]
+    envelope: JsonMapping = {"status": status}
+    answer = _answer(result, status)
+    if answer is not None:
+        envelope["result"] = answer
+    envelope["metadata"] = _metadata(result)
+    reserved = {"error", *ReturnEnvelope.model_fields}
+    if status != "success" and (fault := result.fault) is not None:
+        envelope |= {
+            "error_type": ERROR_TYPES[fault.code],
+            "message": fault.message,
+            "correction_hint": fault.hint,
+            "retry_count": result.retries,
+        }
+        if _has_max_retries(result.extras):
+            reserved.remove("max_retries")
+    restore_extras(envelope, result.extras, reserved=reserved, sections={"metadata": EnvelopeMetadata})
+    return rendered_message(
+        json.dumps(envelope),
+        form_name,
+        result,
+        dialect="tool_use",
+        read=lambda text: parse_result(text).value,
+        reasons=_RESULT_REASONS if status == "success" or result.fault is None else _FAILURE_REASONS,
+        unit_ns=1_000_000,
+    )
 
 
 _STRUCTURED: Final = "the format carries structured data only"
+_SUM: Final = "tokens in and out are one sum there"
+_RESULT_REASONS: Final = {
+    "/data": _STRUCTURED,
+    "/content": _STRUCTURED,
+    "/questions": "only a partial answer asks",
+    "/fault": "only a failure has one",
+    "/retries": "only a failure counts them",
+    "/usage/tokens_total": _SUM,
+    "/usage/tokens_in": _SUM,
+    "/usage/tokens_out": _SUM,
+}
+_FAILURE_REASONS: Final = _RESULT_REASONS | {
+    "/fault": NO_EQUIVALENT,
+    "/fault/code": "one word stands for several there",
+}
 
 
-def _structured_data(result: Result, status: Status) -> JsonValue:
-    """The data, in an object if it is none; the text only where there is nothing else, and something is owed (C8)."""
-    data = result.data
-    if isinstance(data, dict | list | tuple):
-        return cast("JsonValue", data)
-    if data is not None:
-        return {"content": data}
-    if status in {"error", "failed"}:
-        return None
-    return {"content": result.content} if result.content else {}
+def _answer(result: Result, status: Status) -> JsonValue:
+    """The `result`: the data, in an object if it is none; the text only where nothing else is there, and must be (C8).
+
+    The questions of an agent that asks stand in it too.
+    """
+    data: object = result.data
+    body: JsonValue
+    if data is None:
+        body = None if status in {"error", "failed"} else {"content": result.content} if result.content else {}
+    else:
+        body = cast("JsonValue", data if isinstance(data, dict | list | tuple) else {"content": data})
+    if result.lifecycle == "input_required" and result.questions:
+        rest: JsonObject = dict(body) if isinstance(body, dict) else {} if body is None else {"content": body}
+        rest["questions"] = [question.to_json() for question in result.questions]
+        return rest
+    return body
 
 
-def _metadata(result: Result, losses: Losses) -> JsonMapping:
+def _metadata(result: Result) -> JsonMapping:
     """What was measured; what was not is left out."""
     usage = result.usage or Usage()
     fields: JsonMapping = {
@@ -251,28 +195,9 @@ def _metadata(result: Result, losses: Losses) -> JsonMapping:
         "confidence": result.confidence,
         "model_used": usage.model,
     }
-    if result.usage is not None and fields["tokens_used"] is None and usage.model is None:
-        losses.add("/usage")
-    else:
-        if usage.tokens != usage.tokens_total:
-            losses.add("/usage/tokens_total", _SUM)
-        losses.add_fields(usage, "tokens_in", "tokens_out", path="/usage", why=_SUM)
-        losses.add_fields(usage, "tokens_cached", "requests", "cost", "counter", "agent", "parts", path="/usage")
     if result.artifacts:
         fields["artifacts"] = [artifact.to_json() for artifact in result.artifacts]
     return {key: value for key, value in fields.items() if value is not None}
-
-
-_SUM: Final = "tokens in and out are one sum there"
-
-
-def _error(fault: Fault, retries: int, losses: Losses) -> JsonMapping:
-    word = ERROR_TYPES[fault.code]
-    if CODES[word] != fault.code:
-        losses.add("/fault/code", f"{word!r} stands for several there")
-    losses.add_fields(fault, "suggestions", "path", "retryable", "retry_after_s", "operation", path="/fault")
-    losses.add_fields(fault, "target", "failed_at", "timestamp_ns", "detail", path="/fault")
-    return {"error_type": word, "message": fault.message, "correction_hint": fault.hint, "retry_count": retries}
 
 
 def _has_max_retries(extras: JsonMapping) -> bool:
@@ -280,3 +205,35 @@ def _has_max_retries(extras: JsonMapping) -> bool:
     own: object = extras.get("tool_use")
     limit: object = cast("JsonMapping", own).get("max_retries") if isinstance(own, dict) else None
     return isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """Two counts, and by which counter they were made.
+
+    Attributes:
+        full: Tokens of the whole task, its history, memory and inputs with it.
+        handoff: Tokens of the hand-off.
+    """
+
+    counter: str
+    full: int
+    handoff: int
+
+    @property
+    def share(self) -> float:
+        """The part of `full` that is saved; below 0 where the hand-off is the longer one."""
+        return 1 - self.handoff / self.full
+
+
+def measure_saving(task: Task, *, counter: str = tokens.DEFAULT) -> Saving:
+    """Count what handing on `task` costs, and what handing on all that is known would.
+
+    Raises:
+        UnknownName: There is no such counter.
+        InvalidInput: Something in the task is no JSON.
+    """
+    count = tokens.get_counter(counter).count
+    return Saving(
+        counter=counter, full=count(task.to_json_text()), handoff=count(render_task(task, form="handoff").text)
+    )

@@ -4,7 +4,8 @@ A tool of spec 000 is one agent with one input schema. So a skill of an agent th
 `agent__skill`: two underscores are in no name of ours. Major 2 of `x` is `x_v2`.
 """
 
-from typing import NamedTuple
+import re
+from typing import Final, NamedTuple
 
 from retinue.contract.names import canonical_name
 from retinue.contract.version import split_versioned_name
@@ -55,3 +56,32 @@ def read_tool_name(name: str) -> ToolName | None:
 
 def _is_name(name: str) -> bool:
     return name[:1].isalpha() and len(name) <= _LONGEST
+
+
+_WHAT: Final = "What: "
+_WHY: Final = "Why: "
+_ENDS: Final = re.compile(r"(?<=[.!?])\s+(?=\S)")
+
+
+def read_summary(text: str) -> tuple[str, str]:
+    """What, and why; of a single sentence only what."""
+    if text.startswith(_WHY):
+        return "", text.removeprefix(_WHY)
+    if text.startswith(_WHAT):
+        what, _, why = text.removeprefix(_WHAT).partition(f"\n{_WHY}")
+        return what, why
+    ends = [(match.start(), match.end()) for match in _ENDS.finditer(text)]
+    return (text[: ends[-1][0]], text[ends[-1][1] :]) if ends else (text, "")
+
+
+def write_summary(what: str, why: str) -> str:
+    """One text that `read_summary` reads as `what` and `why`, unless a label stands inside of `what`."""
+    unlabelled = " ".join(filter(None, (what, why)))
+    if read_summary(unlabelled) == (what, why):
+        return unlabelled
+    return "\n".join(f"{label}{text}" for label, text in ((_WHAT, what), (_WHY, why)) if text)
+
+
+def sentences_of(text: str) -> int:
+    """How many sentences there are, about."""
+    return len(_ENDS.findall(text)) + 1 if text.strip() else 0
