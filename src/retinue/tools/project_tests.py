@@ -18,8 +18,8 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.contract.json import loads
 from retinue.errors import DeadlineExceeded, InvalidInput, LimitReached, RetinueError
-from retinue.tools.builtin.program import run_program
 from retinue.processes.start import clean_environment, find_program
+from retinue.tools.builtin.program import run_program
 from retinue.tools.refactor import ChangeSet
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace

@@ -13,10 +13,10 @@ from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
 from retinue.errors import AccessDenied, InvalidInput, NotInstalled
+from retinue.processes.start import clean_environment, find_program
 from retinue.tools.builtin.program import run_program
 from retinue.tools.builtin.support import require_workspace, seconds_left
 from retinue.tools.port import ToolContext, ToolOutput, tool_spec
-from retinue.processes.start import clean_environment, find_program
 from retinue.tools.workspace import Workspace
 
 _DEFAULT_S: Final = 120.0
