@@ -16,7 +16,7 @@ from retinue.contract.lint.rules import make_finding
 from retinue.contract.schema import Validator
 from retinue.errors import InvalidDefinition, ParseError
 
-from .texts import MarkdownText
+from .definitions import MarkdownText
 
 _JSON: Final = frozenset({"json", "jsonc", ""})
 _EXAMPLE: Final = re.compile(r"\b(?:examples?|samples?|for instance|e\.g\.)", re.IGNORECASE)

@@ -20,7 +20,7 @@ from retinue.dialects.markdown_json.parse import parse_result
 from retinue.dialects.port import ParseContext
 from retinue.errors import OutputInvalid, ParseError
 
-from .texts import MarkdownText
+from .definitions import MarkdownText
 
 _LINE: Final = re.compile(r"\*\*Contract(?::\*\*|\*\*:)")
 _CITED: Final = re.compile(r"\b(?:[A-Za-z0-9_]+[-_])?AGENT[-_]?CONTRACT\b", re.IGNORECASE)

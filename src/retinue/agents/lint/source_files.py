@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from retinue.agents.load.detection import DEFINITION_KEYS, has_front_matter, is_definition, is_searched
 from retinue.agents.load.document import MAX_BYTES, read_bytes
+from retinue.agents.load.kinds import DEFINITION_KEYS, has_front_matter, is_definition, is_searched
 from retinue.contract import json
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, RetinueError
 

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from retinue.agents.load.command import command_name
@@ -25,13 +25,12 @@ from retinue.contract.lint import (
     find_uncalled,
 )
 from retinue.contract.names import fold
+from retinue.errors import AccessDenied
 
-from .definitions import FileReport, check_file
-from .duplicate_names import find_duplicate_names
+from .definitions import FileReport, MarkdownText, check_file, known_agents
 from .samples import check_samples
 from .shared_contract import ExampleEnvelope, check_contract, find_envelopes
 from .source_files import File, files_at
-from .texts import MarkdownText, known_agents
 
 _USED_BY: Final = re.compile(r"\*\*Used by(?::\*\*|\*\*:)", re.IGNORECASE)
 
@@ -187,3 +186,98 @@ def _passage(text: MarkdownText, name: str) -> Passage:
     """The body of a text: what its front matter says is nobody's behaviour."""
     body = text.outline.body
     return Passage(name, text.name, "\n".join(text.outline.lines[body - 1 :]), body)
+
+
+_HOMES: Final = frozenset({".claude", ".retinue"})
+
+
+def find_duplicate_names(reports: Iterable[FileReport]) -> Iterator[Finding]:
+    """A finding for each agent or skill that has the name of another of the same project (C10).
+
+    Agents come before skills, as where they are found; two major versions live side by side.
+    """
+    first: dict[tuple[str, str, str], tuple[FileReport, Definition]] = {}
+    agent_reports = [each for each in reports if each.file.kind != "command"]
+    for each in sorted(agent_reports, key=lambda each: (each.file.kind == "skill", each.file.name)):
+        project = _project(each.file.name)
+        for definition in each.definitions if project is not None else ():
+            key = (project or "", definition.name, definition.version.partition(".")[0])
+            home, other = first.setdefault(key, (each, definition))
+            if other is not definition:
+                yield _finding(definition, each, home=_place(other, home))
+
+
+def _project(file: str) -> str | None:
+    """The folder of the project that a file belongs to; None for one that lies anywhere."""
+    parts = PurePosixPath(file).parts
+    at = next((at for at, part in enumerate(parts) if part in _HOMES), None)
+    return None if at is None else "/".join(parts[:at])
+
+
+def _place(definition: Definition, home: FileReport) -> str:
+    line = definition.source.line if definition.source else None
+    return f"{home.file.name}:{line or 1}"
+
+
+def _finding(definition: Definition, each: FileReport, *, home: str) -> Finding:
+    source = definition.source
+    return Finding(
+        rule="discovery/name-taken",
+        message=f"`{definition.name}` is the name of {home} too, and only one agent can have it.",
+        path="/name",
+        file=each.file.name,
+        line=(source.line if source else None) or 1,
+        column=1,
+        fix="Rename one of the two, or give it another major version.",
+    )
+
+
+_LINES_BELOW = 10
+"""An input block names its operation a few lines below its agent."""
+
+
+def apply_fixes(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Make every replacement whose old text stands where its finding says; give the findings that are mended.
+
+    Bytes that are no UTF-8, line ends and the mark at the start of a file stay as they are.
+
+    Raises:
+        AccessDenied: A file cannot be written.
+    """
+    by_file: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.replacement is not None and finding.file is not None:
+            by_file.setdefault(finding.file, []).append(finding)
+    fixed_findings: list[Finding] = []
+    for file, each in by_file.items():
+        fixed_findings += _fix_file(Path(file), each)
+    return tuple(fixed_findings)
+
+
+def _fix_file(path: Path, findings: list[Finding]) -> list[Finding]:
+    try:
+        with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+            lines = file.read().split("\n")
+        fixed_findings = [finding for finding in findings if _replace(lines, finding)]
+        if fixed_findings:
+            with path.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+                file.write("\n".join(lines))
+    except OSError as error:
+        message = f"{str(path)!r} cannot be written: {error.strerror}."
+        raise AccessDenied(message, hint="Make it writable, or leave out `--fix`.") from None
+    return fixed_findings
+
+
+def _replace(lines: list[str], finding: Finding) -> bool:
+    """Replace the first whole occurrence at or below the finding's place."""
+    if finding.replacement is None:
+        return False
+    old, new = finding.replacement.old, finding.replacement.new
+    whole = re.compile(rf"(?<![\w-]){re.escape(old)}(?![\w-])")
+    first = (finding.line or 1) - 1
+    for at in range(first, min(first + _LINES_BELOW, len(lines))):
+        text, count = whole.subn(lambda _: new, lines[at], count=1)
+        if count:
+            lines[at] = text
+            return True
+    return False

@@ -14,12 +14,10 @@ from retinue.dialects import agent_http, tool_use
 from retinue.dialects.port import Parsed
 from retinue.errors import InvalidInput, ParseError
 
-from .card_agent import ELSEWHERE, CardAgent
 from .document import Document, decode, finding_of
-from .fields import CODE_KEYS, snake_key
+from .fields import CODE_KEYS, NAMES_CODE, NO_CODE, snake_key
 from .json import read_json
-from .loaded_agents import LoadedAgents
-from .unavailable import NEEDS_MODEL, InstructionsAgent
+from .loaded_agents import ELSEWHERE, NEEDS_MODEL, CardAgent, InstructionsAgent, LoadedAgents
 
 _Parse: TypeAlias = Callable[[str], Parsed[tuple[Definition, ...]]]
 
@@ -81,9 +79,9 @@ def _check_code_keys(document: Document) -> Iterator[Finding]:
     for path, value in _objects(document.value):
         for key in value if isinstance(value, dict) else ():
             if snake_key(key) in CODE_KEYS:
-                message = f"The key {key!r} names code to run, which a data file may not."
-                fix = "Remove it, and write an agent that runs code in Python, with `@agent`."
-                yield document.finding("load/names-code", message, path=path + pointer([key]), fix=fix)
+                yield document.finding(
+                    "load/names-code", NAMES_CODE.format(key), path=path + pointer([key]), fix=NO_CODE
+                )
 
 
 def _objects(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:

@@ -8,14 +8,12 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from retinue.contract.finding import Finding, Severity
-from retinue.contract.formatting import natural_list
+from retinue.contract.finding import Finding, Severity, TextEdit
 from retinue.contract.json import JsonValue
 from retinue.errors import ParseError
 
-from .behaviour import read_behaviour
-from .colons import quote_texts
 from .document import Document, LineColumn, decode, parse_error
+from .fields import snake_key
 
 _FENCE: Final = "---"
 _HINT: Final = "Start the file with `---`, lines with `name:` and `description:`, and `---` again."
@@ -124,20 +122,61 @@ def _read_yaml(text: str, *, file: str) -> tuple[JsonValue, dict[str, LineColumn
     return *read_yaml(quoted, first_line=2), findings
 
 
-def check_behaviour(front: MarkdownDocument) -> list[Finding]:
-    """What a behaviour should hold and this one does not (H8). Never an error: the agent can still be asked."""
-    if not front.body:
-        return [
-            front.document.finding(
-                "load/no-instructions",
-                "The body is empty: the agent has no instructions.",
-                severity="warning",
-                fix="Say its role, its steps, its output format and its quality criteria.",
-            )
-        ]
-    missing = read_behaviour(front.body).missing
-    if not missing:
-        return []
-    message = f"No section of the behaviour is about {natural_list(missing, last='or')}."
-    fix = "Add one for each." if len(missing) > 1 else "Add one."
-    return [front.document.finding("load/thin-behaviour", message, severity="info", fix=fix)]
+_TEXT: Final = re.compile(
+    r"(?P<head>(?P<key>description|argument-hint|when_to_use):[ \t]+)(?P<text>[^\s\-?:,\[\]{}#&*!|>'\"%@`].*)"
+)
+"""A key whose value is prose, and the prose as YAML's plain style lets it begin."""
+_ENDS_A_KEY: Final = re.compile(r":(?=[ \t]|\Z)")
+_COMMENT: Final = re.compile(r"[ \t]#")
+_KEY: Final = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):(?:[ \t]|\Z)")
+_KEYS: Final = frozenset({
+    "aliases", "allowed_tools", "argument_hint", "author", "background", "category", "color", "compatibility",
+    "composes", "deprecated", "description", "dialect", "disable_model_invocation", "disallowed_tools", "effort",
+    "examples", "hooks", "input_schema", "isolation", "license", "max_turns", "mcp_servers", "memory", "metadata",
+    "model", "name", "output_schema", "permission_mode", "runner", "skills", "tags", "tier", "tools",
+    "user_invocable", "version", "when_to_use",
+})  # fmt: skip
+"""What may follow such a text. Another word, `user:` perhaps, could be the text's own next line."""
+
+
+def quote_texts(text: str, *, file: str, first_line: int) -> tuple[str, tuple[Finding, ...]]:
+    """`text`, front matter that is no YAML, with quotes around each such text; and a warning for each.
+
+    Args:
+        text: The front matter without its fences.
+        file: What findings call the file.
+        first_line: The line of the file on which `text` begins.
+    """
+    lines = text.split("\n")
+    findings: dict[str, Finding] = {}
+    for at, line in enumerate(lines):
+        match = _TEXT.fullmatch(line.rstrip())
+        if match is None or match["key"] in findings:  # a key that stands twice is refused anyway
+            continue
+        colon = _ENDS_A_KEY.search(match["text"])
+        if colon is None or _COMMENT.search(match["text"]) or not _is_one_line(lines, at):
+            continue
+        place = (first_line + at, len(match["head"]) + colon.start() + 1)
+        quoted = json.dumps(match["text"], ensure_ascii=False)
+        replacement = TextEdit(old=match["text"], new=quoted)
+        key = match["key"]
+        findings[match["key"]] = Finding(
+            rule="load/unquoted-colon",
+            message=f"The unquoted text of `{key}` holds a colon and a space; it was read as one text.",
+            severity="warning",
+            path=f"/{key}",
+            file=file,
+            line=place[0],
+            column=place[1],
+            fix=f"Write `{key}: |` and the text, indented, below it; strict readers refuse the file as it is.",
+            replacement=replacement,
+        )
+        lines[at] = match["head"] + quoted
+    return "\n".join(lines), tuple(findings.values())
+
+
+def _is_one_line(lines: list[str], at: int) -> bool:
+    """Whether the text on a line cannot go on below it: the front matter ends, or a key follows that we know."""
+    below = next((lines[n] for n in range(at + 1, len(lines)) if lines[n].strip()), None)
+    key = None if below is None else _KEY.match(below)
+    return below is None or (key is not None and snake_key(key[1]) in _KEYS)

@@ -9,8 +9,7 @@ from retinue.errors import ParseError
 
 from .definition_keys import read_definition
 from .document import MAX_BYTES, Document, decode, finding_of
-from .loaded_agents import LoadedAgents
-from .unavailable import InstructionsAgent
+from .loaded_agents import InstructionsAgent, LoadedAgents
 
 MAX_ENTRIES: Final = 1_000
 """Most definitions in one file."""

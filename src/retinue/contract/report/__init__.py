@@ -3,7 +3,6 @@
 Text made of values; writing it to a file is the business of `cli/`. How people are shown a finding is there too.
 """
 
-from .junit import ReportCase, render_junit
-from .sarif import render_sarif
+from .sarif import ReportCase, render_junit, render_sarif
 
 __all__ = ["ReportCase", "render_junit", "render_sarif"]
