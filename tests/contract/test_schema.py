@@ -12,9 +12,10 @@ from hypothesis import example, given, settings, strategies as st
 
 from retinue.contract import schema
 from retinue.contract.finding import Finding
+from retinue.contract.json import MAX_NODES, measure, to_plain_json
 from retinue.contract.model import JsonMapping
 from retinue.contract.schema import _validator as inside  # pyright: ignore[reportPrivateUsage] - its guards one by one
-from retinue.contract.schema._graph import MAX_NODES, SchemaGraph, measure, to_plain_json
+from retinue.contract.schema._graph import SchemaGraph
 from retinue.contract.schema._validator import CheckCosts
 from retinue.errors import InvalidDefinition
 from tests.contract.nouns import json_values
@@ -308,7 +309,7 @@ def test_a_value_that_holds_itself_is_refused() -> None:
     both: list[object] = [1]
     for _ in range(100):
         both = [both, both]
-    assert [one.rule for one in to_plain_json(both, max_nodes=1_000)[1]] == ["schema/size"]
+    assert [one.reason for one in to_plain_json(both, max_nodes=1_000)[1]] == ["size"]
 
 
 def test_obstacles_come_to_an_end() -> None:
@@ -357,7 +358,7 @@ def test_a_deep_schema_is_refused_and_crashes_nothing(levels: int) -> None:
 def test_a_large_value_is_refused() -> None:
     assert measure([0] * MAX_NODES) is None
     assert measure([0] * (MAX_NODES - 1)) is not None
-    assert [one.rule for one in to_plain_json([0] * 20, max_nodes=10)[1]] == ["schema/size"]
+    assert [one.reason for one in to_plain_json([0] * 20, max_nodes=10)[1]] == ["size"]
 
 
 def test_a_large_schema_is_refused() -> None:

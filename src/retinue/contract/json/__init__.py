@@ -7,17 +7,35 @@ try is `repair`, and it only strips what stands around a single whole object.
 
 from ._read import loads, repair
 from ._scan import source_map
-from ._write import MAX_BYTES, MAX_DEPTH, JsonObject, JsonValue, Reason, dumps, pointer
+from ._write import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    MAX_NODES,
+    JsonObject,
+    JsonValue,
+    Obstacle,
+    Reason,
+    Size,
+    dumps,
+    measure,
+    pointer,
+    to_plain_json,
+)
 
 __all__ = [
     "MAX_BYTES",
     "MAX_DEPTH",
+    "MAX_NODES",
     "JsonObject",
     "JsonValue",
+    "Obstacle",
     "Reason",
+    "Size",
     "dumps",
     "loads",
+    "measure",
     "pointer",
     "repair",
     "source_map",
+    "to_plain_json",
 ]

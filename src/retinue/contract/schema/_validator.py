@@ -16,13 +16,13 @@ import jsonschema_rs
 
 from retinue.contract.finding import Finding
 from retinue.contract.formatting import short_repr
-from retinue.contract.json import MAX_DEPTH, pointer
+from retinue.contract.json import MAX_DEPTH, Obstacle, Size, measure, pointer, to_plain_json
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
 from retinue.errors import InvalidDefinition
 
 from ._defaults import Defaults
-from ._graph import DRAFTS, SchemaGraph, SchemaNode, Size, draft_of, measure, to_plain_json
+from ._graph import DRAFTS, SchemaGraph, SchemaNode, draft_of
 
 _ENDLESS: Final = 10**9
 _MAX_STEPS: Final = 2_000_000
@@ -190,7 +190,7 @@ class Validator:
             if size is None:
                 value, obstacles = to_plain_json(value)
                 if obstacles:
-                    return list(obstacles)
+                    return _obstacle_findings(obstacles)
                 size = cast("Size", measure(value))
             if size.weight * self._loads.at(size.depth) > _MAX_WORK:
                 return [_cost_finding()]
@@ -261,7 +261,7 @@ def _examine(schema: object) -> Validator | list[Finding]:
     """The validator of a schema, or what is wrong with it, looked for in the order in which it makes sense."""
     value, obstacles = to_plain_json(schema, max_nodes=MAX_SCHEMA_NODES)
     if obstacles:
-        return list(obstacles)
+        return _obstacle_findings(obstacles)
     if not isinstance(value, (dict, bool)):
         return [Finding(rule="schema/type", message=f"{short_repr(value)} is not a schema.", fix="Give a JSON object.")]
     members: JsonMapping = _AS_OBJECTS[value] if isinstance(value, bool) else cast("JsonMapping", value)
@@ -280,6 +280,12 @@ def _examine(schema: object) -> Validator | list[Finding]:
     except ValueError as error:
         return _explain_refusal(graph, error)
     return Validator(members, validator=validator, graph=graph, loads=loads)
+
+
+def _obstacle_findings(obstacles: Iterable[Obstacle]) -> list[Finding]:
+    return [
+        Finding(rule=f"schema/{each.reason}", message=each.message, path=each.path, fix=each.fix) for each in obstacles
+    ]
 
 
 def _raise_invalid(findings: list[Finding]) -> NoReturn:
