@@ -168,8 +168,14 @@ def check_file(file: File, *, previous: Mapping[str, Definition] | None = None) 
     if file.kind == "python":
         return _check_python(file, before)
     loaded = _load(file)
-    places = _source_map(file)
-    findings = [_at_start(_as_strict(finding)) for finding in loaded.findings]
+    places = SourceMap(partial(_front_positions, file))
+    if file.kind == "json":
+        places = SourceMap(partial(json.source_map, file.text), is_list=file.text.lstrip()[:1] == "[")
+    findings = [_at_start(finding) for finding in loaded.findings]
+    # What the loader tolerates here, so that the agent can be used, other programs refuse.
+    findings = [
+        each.model_copy(update={"severity": "error"}) if each.rule == "load/card-key" else each for each in findings
+    ]
     definitions = tuple(agent.definition for agent in loaded.agents)
     for definition in definitions:
         lint_findings = lint(definition, previous=before.get(definition.name))
@@ -201,11 +207,6 @@ def _check_spelling(definition: Definition) -> Iterator[Finding]:
     if near and provider not in (PROVIDERS if colon else _MODELS):
         message, fix = f"There is no model {model!r}.", f"Did you mean `{model.replace(provider, near[0], 1)}`?"
         yield make_finding("definition/model", "/model", message, fix, replace=(provider, near[0]))
-
-
-def _as_strict(finding: Finding) -> Finding:
-    """What the loader tolerates, so that the agent can be used, and other programs refuse."""
-    return finding.model_copy(update={"severity": "error"}) if finding.rule == "load/card-key" else finding
 
 
 def _relevant(findings: Iterable[Finding], definition: Definition, kind: Kind) -> Iterator[Finding]:
@@ -247,14 +248,6 @@ def _check_python(file: File, before: Mapping[str, Definition]) -> FileReport:
     is_complete = not any(source.unread or source.definition is None for source in sources)
     positions = sources[0].positions if len(sources) == 1 else {}
     return FileReport(file, definitions, _deduplicate(findings), SourceMap.of(positions), is_complete)
-
-
-def _source_map(file: File) -> SourceMap:
-    """Where the parts of a file stand, found when somebody asks."""
-    if file.kind == "json":
-        text = file.text
-        return SourceMap(partial(json.source_map, text), is_list=text.lstrip()[:1] == "[")
-    return SourceMap(partial(_front_positions, file))
 
 
 def _front_positions(file: File) -> Mapping[str, LineColumn]:
@@ -320,6 +313,11 @@ class MarkdownText:
     def folder(self) -> str:
         """The folder it lies in."""
         return PurePosixPath(self.file.name).parent.as_posix()
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether it lies in a folder of prompts."""
+        return "prompts" in PurePosixPath(self.file.name).parent.parts
 
     @cached_property
     def outline(self) -> MarkdownOutline:
