@@ -719,8 +719,14 @@ def test_even_without_the_graph_nothing_is_fetched() -> None:
         inside._build({"$ref": "file:///etc/passwd"})  # pyright: ignore[reportPrivateUsage] - the inner guard
 
 
-def test_a_refusal_without_a_place_is_a_finding_too() -> None:
-    found = inside._explain_refusal(SchemaGraph({}), ValueError("too odd"))  # pyright: ignore[reportPrivateUsage] - nothing known raises it
+def test_a_refusal_without_a_place_is_a_finding_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema.check_schema({})  # builds the validator of the meta-schema, which is kept
+
+    def refuse(_: object) -> None:
+        raise ValueError("too odd")
+
+    monkeypatch.setattr(inside, "_build", refuse)
+    found = schema.check_schema({"title": "odd"})
     assert [(one.rule, one.path, one.message) for one in found] == [
         ("schema/refused", "", "The validator refuses the schema: too odd.")
     ]

@@ -6,7 +6,7 @@ Knows nothing of what the keys mean; that differs between agents, skills and com
 import json
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from retinue.contract.finding import Finding, Severity, TextEdit
 from retinue.contract.json import JsonValue
@@ -71,46 +71,29 @@ def read_front(data: bytes, *, file: str, required: bool = True, quote_hint: boo
         ParseError: It is no text, its front matter is missing, has no end, is empty or no strict YAML.
     """
     lines = decode(data).replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    if lines[0].rstrip() != _FENCE:
-        if required:
-            raise parse_error("The file has no front matter.", hint=_HINT)
-        return _markdown_document({}, {}, lines, after=0, file=file)
-    for number, line in enumerate(lines[1:], start=1):
-        if line.rstrip() in {_FENCE, "..."}:
-            text = "\n".join(lines[1:number])
-            if not text.strip() and required:
-                raise parse_error("The front matter is empty.", line=2, hint="Add `name:` and `description:`.")
-            value, places, findings = _read_yaml(
-                _ARGUMENT_HINT.sub(lambda match: match[1] + json.dumps(match[2]), text) if quote_hint else text,
-                file=file,
-            )
-            return _markdown_document(value, places, lines, after=number + 1, file=file, findings=findings)
-    raise parse_error("The front matter that starts on line 1 has no end.", hint="Close it with a line `---`.")
-
-
-def _markdown_document(
-    value: JsonValue,
-    places: dict[str, LineColumn],
-    lines: list[str],
-    *,
-    after: int,
-    file: str,
-    findings: tuple[Finding, ...] = (),
-) -> MarkdownDocument:
-    """The file whose body begins after so many lines."""
-    blank = 0
-    for line in lines[after:]:
-        if line.strip():
-            break
-        blank += 1
-    body = "\n".join(lines[after:]).strip()
-    return MarkdownDocument(Document(file=file, value=value, locate=lambda: places), body, after + blank + 1, findings)
+    places: dict[str, LineColumn] = {}
+    value, findings, after = cast("JsonValue", {}), (), 0
+    if lines[0].rstrip() == _FENCE:
+        ends = (number for number, line in enumerate(lines[1:], start=1) if line.rstrip() in {_FENCE, "..."})
+        if (end := next(ends, None)) is None:
+            message = "The front matter that starts on line 1 has no end."
+            raise parse_error(message, hint="Close it with a line `---`.")
+        text, after = "\n".join(lines[1:end]), end + 1
+        if not text.strip() and required:
+            raise parse_error("The front matter is empty.", line=2, hint="Add `name:` and `description:`.")
+        if quote_hint:
+            text = _ARGUMENT_HINT.sub(lambda match: match[1] + json.dumps(match[2]), text)
+        if text.strip():
+            value, places, findings = _read_yaml(text, file=file)
+    elif required:
+        raise parse_error("The file has no front matter.", hint=_HINT)
+    blank = next((at for at, line in enumerate(lines[after:]) if line.strip()), len(lines) - after)
+    document = Document(file=file, value=value, locate=lambda: places)
+    return MarkdownDocument(document, "\n".join(lines[after:]).strip(), after + blank + 1, findings)
 
 
 def _read_yaml(text: str, *, file: str) -> tuple[JsonValue, dict[str, LineColumn], tuple[Finding, ...]]:
-    """Read front matter that begins on line 2, strictly; then once more with quotes around what nobody can misread."""
-    if not text.strip():
-        return {}, {}, ()
+    """Read front matter that begins on line 2, strictly; then once more with quotes around what is not ambiguous."""
     from .yaml import read_yaml  # noqa: PLC0415 - only files with front matter pay for ruamel.yaml
 
     try:

@@ -73,22 +73,13 @@ def _kind_of_json(data: bytes, *, file: str) -> Kind:
 
     if card_version(value):
         return "a2a"
-    if _is_agent_json(value):
-        return "agent_json"
-    return "tool_use" if _has_skills_as_tools(value) else "json"
-
-
-def _is_agent_json(value: JsonValue) -> bool:
-    """Whether it is a card of spec 004: a list of capabilities, or the endpoints of an agent."""
-    return isinstance(value, dict) and (
-        isinstance(value.get("capabilities"), list) or ("endpoints" in value and "input_schema" not in value)
-    )
-
-
-def _has_skills_as_tools(value: JsonValue) -> bool:
-    """Whether it is a list of tools, and one is called `agent__skill`."""
+    if isinstance(value, dict):  # a card of spec 004 has a list of capabilities, or the endpoints of an agent
+        has_endpoints = "endpoints" in value and "input_schema" not in value
+        return "agent_json" if has_endpoints or isinstance(value.get("capabilities"), list) else "json"
+    # A list of tools, of which one is called `agent__skill`.
     tools = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-    return any("__" in str(each.get("name", "")) and "skills" not in each for each in tools)
+    is_tool_use = any("__" in str(each.get("name", "")) and "skills" not in each for each in tools)
+    return "tool_use" if is_tool_use else "json"
 
 
 def load(data: bytes, *, file: str, kind: Kind, files: Sequence[str] = ()) -> "LoadedAgents":

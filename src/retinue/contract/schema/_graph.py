@@ -5,9 +5,10 @@ take (see `_validator`), and because a reference that leads out of the schema, o
 level, is refused. Not a check of the keywords' own values: the meta-schema does that first.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, cast
+from urllib.parse import unquote
 
 from retinue.contract.finding import Finding
 from retinue.contract.formatting import short_repr
@@ -92,8 +93,18 @@ class SchemaGraph:
         self._resources: dict[str, _Resource] = {}
         self._anchors: dict[str, list[tuple[JsonMapping, str, _Resource]]] = {}
         self._pending: list[tuple[SchemaNode, _Resource]] = []
-        self._register_names(schema)
         whole = _Resource(schema, "")
+        # What references can name beside paths. Two things of one name would be a trap.
+        pending: list[tuple[object, str, _Resource]] = [(schema, "", whole)]
+        while pending:
+            value, path, home = pending.pop()
+            if isinstance(value, dict):
+                members = cast("JsonMapping", value)
+                home = _resource_of(members, path, home)
+                self._register_names(members, path, home)
+                pending += [(inner, path + pointer([name]), home) for name, inner in members.items()]
+            elif isinstance(value, list):
+                pending += [(one, f"{path}/{index}", home) for index, one in enumerate(cast("list[object]", value))]
         self.root = self._node(schema, "", whole)
         while self._pending:
             self._read_node(*self._pending.pop())
@@ -114,17 +125,15 @@ class SchemaGraph:
                     free.append(one)
         self.recursive = len(free) < len(waiting)
 
-    def _register_names(self, schema: JsonMapping) -> None:
-        """Find what references can name beside paths. Two things of one name would be a trap."""
-        for source, path, home in _walk_objects(schema):
-            for word in ("$id", "$anchor", "$dynamicAnchor"):
-                name = source.get(word)
-                if not isinstance(name, str):
-                    continue
-                if word != "$id" or name.startswith("#"):
-                    self._anchors.setdefault(name.removeprefix("#"), []).append((source, path, home))
-                elif "://" in name and self._resources.setdefault(name.removesuffix("#"), home) != home:
-                    self._report_reference(path, word, f"{short_repr(name)} appears twice", "Name each part once.")
+    def _register_names(self, source: JsonMapping, path: str, home: _Resource) -> None:
+        for word in ("$id", "$anchor", "$dynamicAnchor"):
+            name = source.get(word)
+            if not isinstance(name, str):
+                continue
+            if word != "$id" or name.startswith("#"):
+                self._anchors.setdefault(name.removeprefix("#"), []).append((source, path, home))
+            elif "://" in name and self._resources.setdefault(name.removesuffix("#"), home) != home:
+                self._report_reference(path, word, f"{short_repr(name)} appears twice", "Name each part once.")
 
     def _node(self, source: JsonMapping, path: str, home: _Resource) -> SchemaNode:
         node = self._by_id.get(id(source))
@@ -167,7 +176,14 @@ class SchemaGraph:
             node.universal.setdefault(True, []).extend(
                 self._nodes(inner, path + pointer(["patternProperties", name]), home)
             )
-        self._read_positions(node, home)
+        # `items` is one schema for the rest, or in older drafts a list by position as `prefixItems` is today.
+        for word in ("prefixItems", "items"):
+            inner = source.get(word)
+            if isinstance(inner, list):
+                for index, one in enumerate(cast("list[object]", inner)):
+                    node.by_key.setdefault(index, []).extend(self._nodes(one, f"{path}/{word}/{index}", home))
+            else:
+                node.additional.setdefault(False, []).extend(self._nodes(inner, f"{path}/{word}", home))
         for word, groups, members in (
             ("additionalProperties", node.additional, True),
             ("unevaluatedProperties", node.universal, True),
@@ -177,16 +193,6 @@ class SchemaGraph:
             ("contains", node.universal, False),
         ):
             groups.setdefault(members, []).extend(self._nodes(source.get(word), f"{path}/{word}", home))
-
-    def _read_positions(self, node: SchemaNode, home: _Resource) -> None:
-        """`items` is one schema for the rest, or in older drafts a list by position as `prefixItems` is today."""
-        for word in ("prefixItems", "items"):
-            inner = node.source.get(word)
-            if isinstance(inner, list):
-                for index, one in enumerate(cast("list[object]", inner)):
-                    node.by_key.setdefault(index, []).extend(self._nodes(one, f"{node.path}/{word}/{index}", home))
-            else:
-                node.additional.setdefault(False, []).extend(self._nodes(inner, f"{node.path}/{word}", home))
 
     # References.
 
@@ -217,7 +223,7 @@ class SchemaGraph:
             return [self._node(*place) for place in self._anchors.get(fragment, ())]
         value = cast("object", home.root)
         for part in fragment.split("/")[1:]:
-            key = _percent_decode(part).replace("~1", "/").replace("~0", "~")
+            key = unquote(part).replace("~1", "/").replace("~0", "~")
             if isinstance(value, dict):
                 value = cast("JsonMapping", value).get(key)
             elif isinstance(value, list) and key.isascii() and key.isdigit() and len(key) < 7:
@@ -253,20 +259,12 @@ class SchemaGraph:
                     visited[following] = False
                     stack.append((following, iter(following.in_place)))
                 elif not visited.get(following, False):
-                    self._report_cycle(node, following, long=len(stack) == _LONGEST_CHAIN)
+                    message = f"The schema comes back to `#{following.path}` without going down into the value."
+                    if len(stack) == _LONGEST_CHAIN:
+                        message = f"References form a chain of {_LONGEST_CHAIN}."
+                    fix = "Recur through `properties` or `items` only."
+                    self.findings.append(Finding(rule="schema/circle", message=message, path=node.path, fix=fix))
         return order
-
-    def _report_cycle(self, node: SchemaNode, back: SchemaNode, *, long: bool) -> None:
-        where = f"`#{back.path}`"
-        message = f"References form a chain of {_LONGEST_CHAIN}" if long else f"The schema comes back to {where}"
-        self.findings.append(
-            Finding(
-                rule="schema/circle",
-                message=f"{message}{'.' if long else ' without going down into the value.'}",
-                path=node.path,
-                fix="Recur through `properties` or `items` only.",
-            )
-        )
 
 
 def draft_of(schema: JsonMapping) -> str | None:
@@ -292,37 +290,7 @@ def _members(value: object) -> Iterable[tuple[str, object]]:
     return cast("JsonMapping", value).items() if isinstance(value, dict) else ()
 
 
-def _walk_objects(schema: JsonMapping) -> Iterator[tuple[JsonMapping, str, _Resource]]:
-    """Every object of a schema, keywords and data alike, with its path and the document it belongs to."""
-    pending: list[tuple[object, str, _Resource]] = [(schema, "", _Resource(schema, ""))]
-    while pending:
-        value, path, home = pending.pop()
-        if isinstance(value, dict):
-            members = cast("JsonMapping", value)
-            home = _resource_of(members, path, home)
-            yield members, path, home
-            pending += [(inner, path + pointer([name]), home) for name, inner in members.items()]
-        elif isinstance(value, list):
-            pending += [(inner, f"{path}/{index}", home) for index, inner in enumerate(cast("list[object]", value))]
-
-
 def _resource_of(source: JsonMapping, path: str, home: _Resource) -> _Resource:
     """The document that `source` belongs to: with an `$id` that names one, itself."""
     name = source.get("$id")
     return _Resource(source, path) if path and isinstance(name, str) and not name.startswith("#") else home
-
-
-def _percent_decode(part: str) -> str:
-    """Undo percent-encoding, which a fragment may carry."""
-    if "%" not in part:
-        return part
-    first, *others = part.split("%")
-    data = first.encode()
-    for other in others:
-        code = other[:2]
-        data += bytes.fromhex(code) + other[2:].encode() if _is_hex(code) else b"%" + other.encode()
-    return data.decode(errors="replace")
-
-
-def _is_hex(code: str) -> bool:
-    return len(code) == 2 and all(letter in "0123456789abcdefABCDEF" for letter in code)

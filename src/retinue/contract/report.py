@@ -1,7 +1,6 @@
-"""SARIF 2.1.0: the form in which code hosts show findings beside the lines they are about.
+"""Findings and verdicts as the files that other programs read: JUnit XML for build servers, SARIF for code scanning.
 
-One run of one tool. Columns count code points, as ours do. Nothing is said that was not found: a finding without a
-line has no region.
+Text made of values; writing it to a file is the business of `cli/`. How people are shown a finding is there too.
 """
 
 import re
@@ -22,7 +21,10 @@ _UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
 
 
 def render_sarif(findings: Iterable[Finding], *, version: str) -> str:
-    """Write `findings` as one SARIF log, with what there is to know of every rule that was broken.
+    """Write `findings` as one SARIF 2.1.0 log, with what there is to know of every rule that was broken.
+
+    This is how code hosts show findings beside the lines they are about. Columns count code points, as ours do. A
+    finding without a line has no region.
 
     Args:
         findings: What was found, in the order it should be shown.
