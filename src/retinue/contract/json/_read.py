@@ -151,7 +151,6 @@ def _constant(literal: str) -> NoReturn:
 _INFINITE = float("inf")
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant)
 
-_START: Final = re.compile(r'\{[ \t\n\r]*+["}]')
 _OPENING: Final = re.compile(r"(?<![^\n])[ \t]{0,3}(`{3,}+|~{3,}+)[^\n`]*\n\s*+\Z")
 
 
@@ -165,7 +164,7 @@ def repair(text: str, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH)
         ParseError: There is no object, more than one, one that is not whole or not strict JSON, or one that is part
             of something larger. `detail` as for `loads`, places counted in the whole text.
     """
-    from ._scan import Scanner  # noqa: PLC0415 - as in `_read`: rarely needed, slow to import
+    from ._scan import Scanner, next_object  # noqa: PLC0415 - rarely needed, slow to import
 
     text = decode_text(text, max_bytes=max_bytes)
     start = next_object(text, 0)
@@ -185,12 +184,6 @@ def repair(text: str, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH)
             )
     value = loads(text[start:end], max_bytes=max_bytes, max_depth=max_depth)
     return cast("JsonObject", value), _describe_wrapping(before, after)
-
-
-def next_object(text: str, offset: int) -> int | None:
-    """Where the next thing that looks like a JSON object starts, from `offset` on."""
-    match = _START.search(text, offset)
-    return match.start() if match else None
 
 
 def _describe_wrapping(before: str, after: str) -> str:

@@ -12,7 +12,6 @@ from typing import Final, NoReturn, TypeAlias
 
 from retinue.contract.formatting import short_repr
 
-from ._read import next_object
 from ._write import MAX_DEPTH, MAX_DIGITS, Reason, parse_error, pointer
 
 _SPACE = re.compile(r"[ \t\n\r]*+")
@@ -243,6 +242,15 @@ def _unescape(inside: str) -> str:
         return chr(int(high, 16))
 
     return _ESCAPE.sub(decode, inside)
+
+
+_START: Final = re.compile(r'\{[ \t\n\r]*+["}]')
+
+
+def next_object(text: str, offset: int) -> int | None:
+    """Where the next thing that looks like a JSON object starts, from `offset` on."""
+    match = _START.search(text, offset)
+    return match.start() if match else None
 
 
 def source_map(text: str) -> dict[str, tuple[int, int]]:
