@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from .behaviour import Behaviour, read_behaviour, reference_prompt
     from .command import load_command
-    from .json import load_json
+    from .definition_keys import load_json
     from .loaded_agents import NEEDS_MODEL, InstructionsAgent, LoadedAgents
     from .markdown import load_markdown, load_skill
 
@@ -31,6 +31,7 @@ _HOMES: Final = {
     "InstructionsAgent": "loaded_agents",
     "LoadedAgents": "loaded_agents",
     "NEEDS_MODEL": "loaded_agents",
+    "load_json": "definition_keys",
     "load_skill": "markdown",
     "read_behaviour": "behaviour",
     "reference_prompt": "behaviour",

@@ -24,9 +24,8 @@ from .definition_keys import (
     skill_facts,
     wire_names,
 )
-from .document import finding_of
+from .document import finding_of, read_json
 from .fields import Fields
-from .json import read_json
 from .loaded_agents import ELSEWHERE, CardAgent, LoadedAgents
 
 EXTENSION: Final = "urn:retinue:definition:1"

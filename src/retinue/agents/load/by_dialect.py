@@ -14,9 +14,8 @@ from retinue.dialects import agent_http, tool_use
 from retinue.dialects.port import Parsed
 from retinue.errors import InvalidInput, ParseError
 
-from .document import Document, decode, finding_of
+from .document import Document, decode, finding_of, read_json
 from .fields import CODE_KEYS, NAMES_CODE, NO_CODE, snake_key
-from .json import read_json
 from .loaded_agents import ELSEWHERE, NEEDS_MODEL, CardAgent, InstructionsAgent, LoadedAgents
 
 _Parse: TypeAlias = Callable[[str], Parsed[tuple[Definition, ...]]]

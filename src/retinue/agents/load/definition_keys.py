@@ -10,25 +10,17 @@ from typing import Any, Final
 from retinue.agents.grants import mode_from
 from retinue.agents.instruction import instruction_field
 from retinue.agents.tool_references import parse_tool_reference, rule_warnings, write_loophole
-from retinue.contract import names, schema
-from retinue.contract.definition import (
-    Definition,
-    Deprecation,
-    ModelUse,
-    Runner,
-    Skill,
-    Tier,
-    read_tier,
-)
+from retinue.contract import json, names, schema
+from retinue.contract.definition import Definition, Deprecation, ModelUse, Runner, Skill, Tier, read_tier
 from retinue.contract.finding import Finding
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.model import JsonMapping
 from retinue.contract.version import is_version, split_versioned_name
-from retinue.errors import InvalidInput, RetinueError
+from retinue.errors import InvalidInput, ParseError, RetinueError
 
-from .document import Document
+from .document import Document, finding_of, read_json
 from .fields import Fields, split_list
-from .loaded_agents import NEEDS_MODEL
+from .loaded_agents import NEEDS_MODEL, InstructionsAgent, LoadedAgents
 
 _DISALLOWED: Final = "disallowed_tools"
 _TOOL_KEYS: Final = ("tools", "allowed_tools", "tool")
@@ -344,3 +336,36 @@ def _check_rule(fields: Fields, text: str, *, path: str, denies: bool) -> None:
             message = f"{text[:100]!r} can write: by {by}."
             fix = "Name the tool `git` instead, which only reads." if pattern.startswith("git") else "Allow less."
             fields.report("load/can-write", message, path=path, severity="info", fix=fix)
+
+
+MAX_ENTRIES: Final = 1_000
+"""Most definitions in one file."""
+
+
+def load_json(data: bytes, *, file: str) -> LoadedAgents:
+    """Read the definitions in `data`. What is wrong becomes findings; a definition with an error is left out (A4, A6).
+
+    Args:
+        data: The content of the file.
+        file: What findings and the definitions' `source` call it.
+    """
+    try:
+        document = read_json(data, file=file)
+    except ParseError as error:
+        return LoadedAgents(findings=(finding_of(error, file=file),))
+    value = document.value
+    findings = list[Finding]()
+    entries = value if isinstance(value, list) else [value]
+    if len(entries) > MAX_ENTRIES:
+        message = f"The array has {len(entries)} entries; {MAX_ENTRIES} are allowed."
+        return LoadedAgents(findings=(document.finding("load/too-many", message, fix="Split the file."),))
+    if not entries:
+        findings.append(document.finding("load/none", "The array is empty.", fix="Put a definition into it."))
+    definitions = [
+        read_definition(
+            document, entry, path=json.pointer([position]) if isinstance(value, list) else "", findings=findings
+        )
+        for position, entry in enumerate(entries)
+    ]
+    agents = tuple(InstructionsAgent(definition) for definition in definitions if definition)
+    return LoadedAgents(agents=agents, findings=tuple(findings))

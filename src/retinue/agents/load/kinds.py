@@ -1,7 +1,7 @@
 """Which kind of definition a file is, and the one reader for it."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from retinue.contract.json import JsonValue
 from retinue.errors import InvalidInput, ParseError, RetinueError
 
-from .document import MAX_BYTES, read_bytes
-from .json import read_json
+from .document import MAX_BYTES, read_bytes, read_json
 
 if TYPE_CHECKING:
     from .loaded_agents import LoadedAgents
@@ -28,7 +27,7 @@ _LOADERS: Final[Mapping[Kind, tuple[str, str]]] = {
     "skill": ("markdown", "load_skill"),
     "command": ("command", "load_command"),
     "tool_use": ("by_dialect", "load_tool_use"),
-    "json": ("json", "load_json"),
+    "json": ("definition_keys", "load_json"),
     "agent_json": ("by_dialect", "load_agent_json"),
     "a2a": ("a2a_card", "load_a2a_card"),
 }
@@ -151,25 +150,17 @@ def find_definition_files(folder: Path) -> tuple[Path, ...]:
         InvalidInput: There are more than `MAX_FILES`.
     """
     paths: list[Path] = []
-    for path in _candidates(folder):
-        if _is_definition(path, folder):
-            paths.append(path)
-        if len(paths) > MAX_FILES:
-            raise InvalidInput(
-                f"{str(folder)!r} holds more than {MAX_FILES:,} definitions.", hint="Name a smaller folder."
-            )
-    return tuple(sorted(paths))
-
-
-def _candidates(folder: Path) -> Iterator[Path]:
     for where, folders, files in os.walk(folder):
         folders[:] = filter(is_searched, folders)
         skills = [name for name in files if name.lower() == SKILL_FILE.lower()]
         if skills:
             folders.clear()  # what else is there belongs to the skill
-        for name in skills[:1] or files:
-            if name.lower().endswith(ENDINGS) and not (path := Path(where, name)).is_dir():
-                yield path
+        candidates = [Path(where, name) for name in skills[:1] or files if name.lower().endswith(ENDINGS)]
+        paths += [path for path in candidates if not path.is_dir() and _is_definition(path, folder)]
+        if len(paths) > MAX_FILES:
+            message = f"{str(folder)!r} holds more than {MAX_FILES:,} definitions."
+            raise InvalidInput(message, hint="Name a smaller folder.")
+    return tuple(sorted(paths))
 
 
 def _is_definition(path: Path, folder: Path) -> bool:

@@ -11,8 +11,8 @@ from typing import Any, Final, Literal, TypeAlias, assert_never, cast, get_args
 
 from retinue.agents.load.a2a_card import EXTENSION, MODES, load_a2a_card
 from retinue.agents.load.by_dialect import load_agent_json, load_tool_use
+from retinue.agents.load.definition_keys import load_json
 from retinue.agents.load.fields import split_list
-from retinue.agents.load.json import load_json
 from retinue.agents.load.loaded_agents import LoadedAgents
 from retinue.agents.load.markdown import FACTS, FILES, load_markdown, load_skill
 from retinue.contract import json, names
