@@ -2,7 +2,7 @@
 
 import pytest
 
-from retinue.agents.lint.source_map import SourceMap
+from retinue.agents.lint.definitions import SourceMap
 from retinue.contract import json
 from retinue.contract.definition import Source
 from retinue.contract.finding import Finding

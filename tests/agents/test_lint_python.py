@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from retinue.agents.lint.annotation import schema_of
-from retinue.agents.lint.python_source import PythonSource, read_python
+from retinue.agents.lint.python_source import PythonSource, read_python, schema_of
 from tests.agents.trees import lint, put, said
 from tests.examples import examples
 

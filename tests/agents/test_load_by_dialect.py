@@ -8,7 +8,7 @@ import pytest
 
 from retinue.agents.load import NEEDS_MODEL
 from retinue.agents.load.by_dialect import load_agent_json, load_tool_use
-from retinue.agents.load.card_agent import ELSEWHERE
+from retinue.agents.load.loaded_agents import ELSEWHERE
 from retinue.contract.definition import Source
 from retinue.contract.task import Task
 

@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.load.a2a_card import EXTENSION, card_version, load_a2a_card
-from retinue.agents.load.a2a_v03 import upgrade_card
-from retinue.agents.load.card_agent import ELSEWHERE
+from retinue.agents.load.a2a_card import EXTENSION, card_version, load_a2a_card, upgrade_card
 from retinue.agents.load.definition_keys import TASK_SCHEMA
 from retinue.agents.load.kinds import kind_of
-from retinue.agents.load.loaded_agents import LoadedAgents
+from retinue.agents.load.loaded_agents import ELSEWHERE, LoadedAgents
 from retinue.contract.definition import Definition, Deprecation
 from retinue.contract.json import JsonObject
 from retinue.contract.task import Task

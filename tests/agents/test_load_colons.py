@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from retinue.agents.load import LoadedAgents, load_markdown
 from retinue.agents.load.command import load_command
-from retinue.agents.load.skill import load_skill
+from retinue.agents.load.markdown import load_skill
 from retinue.contract.finding import Finding
 
 BODY = "You judge stories.\n"

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.agents.load import NEEDS_MODEL, LoadedAgents, load_command
-from retinue.agents.load.arguments import CommandArguments, parse_arguments
-from retinue.agents.load.command import command_name
+from retinue.agents.load.command import CommandArguments, command_name, parse_arguments
 from retinue.contract import schema
 from retinue.contract.definition import Definition
 

@@ -8,8 +8,7 @@ from retinue.agents.definition_files import load_file
 from retinue.agents.definition_folders import files_beside
 from retinue.agents.discover import discover
 from retinue.agents.load import NEEDS_MODEL
-from retinue.agents.load.find_files import find_definition_files
-from retinue.agents.load.kinds import Kind, kind_of
+from retinue.agents.load.kinds import Kind, find_definition_files, kind_of
 from retinue.agents.registry import Registry
 from retinue.errors import InvalidInput
 
@@ -156,7 +155,7 @@ def test_definitions_are_gathered_from_a_folder_of_anything(tmp_path: Path) -> N
 
 
 def test_too_many_definitions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retinue.agents.load.find_files.MAX_FILES", 1)
+    monkeypatch.setattr("retinue.agents.load.kinds.MAX_FILES", 1)
     put(tmp_path, "agents/a.md")
     put(tmp_path, "agents/b.md")
     with pytest.raises(InvalidInput, match="more than 1 definitions"):

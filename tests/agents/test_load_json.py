@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.agents.load import NEEDS_MODEL, LoadedAgents, load_json
-from retinue.agents.load.json import read_json
+from retinue.agents.load.document import read_json
 from retinue.contract import schema
 from retinue.contract.finding import Finding
 

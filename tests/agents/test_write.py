@@ -10,7 +10,7 @@ from retinue import catalogue
 from retinue.agents.grants import MODES
 from retinue.agents.load.definition_keys import TASK_SCHEMA
 from retinue.agents.load.kinds import kind_of, load
-from retinue.agents.load.unavailable import NEEDS_MODEL
+from retinue.agents.load.loaded_agents import NEEDS_MODEL
 from retinue.agents.load.yaml import read_yaml
 from retinue.agents.write import FORMATS, Format, WrittenDefinition, format_of_file, write
 from retinue.agents.write.yaml import write_yaml

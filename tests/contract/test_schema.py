@@ -12,9 +12,10 @@ from hypothesis import example, given, settings, strategies as st
 
 from retinue.contract import schema
 from retinue.contract.finding import Finding
+from retinue.contract.json import MAX_NODES, measure, to_plain_json
 from retinue.contract.model import JsonMapping
 from retinue.contract.schema import _validator as inside  # pyright: ignore[reportPrivateUsage] - its guards one by one
-from retinue.contract.schema._graph import MAX_NODES, SchemaGraph, measure, to_plain_json
+from retinue.contract.schema._graph import SchemaGraph
 from retinue.contract.schema._validator import CheckCosts
 from retinue.errors import InvalidDefinition
 from tests.contract.nouns import json_values
@@ -308,7 +309,7 @@ def test_a_value_that_holds_itself_is_refused() -> None:
     both: list[object] = [1]
     for _ in range(100):
         both = [both, both]
-    assert [one.rule for one in to_plain_json(both, max_nodes=1_000)[1]] == ["schema/size"]
+    assert [one.reason for one in to_plain_json(both, max_nodes=1_000)[1]] == ["size"]
 
 
 def test_obstacles_come_to_an_end() -> None:
@@ -357,7 +358,7 @@ def test_a_deep_schema_is_refused_and_crashes_nothing(levels: int) -> None:
 def test_a_large_value_is_refused() -> None:
     assert measure([0] * MAX_NODES) is None
     assert measure([0] * (MAX_NODES - 1)) is not None
-    assert [one.rule for one in to_plain_json([0] * 20, max_nodes=10)[1]] == ["schema/size"]
+    assert [one.reason for one in to_plain_json([0] * 20, max_nodes=10)[1]] == ["size"]
 
 
 def test_a_large_schema_is_refused() -> None:
@@ -718,8 +719,14 @@ def test_even_without_the_graph_nothing_is_fetched() -> None:
         inside._build({"$ref": "file:///etc/passwd"})  # pyright: ignore[reportPrivateUsage] - the inner guard
 
 
-def test_a_refusal_without_a_place_is_a_finding_too() -> None:
-    found = inside._explain_refusal(SchemaGraph({}), ValueError("too odd"))  # pyright: ignore[reportPrivateUsage] - nothing known raises it
+def test_a_refusal_without_a_place_is_a_finding_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema.check_schema({})  # builds the validator of the meta-schema, which is kept
+
+    def refuse(_: object) -> None:
+        raise ValueError("too odd")
+
+    monkeypatch.setattr(inside, "_build", refuse)
+    found = schema.check_schema({"title": "odd"})
     assert [(one.rule, one.path, one.message) for one in found] == [
         ("schema/refused", "", "The validator refuses the schema: too odd.")
     ]

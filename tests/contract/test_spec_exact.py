@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 
 from retinue.contract import sanitize, spec_exact
 from retinue.errors import AccessDenied, InvalidInput
+from tests.contract import spec_guards
 
 TRAVERSAL = "Directory traversal not allowed"
 
@@ -17,7 +18,7 @@ TRAVERSAL = "Directory traversal not allowed"
     "path", ["src/a.py", "docs/tickets/x.md", "tests//x", ".claude/agents/a.md", "./src/x", "src/.x"]
 )
 def test_a_path_under_the_four_folders_passes(path: str):
-    assert spec_exact.validate_file_path(path) is True
+    assert spec_guards.validate_file_path(path) is True
 
 
 @pytest.mark.row("K16", "C12", "C13")
@@ -44,7 +45,7 @@ def test_a_path_under_the_four_folders_passes(path: str):
 )
 def test_a_path_is_refused_in_the_specs_words(path: str, message: str):
     with pytest.raises(InvalidInput) as caught:
-        spec_exact.validate_file_path(path)
+        spec_guards.validate_file_path(path)
     assert caught.value.message == message
 
 
@@ -61,7 +62,7 @@ def test_a_path_is_refused_in_the_specs_words(path: str, message: str):
     ],
 )
 def test_a_ticket_id_may_end_in_a_line_feed_and_use_any_digits(text: str, kind: str | None):
-    assert spec_exact.validate_ticket_id(text, kind) == text
+    assert spec_guards.validate_ticket_id(text, kind) == text
 
 
 @pytest.mark.row("K17")
@@ -79,7 +80,7 @@ def test_a_ticket_id_may_end_in_a_line_feed_and_use_any_digits(text: str, kind: 
 )
 def test_a_ticket_id_is_refused_in_the_specs_words(text: str, kind: str | None, message: str):
     with pytest.raises(InvalidInput) as caught:
-        spec_exact.validate_ticket_id(text, kind)
+        spec_guards.validate_ticket_id(text, kind)
     assert caught.value.message == message
 
 
@@ -88,7 +89,7 @@ def test_a_ticket_id_is_refused_in_the_specs_words(text: str, kind: str | None, 
     "name", ["STORY-0001.2.3", "plan/STORY-0001.2.3", "feature/my-feature", "X-\u0663", "a/-", "a/B-1"]
 )
 def test_a_branch_of_the_three_forms_passes(name: str):
-    assert spec_exact.validate_branch_name(name) == name
+    assert spec_guards.validate_branch_name(name) == name
 
 
 @pytest.mark.row("K18", "C14")
@@ -104,42 +105,42 @@ def test_a_branch_of_the_three_forms_passes(name: str):
 )  # fmt: skip
 def test_a_branch_is_refused_in_the_specs_words(name: str, message: str):
     with pytest.raises(InvalidInput) as caught:
-        spec_exact.validate_branch_name(name)
+        spec_guards.validate_branch_name(name)
     assert caught.value.message == message
 
 
 @pytest.mark.row("K19", "C36")
 def test_html_tables_and_entities_pass_the_specs_escape():
-    assert spec_exact.escape_markdown("<b>|~&=") == "<b>|~&="
-    assert spec_exact.escape_markdown("\\*[x](y)") == r"\\\*\[x\]\(y\)"
+    assert spec_guards.escape_markdown("<b>|~&=") == "<b>|~&="
+    assert spec_guards.escape_markdown("\\*[x](y)") == r"\\\*\[x\]\(y\)"
 
 
 @pytest.mark.row("K19")
 @given(st.text() | st.text(st.sampled_from("\\`*_{}[]()#+-.!<x")))
 def test_each_of_the_fifteen_gets_one_backslash(text: str):
-    assert spec_exact.escape_markdown(text) == "".join(
+    assert spec_guards.escape_markdown(text) == "".join(
         f"\\{character}" if character in "\\`*_{}[]()#+-.!" else character for character in text
     )
 
 
 @pytest.mark.row("K20")
 def test_user_input_is_cleaned_and_measured_before():
-    assert spec_exact.sanitize_user_input("a\0\r\nb\rc\r\r\n") == "a\nb\nc\n\n"
-    assert spec_exact.sanitize_user_input("\r\0\n") == "\n"
+    assert spec_guards.sanitize_user_input("a\0\r\nb\rc\r\r\n") == "a\nb\nc\n\n"
+    assert spec_guards.sanitize_user_input("\r\0\n") == "\n"
     with pytest.raises(InvalidInput) as caught:
-        spec_exact.sanitize_user_input("abc", 2)
+        spec_guards.sanitize_user_input("abc", 2)
     assert caught.value.message == "Content exceeds maximum length (2)"
 
 
 @given(st.text())
 def test_the_decided_content_guard_does_what_the_spec_does(text: str):
-    assert sanitize.clean_content(text) == spec_exact.sanitize_user_input(text)
+    assert sanitize.clean_content(text) == spec_guards.sanitize_user_input(text)
 
 
 @given(st.lists(st.sampled_from(["src/", "tests/", ".", "a", "/"]), max_size=6).map("".join))
 def test_every_path_the_spec_takes_is_taken_by_the_decided_guard(path: str):
     try:
-        spec_exact.validate_file_path(path)
+        spec_guards.validate_file_path(path)
     except InvalidInput:
         return
     try:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from retinue.agents.load.document import read_bytes
+from retinue.agents.load.document import read_bytes, read_json
 from retinue.contract.json import JsonValue
 from retinue.errors import AccessDenied, InvalidInput, ParseError
 
@@ -73,8 +73,6 @@ def _files_below(folder: Path, *, ending: str) -> Iterator[Path]:
 
 def _names_program(path: Path) -> bool:
     """Whether a definition file says `command` anywhere, read as its loader reads it. What cannot be read counts."""
-    from retinue.agents.load.json import read_json  # noqa: PLC0415 - most projects have no JSON there
-
     try:
         return _says_command(read_json(read_bytes(path), file=path.name).value)
     except ParseError:

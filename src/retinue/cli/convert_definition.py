@@ -123,7 +123,7 @@ def _files(path: Path) -> tuple[Path, ...]:
         MissingFile: There is nothing.
         InvalidInput: The folder holds too many.
     """
-    from retinue.agents.load.find_files import find_definition_files
+    from retinue.agents.load.kinds import find_definition_files
     from retinue.errors import MissingFile
 
     if path.is_dir():
@@ -183,7 +183,7 @@ def _convert(
 def _sibling_files(definition: "Definition") -> tuple[str, ...]:
     """The files beside a skill; those that a command refers to are no part of it."""
     from retinue.agents.load.command import COMMAND
-    from retinue.agents.load.skill import FILES
+    from retinue.agents.load.markdown import FILES
 
     files: object = definition.extras.get(FILES)
     if not isinstance(files, list) or COMMAND in definition.extras:

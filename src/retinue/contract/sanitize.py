@@ -1,7 +1,7 @@
 """Guards for foreign text: paths, ticket ids, branch names, content; and forms of it that are safe to show.
 
 Pure words over words: no file is touched here. Whether a path really lies inside a workspace, symlinks and all, is for
-`tools` to say. Spec 003's own versions of these guards, quirks included, are in `contract.spec_exact`.
+`tools` to say.
 """
 
 import posixpath

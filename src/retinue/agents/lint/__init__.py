@@ -3,10 +3,9 @@
 Gathers and places; the rules themselves are in `contract.lint`. Nothing that is looked at is imported or run.
 """
 
-from .fixes import apply_fixes
 from .revision import definitions_at_revision, definitions_in_folder
 from .source_files import ENDINGS, File
-from .tree import LintReport, collect_files, lint_tree
+from .tree import LintReport, apply_fixes, collect_files, lint_tree
 
 __all__ = [
     "ENDINGS",

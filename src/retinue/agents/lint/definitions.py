@@ -1,22 +1,26 @@
 """One definition file, judged: how it reads, then what it says, each finding at its own line and column."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from pathlib import PurePosixPath
 from typing import Final, get_args
 
 from retinue.agents.load import kinds
+from retinue.agents.load.call_sites import find_call_sites
 from retinue.agents.load.document import LineColumn, finding_of
 from retinue.agents.load.fields import snake_key
 from retinue.agents.load.front_matter import read_front
 from retinue.agents.load.loaded_agents import LoadedAgents
+from retinue.agents.load.operations import find_own_operations
+from retinue.agents.load.outline import MarkdownOutline, parse_outline
 from retinue.agents.tool_references import ALIASES, NAMES, parse_tool_reference
 from retinue.contract import json
-from retinue.contract.definition import CallSite, Definition, Tier
+from retinue.contract.definition import CallSite, Definition, Source, Tier
 from retinue.contract.finding import Finding
 from retinue.contract.json import pointer
-from retinue.contract.lint import lint
+from retinue.contract.lint import KnownAgent, Operation, lint
 from retinue.contract.lint.rules import make_finding
 from retinue.contract.names import nearest
 from retinue.errors import InvalidInput, ParseError
@@ -24,7 +28,6 @@ from retinue.llm.provider_info import PROVIDERS, nearest_provider
 
 from .python_source import read_python
 from .source_files import File, Kind
-from .source_map import SourceMap
 
 _KINDS: Final[Mapping[Kind, kinds.Kind]] = {"agent": "markdown", "skill": "skill", "command": "command"}
 _KEY: Final = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:")
@@ -34,6 +37,87 @@ _OF_SCHEMAS: Final = frozenset({"skill/output", "skill/examples"})
 """What only a definition with schemas of its own can be asked."""
 _RETURNS: Final = "definition/description-returns"
 _OF_CHOICE: Final = frozenset({"definition/description-what", "definition/description-when", _RETURNS})
+
+_CANONICAL_PARTS: Final = 2
+"""So many parts of a pointer are keys of a definition or of a skill, which a file may spell in its own way."""
+
+
+class SourceMap:
+    """The places of one file.
+
+    Args:
+        locate: Finds the line and column of each part of the file, by JSON Pointer; called at most once.
+        is_list: The file is a list of definitions.
+    """
+
+    def __init__(self, locate: Callable[[], Mapping[str, LineColumn]], *, is_list: bool = False) -> None:
+        self._locate = locate
+        self._is_list = is_list
+
+    @classmethod
+    def of(cls, positions: Mapping[str, LineColumn]) -> "SourceMap":
+        """The places of a file that were found already."""
+        return cls(lambda: positions)
+
+    @cached_property
+    def _positions(self) -> Mapping[str, LineColumn]:
+        return self._locate()
+
+    @cached_property
+    def _by_canonical(self) -> Mapping[str, str]:
+        """The pointers of the file by their canonical spelling."""
+        return {self._canonical(path): path for path in self._positions}
+
+    @cached_property
+    def _starts(self) -> Mapping[LineColumn, str]:
+        """In a list, the pointer of each definition by where it begins."""
+        return {place: path for path, place in self._positions.items() if path.count("/") == 1}
+
+    def _canonical(self, path: str) -> str:
+        parts = path.split("/")
+        first = 2 if self._is_list else 1
+        if parts[first : first + 1] == ["capabilities"] and "".join(parts[first + 1 : first + 2]).isdigit():
+            parts[first] = "skills"  # what spec 004 calls them
+        last = first + (_CANONICAL_PARTS + 1 if parts[first : first + 1] == ["skills"] else 1)
+        return "/".join(snake_key(part) if first <= at < last else part for at, part in enumerate(parts))
+
+    def base_of(self, source: Source | None) -> str:
+        """The pointer of the definition that begins at `source`."""
+        if not self._is_list or source is None:
+            return ""
+        return self._starts.get((source.line or 1, source.column or 1), "")
+
+    def find(self, path: str, *, source: Source | None = None) -> tuple[str, LineColumn]:
+        """The file's own pointer for `path`, a pointer into `Definition.to_json()`, and where that stands.
+
+        Args:
+            path: Inside the definition.
+            source: Where the definition begins.
+        """
+        base = self.base_of(source)
+        candidate = f"{base}{self._relative(path, base)}"
+        while candidate not in self._by_canonical and len(candidate) > len(base):
+            candidate = candidate.rpartition("/")[0]
+        own = self._by_canonical.get(candidate, base)
+        start = (source.line or 1, source.column or 1) if source else (1, 1)
+        return own, self._positions.get(own, start)
+
+    def _relative(self, path: str, base: str) -> str:
+        if path.startswith("/skills/") and f"{base}/skills/0" not in self._by_canonical:
+            return "/" + path.split("/", 3)[3] if path.count("/") > 2 else ""
+        for prefix in ("/extras/", "/runner/"):
+            if path.startswith(prefix):
+                key, stroke, rest = path.removeprefix(prefix).partition("/")
+                key = key.replace("~1", "/").replace("~0", "~")
+                return (key if key.startswith("/") else pointer([snake_key(key)])) + stroke + rest
+        return path
+
+    def with_position(self, finding: Finding, *, file: str, source: Source | None = None) -> Finding:
+        """`finding` with its place in `file`; as it is when it has one."""
+        if finding.line is not None:
+            return finding
+        path, (line, column) = self.find(finding.path, source=source)
+        return finding.model_copy(update={"path": path, "file": file, "line": line, "column": column})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +168,14 @@ def check_file(file: File, *, previous: Mapping[str, Definition] | None = None) 
     if file.kind == "python":
         return _check_python(file, before)
     loaded = _load(file)
-    places = _source_map(file)
-    findings = [_at_start(_as_strict(finding)) for finding in loaded.findings]
+    places = SourceMap(partial(_front_positions, file))
+    if file.kind == "json":
+        places = SourceMap(partial(json.source_map, file.text), is_list=file.text.lstrip()[:1] == "[")
+    findings = [_at_start(finding) for finding in loaded.findings]
+    # What the loader tolerates here, so that the agent can be used, other programs refuse.
+    findings = [
+        each.model_copy(update={"severity": "error"}) if each.rule == "load/card-key" else each for each in findings
+    ]
     definitions = tuple(agent.definition for agent in loaded.agents)
     for definition in definitions:
         lint_findings = lint(definition, previous=before.get(definition.name))
@@ -117,11 +207,6 @@ def _check_spelling(definition: Definition) -> Iterator[Finding]:
     if near and provider not in (PROVIDERS if colon else _MODELS):
         message, fix = f"There is no model {model!r}.", f"Did you mean `{model.replace(provider, near[0], 1)}`?"
         yield make_finding("definition/model", "/model", message, fix, replace=(provider, near[0]))
-
-
-def _as_strict(finding: Finding) -> Finding:
-    """What the loader tolerates, so that the agent can be used, and other programs refuse."""
-    return finding.model_copy(update={"severity": "error"}) if finding.rule == "load/card-key" else finding
 
 
 def _relevant(findings: Iterable[Finding], definition: Definition, kind: Kind) -> Iterator[Finding]:
@@ -165,14 +250,6 @@ def _check_python(file: File, before: Mapping[str, Definition]) -> FileReport:
     return FileReport(file, definitions, _deduplicate(findings), SourceMap.of(positions), is_complete)
 
 
-def _source_map(file: File) -> SourceMap:
-    """Where the parts of a file stand, found when somebody asks."""
-    if file.kind == "json":
-        text = file.text
-        return SourceMap(partial(json.source_map, text), is_list=text.lstrip()[:1] == "[")
-    return SourceMap(partial(_front_positions, file))
-
-
 def _front_positions(file: File) -> Mapping[str, LineColumn]:
     """The places of the keys of the front matter. Only what is nested is worth reading the YAML once more."""
     lines = file.text.split("\n")
@@ -196,3 +273,86 @@ def _at_start(finding: Finding) -> Finding:
 def _deduplicate(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Each finding once: the loader and the rules may both have found it."""
     return tuple({(each.rule, each.line, each.column, each.path, each.message): each for each in findings}.values())
+
+
+_MARKDOWN_KINDS: Final = frozenset({"agent", "skill", "command", "text"})
+
+
+@dataclass(frozen=True)
+class MarkdownText:
+    """One Markdown file.
+
+    Attributes:
+        agent: What its agent is called; None when it is no agent's file.
+        loaded_calls: Whom it calls, when its loader has looked.
+    """
+
+    file: File
+    agent: str | None
+    loaded_calls: tuple[CallSite, ...] | None = None
+
+    @classmethod
+    def of(cls, report: FileReport) -> "MarkdownText | None":
+        """The text of a judged file; None when it is no Markdown."""
+        file = report.file
+        if file.kind not in _MARKDOWN_KINDS or file.path.suffix.lower() != ".md" or file.problem is not None:
+            return None
+        if file.kind != "agent":
+            return cls(file, None, report.calls)
+        # A file that is no sound definition is still the agent that people call by its name.
+        aliases = report.definitions[0].aliases if report.definitions else ()
+        name = report.definitions[0].name if report.definitions else file.path.stem
+        return cls(file, next(iter(aliases), name), report.calls)
+
+    @property
+    def name(self) -> str:
+        """What findings call the file."""
+        return self.file.name
+
+    @property
+    def folder(self) -> str:
+        """The folder it lies in."""
+        return PurePosixPath(self.file.name).parent.as_posix()
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether it lies in a folder of prompts."""
+        return "prompts" in PurePosixPath(self.file.name).parent.parts
+
+    @cached_property
+    def outline(self) -> MarkdownOutline:
+        """Its sections and code blocks."""
+        return parse_outline(self.file.text)
+
+    @cached_property
+    def calls(self) -> tuple[CallSite, ...]:
+        """Where it calls somebody."""
+        return find_call_sites(self.file.text, file=self.file.name) if self.loaded_calls is None else self.loaded_calls
+
+
+def known_agents(report: FileReport, text: MarkdownText | None) -> Iterator[KnownAgent]:
+    """The agents of one file, with the operations that are known of them."""
+    documented = find_own_operations(text.outline, file=text.name) if text and text.agent else ()
+    start = Source(file=report.file.name, line=1, column=1)
+    stem = report.file.path.stem
+    for definition in report.definitions:
+        if report.file.kind != "command":
+            names = (definition.name, *definition.aliases, *definition.wire_names.values())
+            names = (*names, stem) if report.file.kind == "agent" else names
+            operations = documented or _skills(definition, report)
+            yield KnownAgent(names[1] if len(names) > 1 and definition.aliases else names[0], names, operations, start)
+    if text and text.agent and not report.definitions:
+        yield KnownAgent(text.agent, (text.agent, stem), documented, start)
+
+
+def _skills(definition: Definition, report: FileReport) -> tuple[Operation, ...]:
+    """The skills that a definition lists; one that is the agent itself is no list."""
+    if len(definition.skills) == 1 and definition.skills[0].name == definition.name:
+        return ()
+    if not report.is_complete:
+        return ()
+    operations: list[Operation] = []
+    for index, skill in enumerate(definition.skills):
+        _, (line, column) = report.source_map.find(f"/skills/{index}", source=definition.source)
+        operations.append(Operation(skill.name, Source(file=report.file.name, line=line, column=column)))
+    return tuple(operations)

@@ -7,7 +7,7 @@ tell is said to be unread, and not judged.
 import ast
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
@@ -23,8 +23,6 @@ from retinue.contract.json import pointer
 from retinue.contract.lint.rules import make_finding
 from retinue.contract.model import JsonMapping
 from retinue.contract.version import split_versioned_name
-
-from .annotation import last_name, literal, schema_of
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _INJECTED_TYPES: Final = frozenset({"Task", "RunContext"})
@@ -112,14 +110,15 @@ def _decorators(node: _Function | ast.ClassDef, name: str) -> Iterator[ast.expr]
 def _agent(node: _Function | ast.ClassDef, decorator: ast.expr, source: PythonSource) -> PythonSource:
     source.record_position("", node)
     options = _options(decorator, source, prefix="")
-    docstring = _docstring(node)
+    docstring = read_docstring(ast.get_docstring(node))
     raw_name = str(options.get("name") or node.name)
     name, major = split_versioned_name(names.canonical_name(raw_name))
     facts = {key: value for key, value in options.items() if key in _AGENT_KEYS and key not in {"name", "deprecated"}}
     if isinstance(node, ast.ClassDef):
+        methods = [each for each in node.body if isinstance(each, _Function)]
+        pairs = [(method, each) for method in methods for each in _decorators(method, "skill")]
         skills = [
-            _skill(each, skill_decorator, source, f"/skills/{at}", options=None)
-            for at, (each, skill_decorator) in enumerate(_methods(node))
+            _skill(method, each, source, f"/skills/{at}", options=None) for at, (method, each) in enumerate(pairs)
         ]
     else:
         skills = [_skill(node, decorator, source, "/skills/0", options=options)]
@@ -132,19 +131,14 @@ def _agent(node: _Function | ast.ClassDef, decorator: ast.expr, source: PythonSo
     }
     if isinstance(options.get("tier"), str):
         facts["tier"] = read_tier(options["tier"]) or options["tier"]
-    _build(source, facts)
+    try:
+        source.definition = Definition.model_validate(facts, strict=False)
+    except ValidationError as error:
+        for finding in findings_of(error, rule="load/value"):
+            line, column = source.positions.get(finding.path) or source.positions[""]
+            place = {"file": source.file, "line": line, "column": column, "fix": "Fix what the decorator says."}
+            source.findings.append(finding.model_copy(update=place))
     return source
-
-
-def _docstring(node: _Function | ast.ClassDef) -> Docstring:
-    return read_docstring(ast.get_docstring(node))
-
-
-def _methods(node: ast.ClassDef) -> Iterator[tuple[_Function, ast.expr]]:
-    for each in node.body:
-        if isinstance(each, _Function):
-            for decorator in _decorators(each, "skill"):
-                yield each, decorator
 
 
 def _options(decorator: ast.expr, source: PythonSource, *, prefix: str) -> dict[str, Any]:
@@ -166,7 +160,7 @@ def _skill(
 ) -> JsonMapping:
     """One skill; `options` are those of the agent when the function is the agent itself."""
     source.record_position(path, node)
-    docstring = _docstring(node)
+    docstring = read_docstring(ast.get_docstring(node))
     own = _options(decorator, source, prefix=path) if options is None else options
     input_schema = _input_schema(node, docstring, source, f"{path}/input_schema")
     facts = {key: value for key, value in own.items() if key in _SKILL_KEYS}
@@ -201,7 +195,19 @@ def _input_schema(node: _Function, docstring: Docstring, source: PythonSource, p
             continue
         place = path + pointer(["properties", each.arg])
         source.record_position(place, each)
-        properties[each.arg] = _parameter(each, defaults.get(each.arg), docstring, source, place)
+        schema = schema_of(each.annotation) if each.annotation else None
+        if each.annotation is None:
+            message = f"The parameter `{each.arg}` has no type."
+            source.report("python/annotation", message, "Annotate it.", each, path=place)
+        if schema is None:
+            source.unread.append(place)  # a type of the author's own: its schema is known when it runs
+        elif each.arg in docstring.arguments:
+            schema = {"description": docstring.arguments[each.arg], **schema}
+        default = defaults.get(each.arg)
+        is_literal, value = (False, None) if default is None else literal(default)
+        if schema is not None and is_literal and value is not None:
+            schema["default"] = value
+        properties[each.arg] = schema or {}
     required = [name for name in properties if name not in defaults]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
@@ -213,31 +219,86 @@ def _is_injected(argument: ast.arg) -> bool:
     return note is not None and last_name(note) in _INJECTED_TYPES
 
 
-def _parameter(
-    argument: ast.arg, default: ast.expr | None, docstring: Docstring, source: PythonSource, path: str
-) -> JsonMapping:
-    schema = schema_of(argument.annotation) if argument.annotation else None
-    if argument.annotation is None:
-        message = f"The parameter `{argument.arg}` has no type."
-        source.report("python/annotation", message, "Annotate it.", argument, path=path)
-    if schema is None:
-        source.unread.append(path)  # a type of the author's own: its schema is known when it runs
-        return {}
-    if argument.arg in docstring.arguments:
-        schema = {"description": docstring.arguments[argument.arg], **schema}
-    if default is not None:
-        is_literal, value = literal(default)
-        if is_literal and value is not None:
-            schema["default"] = value
-    return schema
+_SCALARS: Final[Mapping[str, JsonMapping]] = {
+    "str": {"type": "string"},
+    "int": {"type": "integer"},
+    "float": {"type": "number"},
+    "bool": {"type": "boolean"},
+    "None": {"type": "null"},
+}
+_LISTS: Final = frozenset({"list", "List", "Sequence", "Iterable", "set", "Set", "frozenset"})
+_OBJECTS: Final = frozenset({"dict", "Dict", "Mapping"})
+_FIELDS: Final = {
+    "description": "description", "ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum",
+    "min_length": "minLength", "max_length": "maxLength", "pattern": "pattern", "multiple_of": "multipleOf",
+}  # fmt: skip
+_ITEMS: Final = {"minLength": "minItems", "maxLength": "maxItems"}
 
 
-def _build(source: PythonSource, facts: JsonMapping) -> None:
-    """Make the definition; why it cannot be one is found instead."""
+def schema_of(node: ast.expr) -> JsonMapping | None:
+    """The schema that an annotation means; None when that cannot be told from its text."""
+    match node:
+        case ast.Constant(value=None):
+            return dict(_SCALARS["None"])
+        case ast.Constant(value=str(text)):  # an annotation in quotes
+            try:
+                quoted = ast.parse(text, mode="eval").body
+            except (SyntaxError, ValueError, MemoryError, RecursionError):
+                return None
+            return None if isinstance(quoted, ast.Constant) else schema_of(quoted)
+        case ast.Name() | ast.Attribute():
+            name = last_name(node)
+            scalar = _SCALARS.get(name)
+            container: JsonMapping | None = {"type": "array"} if name in _LISTS else None
+            return dict(scalar) if scalar else {"type": "object"} if name in _OBJECTS else container
+        case ast.BinOp(op=ast.BitOr(), left=left, right=right):
+            return _either(left, right)
+        case ast.Subscript(value=value, slice=inside):
+            return _subscript(last_name(value), inside)
+        case _:
+            return None
+
+
+def last_name(node: ast.expr) -> str:
+    """The last part of a dotted name; empty when it is none."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def literal(node: ast.expr) -> tuple[bool, object]:
+    """Whether an expression is a plain value, and which."""
     try:
-        source.definition = Definition.model_validate(facts, strict=False)
-    except ValidationError as error:
-        for finding in findings_of(error, rule="load/value"):
-            line, column = source.positions.get(finding.path) or source.positions[""]
-            facts = {"file": source.file, "line": line, "column": column, "fix": "Fix what the decorator says."}
-            source.findings.append(Finding(**{**finding.model_dump(), **facts}))
+        return True, ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False, None
+
+
+def _subscript(name: str, inside: ast.expr) -> JsonMapping | None:
+    parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
+    if name in _LISTS:
+        items = schema_of(parts[0])
+        return {"type": "array", "items": items} if items is not None else None
+    if name in _OBJECTS:
+        values = schema_of(parts[-1])
+        return {"type": "object", "additionalProperties": values if values is not None else True}
+    if name == "Optional":
+        return _either(parts[0], ast.Constant(value=None))
+    if name == "Literal":
+        values = [literal(part) for part in parts]
+        return {"enum": [value for _, value in values]} if all(is_literal for is_literal, _ in values) else None
+    if name == "Annotated":
+        schema = schema_of(parts[0])
+        if schema is None:
+            return None
+        calls = [part for part in parts[1:] if isinstance(part, ast.Call) and last_name(part.func) == "Field"]
+        for keyword in (keyword for call in calls for keyword in call.keywords):
+            word = _FIELDS.get(keyword.arg or "")
+            is_literal, value = literal(keyword.value)
+            if word and is_literal:
+                schema[_ITEMS.get(word, word) if schema.get("type") == "array" else word] = value
+        return schema
+    return None
+
+
+def _either(first: ast.expr, second: ast.expr) -> JsonMapping | None:
+    one, other = schema_of(first), schema_of(second)
+    return None if one is None or other is None else {"anyOf": [one, other]}

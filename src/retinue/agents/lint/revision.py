@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from retinue.agents.load.detection import is_searched
+from retinue.agents.load.kinds import is_searched
 from retinue.contract.lint import EarlierDefinition
 from retinue.errors import InvalidInput, MissingFile
 from retinue.tools.git import Git

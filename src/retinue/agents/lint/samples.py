@@ -16,7 +16,7 @@ from retinue.contract.lint.rules import make_finding
 from retinue.contract.schema import Validator
 from retinue.errors import InvalidDefinition, ParseError
 
-from .texts import MarkdownText
+from .definitions import MarkdownText
 
 _JSON: Final = frozenset({"json", "jsonc", ""})
 _EXAMPLE: Final = re.compile(r"\b(?:examples?|samples?|for instance|e\.g\.)", re.IGNORECASE)
@@ -29,50 +29,32 @@ _BEFORE: Final = 3
 
 def check_samples(text: MarkdownText) -> Iterator[Finding]:
     """Every example in a text that does not pass the schema beside it (C27)."""
-    current: tuple[Validator, JsonObject, int] | None = None  # the schema, and where its section ends
-    for fence in text.outline.code_blocks:
-        value = _object(fence)
-        if value is None:
-            continue
-        if _is_schema(value):
-            current = _compile(value, text, fence)
-        elif current and fence.line <= current[2] and _is_example(text, fence) and _describes(value, current[1]):
-            yield from _check_example(value, current[0], text, fence)
-
-
-def _object(fence: CodeBlock) -> JsonObject | None:
-    if fence.kind not in _JSON or not fence.text.lstrip().startswith("{"):
-        return None
-    try:
-        value = json.loads(fence.text)
-    except ParseError:
-        return None  # cut short, or marked up: not for us to say
-    return value if isinstance(value, dict) else None
-
-
-def _is_schema(value: JsonObject) -> bool:
-    return "$schema" in value or (value.get("type") == "object" and isinstance(value.get("properties"), dict))
-
-
-def _compile(value: JsonObject, text: MarkdownText, fence: CodeBlock) -> tuple[Validator, JsonObject, int] | None:
-    try:
-        return schema.compile(value), value, text.outline.section_at(fence.line).whole_end
-    except InvalidDefinition:
-        return None
-
-
-def _is_example(text: MarkdownText, fence: CodeBlock) -> bool:
     outline = text.outline
-    before = outline.lines[max(fence.line - 2 - _BEFORE, 0) : fence.line - 2]
-    lines = [outline.section_at(fence.line).heading, *before]
-    return any(_EXAMPLE.search(line) for line in lines) and not any(_WRONG.search(line) for line in lines)
-
-
-def _describes(value: JsonObject, schema: JsonObject) -> bool:
-    """Whether the object is of the kind the schema describes: at least half of its members are."""
-    properties = schema.get("properties")
-    shared_count = len(value.keys() & properties.keys()) if isinstance(properties, dict) else 0
-    return bool(shared_count) and shared_count * 2 >= len(value)
+    current: tuple[Validator, set[str], int] | None = None  # the schema, its members, and where its section ends
+    for fence in outline.code_blocks:
+        if fence.kind not in _JSON or not fence.text.lstrip().startswith("{"):
+            continue
+        try:
+            value = json.loads(fence.text)
+        except ParseError:
+            continue  # cut short, or marked up: not for us to say
+        if not isinstance(value, dict):
+            continue
+        properties = value.get("properties")
+        if "$schema" in value or (value.get("type") == "object" and isinstance(properties, dict)):
+            members = set(properties) if isinstance(properties, dict) else set[str]()
+            try:
+                current = schema.compile(value), members, outline.section_at(fence.line).whole_end
+            except InvalidDefinition:
+                current = None
+        elif current and fence.line <= current[2]:
+            before = outline.lines[max(fence.line - 2 - _BEFORE, 0) : fence.line - 2]
+            lines = [outline.section_at(fence.line).heading, *before]
+            is_example = any(map(_EXAMPLE.search, lines)) and not any(map(_WRONG.search, lines))
+            # It is of the kind that the schema describes when at least half of its members are.
+            shared_count = len(value.keys() & current[1])
+            if is_example and shared_count and shared_count * 2 >= len(value):
+                yield from _check_example(value, current[0], text, fence)
 
 
 def _check_example(value: JsonObject, validator: Validator, text: MarkdownText, fence: CodeBlock) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ An agent follows it when it says so, or when most agents beside it do; of all ot
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
@@ -20,7 +20,7 @@ from retinue.dialects.markdown_json.parse import parse_result
 from retinue.dialects.port import ParseContext
 from retinue.errors import OutputInvalid, ParseError
 
-from .texts import MarkdownText
+from .definitions import MarkdownText
 
 _LINE: Final = re.compile(r"\*\*Contract(?::\*\*|\*\*:)")
 _CITED: Final = re.compile(r"\b(?:[A-Za-z0-9_]+[-_])?AGENT[-_]?CONTRACT\b", re.IGNORECASE)
@@ -78,7 +78,22 @@ class _Citation:
 
 def find_envelopes(text: MarkdownText) -> tuple[ExampleEnvelope, ...]:
     """The example answers in a text, whole and cut short."""
-    return tuple(envelope for fence in text.outline.code_blocks if (envelope := _envelope(fence)))
+    envelopes: list[ExampleEnvelope] = []
+    for fence in text.outline.code_blocks:
+        if fence.kind not in _JSON or '"status"' not in fence.text:
+            continue
+        try:
+            value = json.loads(fence.text)
+        except ParseError as error:
+            match = _STATUS.search(fence.text)
+            if match and _MEMBER.search(fence.text):
+                envelopes.append(ExampleEnvelope(fence, match[1], None, error))
+            continue
+        if isinstance(value, dict) and {"agent", "result", "error_type"} & value.keys():
+            status = value.get("status")
+            if isinstance(status, str) and status in _STATUSES:
+                envelopes.append(ExampleEnvelope(fence, status, value))
+    return tuple(envelopes)
 
 
 def check_contract(texts: Sequence[MarkdownText]) -> Iterator[Finding]:
@@ -91,25 +106,40 @@ def check_contract(texts: Sequence[MarkdownText]) -> Iterator[Finding]:
     for text in agents:
         family = followers[text.folder] >= 2 and followers[text.folder] * 2 >= sizes[text.folder]
         yield from _check_agent(text, lines[text.name], envelopes[text.name], family=family)
-    yield from _check_versions(texts, envelopes)
+    # Versions: each citation against the nearest contract, or against what most of the tree says.
+    contracts = {text.name: version for text in texts if (version := _contract_version(text))}
+    citations = [citation for text in texts for citation in _citations(text, envelopes[text.name])]
+    counts = Counter(str(Version.parse(each.version)) for each in citations)
+    most = max(counts, key=lambda version: (counts[version], Version.parse(version)), default=None)
+    nearest: dict[str, str | None] = {}
+    for citation in citations:
+        folder, own = citation.text.folder, citation.text.name.split("/")
+        if folder not in nearest:
 
+            def nearness(name: str, own: list[str] = own) -> tuple[int, int]:
+                shared = zip(own, name.split("/"), strict=False)
+                return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], shared)), -len(name)
 
-# One agent.
+            nearest[folder] = max(contracts, key=nearness, default=None)
+        source = nearest[folder]
+        expected = contracts[source].version if source else most
+        if expected is None or Version.parse(citation.version) == Version.parse(expected):
+            continue
+        where = source or "most of the tree"
+        message = f"It speaks version {citation.version} of the contract; {where} says {expected}."
+        fix = f"Bring it to {expected}, or the contract back."
+        yield _finding_at(citation.text, "contract/version", message, fix, line=citation.line, column=citation.column)
 
 
 def _contract_line(text: MarkdownText) -> int | None:
     """The line of the header that names the contract."""
     outline = text.outline
-    for number in range(outline.body, min(_header_end(text), outline.body + _HEADER) + 1):
+    end = next((section.line - 1 for section in outline.sections if section.level >= 2), len(outline.lines))
+    for number in range(outline.body, min(end, outline.body + _HEADER) + 1):
         line = outline.lines[number - 1]
         if _LINE.search(line) and (_CITED.search(line) or "](" in line):
             return number
     return None
-
-
-def _header_end(text: MarkdownText) -> int:
-    second = next((section.line - 1 for section in text.outline.sections if section.level >= 2), None)
-    return len(text.outline.lines) if second is None else second
 
 
 def _check_agent(
@@ -132,55 +162,6 @@ def _check_agent(
         yield _finding_at(text, "contract/examples", message, fix, line=line or cited or 1)
     for envelope in envelopes:
         yield from _check_example(text, envelope)
-    yield from _check_own_errors(text)
-
-
-def _check_example(text: MarkdownText, envelope: ExampleEnvelope) -> Iterator[Finding]:
-    """What the contract has against an example."""
-    if envelope.value is None:
-        line, column = _inside(envelope.fence, envelope.problem)
-        message = f"The example of `{envelope.status}` is cut short or marked up: it is not JSON."
-        fix = "Write it out, or say in prose what is left out."
-        yield _finding_at(text, "contract/example", message, fix, line=line, column=column, severity="warning")
-        return
-    places = json.source_map(envelope.fence.text)
-    for wrong in _contract_findings(envelope, text.agent or ""):
-        line, column = places.get(wrong.path) or _nearest_place(places, wrong.path)
-        message = f"The example of `{envelope.status}` breaks the contract: {wrong.message}"
-        yield make_finding(
-            "contract/example",
-            wrong.path,
-            message,
-            wrong.fix,
-            severity=wrong.severity,
-            file=text.name,
-            line=envelope.fence.line + line - 1,
-            column=envelope.fence.column + column - 1,
-        )
-
-
-def _contract_findings(envelope: ExampleEnvelope, agent: str) -> Iterator[Finding]:
-    """What the dialect says; what the specs themselves disagree about is a warning there, and so it is here."""
-    try:
-        wrong = parse_result(envelope.fence.text, context=ParseContext(agent=agent)).findings
-    except OutputInvalid as error:
-        wrong = [Finding.model_validate(each) for each in error.detail.get("findings", [])]
-    for each in wrong:
-        if each.rule.endswith("/unknown"):
-            # An agent defines its `result` and nothing beside it (K27); within the contract's objects it may tell more.
-            if each.path.count("/") == 1:
-                yield each.model_copy(update={"severity": "info"})
-        elif not each.rule.endswith("/version"):  # which one is right, the tree says
-            yield each
-
-
-def _nearest_place(places: Mapping[str, tuple[int, int]], path: str) -> tuple[int, int]:
-    while path and path not in places:
-        path = path.rpartition("/")[0]
-    return places.get(path, (1, 1))
-
-
-def _check_own_errors(text: MarkdownText) -> Iterator[Finding]:
     for section in text.outline.sections:
         if section.level and _ERRORS.fullmatch(section.heading):
             lines = [line for line in text.outline.text_of(section, whole=True).split("\n") if line.strip()]
@@ -190,27 +171,47 @@ def _check_own_errors(text: MarkdownText) -> Iterator[Finding]:
                 yield _finding_at(text, "contract/own-errors", message, fix, line=section.line)
 
 
-# Versions.
-
-
-def _check_versions(
-    texts: Sequence[MarkdownText], envelopes: Mapping[str, tuple[ExampleEnvelope, ...]]
-) -> Iterator[Finding]:
-    contracts = {text.name: version for text in texts if (version := _contract_version(text))}
-    citations = [citation for text in texts for citation in _citations(text, envelopes[text.name])]
-    most = _most_cited(citations)
-    nearest: dict[str, str | None] = {}
-    for citation in citations:
-        if citation.text.folder not in nearest:
-            nearest[citation.text.folder] = _contract_for(citation.text, contracts)
-        source = nearest[citation.text.folder]
-        expected = contracts[source].version if source else most
-        if expected is None or Version.parse(citation.version) == Version.parse(expected):
-            continue
-        where = source or "most of the tree"
-        message = f"It speaks version {citation.version} of the contract; {where} says {expected}."
-        fix = f"Bring it to {expected}, or the contract back."
-        yield _finding_at(citation.text, "contract/version", message, fix, line=citation.line, column=citation.column)
+def _check_example(text: MarkdownText, envelope: ExampleEnvelope) -> Iterator[Finding]:
+    """What the contract has against an example."""
+    fence = envelope.fence
+    if envelope.value is None:
+        detail = envelope.problem.detail if envelope.problem else {}
+        line, column = int(detail.get("line", 1)), int(detail.get("column", 1))
+        message = f"The example of `{envelope.status}` is cut short or marked up: it is not JSON."
+        fix = "Write it out, or say in prose what is left out."
+        place = {"line": fence.line + line - 1, "column": fence.column + column - 1}
+        yield _finding_at(text, "contract/example", message, fix, **place, severity="warning")
+        return
+    # What the specs themselves disagree about is a warning of the dialect, and so it is here.
+    try:
+        wrong = parse_result(fence.text, context=ParseContext(agent=text.agent or "")).findings
+    except OutputInvalid as error:
+        wrong = [Finding.model_validate(each) for each in error.detail.get("findings", [])]
+    places = json.source_map(fence.text)
+    for each in wrong:
+        severity = each.severity
+        if each.rule.endswith("/version"):
+            continue  # which one is right, the tree says
+        if each.rule.endswith("/unknown"):
+            # An agent defines its `result` and nothing beside it (K27); within the contract's objects it may tell more.
+            if each.path.count("/") != 1:
+                continue
+            severity = "info"
+        path = each.path
+        while path and path not in places:
+            path = path.rpartition("/")[0]
+        line, column = places.get(path, (1, 1))
+        message = f"The example of `{envelope.status}` breaks the contract: {each.message}"
+        yield make_finding(
+            "contract/example",
+            each.path,
+            message,
+            each.fix,
+            severity=severity,
+            file=text.name,
+            line=fence.line + line - 1,
+            column=fence.column + column - 1,
+        )
 
 
 def _contract_version(text: MarkdownText) -> _Citation | None:
@@ -239,45 +240,6 @@ def _citations(text: MarkdownText, envelopes: tuple[ExampleEnvelope, ...]) -> It
         match = _CITED_VERSION.search(line, cited.end()) if cited else None
         if match and is_version(match[1]):
             yield _Citation(match[1], text, number, match.start(1) + 1)
-
-
-def _contract_for(text: MarkdownText, contracts: Mapping[str, _Citation]) -> str | None:
-    """The contract nearest to a text in the tree."""
-    own = text.name.split("/")
-
-    def nearness(name: str) -> tuple[int, int]:
-        shared = zip(own, name.split("/"), strict=False)
-        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], shared)), -len(name)
-
-    return max(contracts, key=nearness, default=None)
-
-
-def _most_cited(citations: Iterable[_Citation]) -> str | None:
-    """The version that most places speak; the newest of several."""
-    counts = Counter(str(Version.parse(each.version)) for each in citations)
-    return max(counts, key=lambda version: (counts[version], Version.parse(version)), default=None)
-
-
-# Examples.
-
-
-def _envelope(fence: CodeBlock) -> ExampleEnvelope | None:
-    if fence.kind not in _JSON or '"status"' not in fence.text:
-        return None
-    try:
-        value = json.loads(fence.text)
-    except ParseError as error:
-        match = _STATUS.search(fence.text)
-        return ExampleEnvelope(fence, match[1], None, error) if match and _MEMBER.search(fence.text) else None
-    if not isinstance(value, dict) or not {"agent", "result", "error_type"} & value.keys():
-        return None
-    status = value.get("status")
-    return ExampleEnvelope(fence, status, value) if isinstance(status, str) and status in _STATUSES else None
-
-
-def _inside(fence: CodeBlock, problem: ParseError | None) -> tuple[int, int]:
-    detail = problem.detail if problem else {}
-    return fence.line + int(detail.get("line", 1)) - 1, fence.column + int(detail.get("column", 1)) - 1
 
 
 def _finding_at(

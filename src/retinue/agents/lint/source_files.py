@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from retinue.agents.load.detection import DEFINITION_KEYS, has_front_matter, is_definition, is_searched
 from retinue.agents.load.document import MAX_BYTES, read_bytes
+from retinue.agents.load.kinds import DEFINITION_KEYS, has_front_matter, is_definition, is_searched
 from retinue.contract import json
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, RetinueError
 
@@ -83,7 +83,11 @@ def files_at(path: Path) -> Iterator[File]:
     elif path.suffix.lower() not in ENDINGS:
         raise InvalidInput(f"{str(path)!r} is not a definition.", hint=f"Definitions end with {', '.join(ENDINGS)}.")
     else:
-        yield _read_named(path)
+        kind = _kind_by_place(path.absolute().parts) or _BY_ENDING[path.suffix.lower()]
+        try:
+            yield File(path, _display_path(path), kind, read_bytes(path))
+        except RetinueError as error:
+            yield File(path, _display_path(path), kind, b"", error)
 
 
 def _walk_files(folder: Path) -> Iterator[Path]:
@@ -127,12 +131,24 @@ def kind_of(parts: Sequence[str], data: bytes) -> Kind | None:
         data: What it holds.
     """
     kind = _kind_by_place(parts)
-    if kind == "json" and _is_other_json(data):
-        return None
     ending = os.path.splitext(parts[-1])[1].lower()  # noqa: PTH122 - a name, no path
-    if ending == ".py" and ("tests" in parts or parts[-1].startswith("test_")):
-        return None  # agents that a test makes for itself are nobody else's
-    return kind or _kind_by_content(ending, data)
+    if ending == ".json":
+        try:
+            value = json.loads(data, max_bytes=MAX_BYTES)
+        except RetinueError:
+            return kind
+        # A sound object with nothing of a definition is a registry, a schema, settings.
+        if isinstance(value, dict) and (
+            _DEFINITION_KEYS.isdisjoint(value) or ("$schema" in value and "name" not in value)
+        ):
+            return None
+        return kind or ("json" if is_definition(value) else None)
+    if ending == ".py":
+        if "tests" in parts or parts[-1].startswith("test_"):
+            return None  # agents that a test makes for itself are nobody else's
+        is_agent = b"retinue" in data and _DECORATED.search(data)
+        return "python" if is_agent else "text" if b"_OPERATIONS" in data else None
+    return kind or ("agent" if has_front_matter(data) else "text" if _MENTIONS_AGENTS.search(data) else None)
 
 
 def _kind_by_place(parts: Sequence[str]) -> Kind | None:
@@ -153,30 +169,18 @@ def _kind_by_place(parts: Sequence[str]) -> Kind | None:
     return "agent" if inside and inside[-1] == "agents" and not is_prose and "skills" not in inside else None
 
 
-def _is_other_json(data: bytes) -> bool:
-    """Whether a sound JSON object has nothing of a definition: a registry, a schema, settings."""
-    try:
-        value = json.loads(data, max_bytes=MAX_BYTES)
-    except RetinueError:
-        return False
-    return isinstance(value, dict) and (
-        _DEFINITION_KEYS.isdisjoint(value) or ("$schema" in value and "name" not in value)
-    )
-
-
-def _looks_like_definition(data: bytes) -> bool:
-    """Whether a JSON text holds what looks like a definition."""
-    try:
-        return is_definition(json.loads(data, max_bytes=MAX_BYTES))
-    except RetinueError:
-        return False
-
-
 def _read(path: Path, parts: Sequence[str]) -> File | None:
     """The file, when it counts."""
     if path.is_symlink() and (path.is_dir() or not path.exists()):
+        target = str(path.readlink())
+        problem: RetinueError = MissingFile(
+            f"The link leads nowhere: {target!r}.", hint="Fix the link, or check out what it leads to."
+        )
+        if path.is_dir():
+            message = f"The link leads out of the project, to {target!r}."
+            problem = AccessDenied(message, hint="Copy the folder into the project.")
         home = any(part in _HOME_FOLDERS for part in parts[:-1])
-        return File(path, _display_path(path), "agent", b"", _bad_link(path)) if home else None
+        return File(path, _display_path(path), "agent", b"", problem) if home else None
     try:
         data = read_bytes(path)
     except RetinueError as error:
@@ -184,36 +188,6 @@ def _read(path: Path, parts: Sequence[str]) -> File | None:
         return File(path, _display_path(path), kind, b"", error) if kind else None
     kind = kind_of(parts, data)
     return File(path, _display_path(path), kind, data) if kind else None
-
-
-def _bad_link(path: Path) -> RetinueError:
-    target = str(path.readlink())
-    if path.is_dir():
-        return AccessDenied(
-            f"The link leads out of the project, to {target!r}.", hint="Copy the folder into the project."
-        )
-    return MissingFile(f"The link leads nowhere: {target!r}.", hint="Fix the link, or check out what it leads to.")
-
-
-def _kind_by_content(ending: str, data: bytes) -> Kind | None:
-    match ending:
-        case ".json":
-            return "json" if _looks_like_definition(data) else None
-        case ".py":
-            is_agent = b"retinue" in data and _DECORATED.search(data)
-            return "python" if is_agent else "text" if b"_OPERATIONS" in data else None
-        case _:
-            return "agent" if has_front_matter(data) else "text" if _MENTIONS_AGENTS.search(data) else None
-
-
-def _read_named(path: Path) -> File:
-    """A file that was named by itself."""
-    ending = path.suffix.lower()
-    kind = _kind_by_place(path.absolute().parts) or _BY_ENDING[ending]
-    try:
-        return File(path, _display_path(path), kind, read_bytes(path))
-    except RetinueError as error:
-        return File(path, _display_path(path), kind, b"", error)
 
 
 def _display_path(path: Path) -> str:

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from .behaviour import Behaviour, read_behaviour, reference_prompt
     from .command import load_command
-    from .json import load_json
-    from .loaded_agents import LoadedAgents
-    from .markdown import load_markdown
-    from .skill import load_skill
-    from .unavailable import NEEDS_MODEL, InstructionsAgent
+    from .definition_keys import load_json
+    from .loaded_agents import NEEDS_MODEL, InstructionsAgent, LoadedAgents
+    from .markdown import load_markdown, load_skill
 
 __all__ = [
     "NEEDS_MODEL",
@@ -30,9 +28,11 @@ __all__ = [
 
 _HOMES: Final = {
     "Behaviour": "behaviour",
-    "InstructionsAgent": "unavailable",
+    "InstructionsAgent": "loaded_agents",
     "LoadedAgents": "loaded_agents",
-    "NEEDS_MODEL": "unavailable",
+    "NEEDS_MODEL": "loaded_agents",
+    "load_json": "definition_keys",
+    "load_skill": "markdown",
     "read_behaviour": "behaviour",
     "reference_prompt": "behaviour",
 }

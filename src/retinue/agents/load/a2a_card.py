@@ -12,14 +12,21 @@ from retinue.contract.finding import Finding
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.errors import ParseError
 
-from .a2a_v03 import upgrade_card
-from .card_agent import ELSEWHERE, CardAgent
-from .definition_keys import TASK_SCHEMA, prompted_skill, read_deprecation, skill_facts
-from .document import finding_of
+from .definition_keys import (
+    TASK_SCHEMA,
+    build_definition,
+    build_skill,
+    prompted_skill,
+    read_deprecation,
+    read_model,
+    read_name,
+    read_version,
+    skill_facts,
+    wire_names,
+)
+from .document import finding_of, read_json
 from .fields import Fields
-from .json import read_json
-from .loaded_agents import LoadedAgents
-from .naming import read_model, read_name, read_version, wire_names
+from .loaded_agents import ELSEWHERE, CardAgent, LoadedAgents
 
 EXTENSION: Final = "urn:retinue:definition:1"
 """The extension of the card that says what the card itself has no word for."""
@@ -48,7 +55,6 @@ _DEFAULT_EXTRAS: Final[JsonObject] = {
     "defaultOutputModes": [*MODES],
 }
 _NAME: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
-_SKILL_EXTRA_KEYS: Final = ("input_modes", "output_modes", "security_requirements", "security")
 
 
 def card_version(value: JsonValue) -> Literal["0.3", "1.0"] | None:
@@ -100,75 +106,56 @@ def _split_extension(card: JsonObject) -> tuple[JsonObject, JsonObject, str]:
     return card, {}, "/capabilities/extensions"
 
 
-def _definition(fields: Fields, extension_fields: Fields) -> Definition | None:
-    """Read a card.
-
-    Args:
-        fields: The card, without our extension.
-        extension_fields: What our extension says.
-    """
-    for name, key in {"version": "version", **_EXTRA_KEYS}.items():
-        if key and fields.peek(name) is None:
-            fields.report("load/card-key", f"`{key}` is missing.", path="", severity="warning", fix=f"Add `{key}`.")
+def _definition(fields: Fields, extension: Fields) -> Definition | None:
+    """Read a card, without our extension in `fields`, and what our extension says."""
+    _require(fields, ("version", "version"), *((name, key) for name, key in _EXTRA_KEYS.items() if key))
     version = read_version(fields)
     name, major, spellings = read_name(fields, is_display_name=True)
     description = fields.text("description", required=True)
-    tier, model = read_model(extension_fields)
-    skills, tags = _skills(fields, extension_fields, name=name, description=description)
-    facts: dict[str, object] = {
-        "name": name or "unnamed",
-        "version": version or major,
-        "description": description or "-",
-        "skills": skills or None,
-        "aliases": tuple(dict.fromkeys((*(extension_fields.texts("aliases") or ()), *spellings))),
-        "wire_names": wire_names(extension_fields, None, own_names=()),
-        "category": extension_fields.text("category"),
-        "tags": tags,
-        "tier": tier,
-        "model": model,
-        "dialect": extension_fields.text("dialect"),
-        "composes": extension_fields.flag("composes"),
-        "deprecated": read_deprecation(extension_fields),
-        "source": fields.source,
-    }
-    extension_fields.keep_remaining()
-    fields.keep_extras(*_EXTRA_KEYS)
-    fields.keep_remaining()
-    extras = {key: value for key, value in fields.extras.items() if value != _DEFAULT_EXTRAS.get(key)}
-    return fields.build(Definition, {**facts, "extras": extras}) if skills else None
-
-
-def _skills(
-    fields: Fields, extension_fields: Fields, *, name: str | None, description: str | None
-) -> tuple[tuple[Skill, ...], tuple[str, ...]]:
-    """The skills of the card, and the tags of all of them."""
-    extension_skills = extension_fields.object("skills") or {}
-    items = [fields.child(value, path=path) for path, value in fields.objects("skills") or ()]
+    tier, model = read_model(extension)
+    more = extension.object("skills") or {}
+    items = [fields.child(value, path=path) for path, value in fields.objects("skills")]
     tags = tuple(dict.fromkeys(tag for inner in items for tag in _tags(inner)))
     skills: list[Skill | None] = []
     for position, inner in enumerate(items):
-        for key in ("id", "name", "tags"):
-            if inner.peek(key) is None:
-                path = inner.path(key)
-                inner.report(
-                    "load/card-key", f"`{key}` is missing.", path=path, severity="warning", fix=f"Add `{key}`."
-                )
+        _require(inner, *((key, key) for key in ("id", "name", "tags")))
         # A name for the skill: its id, else its name, else its place.
         values = [inner.peek(key) for key in ("id", "name")]
         candidates = [names.fold(each) for each in values if isinstance(each, str)]
         skill_name = next((each for each in candidates if _NAME.fullmatch(each)), f"skill_{position + 1}")
-        more = extension_skills.get(skill_name)
-        path = extension_fields.path("skills") + pointer([skill_name])
-        extension = extension_fields.child(more if isinstance(more, dict) else {}, path=path)
+        keys = more.get(skill_name)
+        path = extension.path("skills") + pointer([skill_name])
         if _tags(inner) != tags:
             inner.keep_extras("tags")
-        skills.append(_skill(inner, extension, name=skill_name))
+        skills.append(_skill(inner, extension.child(keys if isinstance(keys, dict) else {}, path=path), skill_name))
     if not items:
-        fields.report(
-            "load/no-skill", "The card lists no skill.", path="", severity="warning", fix="Add one to `skills`."
-        )
-        skills.append(prompted_skill(fields, name=name, description=description, input_schema=TASK_SCHEMA))
-    return tuple(skill for skill in skills if skill), tags
+        message, fix = "The card lists no skill.", "Add one to `skills`."
+        fields.report("load/no-skill", message, path="", severity="warning", fix=fix)
+        skills.append(build_skill(fields, name, description, prompted_skill(TASK_SCHEMA)))
+    facts = extension.read(Definition, "category", "dialect", "composes") | {
+        "version": version or major,
+        "skills": tuple(skill for skill in skills if skill),
+        "aliases": tuple(dict.fromkeys((*(extension.texts("aliases") or ()), *spellings))),
+        "wire_names": wire_names(extension, None, own_names=()),
+        "tags": tags,
+        "tier": tier,
+        "model": model,
+        "deprecated": read_deprecation(extension),
+        "source": fields.source,
+    }
+    extension.keep_remaining()
+    fields.keep_extras(*_EXTRA_KEYS)
+    fields.keep_remaining()
+    extras = {key: value for key, value in fields.extras.items() if value != _DEFAULT_EXTRAS.get(key)}
+    return build_definition(fields, name, description, facts, extras) if facts["skills"] else None
+
+
+def _require(fields: Fields, *keys: tuple[str, str]) -> None:
+    """Report each key that a card must have and can do without: its folded name, and how the card spells it."""
+    for name, key in keys:
+        if fields.peek(name) is None:
+            path, fix = fields.path(name) if name in {"id", "name", "tags"} else "", f"Add `{key}`."
+            fields.report("load/card-key", f"`{key}` is missing.", path=path, severity="warning", fix=fix)
 
 
 def _tags(inner: Fields) -> tuple[str, ...]:
@@ -176,17 +163,76 @@ def _tags(inner: Fields) -> tuple[str, ...]:
     return tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else ()
 
 
-def _skill(inner: Fields, extension: Fields, *, name: str) -> Skill | None:
+def _skill(inner: Fields, extension: Fields, name: str) -> Skill | None:
     for key, default in (("name", inner.peek("id")), ("id", name)):
         if inner.peek(key) == default:
             inner.text(key)
         else:
             inner.keep_extras(key)
     description = inner.text("description", required=True)
-    more = {"name": name, "description": description or "-", "examples": inner.texts("examples")}
-    facts = {**skill_facts(extension, schema_required=False, model_use="never"), **more, "unavailable": ELSEWHERE}
+    facts = skill_facts(extension, schema_required=False, model_use="never")
+    facts |= {"examples": inner.texts("examples"), "unavailable": ELSEWHERE}
     inner.texts("tags")
-    inner.keep_extras(*_SKILL_EXTRA_KEYS)
+    inner.keep_extras("input_modes", "output_modes", "security_requirements", "security")
     inner.keep_remaining()
     extension.keep_remaining()
-    return inner.build(Skill, facts)
+    return build_skill(inner, name, description, facts)
+
+
+# Protocol 0.3: address, transports and security stood elsewhere.
+
+_SCHEMES: Final = {
+    "apiKey": "apiKeySecurityScheme",
+    "http": "httpAuthSecurityScheme",
+    "oauth2": "oauth2SecurityScheme",
+    "openIdConnect": "openIdConnectSecurityScheme",
+    "mutualTLS": "mtlsSecurityScheme",
+}
+_JSON_RPC: Final = "JSONRPC"
+"""The transport of a card that names none."""
+
+
+def upgrade_card(card: JsonObject) -> JsonObject:
+    """The same card in the words of 1.0. What has another shape than 0.3 asks for stays as it is."""
+    new = dict(card)
+    version = new.pop("protocolVersion", "0.3")
+    url, transport = new.pop("url", None), new.pop("preferredTransport", _JSON_RPC)
+    first: list[JsonValue] = [{"url": url, "transport": transport}] if url is not None else []
+    more = new.pop("additionalInterfaces", None)
+    entries = [*first, *(more if isinstance(more, list) else [])]
+    interfaces = [_interface(each, version) for each in entries]
+    new["supportedInterfaces"] = [each for at, each in enumerate(interfaces) if each not in interfaces[:at]]
+    if "supportsAuthenticatedExtendedCard" in new:
+        has_extended_card, flags = new.pop("supportsAuthenticatedExtendedCard"), new.get("capabilities")
+        new["capabilities"] = {**(flags if isinstance(flags, dict) else {}), "extendedAgentCard": has_extended_card}
+    if isinstance(schemes := new.get("securitySchemes"), dict):
+        new["securitySchemes"] = {name: _scheme(scheme) for name, scheme in schemes.items()}
+    if isinstance(needed := new.pop("security", None), list):
+        new["securityRequirements"] = [_requirement(each) for each in needed]
+    return new
+
+
+def _interface(interface: JsonValue, version: JsonValue) -> JsonValue:
+    if not isinstance(interface, dict):
+        return interface
+    rest = {key: value for key, value in interface.items() if key != "transport"}
+    # `0.3.0` is spoken as `0.3`.
+    return {
+        **rest,
+        "protocolBinding": interface.get("transport", _JSON_RPC),
+        "protocolVersion": (".".join(version.split(".")[:2]) if isinstance(version, str) else version),
+    }
+
+
+def _scheme(scheme: JsonValue) -> JsonValue:
+    kind = scheme.get("type") if isinstance(scheme, dict) else None
+    if not isinstance(scheme, dict) or not isinstance(kind, str) or kind not in _SCHEMES:
+        return scheme
+    names = {"in": "location"}
+    return {_SCHEMES[kind]: {names.get(key, key): value for key, value in scheme.items() if key != "type"}}
+
+
+def _requirement(requirement: JsonValue) -> JsonValue:
+    if not isinstance(requirement, dict):
+        return requirement
+    return {"schemes": {name: {"list": scopes} for name, scopes in requirement.items()}}

@@ -9,17 +9,14 @@ from typing import TypeAlias
 from retinue.agents.instruction import instruction_field
 from retinue.contract.definition import Definition, Skill, Source
 from retinue.contract.finding import Finding
-from retinue.contract.json import JsonValue, pointer
+from retinue.contract.json import pointer
 from retinue.dialects import agent_http, tool_use
 from retinue.dialects.port import Parsed
 from retinue.errors import InvalidInput, ParseError
 
-from .card_agent import ELSEWHERE, CardAgent
-from .document import Document, decode, finding_of
-from .fields import CODE_KEYS, snake_key
-from .json import read_json
-from .loaded_agents import LoadedAgents
-from .unavailable import NEEDS_MODEL, InstructionsAgent
+from .document import Document, decode, finding_of, read_json
+from .fields import CODE_KEYS, NAMES_CODE, NO_CODE, snake_key
+from .loaded_agents import ELSEWHERE, NEEDS_MODEL, CardAgent, InstructionsAgent, LoadedAgents
 
 _Parse: TypeAlias = Callable[[str], Parsed[tuple[Definition, ...]]]
 
@@ -68,51 +65,42 @@ def _load(data: bytes, parse: _Parse, *, file: str, runs_here: bool) -> LoadedAg
     findings = (*code_findings, *(_with_position(document, each) for each in parsed.findings))
     if code_findings:
         return LoadedAgents(findings=findings)
-    definitions = [
-        _as_file_definition(each, document, unavailable=NEEDS_MODEL if runs_here else ELSEWHERE)
-        for each in parsed.value
-    ]
-    agents = tuple(InstructionsAgent(each) if runs_here else CardAgent(each) for each in definitions)
-    return LoadedAgents(agents=agents, findings=findings)
+    agents: list[InstructionsAgent | CardAgent] = []
+    line, column = document.position("")
+    source = Source(file=file, line=line, column=column)
+    for definition in parsed.value:
+        skills: list[Skill] = []
+        for skill in definition.skills:
+            schema = skill.input_schema or {"type": "object"}
+            more = {
+                "input_schema": schema,
+                "instruction_field": skill.instruction_field or instruction_field(schema),
+                "unavailable": NEEDS_MODEL if runs_here else ELSEWHERE,
+                "thinks": "must" if runs_here else "never",
+            }
+            skills.append(Skill.model_validate({**dict(skill), **more}))
+        whole = Definition.model_validate({**dict(definition), "skills": tuple(skills), "source": source})
+        agents.append(InstructionsAgent(whole) if runs_here else CardAgent(whole))
+    return LoadedAgents(agents=tuple(agents), findings=findings)
 
 
 def _check_code_keys(document: Document) -> Iterator[Finding]:
-    """What no data file may do."""
-    for path, value in _objects(document.value):
-        for key in value if isinstance(value, dict) else ():
-            if snake_key(key) in CODE_KEYS:
-                message = f"The key {key!r} names code to run, which a data file may not."
-                fix = "Remove it, and write an agent that runs code in Python, with `@agent`."
-                yield document.finding("load/names-code", message, path=path + pointer([key]), fix=fix)
-
-
-def _objects(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """The definitions in a file, and the skills in them."""
-    tops = [(pointer([at]), each) for at, each in enumerate(value)] if isinstance(value, list) else [("", value)]
-    for path, top in tops:
-        yield path, top
+    """No data file names code to run: neither a definition nor a skill in it."""
+    value = document.value
+    objects = [(pointer([at]), each) for at, each in enumerate(value)] if isinstance(value, list) else [("", value)]
+    for path, each in [*objects]:
         for key in ("agents", "capabilities", "skills"):
-            inner = top.get(key) if isinstance(top, dict) else None
-            yield from (
-                (path + pointer([key, at]), each) for at, each in enumerate(inner if isinstance(inner, list) else [])
-            )
+            inner = each.get(key) if isinstance(each, dict) else None
+            if isinstance(inner, list):
+                objects += [(path + pointer([key, at]), item) for at, item in enumerate(inner)]
+    for path, each in objects:
+        for key in each if isinstance(each, dict) else ():
+            if snake_key(key) in CODE_KEYS:
+                place = path + pointer([key])
+                yield document.finding("load/names-code", NAMES_CODE.format(key), path=place, fix=NO_CODE)
 
 
 def _with_position(document: Document, finding: Finding) -> Finding:
     return document.finding(
         finding.rule, finding.message, path=finding.path, severity=finding.severity, fix=finding.fix
     )
-
-
-def _as_file_definition(definition: Definition, document: Document, *, unavailable: str) -> Definition:
-    """The definition as one that came from a file, and cannot be called without more."""
-    skills: list[Skill] = []
-    for skill in definition.skills:
-        input_schema = skill.input_schema or {"type": "object"}
-        free = skill.instruction_field or instruction_field(input_schema)
-        more = {"input_schema": input_schema, "instruction_field": free, "unavailable": unavailable}
-        more["thinks"] = "must" if unavailable == NEEDS_MODEL else "never"
-        skills.append(Skill.model_validate({**dict(skill), **more}))
-    line, column = document.position("")
-    source = Source(file=document.file, line=line, column=column)
-    return Definition.model_validate({**dict(definition), "skills": tuple(skills), "source": source})

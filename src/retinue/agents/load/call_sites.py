@@ -5,13 +5,10 @@ placeholder (`{agent}`, `[agent-type]`, `$1`) names nobody and is passed over.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal
 
 from retinue.contract.definition import CallSite, Source
-
-if TYPE_CHECKING:
-    from retinue.dialects.markdown_json.block import Block
 
 _MARKS_BLOCK: Final = re.compile(r"\*\*agent\b", re.IGNORECASE)
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,99}")
@@ -40,31 +37,25 @@ def find_call_sites(text: str, *, file: str) -> tuple[CallSite, ...]:
         file: What each call's `source` says of where it stands.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    blocks = _blocks(lines) if _MARKS_BLOCK.search(text) else ()
-    calls = [*_block_calls(blocks, lines, file), *_other_calls(lines, file)]
+    calls = [*(_block_calls(lines, file) if _MARKS_BLOCK.search(text) else ()), *_other_calls(lines, file)]
     return tuple(sorted(calls, key=lambda call: (call.source.line or 0, call.source.column or 0)))
 
 
-def _blocks(lines: Sequence[str]) -> "tuple[Block, ...]":
+def _block_calls(lines: Sequence[str], file: str) -> Iterator[CallSite]:
     from retinue.dialects.markdown_json.block import find_blocks  # noqa: PLC0415 - few files hold a block
 
-    return find_blocks("\n".join(lines))
-
-
-def _block_calls(blocks: "Iterable[Block]", lines: Sequence[str], file: str) -> Iterator[CallSite]:
-    for block in blocks:
+    for block in find_blocks("\n".join(lines)):
         if agent := _name(block.get("Agent") or ""):
             number = block.line_of("Agent") - 1
             target = (block.get("Target") or "").strip("` ")
+            is_placeholder = target.startswith("$") or target[:1] + target[-1:] in {"{}", "<>", "[]"}
             yield _call(
                 "block",
                 agent,
                 file,
                 (number, lines[number].index("**")),
                 skill=_name(block.get("Operation") or ""),
-                target=target
-                if target and not (target[0] + target[-1] in {"{}", "<>", "[]"} or target.startswith("$"))
-                else None,
+                target=target if target and not is_placeholder else None,
             )
 
 

@@ -6,23 +6,21 @@ file is opened.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import Final
 
 from retinue.contract import names
 from retinue.contract.definition import Definition
-from retinue.contract.finding import Finding
-from retinue.contract.json import JsonValue
+from retinue.contract.json import JsonObject, JsonValue
 
-from .arguments import parse_arguments
-from .definition_keys import prompted_skill
+from .definition_keys import build_definition, build_skill, prompted_skill, read_model, read_tools, read_version
 from .fields import Fields
 from .front_matter import MarkdownDocument
 from .loaded_agents import LoadedAgents
-from .naming import read_model, read_tools, read_version
-from .prompt_file import load_prompt
-from .skill import FILES
+from .markdown import FILES, load_prompt
 
 _FOLDER: Final = "commands"
 COMMAND: Final = "command"
@@ -50,49 +48,44 @@ def load_command(data: bytes, *, file: str) -> LoadedAgents:
         data: The content of the file.
         file: What findings and the definition's `source` call it; its path below `commands` is the command's name.
     """
+    typed = command_name(file)
 
     def read(fields: Fields, front: MarkdownDocument) -> Definition | None:
-        definition = _definition(fields, front, command_name(file))
+        base_name = names.canonical_name(typed.removeprefix("/").replace(":", "-"))
+        hint = " ".join(fields.texts("argument_hint") or ())
+        description = fields.text("description") or _first_line(front.body) or f"Does what `{typed}` says."
+        tier, model = read_model(fields)
+        arguments = parse_arguments(hint, front.body)
+        name = f"{COMMAND}_{base_name}" if base_name else None
+        if name is None:
+            message = f"The file's name {typed[:100]!r} is not a valid name."
+            fields.report("load/bad-name", message, path="", fix="Use letters, digits and hyphens.")
+        more = prompted_skill(arguments.schema, instruction_name=arguments.free)
+        skill = build_skill(fields, name, description, more)
+        facts = fields.read(Definition, "category", "tags", "source") | {
+            "version": read_version(fields),
+            "tier": tier,
+            "model": model,
+            "tools": read_tools(fields, "allowed_tools", by_spaces=True),
+            "instructions": front.body or None,
+            "skills": (skill,),
+        }
+        fields.keep_remaining(kebab=True)
+        paths = (match[1].rstrip("./-") for match in _REFERENCE.finditer(front.body))
+        # A word without a slash or a dot is a person's name.
+        files = list[JsonValue](dict.fromkeys(path for path in paths if "/" in path or "." in path))
+        extras = {**fields.extras, COMMAND: typed, "argument-hint": hint or None, FILES: files or None}
+        definition = build_definition(fields, name, description, facts, extras) if skill else None
         if definition is not None and not front.body:
             message, fix = "The command says nothing to do.", "Write below the front matter what is to be done."
             fields.report("load/no-instructions", message, path="", severity="warning", fix=fix)
-        fields.add_findings(_check_shell(front))
+        for match in islice(_SHELL.finditer(front.body), _MAX_REPORTED):
+            message = f"{match[0][:100]!r} is text here: Retinue runs no command out of a file."
+            fix = "Give the agent a tool for it, or put the output into the request."
+            fields.add_finding(front.body_finding("load/shell-text", message, offset=match.start(), fix=fix))
         return definition
 
     return load_prompt(data, file=file, read=read, required=False, keys="`description:` and so on")
-
-
-def _definition(fields: Fields, front: MarkdownDocument, typed: str) -> Definition | None:
-    base_name = names.canonical_name(typed.removeprefix("/").replace(":", "-"))
-    hint = " ".join(fields.texts("argument_hint") or ())
-    description = fields.text("description") or _first_line(front.body) or f"Does what `{typed}` says."
-    tier, model = read_model(fields)
-    arguments = parse_arguments(hint, front.body)
-    name = f"{COMMAND}_{base_name}" if base_name else None
-    if name is None:
-        message = f"The file's name {typed[:100]!r} is not a valid name."
-        fields.report("load/bad-name", message, path="", fix="Use letters, digits and hyphens.")
-    skill = prompted_skill(
-        fields, name=name, description=description, input_schema=arguments.schema, instruction_name=arguments.free
-    )
-    facts: dict[str, object] = {
-        "name": name or "unnamed",
-        "version": read_version(fields),
-        "description": description,
-        "category": fields.text("category"),
-        "tags": fields.texts("tags", split=True),
-        "tier": tier,
-        "model": model,
-        "tools": read_tools(fields, "allowed_tools", by_spaces=True),
-        "instructions": front.body or None,
-        "source": fields.source,
-        "skills": (skill,) if skill else None,
-    }
-    fields.keep_remaining(kebab=True)
-    files = list(dict.fromkeys(_files(front.body)))
-    extras = {**fields.extras, COMMAND: typed, "argument-hint": hint or None, FILES: list[JsonValue](files) or None}
-    facts["extras"] = {key: value for key, value in extras.items() if value is not None}
-    return fields.build(Definition, facts) if skill else None
 
 
 def _first_line(body: str) -> str:
@@ -102,21 +95,92 @@ def _first_line(body: str) -> str:
     return line if len(line) <= _LONGEST_DESCRIPTION else f"{line[: _LONGEST_DESCRIPTION - 1].rstrip()}…"
 
 
-def _files(body: str) -> Iterator[str]:
-    """The files that the prompt refers to with `@`; a word without a stroke or a dot is somebody's name."""
-    for match in _REFERENCE.finditer(body):
-        path = match[1].rstrip("./-")
-        if "/" in path or "." in path:
-            yield path
+ARGUMENTS: Final = "arguments"
+"""The parameter for all that follows the command."""
+
+_POSITION: Final = re.compile(r"(?<![\\$\w])\$([1-9])(?![0-9A-Za-z_]|[.,][0-9])")
+_ALL: Final = re.compile(r"(?<!\\)\$ARGUMENTS\b")
+_HINT: Final = re.compile(r"[ \t]*(?:(<[^<>\n]{1,200}>|\[[^\[\]\n]{1,200}\])[ \t]*)+")
+_TOKEN: Final = re.compile(r"<[^<>\n]{1,200}>|\[[^\[\]\n]{1,200}\]")
+_WORDS: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}(?:\|[A-Za-z0-9_.-]{1,64})+")
+_ANYTHING: Final = "What follows the command."
 
 
-def _check_shell(front: MarkdownDocument) -> Iterator[Finding]:
-    for count, match in enumerate(_SHELL.finditer(front.body)):
-        if count == _MAX_REPORTED:
-            return
-        yield front.body_finding(
-            "load/shell-text",
-            f"{match[0][:100]!r} is text here: Retinue runs no command out of a file.",
-            offset=match.start(),
-            fix="Give the agent a tool for it, or put the output into the request.",
-        )
+@dataclass(frozen=True, slots=True)
+class CommandArguments:
+    """What a command takes.
+
+    Attributes:
+        schema: JSON Schema of its parameters.
+        free: The parameter that takes a free instruction; None when each has its own meaning.
+    """
+
+    schema: JsonObject
+    free: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Placeholder:
+    """One part of a hint: `<name>` must be given, `[name]` may be; `<a|b>` is one of these words."""
+
+    text: str
+    required: bool
+
+    @property
+    def words(self) -> list[str]:
+        return self.text.split("|") if _WORDS.fullmatch(self.text) else []
+
+    @property
+    def name(self) -> str:
+        """A name for the parameter; empty when the hint gives none."""
+        head = self.text.partition("=")[0]
+        return "" if self.words or head.startswith("-") else names.fold(head)
+
+
+def parse_arguments(hint: str, body: str) -> CommandArguments:
+    """What a command with this `argument-hint` and this body takes."""
+    placeholders = _placeholders(hint)
+    positions = {int(match[1]) for match in _POSITION.finditer(body)}
+    if positions and not _ALL.search(body):
+        return _positional_arguments(placeholders, max(positions))
+    only = placeholders[0] if len(placeholders) == 1 else None
+    about = f"{_ANYTHING} As in: {hint}" if hint else _ANYTHING
+    value = _text(only, about)
+    must = bool(placeholders) and placeholders[0].required
+    return CommandArguments(
+        _object({ARGUMENTS: value}, [ARGUMENTS] if must else []), None if "enum" in value else ARGUMENTS
+    )
+
+
+def _placeholders(hint: str) -> list[_Placeholder]:
+    """The parts of a hint that is made of placeholders and nothing else; else none."""
+    if not _HINT.fullmatch(hint):
+        return []
+    return [_Placeholder(each[1:-1].strip(), required=each[0] == "<") for each in _TOKEN.findall(hint)]
+
+
+def _positional_arguments(placeholders: Sequence[_Placeholder], most: int) -> CommandArguments:
+    """One parameter a position: named and typed by the hint as far as that goes."""
+    properties: JsonObject = {}
+    required: list[JsonValue] = []
+    for position in range(max(most, len(placeholders))):
+        placeholder = placeholders[position] if position < len(placeholders) else None
+        name = placeholder.name if placeholder else ""
+        if not name or name in properties:
+            name = f"argument_{position + 1}"
+        properties[name] = _text(placeholder, f"Argument {position + 1} of the command.")
+        if placeholder is None or placeholder.required:
+            required.append(name)
+    only = next(iter(properties)) if len(properties) == 1 and not (placeholders and placeholders[0].words) else None
+    return CommandArguments(_object(properties, required), only)
+
+
+def _text(placeholder: _Placeholder | None, about: str) -> JsonObject:
+    value: JsonObject = {"type": "string", "description": about}
+    if placeholder and placeholder.words:
+        value["enum"] = list[JsonValue](dict.fromkeys(placeholder.words))
+    return value
+
+
+def _object(properties: JsonObject, required: list[JsonValue]) -> JsonObject:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

@@ -7,10 +7,11 @@ import os
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from retinue.contract import json
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.json import JsonValue
 from retinue.errors import AccessDenied, MissingFile, ParseError, RetinueError
@@ -143,3 +144,18 @@ def decode(data: bytes) -> str:
 def _end_position(text: str) -> LineColumn:
     """The place just after `text`."""
     return text.count("\n") + 1, len(text) - text.rfind("\n")
+
+
+_MAX_DEPTH: Final = 64
+"""A definition holds JSON Schemas, which nest deeper than front matter but not without end."""
+
+
+def read_json(data: bytes, *, file: str) -> Document:
+    """Read one JSON text.
+
+    Raises:
+        ParseError: It is no strict JSON; `detail` has line and column.
+    """
+    text = decode(data)
+    value = json.loads(text, max_bytes=MAX_BYTES, max_depth=_MAX_DEPTH)
+    return Document(file=file, value=value, locate=partial(json.source_map, text))

@@ -1,8 +1,10 @@
 """Reads the keys of one object of a definition file, whatever convention spells them, and collects what is wrong."""
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Mapping
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 from pydantic import ValidationError
 
@@ -29,6 +31,8 @@ CODE_KEYS: Final = frozenset(
     }
 )
 """Keys that would name code to run. Data never does: such a definition is refused."""
+NAMES_CODE: Final = "The key {!r} names code to run, which a data file may not."
+NO_CODE: Final = "Remove it, and write an agent that runs code in Python, with `@agent`."
 
 _LIMITS: Final = ("allowed_tools", "disallowed_tools", "effects", "max_turns", "permission_mode", "timeout_s", "tools")
 """Keys that limit what an agent may do."""
@@ -48,6 +52,14 @@ _SIMILARITY_THRESHOLD: Final = 0.8
 
 _LIMIT_HINT: Final = "Use `tools`, `disallowedTools`, `permissionMode` or `maxTurns`, or remove it."
 
+_SPLIT: Final = frozenset({"tags", "effects", "skills"})
+"""Lists that may stand in one text, between commas."""
+_KINDS: Final[Mapping[object, str]] = {
+    NoneType: "null", bool: "true or false", int: "a whole number", float: "a number", str: "a text", list: "a list",
+    dict: "an object",
+}  # fmt: skip
+
+_T = TypeVar("_T")
 _ModelT = TypeVar("_ModelT", bound=Model)
 _MAX_REPORTED: Final = 50
 """Unknown keys of one object that are each spoken of."""
@@ -65,15 +77,15 @@ def snake_key(key: str) -> str:
 
 def _looks_like_limit(name: str) -> bool:
     """Whether a key means to limit what the agent may do: by a word in it, or as a slip of a key that does."""
-    words = set(name.split("_"))
-    is_tool_key = name.endswith(("tool", "tools", "toolset", "toolsets")) or {"read", "only"} <= words
-    return is_tool_key or bool(words & _LIMITING) or any(_is_slip(name, limit) for limit in _LIMITS)
-
-
-def _is_slip(name: str, limit_name: str) -> bool:
     from difflib import SequenceMatcher  # noqa: PLC0415 - only unknown keys need it
 
-    return SequenceMatcher(None, name, limit_name).ratio() >= _SIMILARITY_THRESHOLD
+    words = set(name.split("_"))
+    is_tool_key = name.endswith(("tool", "tools", "toolset", "toolsets")) or {"read", "only"} <= words
+    return (
+        is_tool_key
+        or not words.isdisjoint(_LIMITING)
+        or any(SequenceMatcher(None, name, limit).ratio() >= _SIMILARITY_THRESHOLD for limit in _LIMITS)
+    )
 
 
 def split_list(text: str, *, by_spaces: bool = False) -> list[str]:
@@ -106,7 +118,16 @@ class Fields:
         self._prefix = ""
         self.extras: JsonObject = {}
         for key, item in value.items():
-            self._enter(key, item)
+            name = snake_key(key)
+            if name in self._spellings:
+                message = f"{self._spellings[name]!r} and {key!r} are the same key."
+                self.report("load/key-twice", message, path=path + pointer([key]), fix="Keep one.")
+                continue
+            self._spellings[name] = key
+            if name in CODE_KEYS:
+                self.report("load/names-code", NAMES_CODE.format(key), path=self.path(name), fix=NO_CODE)
+            elif item is not None:
+                self._remaining[name] = item
 
     def child(self, value: JsonObject, *, path: str) -> "Fields":
         """The keys of an object inside this one. Its `extras` are those of the whole."""
@@ -126,20 +147,6 @@ class Fields:
         """Whether an error was found, here or in the same document."""
         return any(finding.severity == "error" for finding in self._findings)
 
-    def _enter(self, key: str, item: JsonValue) -> None:
-        name = snake_key(key)
-        if name in self._spellings:
-            message = f"{self._spellings[name]!r} and {key!r} are the same key."
-            self.report("load/key-twice", message, path=self._path + pointer([key]), fix="Keep one.")
-            return
-        self._spellings[name] = key
-        if name in CODE_KEYS:
-            message = f"The key {key!r} names code to run, which a data file may not."
-            fix = "Remove it, and write an agent that runs code in Python, with `@agent`."
-            self.report("load/names-code", message, path=self.path(name), fix=fix)
-        elif item is not None:
-            self._remaining[name] = item
-
     def path(self, name: str) -> str:
         """JSON Pointer of the key `name`, as the file spells it."""
         return self._path + pointer([self._spellings.get(name, name)])
@@ -148,19 +155,80 @@ class Fields:
         """Add a finding about `path`."""
         self._findings.append(self._document.finding(rule, message, path=path, severity=severity, fix=fix))
 
-    def add_findings(self, findings: Iterable[Finding]) -> None:
-        """Add what somebody else found in the same file."""
-        self._findings.extend(findings)
+    def add_finding(self, finding: Finding) -> None:
+        """Add what was found elsewhere in the same file."""
+        self._findings.append(finding)
+
+    def read(self, model: type[Model], *names: str) -> dict[str, Any]:
+        """Take the keys that are fields of `model`, each as the kind of value that the model holds there.
+
+        Args:
+            model: The table: its fields are the keys, and their types say what may stand there.
+            names: Which of its fields; all when none is named. A `source` is where the object stands.
+        """
+        kinds = _kinds_of(model)
+        return {name: self._take(name, kinds[name]) for name in names or kinds}
+
+    def _take(self, name: str, kind: Any) -> object:
+        if kind is Source:
+            return self.source
+        if kind in {bool, int, float}:
+            return self.value(name, kind)
+        if get_origin(kind) is dict:
+            return self.object(name)
+        item = _bare(get_args(kind)[0]) if get_origin(kind) is tuple else None
+        if item is not None and not _is_model(item):
+            return self.texts(name, split=name in _SPLIT)
+        if not _is_model(item or kind):
+            return self.text(name)
+        models: list[Model | None] = []
+        value = self.object(name) if item is None else None
+        for path, each in self.objects(name) if item else [(self.path(name), value)]:
+            if each is not None:
+                inner = self.child(each, path=path)
+                facts = inner.read(item or kind)
+                inner.keep_remaining()
+                models.append(inner.build(item or kind, facts))
+        built = tuple(model for model in models if model)
+        return built if item else next(iter(built), None)
+
+    def build(self, kind: type[_ModelT], facts: Mapping[str, Any]) -> _ModelT | None:
+        """Make a noun out of `facts`; those that are None are left to its defaults. None when it is refused."""
+        try:
+            return kind(**{name: value for name, value in facts.items() if value is not None})
+        except ValidationError as error:
+            for finding in findings_of(error, rule="load/value"):
+                name, _, inner = finding.path.removeprefix("/").partition("/")
+                message = f"`{name}` is refused: {finding.message[:1].lower()}{finding.message[1:]}"
+                path = self.path(name) + (f"/{inner}" if inner else "")
+                self.report(finding.rule, message, path=path, fix="Fix the value.")
+        return None
 
     def text(self, name: str, *, required: bool = False) -> str | None:
-        """Take a text. An empty one counts as absent."""
-        value = self._pop(name)
-        if value is not None and not isinstance(value, str):
-            self._report_wrong_type(name, value, "a text")
-        elif value and value.strip():
-            return value.strip()
-        elif required:
-            self._report_missing(name)
+        """Take a text, without white space around it. An empty one counts as absent."""
+        return self.value(name, str, required=required)
+
+    def object(self, name: str, *, required: bool = False) -> JsonObject | None:
+        """Take an object."""
+        return self.value(name, dict[str, JsonValue], required=required)
+
+    def value(self, name: str, kind: type[_T], *, required: bool = False) -> _T | None:
+        """Take a `str`, `bool`, `int`, `float` or `dict`; true and false are no numbers (C5)."""
+        value: Any = self._pop(name)
+        plain = get_origin(kind) or kind
+        if kind is str and isinstance(value, str):
+            value = value.strip() or None
+        if value is None:
+            if required:
+                near = names.nearest(name, sorted(self._remaining), limit=1)
+                fix = f"Did you mean it by {self._spellings[near[0]]!r}?" if near else f"Add `{name}`."
+                self.report("load/missing-key", f"`{name}` is missing.", path=self._path, fix=fix)
+            return None
+        if type(value) is plain:
+            return value
+        if kind is float and type(value) is int:
+            return kind(value)
+        self._report_wrong_type(name, value, _KINDS[plain])
         return None
 
     def texts(self, name: str, *, split: bool = False, by_spaces: bool = False) -> tuple[str, ...] | None:
@@ -175,61 +243,22 @@ class Fields:
         if value is None:
             return None
         if isinstance(value, str):
-            parts = split_list(value, by_spaces=by_spaces) if split or by_spaces else [value]
-            return tuple(part.strip() for part in parts if part.strip())
+            value = list[JsonValue](split_list(value, by_spaces=by_spaces) if split or by_spaces else [value])
         texts = [item.strip() for item in value if isinstance(item, str)] if isinstance(value, list) else []
         if not isinstance(value, list) or len(texts) < len(value):
             self._report_wrong_type(name, value, "a list of texts")
             return None
         return tuple(filter(None, texts))
 
-    def object(self, name: str, *, required: bool = False) -> JsonObject | None:
-        """Take an object."""
-        value = self._pop(name)
-        if isinstance(value, dict):
-            return value
-        if value is not None:
-            self._report_wrong_type(name, value, "an object")
-        elif required:
-            self._report_missing(name)
-        return None
-
-    def objects(self, name: str) -> list[tuple[str, JsonObject]] | None:
+    def objects(self, name: str) -> list[tuple[str, JsonObject]]:
         """Take a list of objects, each with its path."""
         value = self._pop(name)
-        if value is None:
-            return None
-        items = value if isinstance(value, list) else [value]
+        items = value if isinstance(value, list) else []
         objects = [(f"{self.path(name)}/{at}", item) for at, item in enumerate(items) if isinstance(item, dict)]
-        if value is not items or len(objects) < len(items):
+        if value is not None and (value is not items or len(objects) < len(items)):
             self._report_wrong_type(name, value, "a list of objects")
-            return None
+            return []
         return objects
-
-    def number(self, name: str) -> float | None:
-        """Take a number; true and false are none (C5)."""
-        value = self._pop(name)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value)
-        if value is not None:
-            self._report_wrong_type(name, value, "a number")
-        return None
-
-    def integer(self, name: str) -> int | None:
-        """Take a whole number."""
-        value = self._pop(name)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        if value is not None:
-            self._report_wrong_type(name, value, "a whole number")
-        return None
-
-    def flag(self, name: str) -> bool:
-        """Take true or false; absent is false."""
-        value = self._pop(name)
-        if value is not None and not isinstance(value, bool):
-            self._report_wrong_type(name, value, "true or false")
-        return value is True
 
     def peek(self, name: str) -> JsonValue:
         """Look at a value without taking it."""
@@ -239,22 +268,6 @@ class Fields:
         """Say whether `name` is a list that starts with an object, without taking it."""
         value = self._remaining.get(name)
         return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
-
-    def holds_object(self, name: str) -> bool:
-        """Say whether `name` is an object, without taking it."""
-        return isinstance(self._remaining.get(name), dict)
-
-    def build(self, kind: type[_ModelT], facts: Mapping[str, Any]) -> _ModelT | None:
-        """Make a noun out of `facts`; those that are None are left to its defaults. None when it is refused."""
-        try:
-            return kind(**{name: value for name, value in facts.items() if value is not None})
-        except ValidationError as error:
-            for finding in findings_of(error, rule="load/value"):
-                name, _, inner = finding.path.removeprefix("/").partition("/")
-                message = f"`{name}` is refused: {finding.message[:1].lower()}{finding.message[1:]}"
-                path = self.path(name) + (f"/{inner}" if inner else "")
-                self.report(finding.rule, message, path=path, fix="Fix the value.")
-        return None
 
     def keep_extras(self, *names: str) -> None:
         """Move keys into `extras` that the format has and we have no word for: nothing is wrong with them."""
@@ -266,36 +279,32 @@ class Fields:
     def keep_remaining(self, *, kebab: bool = False) -> None:
         """Move what is left into `extras`. Each key is said to have no effect; a near miss is said to be one.
 
-        A key that looks as if it forbade something is an error: whoever wrote it relies on it.
+        A key that looks as if it forbade something is an error: its author relies on it.
 
         Args:
             kebab: Whether keys are spelt `allowed-tools` here, and not `allowed_tools`.
         """
-        # Limits first: each of them is said, however many other keys there are.
+        # Limits first: each of them is reported, however many other keys there are.
         remaining = sorted(self._remaining.items(), key=lambda item: not _looks_like_limit(item[0]))
         for count, (name, value) in enumerate(remaining):
             key = self._add_extra(name, value)
-            if count < _MAX_REPORTED:
-                near = self._closest_key(name)
-                fix = f"Did you mean {(near.replace('_', '-') if kebab else near)!r}?" if near else ""
+            if count >= _MAX_REPORTED:
+                continue
+            # A key that was looked for, of which this one is a slip or a part: `tools` of `allowed_tools`.
+            keys = sorted(self._requested_keys)
+            candidates = [*names.nearest(name, keys, limit=1), *(each for each in keys if name in each.split("_")), ""]
+            near = candidates[0]
+            fix = f"Did you mean {(near.replace('_', '-') if kebab else near)!r}?" if near else ""
+            if _looks_like_limit(name):
+                message = f"The key {key!r} looks like a limit, but there is no limit of that name."
+                self.report("load/unknown-limit", message, path=self.path(name), fix=fix or _LIMIT_HINT)
+            else:
                 message = f"The key {key!r} has no effect here; it is kept in `extras`."
-                if _looks_like_limit(name):
-                    message = f"The key {key!r} looks like a limit, and none is known by that name."
-                    self.report("load/unknown-limit", message, path=self.path(name), fix=fix or _LIMIT_HINT)
-                else:
-                    self.report("load/unknown-key", message, path=self.path(name), severity="info", fix=fix)
-        if len(self._remaining) > _MAX_REPORTED:
-            message = (
-                f"{len(self._remaining) - _MAX_REPORTED} more keys have no effect here; they are kept in `extras`."
-            )
+                self.report("load/unknown-key", message, path=self.path(name), severity="info", fix=fix)
+        if len(remaining) > _MAX_REPORTED:
+            message = f"{len(remaining) - _MAX_REPORTED} more keys have no effect here; they are kept in `extras`."
             self.report("load/unknown-key", message, path=self._path, severity="info")
         self._remaining.clear()
-
-    def _closest_key(self, name: str) -> str:
-        """The key that was looked for and of which `name` is a slip or a part: `tools` of `allowed_tools`."""
-        keys = sorted(self._requested_keys)
-        near = names.nearest(name, keys, limit=1)
-        return near[0] if near else next((each for each in keys if name in each.split("_")), "")
 
     def _add_extra(self, name: str, value: JsonValue) -> str:
         """Enter a key into `extras`, and give it as the file spells it."""
@@ -308,27 +317,22 @@ class Fields:
         return self._remaining.pop(name, None)
 
     def _report_wrong_type(self, name: str, value: JsonValue, expected: str) -> None:
-        message = f"`{name}` must be {expected}, not {_kind(value)}."
+        message = f"`{name}` must be {expected}, not {_KINDS[type(value)]}."
         fix = 'Put it in quotes, as in "1.0".' if expected == "a text" and isinstance(value, int | float) else ""
         self.report("load/wrong-type", message, path=self.path(name), fix=fix or f"Write {expected}.")
 
-    def _report_missing(self, name: str) -> None:
-        near = names.nearest(name, sorted(self._remaining), limit=1)
-        fix = f"Did you mean it by {self._spellings[near[0]]!r}?" if near else f"Add `{name}`."
-        self.report("load/missing-key", f"`{name}` is missing.", path=self._path, fix=fix)
+
+@cache
+def _kinds_of(model: type[Model]) -> dict[str, Any]:
+    return {name: _bare(field.annotation) for name, field in model.model_fields.items()}
 
 
-def _kind(value: JsonValue) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true or false"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a text"
-        case list():
-            return "a list"
-        case dict():
-            return "an object"
+def _bare(annotation: Any) -> Any:
+    """The type in an annotation, without `None` and without what `Annotated` adds."""
+    while get_origin(annotation) in {Annotated, Union, UnionType}:
+        annotation = next(each for each in get_args(annotation) if each is not NoneType)
+    return annotation
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Model)

@@ -6,16 +6,14 @@ Knows nothing of what the keys mean; that differs between agents, skills and com
 import json
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
-from retinue.contract.finding import Finding, Severity
-from retinue.contract.formatting import natural_list
+from retinue.contract.finding import Finding, Severity, TextEdit
 from retinue.contract.json import JsonValue
 from retinue.errors import ParseError
 
-from .behaviour import read_behaviour
-from .colons import quote_texts
 from .document import Document, LineColumn, decode, parse_error
+from .fields import snake_key
 
 _FENCE: Final = "---"
 _HINT: Final = "Start the file with `---`, lines with `name:` and `description:`, and `---` again."
@@ -73,46 +71,29 @@ def read_front(data: bytes, *, file: str, required: bool = True, quote_hint: boo
         ParseError: It is no text, its front matter is missing, has no end, is empty or no strict YAML.
     """
     lines = decode(data).replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    if lines[0].rstrip() != _FENCE:
-        if required:
-            raise parse_error("The file has no front matter.", hint=_HINT)
-        return _markdown_document({}, {}, lines, after=0, file=file)
-    for number, line in enumerate(lines[1:], start=1):
-        if line.rstrip() in {_FENCE, "..."}:
-            text = "\n".join(lines[1:number])
-            if not text.strip() and required:
-                raise parse_error("The front matter is empty.", line=2, hint="Add `name:` and `description:`.")
-            value, places, findings = _read_yaml(
-                _ARGUMENT_HINT.sub(lambda match: match[1] + json.dumps(match[2]), text) if quote_hint else text,
-                file=file,
-            )
-            return _markdown_document(value, places, lines, after=number + 1, file=file, findings=findings)
-    raise parse_error("The front matter that starts on line 1 has no end.", hint="Close it with a line `---`.")
-
-
-def _markdown_document(
-    value: JsonValue,
-    places: dict[str, LineColumn],
-    lines: list[str],
-    *,
-    after: int,
-    file: str,
-    findings: tuple[Finding, ...] = (),
-) -> MarkdownDocument:
-    """The file whose body begins after so many lines."""
-    blank = 0
-    for line in lines[after:]:
-        if line.strip():
-            break
-        blank += 1
-    body = "\n".join(lines[after:]).strip()
-    return MarkdownDocument(Document(file=file, value=value, locate=lambda: places), body, after + blank + 1, findings)
+    places: dict[str, LineColumn] = {}
+    value, findings, after = cast("JsonValue", {}), (), 0
+    if lines[0].rstrip() == _FENCE:
+        ends = (number for number, line in enumerate(lines[1:], start=1) if line.rstrip() in {_FENCE, "..."})
+        if (end := next(ends, None)) is None:
+            message = "The front matter that starts on line 1 has no end."
+            raise parse_error(message, hint="Close it with a line `---`.")
+        text, after = "\n".join(lines[1:end]), end + 1
+        if not text.strip() and required:
+            raise parse_error("The front matter is empty.", line=2, hint="Add `name:` and `description:`.")
+        if quote_hint:
+            text = _ARGUMENT_HINT.sub(lambda match: match[1] + json.dumps(match[2]), text)
+        if text.strip():
+            value, places, findings = _read_yaml(text, file=file)
+    elif required:
+        raise parse_error("The file has no front matter.", hint=_HINT)
+    blank = next((at for at, line in enumerate(lines[after:]) if line.strip()), len(lines) - after)
+    document = Document(file=file, value=value, locate=lambda: places)
+    return MarkdownDocument(document, "\n".join(lines[after:]).strip(), after + blank + 1, findings)
 
 
 def _read_yaml(text: str, *, file: str) -> tuple[JsonValue, dict[str, LineColumn], tuple[Finding, ...]]:
-    """Read front matter that begins on line 2, strictly; then once more with quotes around what nobody can misread."""
-    if not text.strip():
-        return {}, {}, ()
+    """Read front matter that begins on line 2, strictly; then once more with quotes around what is not ambiguous."""
     from .yaml import read_yaml  # noqa: PLC0415 - only files with front matter pay for ruamel.yaml
 
     try:
@@ -124,20 +105,61 @@ def _read_yaml(text: str, *, file: str) -> tuple[JsonValue, dict[str, LineColumn
     return *read_yaml(quoted, first_line=2), findings
 
 
-def check_behaviour(front: MarkdownDocument) -> list[Finding]:
-    """What a behaviour should hold and this one does not (H8). Never an error: the agent can still be asked."""
-    if not front.body:
-        return [
-            front.document.finding(
-                "load/no-instructions",
-                "The body is empty: the agent has no instructions.",
-                severity="warning",
-                fix="Say its role, its steps, its output format and its quality criteria.",
-            )
-        ]
-    missing = read_behaviour(front.body).missing
-    if not missing:
-        return []
-    message = f"No section of the behaviour is about {natural_list(missing, last='or')}."
-    fix = "Add one for each." if len(missing) > 1 else "Add one."
-    return [front.document.finding("load/thin-behaviour", message, severity="info", fix=fix)]
+_TEXT: Final = re.compile(
+    r"(?P<head>(?P<key>description|argument-hint|when_to_use):[ \t]+)(?P<text>[^\s\-?:,\[\]{}#&*!|>'\"%@`].*)"
+)
+"""A key whose value is prose, and the prose as YAML's plain style lets it begin."""
+_ENDS_A_KEY: Final = re.compile(r":(?=[ \t]|\Z)")
+_COMMENT: Final = re.compile(r"[ \t]#")
+_KEY: Final = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):(?:[ \t]|\Z)")
+_KEYS: Final = frozenset({
+    "aliases", "allowed_tools", "argument_hint", "author", "background", "category", "color", "compatibility",
+    "composes", "deprecated", "description", "dialect", "disable_model_invocation", "disallowed_tools", "effort",
+    "examples", "hooks", "input_schema", "isolation", "license", "max_turns", "mcp_servers", "memory", "metadata",
+    "model", "name", "output_schema", "permission_mode", "runner", "skills", "tags", "tier", "tools",
+    "user_invocable", "version", "when_to_use",
+})  # fmt: skip
+"""What may follow such a text. Another word, `user:` perhaps, could be the text's own next line."""
+
+
+def quote_texts(text: str, *, file: str, first_line: int) -> tuple[str, tuple[Finding, ...]]:
+    """`text`, front matter that is no YAML, with quotes around each such text; and a warning for each.
+
+    Args:
+        text: The front matter without its fences.
+        file: What findings call the file.
+        first_line: The line of the file on which `text` begins.
+    """
+    lines = text.split("\n")
+    findings: dict[str, Finding] = {}
+    for at, line in enumerate(lines):
+        match = _TEXT.fullmatch(line.rstrip())
+        if match is None or match["key"] in findings:  # a key that stands twice is refused anyway
+            continue
+        colon = _ENDS_A_KEY.search(match["text"])
+        if colon is None or _COMMENT.search(match["text"]) or not _is_one_line(lines, at):
+            continue
+        place = (first_line + at, len(match["head"]) + colon.start() + 1)
+        quoted = json.dumps(match["text"], ensure_ascii=False)
+        replacement = TextEdit(old=match["text"], new=quoted)
+        key = match["key"]
+        findings[match["key"]] = Finding(
+            rule="load/unquoted-colon",
+            message=f"The unquoted text of `{key}` holds a colon and a space; it was read as one text.",
+            severity="warning",
+            path=f"/{key}",
+            file=file,
+            line=place[0],
+            column=place[1],
+            fix=f"Write `{key}: |` and the text, indented, below it; strict readers refuse the file as it is.",
+            replacement=replacement,
+        )
+        lines[at] = match["head"] + quoted
+    return "\n".join(lines), tuple(findings.values())
+
+
+def _is_one_line(lines: list[str], at: int) -> bool:
+    """Whether the text on a line cannot go on below it: the front matter ends, or a key follows that we know."""
+    below = next((lines[n] for n in range(at + 1, len(lines)) if lines[n].strip()), None)
+    key = None if below is None else _KEY.match(below)
+    return below is None or (key is not None and snake_key(key[1]) in _KEYS)

@@ -107,7 +107,9 @@ def find_listings(
             yield OperationListing(own, documented, documented[0].source, complete=True)
     else:
         for line, operations in _choice_lists(outline, file=file):
-            agent = _agent_above(outline, line, agents)
+            # The agent that is named beside the line, else by the nearest heading that names one.
+            words = re.findall(_TOKEN, outline.section_at(line).heading.removesuffix(".md"))
+            agent = _agent_beside(outline, line) or next((word for word in words if fold(word) in agents), None)
             if agent:
                 yield OperationListing(agent, operations, operations[0].source, complete=True)
     yield from _tables(outline, file=file)
@@ -164,18 +166,6 @@ def _agent_beside(outline: MarkdownOutline, line: int) -> str | None:
     return None
 
 
-def _agent_above(outline: MarkdownOutline, line: int, agents: Collection[str]) -> str | None:
-    """The agent that a line is about: the one named beside it, else by the nearest heading that names one."""
-    beside = _agent_beside(outline, line)
-    if beside is not None:
-        return beside
-    section = outline.section_at(line)
-    for word in re.findall(_TOKEN, section.heading.removesuffix(".md")):
-        if fold(word) in agents:
-            return str(word)
-    return None
-
-
 # Tables and registries.
 
 
@@ -193,19 +183,15 @@ def _tables(outline: MarkdownOutline, *, file: str) -> Iterator[OperationListing
         if agent is not None and operation is not None:
             columns = (agent, operation)
         elif columns and max(columns) < len(cells):
-            yield from _row(cells[columns[0]], cells[columns[1]], line, _source(file, number, 0))
-
-
-def _row(agent: str, operations: str, line: str, source: Source) -> Iterator[OperationListing]:
-    name = re.fullmatch(rf"\[?`?({_TOKEN})`?\]?(?:\([^)]*\))?", agent)
-    list_match = re.fullmatch(rf"`?{_TOKEN}`?(?:\s*[,;/]\s*`?{_TOKEN}`?)*", operations)
-    if name and list_match:
-        start = line.index(operations)
-        entries = tuple(
-            Operation(word[0], _source(source.file, source.line or 1, start + word.start()))
-            for word in _WORD.finditer(operations)
-        )
-        yield OperationListing(name[1], entries, source, complete=False)
+            # One agent, and words that are operations and nothing else.
+            name = re.fullmatch(rf"\[?`?({_TOKEN})`?\]?(?:\([^)]*\))?", cells[columns[0]])
+            text = cells[columns[1]]
+            if name and re.fullmatch(rf"`?{_TOKEN}`?(?:\s*[,;/]\s*`?{_TOKEN}`?)*", text):
+                start = line.index(text)
+                entries = tuple(
+                    Operation(word[0], _source(file, number, start + word.start())) for word in _WORD.finditer(text)
+                )
+                yield OperationListing(name[1], entries, _source(file, number, 0), complete=False)
 
 
 def find_registries(text: str, *, file: str, fence: CodeBlock | None = None) -> Iterator[OperationListing]:
@@ -232,27 +218,20 @@ def find_registries(text: str, *, file: str, fence: CodeBlock | None = None) -> 
         is_registry = any(isinstance(each, ast.Name) and _REGISTRY.fullmatch(each.id) for each in targets)
         value = getattr(node, "value", None)
         if is_registry and isinstance(value, ast.Dict):
-            yield from _registry(value, file=file, line=line, column=column)
+            for key, items in zip(value.keys, value.values, strict=True):
+                agent = _text_of(key)
+                if key is not None and agent is not None and isinstance(items, ast.List | ast.Tuple | ast.Set):
+                    operations = tuple(
+                        Operation(name, _source(file, line + each.lineno, column + each.col_offset))
+                        for each in items.elts
+                        if (name := _text_of(each)) is not None
+                    )
+                    source = _source(file, line + key.lineno, column + key.col_offset)
+                    yield OperationListing(agent, operations, source, complete=True, registry=True)
 
 
-def _registry(value: ast.Dict, *, file: str, line: int, column: int) -> Iterator[OperationListing]:
-    for key, items in zip(value.keys, value.values, strict=True):
-        if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
-            continue
-        if not isinstance(items, ast.List | ast.Tuple | ast.Set):
-            continue
-        operations = tuple(
-            Operation(each.value, _source(file, line + each.lineno, column + each.col_offset))
-            for each in items.elts
-            if isinstance(each, ast.Constant) and isinstance(each.value, str)
-        )
-        yield OperationListing(
-            key.value,
-            operations,
-            _source(file, line + key.lineno, column + key.col_offset),
-            complete=True,
-            registry=True,
-        )
+def _text_of(node: ast.expr | None) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def _source(file: str, line: int, offset: int) -> Source:

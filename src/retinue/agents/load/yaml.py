@@ -106,42 +106,32 @@ class _Event:
     problem: tuple[str, str] | None
 
 
-def _event(raw: Any, first_line: int) -> _Event | None:
-    kind = _EVENT_KINDS.get(type(raw).__name__)
-    if kind is None:  # the start of the stream, the end of a document
-        return None
-    mark = raw.start_mark
-    return _Event(
-        kind=kind,
-        text=raw.value if kind == "scalar" else "",
-        is_plain=kind == "scalar" and bool(raw.implicit[0]),
-        place=(first_line + mark.line, mark.column + 1) if mark else (first_line, 1),
-        problem=_problem_of(raw, kind),
-    )
-
-
-def _problem_of(raw: Any, kind: _Kind) -> tuple[str, str] | None:
-    if kind == "alias":
-        return "An alias is not allowed", "Write the value out."
-    if kind == "document" and (raw.version or raw.tags):
-        return "A directive is not allowed", "Remove the line that starts with `%`."
-    if kind in {"scalar", "list", "object"}:
-        if raw.anchor is not None:
-            return "An anchor is not allowed", "Remove the `&` name."
-        if raw.tag is not None:
-            return "A tag is not allowed", "Remove the `!` word."
-    return None
-
-
 def _events(text: str, first_line: int) -> Generator[_Event]:
     """Cut `text` into events; whatever the library has against it becomes a `ParseError`."""
     try:
         # A new parser each time: a version directive in one text would stay in force for the next.
         parser: Any = YAML(typ="safe", pure=True)
         for raw in parser.parse(text):
-            event = _event(raw, first_line)
-            if event:
-                yield event
+            kind = _EVENT_KINDS.get(type(raw).__name__)
+            if kind is None:  # the start of the stream, the end of a document
+                continue
+            problem: tuple[str, str] | None = None
+            if kind == "alias":
+                problem = "An alias is not allowed", "Write the value out."
+            elif kind == "document" and (raw.version or raw.tags):
+                problem = "A directive is not allowed", "Remove the line that starts with `%`."
+            elif kind in {"scalar", "list", "object"} and raw.anchor is not None:
+                problem = "An anchor is not allowed", "Remove the `&` name."
+            elif kind in {"scalar", "list", "object"} and raw.tag is not None:
+                problem = "A tag is not allowed", "Remove the `!` word."
+            mark = raw.start_mark
+            yield _Event(
+                kind=kind,
+                text=raw.value if kind == "scalar" else "",
+                is_plain=kind == "scalar" and bool(raw.implicit[0]),
+                place=(first_line + mark.line, mark.column + 1) if mark else (first_line, 1),
+                problem=problem,
+            )
     except MarkedYAMLError as error:
         raise _syntax_error(error, text, first_line) from None
     except ReaderError as error:
@@ -207,22 +197,17 @@ class _Composer:
             return _scalar(event)
         if len(self._path) >= MAX_DEPTH:
             raise _error_at(event, f"More than {MAX_DEPTH} levels are nested", "Flatten it.")
-        return self._list() if event.kind == "list" else self._object()
-
-    def _list(self) -> list[JsonValue]:
-        items: list[JsonValue] = []
-        while (event := self._next()).kind != "end":
-            items.append(self._member(len(items), event.place, event))
-        return items
-
-    def _object(self) -> dict[str, JsonValue]:
+        if event.kind == "list":
+            items: list[JsonValue] = []
+            while (event := self._next()).kind != "end":
+                items.append(self._member(len(items), event.place, event))
+            return items
         members: dict[str, JsonValue] = {}
         while (event := self._next()).kind != "end":
-            key = _scalar(event) if event.kind == "scalar" else None
             if event.kind in {"list", "object"}:
-                raise _error_at(
-                    event, "A list or an object stands where a key belongs", "Put text with brackets in quotes."
-                )
+                message = "A list or an object stands where a key belongs"
+                raise _error_at(event, message, "Put text with brackets in quotes.")
+            key = _scalar(event)
             if not isinstance(key, str):
                 raise _error_at(event, "A key is not text", "Put the key in quotes.")
             if key in members:
@@ -240,7 +225,12 @@ class _Composer:
 
 def _scalar(event: _Event) -> str | int | float | bool | None:
     """Read a scalar by the core schema of YAML 1.2."""
-    text = _join_surrogates(event)
+    text = event.text
+    if not text.isascii() and _SURROGATE.search(text):  # escaped pairs are joined as in JSON, to one character
+        try:
+            text = text.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
+            raise _error_at(event, "A text holds half of a surrogate pair", "Write the whole character.") from None
     if not event.is_plain:
         return text
     if text in _NULL:
@@ -248,17 +238,6 @@ def _scalar(event: _Event) -> str | int | float | bool | None:
     if text in _TRUE or text in _FALSE:
         return text in _TRUE
     return _number(event) if len(text) <= _LONGEST_NUMBER else text
-
-
-def _join_surrogates(event: _Event) -> str:
-    r"""The text with its escaped surrogate pairs joined, as in JSON: `"\ud83d\ude00"` is one character."""
-    text = event.text
-    if text.isascii() or not _SURROGATE.search(text):
-        return text
-    try:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16")
-    except UnicodeDecodeError:
-        raise _error_at(event, "A text holds half of a surrogate pair", "Write the whole character.") from None
 
 
 def _number(event: _Event) -> str | int | float:

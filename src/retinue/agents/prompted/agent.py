@@ -10,7 +10,7 @@ from secrets import token_hex
 from typing import Final
 
 from retinue.agents.grants import Grants
-from retinue.agents.load.unavailable import NEEDS_MODEL
+from retinue.agents.load.loaded_agents import NEEDS_MODEL
 from retinue.agents.port import Reply, RunContext
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.task import Task

@@ -6,7 +6,7 @@ The model is told each skill's name and description from the start, and its body
 from collections.abc import Mapping
 from typing import cast
 
-from retinue.agents.load.skill import FILES
+from retinue.agents.load.markdown import FILES
 from retinue.agents.tool_references import SKILL
 from retinue.contract.definition import Definition, ToolSpec
 from retinue.contract.model import JsonMapping

@@ -1,19 +1,27 @@
 """A definition, written; and what its text does not say, found by reading it back."""
 
+import copy
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from retinue.agents.load.loaded_agents import LoadedAgents
-from retinue.contract import json as strict
-from retinue.contract.definition import Definition
+from retinue.agents.instruction import instruction_field
+from retinue.agents.load.definition_keys import TASK_SCHEMA
+from retinue.agents.load.fields import CODE_KEYS, snake_key
+from retinue.agents.load.loaded_agents import NEEDS_MODEL, LoadedAgents
+from retinue.contract import json as strict, names
+from retinue.contract.definition import Definition, Deprecation, ModelUse, Sample, Skill, ThinkingBounds
 from retinue.contract.finding import Loss, as_detail, summarise_findings
-from retinue.contract.json import JsonValue, pointer
+from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.dialects.losses import NO_EQUIVALENT
 from retinue.errors import InvalidInput
 
 _CHANGED: Final = "the format cannot say it in this form"
+_REASONS: Final = {
+    "unavailable": "whether a skill can be called is not for a file to say",
+    "thinks": "the format cannot say whether a skill asks a model",
+}
 _DEEP: Final = ("runner", "wire_names", "extras")
 """Fields whose members are told apart in a report."""
 
@@ -67,10 +75,13 @@ def check_round_trip(
             detail=dict(as_detail(loaded.errors)),
         )
     after = loaded.agents[0].definition
-    losses = (
-        Loss(field=path, why=_why(path, is_missing=is_missing, better=why or {}))
-        for path, is_missing in _differences(definition, after)
-    )
+    reasons = {**_REASONS, **(why or {})}
+    losses: list[Loss] = []
+    for path, is_missing in _differences(definition, after):
+        _, first, *_, last = f"{path}/{path}".split("/")
+        general = NO_EQUIVALENT if is_missing else _CHANGED
+        reason = next((reasons[each] for each in (path, last, first) if each in reasons), general)
+        losses.append(Loss(field=path, why=reason))
     return WrittenDefinition(text, file, tuple(losses))
 
 
@@ -82,19 +93,6 @@ def json_text(value: JsonValue) -> str:
     """
     strict.dumps(value)
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
-
-
-def _why(path: str, *, is_missing: bool, better: Mapping[str, str]) -> str:
-    _, first, *_, last = f"{path}/{path}".split("/")
-    reasons = {**_DEFAULT_REASONS, **better}
-    general = NO_EQUIVALENT if is_missing else _CHANGED
-    return next((reasons[each] for each in (path, last, first) if each in reasons), general)
-
-
-_DEFAULT_REASONS: Final = {
-    "unavailable": "whether a skill can be called is not for a file to say",
-    "thinks": "the format cannot say whether a skill asks a model",
-}
 
 
 def _differences(before: Definition, after: Definition) -> Iterator[tuple[str, bool]]:
@@ -129,3 +127,123 @@ def _comparable(definition: Definition) -> dict[str, Any]:
         for sample in skill["samples"]:
             del sample["source"]
     return value
+
+
+_RESERVED: Final = frozenset(
+    {*Definition.model_fields, *Skill.model_fields, *Sample.model_fields, *ThinkingBounds.model_fields}
+    | {"max_turns", "permission_mode", "effort", "memory", "since", "use", "note", *CODE_KEYS} - {"extras", "source"}
+)
+"""Keys that mean something to the loader: an extra of the same name would be read as that."""
+_OTHERWISE: Final = frozenset({"skills", "instructions", "runner", "deprecated", "source", "extras"})
+"""Fields that are no keys of the same form."""
+
+
+def display_name(definition: Definition) -> tuple[str, tuple[str, ...]]:
+    """The name as its author spelled it, which is the last alias, and the other aliases."""
+    *others, last = definition.aliases or ("",)
+    spelled = names.fold(last) == definition.name != last and last == last.strip() and last not in others
+    return (last, tuple(others)) if spelled else (definition.name, definition.aliases)
+
+
+def file_stem(definition: Definition) -> str:
+    """What its file is called: its name in kebab-case, with the major unless that is the first."""
+    return names.to_kebab(definition.name) + (f"-v{definition.major}" if definition.major > 1 else "")
+
+
+def keys_of(definition: Definition, *, schema_required: bool) -> JsonObject:
+    """The definition as one flat object; the instructions are left out.
+
+    Args:
+        definition: What to write.
+        schema_required: Whether the format wants an input schema said that is the usual one.
+    """
+    name, aliases = display_name(definition)
+    (first, *more) = definition.skills
+    is_only_skill = not more and (first.name, first.description) == (definition.name, definition.description)
+    dump = definition.model_dump(mode="json", exclude_defaults=True)
+    keys: dict[str, object] = {"name": name, "description": definition.description, "version": dump.get("version")}
+    keys |= {"aliases": list(aliases) or None}
+    keys |= {key: value for key, value in dump.items() if key not in {*keys, *_OTHERWISE}}
+    keys["deprecated"] = deprecation_keys(definition.deprecated)
+    runner = {key: value for key, value in definition.runner.to_json().items() if value != []}
+    if not is_only_skill and "skills" in runner:  # the key means the skills of the agent here
+        keys["runner"] = {"skills": runner.pop("skills")}
+    keys |= runner
+    if is_only_skill:
+        keys |= skill_keys(first, schema_required=schema_required, model_use="must")
+    else:
+        keys["skills"] = [
+            {
+                "name": skill.name,
+                "description": skill.description,
+                **skill_keys(skill, schema_required=True, model_use="must"),
+            }
+            for skill in definition.skills
+        ]
+    values = {key: value for key, value in keys.items() if value is not None}
+    return with_extras(cast("JsonObject", values), definition.extras)
+
+
+def skill_keys(skill: Skill, *, schema_required: bool, model_use: ModelUse) -> JsonObject:
+    """What there is to say of a skill beside its name and its description.
+
+    Args:
+        skill: What to write.
+        schema_required: Whether the format wants an input schema said that is the usual one.
+        model_use: What a reader takes it for where nothing is said.
+    """
+    keys = skill.model_dump(mode="json", exclude_defaults=True, exclude={"name": True, "description": True})
+    # What a reader would add by itself is not written.
+    usual: dict[str, object] = {"unavailable": NEEDS_MODEL, "instruction_field": instruction_field(skill.input_schema)}
+    if not schema_required:
+        usual["input_schema"] = TASK_SCHEMA
+    keys = {key: value for key, value in keys.items() if key not in usual or value != usual[key]}
+    keys |= {"thinks": skill.thinks}
+    if skill.thinks == model_use:
+        del keys["thinks"]
+    if skill.samples:
+        keys["samples"] = [
+            {key: value for key, value in sample.to_json().items() if key != "source" and value != ""}
+            for sample in skill.samples
+        ]
+    return copy.deepcopy(keys)
+
+
+def deprecation_keys(deprecated: Deprecation | None) -> JsonObject | bool | None:
+    """`true`, or what there is to say about it."""
+    if deprecated is None:
+        return None
+    return {key: value for key, value in deprecated.to_json().items() if value != ""} or True
+
+
+# Extras.
+
+
+def with_extras(keys: JsonObject, extras: Mapping[str, Any]) -> JsonObject:
+    """`keys` with what the format it came from had no other word for, each where it stood.
+
+    What the loader would read as something else stays out: it comes back as a loss.
+    """
+    whole = copy.deepcopy(keys)
+    for key, value in extras.items():
+        place, last = _place(whole, key)
+        name = snake_key(last)
+        if value is not None and name not in _RESERVED and name not in map(snake_key, place):
+            place[last] = copy.deepcopy(value)
+    return whole
+
+
+def _place(whole: JsonObject, key: str) -> tuple[JsonObject, str]:
+    """The object that `key` belongs into, and its name there: `/skills/0/inputModes` belongs to the first skill."""
+    if not key.startswith("/"):
+        return whole, key
+    *parents, last = (part.replace("~1", "/").replace("~0", "~") for part in key[1:].split("/"))
+    place: JsonValue = whole
+    for part in parents:
+        if isinstance(place, dict):
+            place = place.get(part)
+        elif isinstance(place, list) and part.isascii() and part.isdigit() and int(part) < len(place):
+            place = place[int(part)]
+        else:
+            place = None
+    return (place, last) if parents and isinstance(place, dict) and last else (whole, key)

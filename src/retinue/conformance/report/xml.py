@@ -2,7 +2,7 @@
 
 from retinue.conformance.port import CheckReport, RequirementVerdict
 from retinue.conformance.report.violations import RequirementViolation, violations_in
-from retinue.contract.report.junit import ReportCase, render_junit
+from retinue.contract.report import ReportCase, render_junit
 
 
 def as_junit(*reports: CheckReport) -> str:

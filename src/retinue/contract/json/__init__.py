@@ -5,21 +5,37 @@ surrogates. Not a JSON Schema validator (`contract.schema`) and not a lenient re
 try is `repair`, and it only strips what stands around a single whole object.
 """
 
-from ._read import loads
-from ._repair import repair
-from ._source_map import source_map
-from ._value import MAX_BYTES, MAX_DEPTH, JsonObject, JsonValue, Reason, pointer
-from ._write import dumps
+from ._read import loads, repair
+from ._scan import source_map
+from ._write import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    MAX_NODES,
+    JsonObject,
+    JsonValue,
+    Obstacle,
+    Reason,
+    Size,
+    dumps,
+    measure,
+    pointer,
+    to_plain_json,
+)
 
 __all__ = [
     "MAX_BYTES",
     "MAX_DEPTH",
+    "MAX_NODES",
     "JsonObject",
     "JsonValue",
+    "Obstacle",
     "Reason",
+    "Size",
     "dumps",
     "loads",
+    "measure",
     "pointer",
     "repair",
     "source_map",
+    "to_plain_json",
 ]

@@ -4,11 +4,11 @@ import json
 import re
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any, NoReturn, cast
+from typing import Any, Final, NoReturn, cast
 
 from retinue.contract.formatting import ensure_text
 
-from ._value import MAX_BYTES, MAX_DEPTH, MAX_DIGITS, JsonValue, Reason, parse_error
+from ._write import MAX_BYTES, MAX_DEPTH, MAX_DIGITS, JsonObject, JsonValue, Reason, parse_error
 
 
 def loads(data: str | bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> JsonValue:
@@ -150,3 +150,52 @@ def _constant(literal: str) -> NoReturn:
 
 _INFINITE = float("inf")
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant)
+
+_OPENING: Final = re.compile(r"(?<![^\n])[ \t]{0,3}(`{3,}+|~{3,}+)[^\n`]*\n\s*+\Z")
+
+
+def repair(text: str, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[JsonObject, str]:
+    """Take the one JSON object out of an answer that wraps it in a code fence or in prose.
+
+    Returns:
+        The object, and one sentence that says what was stripped: the warning the caller must record.
+
+    Raises:
+        ParseError: There is no object, more than one, one that is not whole or not strict JSON, or one that is part
+            of something larger. `detail` as for `loads`, places counted in the whole text.
+    """
+    from ._scan import Scanner, next_object  # noqa: PLC0415 - rarely needed, slow to import
+
+    text = decode_text(text, max_bytes=max_bytes)
+    start = next_object(text, 0)
+    if start is None:
+        raise parse_error(text, 0, "no_object", "the text holds no JSON object")
+    end = Scanner(text, start=start, max_depth=max_depth).value()
+    second = next_object(text, end)
+    if second is not None:
+        raise parse_error(text, second, "two_objects", "a second JSON object starts")
+    before, after = text[:start], text[end:]
+    # Refuse an object inside an array or a dictionary of another language: its surroundings carry meaning.
+    for opening, closing in ("[]", "{}"):
+        if before.count(opening) > before.count(closing) or after.count(closing) > after.count(opening):
+            reason: Reason = "not_alone"
+            raise parse_error(
+                text, len(before), reason, f"the JSON object is part of something in `{opening}{closing}`"
+            )
+    value = loads(text[start:end], max_bytes=max_bytes, max_depth=max_depth)
+    return cast("JsonObject", value), _describe_wrapping(before, after)
+
+
+def _describe_wrapping(before: str, after: str) -> str:
+    """Describe what stood around the object."""
+    opening = _OPENING.search(before)
+    fence = opening[1] if opening else ""
+    closed = bool(fence) and after.lstrip().startswith(fence)
+    before = before[: opening.start()] if opening else before
+    prose = len(before.strip()) + len(after.lstrip().removeprefix(fence).strip() if closed else after.strip())
+    parts: list[str] = []
+    if fence:
+        parts.append("a code fence" if closed else "the start of a code fence that does not end")
+    if prose:
+        parts.append(f"{prose} characters of prose")
+    return f"Stripped {' and '.join(parts) or 'nothing but white space'} around the JSON object."

@@ -3,8 +3,8 @@
 A change is judged by structure. Where only a person can tell, it says so instead of guessing.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from retinue.contract.definition import Definition, Skill
@@ -13,6 +13,7 @@ from retinue.contract.formatting import short_repr
 from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold
+from retinue.contract.version import Version
 
 from ._fields import as_mapping, as_texts, flatten
 from .rules import make_finding
@@ -43,52 +44,13 @@ def compare(old: Definition, new: Definition) -> list[Finding]:
     """
     if new.name != old.name and old.name not in {fold(alias) for alias in new.aliases}:
         message = f"`{new.name}` is not a version of `{old.name}`."
-        fix = f"Keep `{old.name}` as it is beside it, or name it as an alias."
-        return [make_finding("compatibility/subject", "/name", message, fix)]
-    findings = [*_names(old, new), *_skills(old, new)]
-    if new.major > old.major:
-        findings = [_soften(finding) for finding in findings]
-    return [*_version(old, new), *findings]
-
-
-def _soften(finding: Finding) -> Finding:
-    severity: Severity = "info" if finding.rule in _BREAKING else finding.severity
-    return make_finding(finding.rule, finding.path, finding.message, finding.fix, severity=severity)
-
-
-def _version(old: Definition, new: Definition) -> Iterator[Finding]:
-    before, after = _numbers(old.version), _numbers(new.version)
-    if after < before:
-        message = f"Version {new.version} comes after {old.version}."
-        yield make_finding("compatibility/version", "/version", message, f"Use {old.major}.{before[1] + 1} or more.")
-    elif after == before and (_contract_of(old) != _contract_of(new) or old.name != new.name):
-        message = f"The contract has changed, and its version is still {old.version}."
-        fix = f"Raise it to {old.major}.{before[1] + 1}, or to {old.major + 1}.0 if callers must change."
-        yield make_finding("compatibility/version", "/version", message, fix, severity="warning")
-
-
-def _contract_of(definition: Definition) -> list[object]:
-    """What callers rely on: everything but words."""
-    return [
-        (skill.name, skill.input_schema, skill.output_schema, skill.effects, skill.method, skill.path)
-        for skill in definition.skills
-    ]
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    numbers = [int(part) for part in version.split(".")]
-    return (*numbers, 0)[:3]
-
-
-def _names(old: Definition, new: Definition) -> Iterator[Finding]:
+        return [_finding("subject", "/name", message, f"Keep `{old.name}` as it is, or name it as an alias.")]
+    findings: list[Finding] = []
     names = {fold(name) for name in (new.name, *new.aliases, *new.wire_names.values())}
     for name in dict.fromkeys((*old.aliases, *old.wire_names.values())):
         if fold(name) not in names:
             message = f"No agent is called {short_repr(name)} any more."
-            yield make_finding("compatibility/name-removed", "/aliases", message, "Keep it as an alias.")
-
-
-def _skills(old: Definition, new: Definition) -> Iterator[Finding]:
+            findings.append(_finding("name-removed", "/aliases", message, "Keep it as an alias."))
     places = {skill.name: index for index, skill in enumerate(new.skills)}
     for index, before in enumerate(old.skills):
         after = new.skill(before.name)
@@ -96,39 +58,72 @@ def _skills(old: Definition, new: Definition) -> Iterator[Finding]:
             continue  # lint reports the name that stands twice
         if after is None:
             message = f"The skill `{before.name}` is gone."
-            yield make_finding(
-                "compatibility/skill-removed", f"/skills/{index}", message, "Keep it, and mark it deprecated."
-            )
+            fix = "Keep it, and mark it deprecated."
+            findings.append(_finding("skill-removed", f"/skills/{index}", message, fix))
         else:
-            yield from _skill(before, after, f"/skills/{places[before.name]}")
+            findings += _compare_skills(before, after, f"/skills/{places[before.name]}")
+    if new.major > old.major:
+        findings = [
+            each.model_copy(update={"severity": "info"}) if each.rule in _BREAKING else each for each in findings
+        ]
+    return [*_check_version(old, new), *findings]
 
 
-def _skill(old: Skill, new: Skill, path: str) -> Iterator[Finding]:
-    yield from _Input(old.input_schema, new.input_schema).compare(f"{path}/input_schema")
+def _check_version(old: Definition, new: Definition) -> Iterator[Finding]:
+    before, after = Version.parse(old.version), Version.parse(new.version)
+    following = f"{old.major}.{before.minor + 1}"
+    # What callers rely on: everything but words.
+    contracts = [
+        [
+            (each.name, each.input_schema, each.output_schema, each.effects, each.method, each.path)
+            for each in one.skills
+        ]
+        for one in (old, new)
+    ]
+    if after < before:
+        message = f"Version {new.version} comes after {old.version}."
+        yield _finding("version", "/version", message, f"Use {following} or more.")
+    elif after == before and (contracts[0] != contracts[1] or old.name != new.name):
+        message = f"The contract has changed, and its version is still {old.version}."
+        fix = f"Raise it to {following}, or to {old.major + 1}.0 if callers must change."
+        yield _finding("version", "/version", message, fix, severity="warning")
+
+
+def _compare_skills(old: Skill, new: Skill, path: str) -> Iterator[Finding]:
+    yield from _Comparison(old.input_schema, new.input_schema, of_input=True).pair(path=f"{path}/input_schema")
     if old.output_schema is not None and new.output_schema is None:
         message = f"The skill `{new.name}` promises nothing of its answer any more."
-        yield make_finding("compatibility/answer-removed", f"{path}/output_schema", message, "Keep the output schema.")
+        yield _finding("answer-removed", f"{path}/output_schema", message, "Keep the output schema.")
     elif old.output_schema is not None and new.output_schema is not None:
-        yield from _Output(old.output_schema, new.output_schema).compare(f"{path}/output_schema")
+        comparison = _Comparison(old.output_schema, new.output_schema, of_input=False)
+        yield from comparison.pair(path=f"{path}/output_schema")
     for effect in new.effects or ():
         if effect not in (old.effects or ()):
             message = f"The skill `{new.name}` has a new effect: `{effect}`."
-            yield make_finding("compatibility/effects", f"{path}/effects", message, "Raise the major version.")
+            yield _finding("effects", f"{path}/effects", message, "Raise the major version.")
 
 
-class _Comparison(ABC):
-    """One walk over two schemas side by side. A pair that was seen is not looked at again, so recursion ends."""
+def _finding(rule: str, path: str, message: str, fix: str, *, severity: Severity | None = None) -> Finding:
+    return make_finding(f"compatibility/{rule}", path, message, fix, severity=severity)
 
-    def __init__(self, old: JsonMapping, new: JsonMapping) -> None:
+
+class _Comparison:
+    """One walk over two schemas side by side. A pair that was seen is not looked at again, so recursion ends.
+
+    Of an input, what was sent must still be taken; of an answer, what could be relied on must still be there.
+    """
+
+    def __init__(self, old: JsonMapping, new: JsonMapping, *, of_input: bool) -> None:
         self._old = old
         self._new = new
+        self._of_input = of_input
         self._seen: set[tuple[str, str]] = set()
 
-    def compare(self, path: str) -> Iterator[Finding]:
-        """What a caller notices, `path` being the place of the whole."""
-        yield from self._pair(self._old, self._new, path, depth=0)
-
-    def _pair(self, old: JsonMapping, new: JsonMapping, path: str, *, depth: int) -> Iterator[Finding]:
+    def pair(
+        self, old: JsonMapping | None = None, new: JsonMapping | None = None, *, path: str, depth: int = 0
+    ) -> Iterator[Finding]:
+        """What a caller notices of a pair of schemas, first of the two whole ones; `path` is where the new one is."""
+        old, new = self._old if old is None else old, self._new if new is None else new
         references = as_texts(old.get("$ref")), as_texts(new.get("$ref"))
         if depth > _MAX_DEPTH:
             return
@@ -138,103 +133,71 @@ class _Comparison(ABC):
                 return
             self._seen.add(pair)
         old, new = flatten(old, self._old), flatten(new, self._new)
-        yield from self._values(old, new, path)
         before, after = as_mapping(old.get("properties")), as_mapping(new.get("properties"))
-        yield from self._members(old, new, path)
+        yield from self._check_input(old, new, path) if self._of_input else self._check_output(old, new, path)
+        for word in _OPAQUE:
+            decided = word in _TIGHTENING and (word in old) != (word in new)
+            if old.get(word) != new.get(word) and not decided:
+                message = f"`{word}` has changed, and only a person can say whether that breaks a caller."
+                yield _finding("undecided", f"{path}/{word}", message, "Look, and raise the version to fit.")
         for name in before:
+            place = path + pointer(["properties", name])
             if name in after:
-                place = path + pointer(["properties", name])
-                yield from self._pair(as_mapping(before[name]), as_mapping(after[name]), place, depth=depth + 1)
+                yield from self.pair(as_mapping(before[name]), as_mapping(after[name]), path=place, depth=depth + 1)
+            else:
+                rule, what = ("field-removed", "field") if self._of_input else ("answer-removed", "answer's field")
+                yield _finding(rule, place, f"The {what} `{name}` is gone.", "Keep it, and mark it deprecated.")
         if "items" in old and "items" in new:
-            yield from self._pair(as_mapping(old["items"]), as_mapping(new["items"]), f"{path}/items", depth=depth + 1)
+            items = as_mapping(old["items"]), as_mapping(new["items"])
+            yield from self.pair(*items, path=f"{path}/items", depth=depth + 1)
 
-    @abstractmethod
-    def _values(self, old: JsonMapping, new: JsonMapping, path: str) -> Iterator[Finding]:
-        """What the keywords of the pair itself say."""
-
-    @abstractmethod
-    def _members(self, old: JsonMapping, new: JsonMapping, path: str) -> Iterator[Finding]:
-        """Which members came, went, or became required."""
-
-
-class _Input(_Comparison):
-    """What was sent must still be taken."""
-
-    def _values(self, old: JsonMapping, new: JsonMapping, path: str) -> Iterator[Finding]:
+    def _check_input(self, old: JsonMapping, new: JsonMapping, path: str) -> Iterator[Finding]:
         for word, what in _narrowings(old, new):
             message = f"It takes less than before: {what}."
-            yield make_finding("compatibility/narrowed", _at(path, word), message, "Take what was taken before.")
-        yield from _undecidable(old, new, path)
-
-    def _members(self, old: JsonMapping, new: JsonMapping, path: str) -> Iterator[Finding]:
-        before, after = as_mapping(old.get("properties")), as_mapping(new.get("properties"))
-        for name in before:
-            if name not in after:
-                place = path + pointer(["properties", name])
-                message = f"The field `{name}` is gone."
-                yield make_finding("compatibility/field-removed", place, message, "Keep it, and mark it deprecated.")
+            yield _finding("narrowed", f"{path}/{word}", message, "Take what was taken before.")
         needed = frozenset(as_texts(old.get("required")))
         for name in as_texts(new.get("required")):
             if name not in needed:
-                what = "was optional and is required" if name in before else "is new and required"
-                fix = "Leave it optional, with a default."
-                yield make_finding(
-                    "compatibility/field-required", f"{path}/required", f"The field `{name}` {what}.", fix
-                )
+                is_old = name in as_mapping(old.get("properties"))
+                message = f"The field `{name}` {'was optional and is required' if is_old else 'is new and required'}."
+                yield _finding("field-required", f"{path}/required", message, "Leave it optional, with a default.")
         if old.get("additionalProperties", True) is not False and new.get("additionalProperties", True) is False:
             message = "It takes less than before: no members beside those listed."
-            yield make_finding(
-                "compatibility/narrowed", _at(path, "additionalProperties"), message, "Raise the major version."
-            )
+            yield _finding("narrowed", f"{path}/additionalProperties", message, "Raise the major version.")
 
-
-class _Output(_Comparison):
-    """What could be relied on must still be there."""
-
-    def _values(self, old: JsonMapping, new: JsonMapping, path: str) -> Iterator[Finding]:
-        new_types = _types(new) - _types(old)
-        if new_types:
+    def _check_output(self, old: JsonMapping, new: JsonMapping, path: str) -> Iterator[Finding]:
+        if new_types := _types(new) - _types(old):
             message = f"The answer may now be {', '.join(f'`{kind}`' for kind in sorted(new_types))}."
-            yield make_finding(
-                "compatibility/answer-widened", _at(path, "type"), message, "Keep the type.", severity="error"
-            )
+            yield _finding("answer-widened", f"{path}/type", message, "Keep the type.", severity="error")
         for word, what in _narrowings(new, old):
             if word != "type":
                 message = f"The answer may now hold what it did not: {what} before."
-                yield make_finding(
-                    "compatibility/answer-widened", _at(path, word), message, "Keep to what readers know."
-                )
-        yield from _undecidable(old, new, path)
-
-    def _members(self, old: JsonMapping, new: JsonMapping, path: str) -> Iterator[Finding]:
-        after = as_mapping(new.get("properties"))
-        for name in as_mapping(old.get("properties")):
-            if name not in after:
-                message = f"The answer's field `{name}` is gone."
-                place = path + pointer(["properties", name])
-                yield make_finding("compatibility/answer-removed", place, message, "Keep it, and mark it deprecated.")
+                yield _finding("answer-widened", f"{path}/{word}", message, "Keep to what readers know.")
         required_names = frozenset(as_texts(new.get("required")))
         for name in as_texts(old.get("required")):
-            if name in after and name not in required_names:
+            if name in as_mapping(new.get("properties")) and name not in required_names:
                 message = f"The answer's field `{name}` may now be absent."
-                yield make_finding("compatibility/answer-removed", f"{path}/required", message, "Keep it required.")
-
-
-# What narrower means, keyword by keyword.
+                yield _finding("answer-removed", f"{path}/required", message, "Keep it required.")
 
 
 def _narrowings(wide: JsonMapping, narrow: JsonMapping) -> Iterator[tuple[str, str]]:
     """Each keyword by which `narrow` takes less than `wide`, with what it takes."""
-    missing_types = _types(wide) - _types(narrow)
-    if missing_types:
+    if missing_types := _types(wide) - _types(narrow):
         yield "type", f"no {', '.join(f'`{kind}`' for kind in sorted(missing_types))}"
-    yield from _lost_choices(wide, narrow)
+    before, after = _allowed(wide), _allowed(narrow)
+    if before is None and after is not None:
+        yield "enum", f"only {', '.join(map(short_repr, after[:10]))}"
+    elif before is not None and after is not None:
+        # Membership as JSON has it: 1 is not true.
+        allowed_values = [(value, isinstance(value, bool)) for value in after]
+        if removed_values := [value for value in before if (value, isinstance(value, bool)) not in allowed_values]:
+            yield "enum", f"no {', '.join(map(short_repr, removed_values[:10]))}"
     for words, sign in ((_LOWER, 1), (_UPPER, -1)):
         for word in words:
-            limit, before = _number(narrow.get(word)), _number(wide.get(word))
+            limit, old_limit = _number(narrow.get(word)), _number(wide.get(word))
             if (
                 limit is not None
-                and (before is None or limit * sign > before * sign)
+                and (old_limit is None or limit * sign > old_limit * sign)
                 and not (limit <= 0 and word in {"minLength", "minItems", "minProperties"})
             ):
                 yield word, f"`{word}` {limit:g}"
@@ -243,26 +206,6 @@ def _narrowings(wide: JsonMapping, narrow: JsonMapping) -> Iterator[tuple[str, s
             yield word, f"only what passes `{word}`"
     if narrow.get("uniqueItems") is True and wide.get("uniqueItems") is not True:
         yield "uniqueItems", "no item twice"
-
-
-def _lost_choices(wide: JsonMapping, narrow: JsonMapping) -> Iterator[tuple[str, str]]:
-    before, after = _allowed(wide), _allowed(narrow)
-    if after is None:
-        return
-    if before is None:
-        yield "enum", f"only {', '.join(map(short_repr, after[:10]))}"
-    elif removed_values := [value for value in before if not _contains(after, value)]:
-        yield "enum", f"no {', '.join(map(short_repr, removed_values[:10]))}"
-
-
-def _undecidable(old: JsonMapping, new: JsonMapping, path: str) -> Iterator[Finding]:
-    for word in _OPAQUE:
-        decided = word in _TIGHTENING and (word in old) != (word in new)
-        if old.get(word) != new.get(word) and not decided:
-            message = f"`{word}` has changed, and only a person can say whether that breaks a caller."
-            yield make_finding(
-                "compatibility/undecided", _at(path, word), message, "Look, and raise the version to fit."
-            )
 
 
 def _types(schema: JsonMapping) -> frozenset[str]:
@@ -277,14 +220,65 @@ def _allowed(schema: JsonMapping) -> list[object] | None:
     return [*options] if isinstance(options, list) else None
 
 
-def _contains(values: Iterable[object], target: object) -> bool:
-    """Membership as JSON sees it: 1 is not true."""
-    return any(value == target and isinstance(value, bool) == isinstance(target, bool) for value in values)
-
-
 def _number(value: object) -> float | None:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def _at(path: str, word: str) -> str:
-    return f"{path}/{word}"
+@dataclass(frozen=True, slots=True)
+class EarlierDefinition:
+    """A definition as it was.
+
+    Attributes:
+        file: Where it stood, as the file is called today.
+    """
+
+    definition: Definition
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContractChange:
+    """Something that a caller notices.
+
+    Attributes:
+        definition: The agent as it is now; None when there is none any more.
+    """
+
+    definition: Definition | None
+    finding: Finding
+
+
+def compare_trees(earlier: Iterable[EarlierDefinition], now: Sequence[Definition]) -> Iterator[ContractChange]:
+    """Say what in a tree would break callers of what was there before.
+
+    An earlier agent is the one of its name and major version today, first the one in the same file; else the one that
+    took its name as an alias. A new major version beside the old one breaks nobody.
+    """
+    by_name: dict[str, list[Definition]] = {}
+    for definition in now:
+        for name in dict.fromkeys((definition.name, *map(fold, definition.aliases))):
+            by_name.setdefault(name, []).append(definition)
+    for each in earlier:
+        old = each.definition
+
+        def distance(heir: Definition, each: EarlierDefinition = each) -> tuple[bool, bool, bool, int]:
+            is_moved = heir.source is None or heir.source.file != each.file
+            old = each.definition
+            return heir.major != old.major, heir.name != old.name, is_moved, -heir.major
+
+        new = min(by_name.get(old.name, []), key=distance, default=None)
+        if new is None:
+            # Callers that were told to go elsewhere had time to.
+            severity: Severity = "warning" if old.deprecated else "error"
+            message = f"The agent `{old.name}` is gone, and no other answers to its name."
+            fix = "Keep it and mark it deprecated, or make its name an alias of the one that takes over."
+            finding = _finding("agent-removed", "", message, fix, severity=severity)
+            place = {"file": each.file, "line": 1, "column": 1}
+            yield ContractChange(None, finding.model_copy(update=place))
+            continue
+        if new.major > old.major:
+            message = f"Version {new.version} of `{new.name}` took the place of {old.version}, which is gone."
+            fix = f"Keep {old.version} beside it, as `{old.name}_v{old.major}`, for as long as it has callers."
+            yield ContractChange(new, _finding("agent-removed", "/version", message, fix, severity="warning"))
+        for finding in compare(old, new):
+            yield ContractChange(new, finding)

@@ -13,14 +13,14 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold, nearest
 from retinue.errors import InvalidDefinition
 
-from ._fields import as_mapping, as_texts, resolve_ref
-from ._input import check_deprecation, check_input
-from ._words import says_returns, says_what, says_when
+from ._fields import SchemaField, as_mapping, as_texts, fields_of, resolve_ref, subschemas
+from ._words import lists_choices, says_default, says_deprecated, says_more_than, says_returns, says_what, says_when
 from .rules import make_finding
 
 _TOOL_KEYS: Final = ("name", "description", "input_schema")
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 _LONGEST_NAME: Final = 64
+_NOT_JSON: Final = {"schema/json", "schema/depth", "schema/size"}
 
 
 def lint(definition: Definition, *, previous: Definition | None = None) -> list[Finding]:
@@ -33,26 +33,30 @@ def lint(definition: Definition, *, previous: Definition | None = None) -> list[
         previous: The version before. Fields that are new since may be optional (C33); `compare` judges the change.
     """
     findings = [
-        *_check_description(definition.description, definition.name, ""),
-        *check_deprecation(text=definition.description, keyword=definition.deprecated is not None, path="/description"),
+        *_check_description(definition.description, definition.name),
+        *_check_deprecation(definition.description, marked=definition.deprecated is not None, path="/description"),
         *_check_names(definition),
     ]
     for index, skill in enumerate(definition.skills):
         before = previous.skill(skill.name) if previous else None
-        old_properties = as_mapping(before.input_schema.get("properties")) if before else {}
-        new = (
-            frozenset(as_mapping(skill.input_schema.get("properties")).keys() - old_properties.keys())
-            if before
-            else frozenset[str]()
-        )
+        new = frozenset[str]()
+        if before:
+            old_properties = as_mapping(before.input_schema.get("properties"))
+            new = frozenset(as_mapping(skill.input_schema.get("properties")).keys() - old_properties.keys())
         findings += _prefix_paths(_check_skill(skill, alone=len(definition.skills) == 1, new=new), f"/skills/{index}")
-    findings += _check_input_examples(definition)
+    # The sample inputs that some tool definitions carry beside their schema.
+    examples: object = definition.extras.get("input_examples")
+    for index, value in enumerate(cast("list[object]", examples) if isinstance(examples, list) else ()):
+        for violation in _violations(definition.skills[0].input_schema, value):
+            place = f"/extras/input_examples/{index}{violation.path}"
+            message = f"The example does not pass: {violation.message}"
+            findings.append(make_finding("input/example", place, message, violation.fix))
     for name in definition.extras:
         message = f"{short_repr(name)} has no meaning here; it is kept and has no effect."
-        findings.append(
-            make_finding("definition/extras", pointer(["extras", name]), message, "Remove it, or leave it be.")
-        )
-    return _with_file(findings, definition.source.file if definition.source else None)
+        place = pointer(["extras", name])
+        findings.append(make_finding("definition/extras", place, message, "Remove it, or leave it be."))
+    file = definition.source.file if definition.source else None
+    return findings if file is None else [finding.model_copy(update={"file": file}) for finding in findings]
 
 
 def lint_tool(document: object) -> list[Finding]:
@@ -61,57 +65,35 @@ def lint_tool(document: object) -> list[Finding]:
     Paths are JSON Pointers into `document`.
     """
     if not isinstance(document, dict):
-        return [
-            make_finding(
-                "definition/object", "", f"{short_repr(document)} is not a definition.", "Write one JSON object."
-            )
-        ]
+        message = f"{short_repr(document)} is not a definition."
+        return [make_finding("definition/object", "", message, "Write one JSON object.")]
     tool = cast("JsonMapping", document)
-    findings = list(_check_keys(tool))
+    findings: list[Finding] = []
+    for key in (key for key in _TOOL_KEYS if key not in tool):
+        near = nearest(key, [str(other) for other in tool if other not in _TOOL_KEYS], limit=1)
+        fix = f"Rename {short_repr(near[0])} to `{key}`." if near else f"Add `{key}`."
+        findings.append(make_finding("definition/missing", "", f"`{key}` is missing.", fix))
+    for key in (key for key in tool if key not in _TOOL_KEYS):
+        near = nearest(str(key), [other for other in _TOOL_KEYS if other not in tool], limit=1)
+        fix = f"Did you mean `{near[0]}`?" if near else "Remove it; there are `name`, `description`, `input_schema`."
+        message = f"{short_repr(key)} is not a key of a definition."
+        findings.append(make_finding("definition/unknown-key", pointer([key]), message, fix))
     name, description = tool.get("name"), tool.get("description")
-    if "name" in tool:
-        findings += _check_name(name, "/name")
-    if "description" in tool:
-        if isinstance(description, str):
-            findings += _check_description(description, name if isinstance(name, str) else "", "")
-        else:
-            message = f"The description is {short_repr(description)}, and must be text."
-            findings.append(make_finding("definition/description", "/description", message, "Write a few sentences."))
+    text = name if isinstance(name, str) else ""
+    if "name" in tool and not (_NAME.fullmatch(text) and len(text) <= _LONGEST_NAME):
+        suggestion = fold(text)[:_LONGEST_NAME].rstrip("_")
+        fix = "Use small letters, digits and underscores, a letter first."
+        message = f"{short_repr(name)} is not a valid snake_case name."
+        fix = f"Use `{suggestion}`." if _NAME.fullmatch(suggestion) else fix
+        findings.append(make_finding("definition/name", "/name", message, fix))
+    if isinstance(description, str):
+        findings += _check_description(description, text)
+    elif "description" in tool:
+        message = f"The description is {short_repr(description)}, and must be text."
+        findings.append(make_finding("definition/description", "/description", message, "Write a few sentences."))
     if "input_schema" in tool:
         findings += _prefix_paths(_check_input(tool["input_schema"]), "/input_schema")
     return findings
-
-
-def _check_keys(tool: JsonMapping) -> Iterator[Finding]:
-    for key in _TOOL_KEYS:
-        if key not in tool:
-            near = nearest(key, [str(other) for other in tool if other not in _TOOL_KEYS], limit=1)
-            fix = f"Rename {short_repr(near[0])} to `{key}`." if near else f"Add `{key}`."
-            yield make_finding("definition/missing", "", f"`{key}` is missing.", fix)
-    for key in tool:
-        if key not in _TOOL_KEYS:
-            near = nearest(str(key), [other for other in _TOOL_KEYS if other not in tool], limit=1)
-            fix = (
-                f"Did you mean `{near[0]}`?" if near else "Remove it; there are `name`, `description`, `input_schema`."
-            )
-            yield make_finding(
-                "definition/unknown-key", pointer([key]), f"{short_repr(key)} is not a key of a definition.", fix
-            )
-
-
-# Names.
-
-
-def _check_name(name: object, path: str) -> Iterator[Finding]:
-    if isinstance(name, str) and _NAME.fullmatch(name) and len(name) <= _LONGEST_NAME:
-        return
-    suggestion = fold(name)[:_LONGEST_NAME].rstrip("_") if isinstance(name, str) else ""
-    fix = (
-        f"Use `{suggestion}`."
-        if _NAME.fullmatch(suggestion)
-        else "Use small letters, digits and underscores, a letter first."
-    )
-    yield make_finding("definition/name", path, f"{short_repr(name)} is not a valid snake_case name.", fix)
 
 
 def _check_names(definition: Definition) -> Iterator[Finding]:
@@ -122,10 +104,8 @@ def _check_names(definition: Definition) -> Iterator[Finding]:
     names = {definition.name}
     for index, alias in enumerate(definition.aliases):
         if fold(alias) in names:
-            message = f"The alias {short_repr(alias)} says nothing new."
-            yield make_finding(
-                "definition/alias", f"/aliases/{index}", message, "Remove it; spelling is folded anyway."
-            )
+            message, fix = f"The alias {short_repr(alias)} says nothing new.", "Remove it; spelling is folded anyway."
+            yield make_finding("definition/alias", f"/aliases/{index}", message, fix)
         names.add(fold(alias))
     skills: set[str] = set()
     for index, skill in enumerate(definition.skills):
@@ -135,15 +115,11 @@ def _check_names(definition: Definition) -> Iterator[Finding]:
         skills.add(skill.name)
 
 
-# Descriptions.
-
-
-def _check_description(text: str, name: str, path: str) -> Iterator[Finding]:
-    place = f"{path}/description"
+def _check_description(text: str, name: str) -> Iterator[Finding]:
+    place = "/description"
     if not text.strip():
-        yield make_finding(
-            "definition/description", place, "There is no description.", "Say what it does, when, and what comes back."
-        )
+        fix = "Say what it does, when, and what comes back."
+        yield make_finding("definition/description", place, "There is no description.", fix)
         return
     if not says_what(text, name):
         message = "The description does not begin with what the agent does."
@@ -156,7 +132,15 @@ def _check_description(text: str, name: str, path: str) -> Iterator[Finding]:
         yield make_finding("definition/description-returns", place, message, "Add a sentence that begins “Returns:”.")
 
 
-# Skills.
+def _check_deprecation(text: str, *, marked: bool, path: str) -> Iterator[Finding]:
+    """Deprecation is said in both places (C34): the keyword, and the description."""
+    if marked and not says_deprecated(text):
+        message = "It is deprecated, but its description does not say so."
+        fix = "Add `deprecated: true` to the description, and what to use instead."
+        yield make_finding("definition/deprecated", path, message, fix)
+    if says_deprecated(text) and not marked:
+        message = "Its description says `deprecated: true`, but it is not marked."
+        yield make_finding("definition/deprecated", path, message, "Set the keyword `deprecated` too.")
 
 
 def _check_skill(skill: Skill, *, alone: bool, new: frozenset[str]) -> Iterator[Finding]:
@@ -165,9 +149,8 @@ def _check_skill(skill: Skill, *, alone: bool, new: frozenset[str]) -> Iterator[
         yield make_finding("definition/description", "/description", message, "Say what it does.")
     elif not alone and not says_what(skill.description, skill.name):
         message = f"The description of the skill `{skill.name}` does not say what it does."
-        yield make_finding(
-            "definition/description-what", "/description", message, "Begin with a sentence on what it does."
-        )
+        fix = "Begin with a sentence on what it does."
+        yield make_finding("definition/description-what", "/description", message, fix)
     yield from _prefix_paths(_check_input(skill.input_schema, new=new), "/input_schema")
     if skill.output_schema is None:
         message = f"The skill `{skill.name}` has no output schema."
@@ -177,71 +160,29 @@ def _check_skill(skill: Skill, *, alone: bool, new: frozenset[str]) -> Iterator[
     if not skill.examples and not skill.unavailable:
         message = f"The skill `{skill.name}` has no example utterances."
         yield make_finding("skill/examples", "", message, "Add about five, as people would ask.")
-    yield from _check_role_fields(skill)
-    yield from _check_defaults(skill)
-    yield from _check_samples(skill)
-
-
-def _check_input(schema: object, *, new: frozenset[str] = frozenset()) -> Iterator[Finding]:
-    """A broken schema is judged for style too, as far as it is JSON."""
-    findings = schemas.check_schema(schema)
-    yield from findings
-    if isinstance(schema, dict) and not any(finding.rule in _NOT_JSON for finding in findings):
-        yield from check_input(cast("JsonMapping", schema), exempt=new)
-
-
-_NOT_JSON: Final = {"schema/json", "schema/depth", "schema/size"}
-
-
-def _check_role_fields(skill: Skill) -> Iterator[Finding]:
     properties = as_mapping(skill.input_schema.get("properties"))
     for role, name in (("instruction_field", skill.instruction_field), ("target_field", skill.target_field)):
-        if name is None:
-            continue
-        if name not in properties:
+        if name is not None and name not in properties:
             near = nearest(name, properties, limit=1)
+            message = f"{short_repr(name)} is not a parameter of `{skill.name}`."
             fix = f"Did you mean `{near[0]}`?" if near else "Name one of its `properties`."
-            yield make_finding(
-                "skill/field", f"/{role}", f"{short_repr(name)} is not a parameter of `{skill.name}`.", fix
-            )
-            continue
-        kinds = as_texts(resolve_ref(as_mapping(properties[name]), skill.input_schema).get("type"))
-        if kinds and "string" not in kinds:
-            message = f"The parameter {short_repr(name)} takes no text, and `{role}` gives it one."
-            yield make_finding("skill/field", f"/{role}", message, "Name a parameter of `type: string`.")
-
-
-def _check_defaults(skill: Skill) -> Iterator[Finding]:
-    if not skill.defaults:
-        return
+            yield make_finding("skill/field", f"/{role}", message, fix)
+        elif name is not None:
+            kinds = as_texts(resolve_ref(as_mapping(properties[name]), skill.input_schema).get("type"))
+            if kinds and "string" not in kinds:
+                message = f"The parameter {short_repr(name)} takes no text, and `{role}` gives it one."
+                yield make_finding("skill/field", f"/{role}", message, "Name a parameter of `type: string`.")
     partial = {word: value for word, value in skill.input_schema.items() if word not in {"required", "minProperties"}}
-    for violation in _violations(partial, skill.defaults):
+    for violation in _violations(partial, skill.defaults) if skill.defaults else ():
         yield make_finding("skill/default", f"/defaults{violation.path}", violation.message, violation.fix)
-
-
-def _check_samples(skill: Skill) -> Iterator[Finding]:
     for index, sample in enumerate(skill.samples):
-        for side, value, schema in (
-            ("parameters", sample.parameters, skill.input_schema),
-            ("answer", sample.answer, skill.output_schema),
-        ):
-            if value is not None and schema is not None:
-                for violation in _violations(schema, value):
-                    place = f"/samples/{index}/{side}{violation.path}"
-                    yield make_finding(
-                        "skill/sample", place, f"The sample does not pass: {violation.message}", violation.fix
-                    )
-
-
-def _check_input_examples(definition: Definition) -> Iterator[Finding]:
-    """The sample inputs that some tool definitions carry beside their schema."""
-    examples: object = definition.extras.get("input_examples")
-    if not isinstance(examples, list):
-        return
-    for index, value in enumerate(cast("list[object]", examples)):
-        for violation in _violations(definition.skills[0].input_schema, value):
-            place = f"/extras/input_examples/{index}{violation.path}"
-            yield make_finding("input/example", place, f"The example does not pass: {violation.message}", violation.fix)
+        pairs = (("parameters", skill.input_schema), ("answer", skill.output_schema))
+        for side, schema in pairs:
+            value = getattr(sample, side)
+            for violation in _violations(schema, value) if value is not None and schema is not None else ():
+                place = f"/samples/{index}/{side}{violation.path}"
+                message = f"The sample does not pass: {violation.message}"
+                yield make_finding("skill/sample", place, message, violation.fix)
 
 
 def _violations(schema: JsonMapping, value: object) -> list[Finding]:
@@ -252,18 +193,156 @@ def _violations(schema: JsonMapping, value: object) -> list[Finding]:
         return []
 
 
-# Places.
-
-
 def _prefix_paths(findings: Iterable[Finding], prefix: str) -> Iterator[Finding]:
-    for one in findings:
-        yield Finding(rule=one.rule, message=one.message, severity=one.severity, path=prefix + one.path, fix=one.fix)
+    for finding in findings:
+        yield finding.model_copy(update={"path": prefix + finding.path})
 
 
-def _with_file(findings: list[Finding], file: str | None) -> list[Finding]:
-    if file is None:
-        return findings
-    return [
-        Finding(rule=one.rule, message=one.message, severity=one.severity, path=one.path, fix=one.fix, file=file)
-        for one in findings
-    ]
+# Input schemas.
+
+_KEYWORDS: Final = frozenset(
+    {"$anchor", "$comment", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary",
+     "additionalItems", "additionalProperties", "allOf", "anyOf", "const", "contains", "contentEncoding",
+     "contentMediaType", "contentSchema", "default", "definitions", "dependencies", "dependentRequired",
+     "dependentSchemas", "deprecated", "description", "else", "enum", "enumDescriptions", "examples",
+     "exclusiveMaximum", "exclusiveMinimum", "format", "if", "items", "maxContains", "maxItems", "maxLength",
+     "maxProperties", "maximum", "minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf",
+     "not", "oneOf", "pattern", "patternProperties", "prefixItems", "properties", "propertyNames", "readOnly",
+     "required", "then", "title", "type", "unevaluatedItems", "unevaluatedProperties", "uniqueItems", "writeOnly"}
+)  # fmt: skip
+_MAX_GUESSES: Final = 100
+"""So many names of one schema get a "did you mean": comparing spellings takes longer than anything else here."""
+
+_BOUNDS: Final = {
+    "string": ("minLength", "maxLength", "pattern", "format", "contentEncoding"),
+    "integer": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+}
+_SAYS_WHAT: Final = frozenset(
+    {"type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "not", "if", "properties", "items"}
+)
+
+
+def _check_input(schema: object, *, new: frozenset[str] = frozenset()) -> Iterator[Finding]:
+    """Everything to say about an input schema. A broken one is judged for style too, as far as it is JSON.
+
+    Args:
+        schema: The schema.
+        new: Top-level fields that may be optional because they came later (C33).
+    """
+    findings = schemas.check_schema(schema)
+    yield from findings
+    if not isinstance(schema, dict) or any(finding.rule in _NOT_JSON for finding in findings):
+        return
+    root = cast("JsonMapping", schema)
+    properties = as_mapping(root.get("properties"))
+    # What spec 000 §2.2 demands of every input schema.
+    if root.get("type") != "object":
+        message, fix = "The input schema is not of `type: object`.", 'Set `"type": "object"`.'
+        yield make_finding("input/type-object", "", message, fix)
+    if "properties" not in root:
+        yield make_finding("input/properties", "", "The input schema lists no `properties`.", "List every parameter.")
+    if properties and "required" not in root:
+        names = ", ".join(f'"{name}"' for name, field in properties.items() if "default" not in as_mapping(field))
+        fix = f'Add `"required": [{names}]`, less what may be left out.'
+        yield make_finding("input/required", "", "The input schema does not say what is `required`.", fix)
+    if root.get("additionalProperties") is not False and root.get("unevaluatedProperties") is not False:
+        message = "The input schema takes parameters that it does not list."
+        yield make_finding("input/open", "", message, 'Set `"additionalProperties": false`.')
+    if properties and "required" in root and not as_texts(root["required"]):
+        message = "Every parameter is optional."
+        yield make_finding("input/all-optional", "/required", message, "Require what the agent cannot do without.")
+    guesses = iter(range(_MAX_GUESSES))
+    for path, part in subschemas(root):
+        yield from _check_part(part, path, guesses)
+    for field in fields_of(root):
+        is_new = field.path == f"/properties/{field.name}" and field.name in new
+        yield from _check_field(field, root, exempt=is_new)
+
+
+def _check_part(part: JsonMapping, path: str, guesses: Iterator[int]) -> Iterator[Finding]:
+    """Rules for any schema, wherever it stands."""
+    for word in part:
+        if word in _KEYWORDS or word.startswith(("x-", "$")) or len(word) < 4 or next(guesses, None) is None:
+            continue
+        for near in nearest(word, _KEYWORDS, limit=1):
+            message = f"The keyword {short_repr(word)} means nothing in a schema."
+            yield make_finding("input/keyword", f"{path}/{word}", message, f"Did you mean `{near}`?")
+    properties = as_mapping(part.get("properties"))
+    strange = [name for name in as_texts(part.get("required")) if name not in properties]
+    for name in strange if properties or part.get("additionalProperties") is False else ():
+        near = nearest(name, properties, limit=1) if next(guesses, None) is not None else ()
+        fix = f"Did you mean `{near[0]}`?" if near else "Describe it in `properties`, or do not require it."
+        message = f"{short_repr(name)} is required, but is not a property."
+        yield make_finding("input/required-unknown", f"{path}/required", message, fix)
+    if path and properties and not any(word in part for word in ("additionalProperties", "unevaluatedProperties")):
+        message = "The object takes members that it does not list."
+        yield make_finding("input/open-inside", path, message, 'Set `"additionalProperties": false`.')
+    if "array" in as_texts(part.get("type")) and "prefixItems" not in part and part.get("items", True) in ({}, True):
+        yield make_finding("input/loose", path, "The list may hold anything.", "Say in `items` what it holds.")
+
+
+def _check_field(field: SchemaField, root: JsonMapping, *, exempt: bool) -> Iterator[Finding]:
+    """Rules for one field: how it is described, and what happens when it is left out."""
+    text, schema = field.description, field.schema
+    if not text.strip():
+        message = f"`{field.name}` has no description."
+        yield make_finding("input/description", field.path, message, "Say what to put there: it is the prompt.")
+    elif not says_more_than(text, field.name):
+        message = f"The description of `{field.name}` only repeats its name."
+        yield make_finding("input/description-name", field.path, message, "Say what a good value looks like.")
+    yield from _check_deprecation(text, marked=schema.get("deprecated") is True, path=field.path)
+    yield from _check_stated_values(field, root)
+    is_open = not field.required and "default" not in schema
+    if is_open and says_default(text):
+        message = f"The default of `{field.name}` stands in its description only."
+        fix = "Set `default`; it is then filled in and shown."
+        yield make_finding("input/default-in-words", field.path, message, fix)
+    elif is_open and not exempt and schema.get("deprecated") is not True:
+        message = f"`{field.name}` is optional and has no default."
+        yield make_finding("input/optional", field.path, message, "Require it, or give it a `default`.")
+    yield from _check_values(field)
+
+
+def _check_values(field: SchemaField) -> Iterator[Finding]:
+    """Rules for what a field takes."""
+    schema = field.schema
+    kinds = as_texts(schema.get("type"))
+    is_untyped = not _SAYS_WHAT & schema.keys()
+    is_shapeless = {*kinds} - {"null"} == {"object"} and not {
+        "properties",
+        "additionalProperties",
+        "patternProperties",
+    } & schema.keys()
+    if is_untyped or is_shapeless:
+        message = f"`{field.name}` takes {'anything' if is_untyped else 'any object'}."
+        yield make_finding("input/loose", field.path, message, "Say what it holds: `type`, `properties`, `enum`, …")
+    inside = as_mapping(schema.get("items")) if "array" in kinds else schema
+    fixed = {"enum", "const", "pattern", "format", "$ref", "anyOf", "oneOf"} & inside.keys()
+    if "string" in as_texts(inside.get("type")) and not fixed and lists_choices(field.description):
+        message = f"The choices for `{field.name}` stand in its description only."
+        yield make_finding("input/choices-in-words", field.path, message, "List them in `enum`.")
+    for kind, words in _BOUNDS.items():
+        if kind in kinds and not {"enum", "const", *words} & schema.keys():
+            message = f"`{field.name}` is a {'text' if kind == 'string' else 'number'} without bounds."
+            fix = f"Set {' or '.join(f'`{one}`' for one in words[:2])}."
+            yield make_finding("input/constraint", field.path, message, fix)
+
+
+def _check_stated_values(field: SchemaField, root: JsonMapping) -> Iterator[Finding]:
+    """The default and the examples must pass what they stand in for."""
+    examples: object = field.stated.get("examples")
+    values = [("default", "default", field.stated["default"])] if "default" in field.stated else []
+    if isinstance(examples, list):
+        values += [("example", f"examples/{at}", value) for at, value in enumerate(cast("list[object]", examples))]
+    if not values:
+        return
+    shared = {word: root[word] for word in ("$schema", "$defs", "definitions") if word in root}
+    try:
+        validator = schemas.compile({**shared, **field.stated})
+    except InvalidDefinition:
+        return  # the schema itself is reported, or it refers to a place that only the whole has
+    for what, place, value in values:
+        for violation in validator.findings(value):
+            message = f"The {what} of `{field.name}` does not pass its own schema: {violation.message}"
+            yield make_finding(f"input/{what}", f"{field.path}/{place}{violation.path}", message, violation.fix)

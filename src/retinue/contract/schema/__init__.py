@@ -3,7 +3,9 @@
 Not an editor and not a generator of schemas, and no judge of style: that is `contract.lint`.
 """
 
-from ._graph import DRAFTS, MAX_NODES
+from retinue.contract.json import MAX_NODES
+
+from ._graph import DRAFTS
 from ._validator import MAX_SCHEMA_NODES, Validator, check_schema, compile  # noqa: A004 - as `re.compile`
 
 __all__ = ["DRAFTS", "MAX_NODES", "MAX_SCHEMA_NODES", "Validator", "check_schema", "compile"]

@@ -3,9 +3,9 @@
 Decides nothing: what is valid, the validator has said.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Final, TypeAlias, cast
+from typing import Final, cast
 
 import jsonschema_rs
 
@@ -73,11 +73,11 @@ class _Explainer:
                 yield from self._branches(error, keyword, value)
             case "propertyNames":
                 inner = cast("jsonschema_rs.ValidationError", facts["error"])
-                describe = _DESCRIBERS.get(inner.kind.name, _describe_other)
-                what, fix = describe(cast("object", inner.instance), inner.kind.as_dict(), inner.message)
+                facts, instance = inner.kind.as_dict(), cast("object", inner.instance)
+                what, fix = _describe(inner.kind.name, instance, facts, inner.message)
                 yield _finding(error, keyword, f"A name is wrong: {what}", fix)
             case _:
-                what, fix = _DESCRIBERS.get(keyword, _describe_other)(value, facts, error.message)
+                what, fix = _describe(keyword, value, facts, error.message)
                 yield _finding(error, keyword, what, fix)
 
     def _missing_property(self, error: jsonschema_rs.ValidationError, name: str, value: object) -> Finding:
@@ -184,42 +184,30 @@ def _finding(error: jsonschema_rs.ValidationError, keyword: str, what: str, fix:
     return Finding(rule=f"schema/{keyword}", message=f"{what}.", path=pointer(error.instance_path), fix=fix)
 
 
-# What each keyword has to say, as a clause and a fix. Limits are shown as the schema states them.
-
-_Describer: TypeAlias = Callable[[object, JsonMapping, str], tuple[str, str]]
-
-
-def _type(value: object, facts: JsonMapping, _: str) -> tuple[str, str]:
-    types = cast("list[str]", facts["types"])
-    if isinstance(value, str):
-        quotes = ", without quotes" if {"integer", "number", "boolean"} & set(types) else ""
-        return f"{short_repr(value)} is a string, not {_type_names(types)}", f"Give {_type_names(types)}{quotes}."
-    return f"{_quoted(value)} is not {_type_names(types)}", f"Give {_type_names(types)}."
-
-
-def _enum(value: object, facts: JsonMapping, _: str) -> tuple[str, str]:
-    options = cast("list[object]", facts["options"])
-    words = [option for option in options if isinstance(option, str)]
-    matches = nearest(value, words, limit=1) if isinstance(value, str) and len(words) <= 1_000 else ()
-    hint = f"Did you mean {matches[0]!r}? " if matches else ""
-    return f"{_quoted(value)} is not allowed here", f"{hint}Use one of {_join_limited(map(short_repr, options))}."
-
-
-def _const(value: object, facts: JsonMapping, _: str) -> tuple[str, str]:
-    expected = short_repr(facts["expected_value"])
-    return f"{_quoted(value)} is not {expected}", f"Use {expected}."
-
-
-def _pattern(value: object, facts: JsonMapping, _: str) -> tuple[str, str]:
-    return f"{_quoted(value)} does not match `{facts['pattern']}`", "Write it as the pattern asks."
-
-
-def _format(value: object, facts: JsonMapping, _: str) -> tuple[str, str]:
-    example = _FORMATS.get(str(facts["format"]), "")
-    fix = f"Write it like {example}." if example else f"Write it in the format `{facts['format']}`."
-    return f"{_quoted(value)} is not a valid `{facts['format']}`", fix
-
-
+# A text with `{value}` in it is about the value; the other names are what the validator knows of the keyword.
+_SIMPLE: Final[Mapping[str, tuple[str, str]]] = {
+    "pattern": ("{value} does not match `{pattern}`", "Write it as the pattern asks."),
+    "const": ("{value} is not {expected_value}", "Use {expected_value}."),
+    "minimum": ("{value} is less than {limit}", "Use {limit} or more."),
+    "maximum": ("{value} is more than {limit}", "Use {limit} or less."),
+    "exclusiveMinimum": ("{value} is not more than {limit}", "Use more than {limit}."),
+    "exclusiveMaximum": ("{value} is not less than {limit}", "Use less than {limit}."),
+    "multipleOf": ("{value} is not a multiple of {multiple_of}", "Use a multiple of {multiple_of}."),
+    "uniqueItems": ("The list holds an item twice", "Name each item once."),
+    "contains": ("The list does not hold as many fitting items as it must", "See `contains` in the schema."),
+    "falseSchema": ("{value} stands where nothing may stand", "Remove it."),
+    "not": ("{value} is what it must not be: {schema}", "Use something else."),
+    "additionalItems": ("{value} has more items than the schema knows", "Remove the last ones."),
+    "unevaluatedItems": ("{value} has more items than the schema knows", "Remove the last ones."),
+}
+_LENGTHS: Final = {
+    "minLength": ("character", "fewer than", "Use at least"),
+    "maxLength": ("character", "more than", "Use at most"),
+    "minItems": ("item", "fewer than", "Give at least"),
+    "maxItems": ("item", "more than", "Give at most"),
+    "minProperties": ("member", "fewer than", "Give at least"),
+    "maxProperties": ("member", "more than", "Give at most"),
+}
 _FORMATS: Final = {
     "date": "`2026-01-31`",
     "date-time": "`2026-01-31T09:30:00Z`",
@@ -231,72 +219,40 @@ _FORMATS: Final = {
 }
 
 
-def _bound(word: str, fix: str) -> _Describer:
-    return lambda value, facts, _: (f"{_quoted(value)} is {word} {facts['limit']}", fix.format(facts["limit"]))
-
-
-def _length(unit: str, word: str, fix: str) -> _Describer:
-    def describe(value: object, facts: JsonMapping, _: str) -> tuple[str, str]:
-        limit = cast("int", facts["limit"])
+def _describe(keyword: str, value: object, facts: JsonMapping, message: str) -> tuple[str, str]:
+    """What one keyword has against `value`, as a clause, and a fix. Limits are shown as the schema states them."""
+    if keyword in _SIMPLE:
+        words = {
+            name: short_repr(fact) if name in {"expected_value", "schema"} else fact for name, fact in facts.items()
+        }
+        what, fix = (text.format(**{**words, "value": _quoted(value)}) for text in _SIMPLE[keyword])
+        return what, fix
+    if keyword in _LENGTHS:
+        unit, word, fix = _LENGTHS[keyword]
         size = len(cast("str | list[object] | JsonMapping", value))
-        return f"{_quoted(value)} has {_pluralise(size, unit)}, {word} {limit}", fix.format(_pluralise(limit, unit))
-
-    return describe
-
-
-def _multiple(value: object, facts: JsonMapping, _: str) -> tuple[str, str]:
-    return f"{_quoted(value)} is not a multiple of {facts['multiple_of']}", f"Use a multiple of {facts['multiple_of']}."
-
-
-def _contains(_value: object, _facts: JsonMapping, _: str) -> tuple[str, str]:
-    return "The list does not hold as many fitting items as it must", "See `contains` in the schema."
-
-
-def _unique(_value: object, _facts: JsonMapping, _: str) -> tuple[str, str]:
-    return "The list holds an item twice", "Name each item once."
-
-
-def _false_schema(value: object, _facts: JsonMapping, _: str) -> tuple[str, str]:
-    return f"{_quoted(value)} stands where nothing may stand", "Remove it."
-
-
-def _not(value: object, facts: JsonMapping, _: str) -> tuple[str, str]:
-    return f"{_quoted(value)} is what it must not be: {short_repr(facts['schema'])}", "Use something else."
-
-
-def _extra_items(value: object, _facts: JsonMapping, _: str) -> tuple[str, str]:
-    return f"{_quoted(value)} has more items than the schema knows", "Remove the last ones."
-
-
-def _describe_other(_value: object, _facts: JsonMapping, message: str) -> tuple[str, str]:
-    """A keyword without words of ours: the validator's own, in which `mask` has replaced the value."""
-    return message[:1].upper() + message[1:500].rstrip("."), ""
-
-
-_DESCRIBERS: Final[Mapping[str, _Describer]] = {
-    "type": _type,
-    "enum": _enum,
-    "const": _const,
-    "pattern": _pattern,
-    "format": _format,
-    "minimum": _bound("less than", "Use {} or more."),
-    "maximum": _bound("more than", "Use {} or less."),
-    "exclusiveMinimum": _bound("not more than", "Use more than {}."),
-    "exclusiveMaximum": _bound("not less than", "Use less than {}."),
-    "multipleOf": _multiple,
-    "minLength": _length("character", "fewer than", "Use at least {}."),
-    "maxLength": _length("character", "more than", "Use at most {}."),
-    "minItems": _length("item", "fewer than", "Give at least {}."),
-    "maxItems": _length("item", "more than", "Give at most {}."),
-    "minProperties": _length("member", "fewer than", "Give at least {}."),
-    "maxProperties": _length("member", "more than", "Give at most {}."),
-    "uniqueItems": _unique,
-    "contains": _contains,
-    "falseSchema": _false_schema,
-    "not": _not,
-    "additionalItems": _extra_items,
-    "unevaluatedItems": _extra_items,
-}
+        what = f"{_quoted(value)} has {_pluralise(size, unit)}, {word} {facts['limit']}"
+        return what, f"{fix} {_pluralise(cast('int', facts['limit']), unit)}."
+    match keyword:
+        case "type":
+            types = cast("list[str]", facts["types"])
+            if isinstance(value, str):
+                quotes = ", without quotes" if {"integer", "number", "boolean"} & set(types) else ""
+                what = f"{short_repr(value)} is a string, not {_type_names(types)}"
+                return what, f"Give {_type_names(types)}{quotes}."
+            return f"{_quoted(value)} is not {_type_names(types)}", f"Give {_type_names(types)}."
+        case "enum":
+            options = cast("list[object]", facts["options"])
+            words = [option for option in options if isinstance(option, str)]
+            matches = nearest(value, words, limit=1) if isinstance(value, str) and len(words) <= 1_000 else ()
+            hint = f"Did you mean {matches[0]!r}? " if matches else ""
+            fix = f"{hint}Use one of {_join_limited(map(short_repr, options))}."
+            return f"{_quoted(value)} is not allowed here", fix
+        case "format":
+            example = _FORMATS.get(str(facts["format"]), "")
+            fix = f"Write it like {example}." if example else f"Write it in the format `{facts['format']}`."
+            return f"{_quoted(value)} is not a valid `{facts['format']}`", fix
+        case _:  # the validator's own words, in which `mask` has replaced the value
+            return message[:1].upper() + message[1:500].rstrip("."), ""
 
 
 def _quoted(value: object) -> str:

@@ -5,203 +5,15 @@ take (see `_validator`), and because a reference that leads out of the schema, o
 level, is refused. Not a check of the keywords' own values: the meta-schema does that first.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
+from urllib.parse import unquote
 
 from retinue.contract.finding import Finding
 from retinue.contract.formatting import short_repr
-from retinue.contract.json import MAX_DEPTH, pointer
+from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping
-
-MAX_NODES: Final = 1_000_000
-"""Most values in one instance; a part that is used twice counts twice."""
-
-_CHARACTERS: Final = 32
-"""So many characters weigh as much as one value."""
-
-_MAX_INTEGER: Final = 10**308
-_INFINITE: Final = float("inf")
-_MAX_OBSTACLES: Final = 50
-"""So many obstacles are listed. A value with more is no JSON by accident."""
-
-
-class Size(NamedTuple):
-    """What `measure` saw.
-
-    Attributes:
-        weight: Values, plus the length of their strings in units of 32 characters.
-        depth: Containers inside each other: 0 for a scalar.
-    """
-
-    weight: int
-    depth: int
-
-
-def measure(value: object, *, max_nodes: int = MAX_NODES, max_depth: int = MAX_DEPTH) -> Size | None:
-    """Weigh JSON data; None when `value` is anything else, a subclass included, or beyond a limit.
-
-    Level by level, so a cycle ends at the depth limit and a part that is used many times at the node limit.
-    """
-    weight = characters = depth = 0
-    level: list[object] = [value]
-    while level:
-        weight += len(level)
-        if weight > max_nodes or depth > max_depth:
-            return None
-        below: list[object] = []
-        texts: list[object] = []
-        containers = False
-        for item in level:
-            kind = type(item)
-            if kind is str:
-                texts.append(item)
-            elif kind is dict:
-                containers = True
-                members = cast("dict[object, object]", item)
-                texts.extend(members)
-                below.extend(members.values())
-            elif kind is list or kind is tuple:
-                containers = True
-                below.extend(cast("list[object]", item))
-            elif not _is_plain(item, kind):
-                return None
-        for text in texts:
-            if type(text) is not str or not (text.isascii() or _encodes(text)):
-                return None
-            characters += len(text)
-        level = below
-        depth += containers
-    return Size(weight + characters // _CHARACTERS, depth)
-
-
-def _is_plain(item: object, kind: type) -> bool:
-    """Say whether a scalar that is no text is one of JSON's own, and in reach of every reader."""
-    if kind is int:
-        return -_MAX_INTEGER < cast("int", item) < _MAX_INTEGER
-    if kind is float:
-        return -_INFINITE < cast("float", item) < _INFINITE
-    return kind is bool or item is None
-
-
-def to_plain_json(
-    value: object, *, max_nodes: int = MAX_NODES, max_depth: int = MAX_DEPTH
-) -> tuple[object, tuple[Finding, ...]]:
-    """Copy `value` into JSON's own types, and say what stands in the way.
-
-    A subclass of `str`, `int`, `float`, `dict`, `list` or `tuple` becomes what it is a kind of. With findings the copy
-    is not to be used.
-    """
-    copier = _Copier(max_nodes=max_nodes, max_depth=max_depth)
-    try:
-        copy = copier.copy(value)
-    except _TooManyObstacles:
-        copy = None
-    return copy, tuple(copier.obstacles)
-
-
-class _TooManyObstacles(Exception):
-    """Nothing is gained by looking further."""
-
-
-class _Copier:
-    """One walk over one value. It goes down by recursion: the depth is capped well below the interpreter's."""
-
-    def __init__(self, *, max_nodes: int, max_depth: int) -> None:
-        self.obstacles: list[Finding] = []
-        self._max_nodes = max_nodes
-        self._max_depth = max_depth
-        self._nodes = 0
-        self._where: list[str | int] = []
-        self._open: list[object] = []
-
-    def copy(self, item: object) -> object:
-        self._nodes += 1
-        if self._nodes > self._max_nodes:
-            self._where = []  # it is the whole that is too large
-            self._report_obstacle(
-                "size", f"The value holds more than {self._max_nodes:,} values", "Send less, or a file"
-            )
-            raise _TooManyObstacles
-        match item:
-            case str():
-                return self._text(str.__str__(item))
-            case bool() | None:
-                return item
-            case int():
-                return self._integer(int.__int__(item))
-            case float():
-                number = float.__float__(item)
-                if not -_INFINITE < number < _INFINITE:
-                    self._report_obstacle(
-                        "json", f"`{number}` is not a JSON number", "Leave it out, or use a finite number"
-                    )
-                return number
-            case dict() | list() | tuple():
-                return self._container(cast("dict[object, object] | list[object] | tuple[object, ...]", item))
-            case _:
-                self._report_obstacle(
-                    "json", f"A value of type `{type(item).__name__}` is not JSON", "Convert it first"
-                )
-                return None
-
-    def _container(self, item: dict[object, object] | list[object] | tuple[object, ...]) -> object:
-        if len(self._open) == self._max_depth:
-            if any(outer is item for outer in self._open):
-                self._report_obstacle("json", "The value contains itself", "Give each part its own value")
-            else:
-                self._report_obstacle(
-                    "depth", f"More than {self._max_depth} containers are nested", "Flatten the value"
-                )
-            return None
-        self._open.append(item)
-        try:
-            if isinstance(item, dict):
-                return {self._key(key): self._member(key, inner) for key, inner in item.items()}
-            return [self._member(index, inner) for index, inner in enumerate(item)]
-        finally:
-            self._open.pop()
-
-    def _member(self, key: object, item: object) -> object:
-        self._where.append(key if isinstance(key, (str, int)) else short_repr(key))
-        copy = self.copy(item)
-        self._where.pop()
-        return copy
-
-    def _key(self, key: object) -> str:
-        if isinstance(key, str):
-            return self._text(str.__str__(key))
-        self._report_obstacle("json", f"The key {short_repr(key)} is not a string", "Use strings as keys")
-        return ""
-
-    def _text(self, text: str) -> str:
-        if not _encodes(text):
-            self._report_obstacle(
-                "json", f"The text {short_repr(text)} holds half of a surrogate pair", "Send the whole character"
-            )
-        return text
-
-    def _integer(self, number: int) -> int:
-        if not -_MAX_INTEGER < number < _MAX_INTEGER:
-            self._report_obstacle("json", "An integer has more than 308 digits", "Send it as a string")
-        return number
-
-    def _report_obstacle(self, rule: str, message: str, fix: str) -> None:
-        path = pointer(
-            part.encode(errors="replace").decode() if isinstance(part, str) else part for part in self._where
-        )
-        self.obstacles.append(Finding(rule=f"schema/{rule}", message=f"{message}.", path=path, fix=f"{fix}."))
-        if len(self.obstacles) == _MAX_OBSTACLES:
-            raise _TooManyObstacles
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
 
 DRAFTS: Final[Mapping[str, str]] = {
     "https://json-schema.org/draft/2020-12/schema": "2020-12",
@@ -281,8 +93,18 @@ class SchemaGraph:
         self._resources: dict[str, _Resource] = {}
         self._anchors: dict[str, list[tuple[JsonMapping, str, _Resource]]] = {}
         self._pending: list[tuple[SchemaNode, _Resource]] = []
-        self._register_names(schema)
         whole = _Resource(schema, "")
+        # What references can name beside paths. Two things of one name would be a trap.
+        pending: list[tuple[object, str, _Resource]] = [(schema, "", whole)]
+        while pending:
+            value, path, home = pending.pop()
+            if isinstance(value, dict):
+                members = cast("JsonMapping", value)
+                home = _resource_of(members, path, home)
+                self._register_names(members, path, home)
+                pending += [(inner, path + pointer([name]), home) for name, inner in members.items()]
+            elif isinstance(value, list):
+                pending += [(one, f"{path}/{index}", home) for index, one in enumerate(cast("list[object]", value))]
         self.root = self._node(schema, "", whole)
         while self._pending:
             self._read_node(*self._pending.pop())
@@ -303,17 +125,15 @@ class SchemaGraph:
                     free.append(one)
         self.recursive = len(free) < len(waiting)
 
-    def _register_names(self, schema: JsonMapping) -> None:
-        """Find what references can name beside paths. Two things of one name would be a trap."""
-        for source, path, home in _walk_objects(schema):
-            for word in ("$id", "$anchor", "$dynamicAnchor"):
-                name = source.get(word)
-                if not isinstance(name, str):
-                    continue
-                if word != "$id" or name.startswith("#"):
-                    self._anchors.setdefault(name.removeprefix("#"), []).append((source, path, home))
-                elif "://" in name and self._resources.setdefault(name.removesuffix("#"), home) != home:
-                    self._report_reference(path, word, f"{short_repr(name)} appears twice", "Name each part once.")
+    def _register_names(self, source: JsonMapping, path: str, home: _Resource) -> None:
+        for word in ("$id", "$anchor", "$dynamicAnchor"):
+            name = source.get(word)
+            if not isinstance(name, str):
+                continue
+            if word != "$id" or name.startswith("#"):
+                self._anchors.setdefault(name.removeprefix("#"), []).append((source, path, home))
+            elif "://" in name and self._resources.setdefault(name.removesuffix("#"), home) != home:
+                self._report_reference(path, word, f"{short_repr(name)} appears twice", "Name each part once.")
 
     def _node(self, source: JsonMapping, path: str, home: _Resource) -> SchemaNode:
         node = self._by_id.get(id(source))
@@ -356,7 +176,14 @@ class SchemaGraph:
             node.universal.setdefault(True, []).extend(
                 self._nodes(inner, path + pointer(["patternProperties", name]), home)
             )
-        self._read_positions(node, home)
+        # `items` is one schema for the rest, or in older drafts a list by position as `prefixItems` is today.
+        for word in ("prefixItems", "items"):
+            inner = source.get(word)
+            if isinstance(inner, list):
+                for index, one in enumerate(cast("list[object]", inner)):
+                    node.by_key.setdefault(index, []).extend(self._nodes(one, f"{path}/{word}/{index}", home))
+            else:
+                node.additional.setdefault(False, []).extend(self._nodes(inner, f"{path}/{word}", home))
         for word, groups, members in (
             ("additionalProperties", node.additional, True),
             ("unevaluatedProperties", node.universal, True),
@@ -366,16 +193,6 @@ class SchemaGraph:
             ("contains", node.universal, False),
         ):
             groups.setdefault(members, []).extend(self._nodes(source.get(word), f"{path}/{word}", home))
-
-    def _read_positions(self, node: SchemaNode, home: _Resource) -> None:
-        """`items` is one schema for the rest, or in older drafts a list by position as `prefixItems` is today."""
-        for word in ("prefixItems", "items"):
-            inner = node.source.get(word)
-            if isinstance(inner, list):
-                for index, one in enumerate(cast("list[object]", inner)):
-                    node.by_key.setdefault(index, []).extend(self._nodes(one, f"{node.path}/{word}/{index}", home))
-            else:
-                node.additional.setdefault(False, []).extend(self._nodes(inner, f"{node.path}/{word}", home))
 
     # References.
 
@@ -406,7 +223,7 @@ class SchemaGraph:
             return [self._node(*place) for place in self._anchors.get(fragment, ())]
         value = cast("object", home.root)
         for part in fragment.split("/")[1:]:
-            key = _percent_decode(part).replace("~1", "/").replace("~0", "~")
+            key = unquote(part).replace("~1", "/").replace("~0", "~")
             if isinstance(value, dict):
                 value = cast("JsonMapping", value).get(key)
             elif isinstance(value, list) and key.isascii() and key.isdigit() and len(key) < 7:
@@ -442,20 +259,12 @@ class SchemaGraph:
                     visited[following] = False
                     stack.append((following, iter(following.in_place)))
                 elif not visited.get(following, False):
-                    self._report_cycle(node, following, long=len(stack) == _LONGEST_CHAIN)
+                    message = f"The schema comes back to `#{following.path}` without going down into the value."
+                    if len(stack) == _LONGEST_CHAIN:
+                        message = f"References form a chain of {_LONGEST_CHAIN}."
+                    fix = "Recur through `properties` or `items` only."
+                    self.findings.append(Finding(rule="schema/circle", message=message, path=node.path, fix=fix))
         return order
-
-    def _report_cycle(self, node: SchemaNode, back: SchemaNode, *, long: bool) -> None:
-        where = f"`#{back.path}`"
-        message = f"References form a chain of {_LONGEST_CHAIN}" if long else f"The schema comes back to {where}"
-        self.findings.append(
-            Finding(
-                rule="schema/circle",
-                message=f"{message}{'.' if long else ' without going down into the value.'}",
-                path=node.path,
-                fix="Recur through `properties` or `items` only.",
-            )
-        )
 
 
 def draft_of(schema: JsonMapping) -> str | None:
@@ -481,37 +290,7 @@ def _members(value: object) -> Iterable[tuple[str, object]]:
     return cast("JsonMapping", value).items() if isinstance(value, dict) else ()
 
 
-def _walk_objects(schema: JsonMapping) -> Iterator[tuple[JsonMapping, str, _Resource]]:
-    """Every object of a schema, keywords and data alike, with its path and the document it belongs to."""
-    pending: list[tuple[object, str, _Resource]] = [(schema, "", _Resource(schema, ""))]
-    while pending:
-        value, path, home = pending.pop()
-        if isinstance(value, dict):
-            members = cast("JsonMapping", value)
-            home = _resource_of(members, path, home)
-            yield members, path, home
-            pending += [(inner, path + pointer([name]), home) for name, inner in members.items()]
-        elif isinstance(value, list):
-            pending += [(inner, f"{path}/{index}", home) for index, inner in enumerate(cast("list[object]", value))]
-
-
 def _resource_of(source: JsonMapping, path: str, home: _Resource) -> _Resource:
     """The document that `source` belongs to: with an `$id` that names one, itself."""
     name = source.get("$id")
     return _Resource(source, path) if path and isinstance(name, str) and not name.startswith("#") else home
-
-
-def _percent_decode(part: str) -> str:
-    """Undo percent-encoding, which a fragment may carry."""
-    if "%" not in part:
-        return part
-    first, *others = part.split("%")
-    data = first.encode()
-    for other in others:
-        code = other[:2]
-        data += bytes.fromhex(code) + other[2:].encode() if _is_hex(code) else b"%" + other.encode()
-    return data.decode(errors="replace")
-
-
-def _is_hex(code: str) -> bool:
-    return len(code) == 2 and all(letter in "0123456789abcdefABCDEF" for letter in code)

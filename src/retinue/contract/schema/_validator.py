@@ -16,13 +16,13 @@ import jsonschema_rs
 
 from retinue.contract.finding import Finding
 from retinue.contract.formatting import short_repr
-from retinue.contract.json import MAX_DEPTH, pointer
+from retinue.contract.json import MAX_DEPTH, Obstacle, Size, measure, pointer, to_plain_json
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
 from retinue.errors import InvalidDefinition
 
 from ._defaults import Defaults
-from ._graph import DRAFTS, SchemaGraph, SchemaNode, Size, draft_of, measure, to_plain_json
+from ._graph import DRAFTS, SchemaGraph, SchemaNode, draft_of
 
 _ENDLESS: Final = 10**9
 _MAX_STEPS: Final = 2_000_000
@@ -80,7 +80,10 @@ class CheckCosts:
 
     def _costs_by_depth(self, root: SchemaNode) -> list[int]:
         """The root's load for depth 0, 1, 2 …, until it stays the same or is beyond any use."""
-        groups = {node: list(_groups(self._below[node])) for node in self._own}
+        groups = {
+            node: [group for one in below for group in (*one.by_key.values(), one.additional) if group]
+            for node, below in self._below.items()
+        }
         loads = dict(self._own)
         by_depth = [loads[root]]
         while len(by_depth) <= MAX_DEPTH and self._steps <= _MAX_STEPS and by_depth[-1] < _ENDLESS:
@@ -103,13 +106,6 @@ def _own_child_costs(node: SchemaNode, *, members: bool) -> _ChildCosts:
     every = _Targets(node.universal.get(members, ()))
     by_key = {name: _Targets(inner) + every for name, inner in node.by_key.items() if isinstance(name, str) is members}
     return _ChildCosts(by_key, _Targets(node.additional.get(members, ())) + every)
-
-
-def _groups(below: Iterable[_ChildCosts]) -> Iterable[_Targets]:
-    for one in below:
-        yield from filter(None, one.by_key.values())
-        if one.additional:
-            yield one.additional
 
 
 MAX_SCHEMA_NODES: Final = 20_000
@@ -190,7 +186,7 @@ class Validator:
             if size is None:
                 value, obstacles = to_plain_json(value)
                 if obstacles:
-                    return list(obstacles)
+                    return _obstacle_findings(obstacles)
                 size = cast("Size", measure(value))
             if size.weight * self._loads.at(size.depth) > _MAX_WORK:
                 return [_cost_finding()]
@@ -254,21 +250,37 @@ def _cached_validator(text: str) -> Validator:
 
 def _validator(schema: object) -> Validator:
     outcome = _examine(schema)
-    return outcome if isinstance(outcome, Validator) else _raise_invalid(outcome)
+    if isinstance(outcome, Validator):
+        return outcome
+    first = outcome[0]
+    more = f" And {len(outcome) - 1} more." if len(outcome) > 1 else ""
+    raise InvalidDefinition(
+        f"The schema cannot be used: {first.message}{more}",
+        hint=first.fix,
+        path=first.path,
+        detail={"findings": [finding.to_json() for finding in outcome]},
+    )
 
 
 def _examine(schema: object) -> Validator | list[Finding]:
     """The validator of a schema, or what is wrong with it, looked for in the order in which it makes sense."""
     value, obstacles = to_plain_json(schema, max_nodes=MAX_SCHEMA_NODES)
     if obstacles:
-        return list(obstacles)
+        return _obstacle_findings(obstacles)
     if not isinstance(value, (dict, bool)):
         return [Finding(rule="schema/type", message=f"{short_repr(value)} is not a schema.", fix="Give a JSON object.")]
     members: JsonMapping = _AS_OBJECTS[value] if isinstance(value, bool) else cast("JsonMapping", value)
     if draft_of(members) is None:
-        return [_draft_finding(members["$schema"])]
-    if findings := _check_meta_schema(members):
-        return findings
+        stated: object = members["$schema"]
+        near = nearest(stated, DRAFTS, limit=1) if isinstance(stated, str) else ()
+        fix = f"Did you mean `{near[0]}`?" if near else "Leave it out; then it is 2020-12."
+        message = f"`$schema` names {short_repr(stated)}, a draft we do not know."
+        return [Finding(rule="schema/draft", message=message, path="/$schema", fix=fix)]
+    meta = _meta_validator(str(members.get("$schema", next(iter(DRAFTS)))).removesuffix("#"))
+    if not meta.is_valid(members):
+        from ._explain import explain  # noqa: PLC0415 - most schemas pass
+
+        return explain(meta.iter_errors(members), instance=members, schema={})
     graph = SchemaGraph(members)
     if graph.findings:
         return [*dict.fromkeys(graph.findings), *_check_patterns(graph)]
@@ -278,44 +290,25 @@ def _examine(schema: object) -> Validator | list[Finding]:
     try:
         validator = _build(members)
     except ValueError as error:
-        return _explain_refusal(graph, error)
+        # What only the validator itself finds: above all patterns that do not run in linear time.
+        if findings := list(_check_patterns(graph)):
+            return sorted(findings, key=lambda finding: finding.path)
+        message, path = str(error), ""
+        if isinstance(error, jsonschema_rs.ValidationError):
+            message, path = error.message, pointer(error.instance_path)
+        return [Finding(rule="schema/refused", message=f"The validator refuses the schema: {message}.", path=path)]
     return Validator(members, validator=validator, graph=graph, loads=loads)
 
 
-def _raise_invalid(findings: list[Finding]) -> NoReturn:
-    first = findings[0]
-    more = f" And {len(findings) - 1} more." if len(findings) > 1 else ""
-    raise InvalidDefinition(
-        f"The schema cannot be used: {first.message}{more}",
-        hint=first.fix,
-        path=first.path,
-        detail={"findings": [finding.to_json() for finding in findings]},
-    )
-
-
-# What can be wrong with a schema.
-
-
-def _draft_finding(stated: object) -> Finding:
-    near = nearest(stated, DRAFTS, limit=1) if isinstance(stated, str) else ()
-    fix = f"Did you mean `{near[0]}`?" if near else "Leave it out; then it is 2020-12."
-    message = f"`$schema` names {short_repr(stated)}, a draft we do not know."
-    return Finding(rule="schema/draft", message=message, path="/$schema", fix=fix)
+def _obstacle_findings(obstacles: Iterable[Obstacle]) -> list[Finding]:
+    return [
+        Finding(rule=f"schema/{each.reason}", message=each.message, path=each.path, fix=each.fix) for each in obstacles
+    ]
 
 
 @functools.cache
 def _meta_validator(draft: str) -> jsonschema_rs.Validator:
     return _build({"$schema": draft, "$ref": draft})
-
-
-def _check_meta_schema(schema: JsonMapping) -> list[Finding]:
-    stated = str(schema.get("$schema", next(iter(DRAFTS)))).removesuffix("#")
-    meta = _meta_validator(stated)
-    if meta.is_valid(schema):
-        return []
-    from ._explain import explain  # noqa: PLC0415 - most schemas pass
-
-    return explain(meta.iter_errors(schema), instance=schema, schema={})
 
 
 def _cost_finding() -> Finding:
@@ -324,16 +317,6 @@ def _cost_finding() -> Finding:
         message="References multiply so that checking would not end in reasonable time.",
         fix="Refer to each part once from each place; send less.",
     )
-
-
-def _explain_refusal(graph: SchemaGraph, error: ValueError) -> list[Finding]:
-    """What only the validator itself finds: above all patterns that do not run in linear time."""
-    if findings := list(_check_patterns(graph)):
-        return sorted(findings, key=lambda finding: finding.path)
-    message, path = str(error), ""
-    if isinstance(error, jsonschema_rs.ValidationError):
-        message, path = error.message, pointer(error.instance_path)
-    return [Finding(rule="schema/refused", message=f"The validator refuses the schema: {message}.", path=path)]
 
 
 def _check_patterns(graph: SchemaGraph) -> Iterator[Finding]:
