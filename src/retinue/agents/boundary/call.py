@@ -28,6 +28,7 @@ from retinue.errors import AccessDenied, Canceled
 from retinue.telemetry import agent_span, attempt_span
 
 _SHOWN: Final = 200
+_LATE_S: Final = 0.01
 
 _MOST_PREPARED: Final = 256
 """Skills that are kept ready. A program that makes an agent for each call would otherwise never let go of one."""
@@ -270,10 +271,10 @@ class _AgentCall:
             )
         elif why is not None:
             reply.lifecycle, reply.outcome, reply.fault = "ended", "error", self._fault(why)
-        elif (late_s := -bound.remaining_s(run.now())) > 0 and result.blocked_ns > late_s * 1e9:
+        elif result.late_s > _LATE_S:
             self._warn(
-                f"`{self._task.agent}` blocked the event loop for {result.blocked_ns / 1e9:.3g} s "
-                f"and ended {late_s:.3g} s after its time (`{bound.name}`)."
+                f"`{self._task.agent}` ended {result.late_s:.3g} s after its time (`{bound.name}`): "
+                "it, or something beside it, blocked the event loop."
             )
         return reply
 
