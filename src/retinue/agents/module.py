@@ -139,7 +139,7 @@ class ModuleAgent:
             OutputInvalid: The answer has not the shape of the spec; `detail["findings"]` lists every reason (B4, B5).
         """
         # Who lists agents calls none of them, and needs neither the boundary nor asyncio.
-        from retinue.agents.boundary.dialect_adapter import as_reply, parse_context  # noqa: PLC0415 - see above
+        from retinue.agents.boundary.parse_reply import as_reply, parse_context  # noqa: PLC0415 - see above
         from retinue.dialects.run_agent import parse_value, render_arguments  # noqa: PLC0415 - see above
 
         arguments = render_arguments(task, correction=run.correction)

@@ -224,7 +224,7 @@ class CommandAgent:
         """Whether there is an answer in what it said, although it did not end well. Plain words are none."""
         if not text.strip():
             return False
-        from retinue.agents.boundary.dialect_adapter import can_be_read  # noqa: PLC0415 - most programs end well
+        from retinue.agents.boundary.parse_reply import can_be_read  # noqa: PLC0415 - most programs end well
 
         return can_be_read(text, self._definition, task)
 
