@@ -3,8 +3,9 @@
 Nothing is delegated, nobody is asked, and nothing is kept beyond the context's own list of events.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Hashable
-from functools import lru_cache
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeAlias, TypeVar, cast, overload
 
 from retinue.agents.boundary import Boundary
@@ -159,6 +160,9 @@ class LocalContext:
         return await run(function, *args, timeout_s=remaining_s, **kwargs)
 
 
+_AGENT: Final = "__retinue_agent__"
+_SIGNATURES: Final = "__retinue_signatures__"
+
 _Untyped: TypeAlias = Reply | Plan | Result
 """What a function may return that says nothing of its data."""
 
@@ -195,7 +199,7 @@ async def call(agent: Agent | Callable[..., object], instruction: str = "", /, *
         instruction: Free words for the agent.
         parameters: What its skill takes.
     """
-    ready = cast("Agent", agent) if hasattr(type(agent), "run") else _as_agent(agent)
+    ready = cast("Agent", agent) if hasattr(type(agent), "run") else _as_agent(cast("Callable[..., Any]", agent))
     async with LocalContext() as run:
         try:
             name = ready.definition.name
@@ -207,13 +211,23 @@ async def call(agent: Agent | Callable[..., object], instruction: str = "", /, *
 
 
 _BOUNDARY: Final = Boundary(Registry())
-"""Remembers what it found out about the agents that were called last."""
 
 
-def _as_agent(function: object) -> Agent:
-    make = _cached_agent if isinstance(function, Hashable) else make_agent
-    return cast("Agent", make(cast("Callable[..., object]", function)))
+def _as_agent(function: Callable[..., Any]) -> Agent:
+    """A plain function as an agent, read once: that takes a hundred times as long as calling it.
 
-
-_cached_agent: Final = lru_cache(maxsize=256)(make_agent)
-"""Reading the types of a function takes twenty times as long as calling it."""
+    The agent is kept with the function and not in a cache of ours, which would keep all that the function refers to
+    alive. A method is made anew at each look-up, so only what its function's types say is kept, without the object.
+    """
+    home: Any = getattr(function, "__func__", function)
+    if not isinstance(home, (FunctionType, type, partial)):
+        return make_agent(function)
+    own = vars(cast("object", home))
+    if home is not function:
+        agent = make_agent(function)
+        agent.signatures = own.get(_SIGNATURES, agent.signatures)
+        setattr(cast("object", home), _SIGNATURES, agent.signatures)
+        return agent
+    if _AGENT not in own:
+        setattr(cast("object", home), _AGENT, make_agent(function))
+    return own[_AGENT]

@@ -376,7 +376,8 @@ def copy_claims(claims: JsonMapping) -> tuple[JsonMapping, list[Finding]]:
             copies[name] = value
             continue
         try:
-            trial = Result(task_id="-", agent="-", **{name: tuple(value) if type(value) is list else value})
+            claim: JsonMapping = {name: tuple(cast("list[object]", value)) if type(value) is list else value}
+            trial = Result(task_id="-", agent="-", **claim)
             data = trial.model_dump(
                 include={"task_id", "agent", name}, exclude_none=True, exclude_unset=True, by_alias=True, warnings=False
             )

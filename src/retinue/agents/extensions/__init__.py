@@ -4,7 +4,6 @@ Read, checked and called here. Which of them a prompt needs, and what becomes of
 """
 
 from .discover import Extensions, discover
-from .extension import Extension, ExtensionTool, ToolRun
-from .light import light_schema
+from .extension import Extension, ExtensionTool, ToolRun, light_schema
 
 __all__ = ["Extension", "ExtensionTool", "Extensions", "ToolRun", "discover", "light_schema"]

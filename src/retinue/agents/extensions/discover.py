@@ -1,7 +1,7 @@
 """Finds extensions under a `tool_root`: `*_tool.py` files with `NAME`, `SYSTEM_PROMPT` and `TOOLS` (B8, B9, B20).
 
-The spec passes silently over anything else; here every file that is passed over is reported, with the reason. Importing
-them runs their code, so whoever calls has asked before whether the folder is trusted.
+The spec silently ignores anything else; here every skipped file is reported, with the reason. Importing them runs
+their code, so the caller must have checked that the folder is trusted.
 """
 
 import os
@@ -12,13 +12,13 @@ from types import ModuleType
 from typing import Any, Final, cast
 
 from retinue.agents.importing import import_file
-from retinue.agents.python.signature import read_signature
+from retinue.agents.python.python_agent import read_signature
+from retinue.agents.python.read_definition import input_schema, read_docstring
 from retinue.agents.registry import Skipped
 from retinue.contract.names import nearest
 from retinue.errors import InvalidDefinition, MissingFile, NotTrusted, RetinueError
 
-from .docstring import read_words
-from .extension import Extension, ExtensionTool
+from .extension import Extension, ExtensionTool, read_words
 
 _ENDING: Final = "_tool.py"
 _MOST_FILES: Final = 1_000
@@ -38,12 +38,12 @@ class Extensions:
     skipped: tuple[Skipped, ...] = ()
 
     def only(self, names: Collection[str]) -> "Extensions":
-        """Those extensions and no others (B9). A name that nobody has is reported like a file passed over."""
+        """Those extensions and no others (B9). An unknown name is reported like a skipped file."""
         by_name = {extension.name.casefold(): extension for extension in self.extensions}
         missing = [name for name in names if name.casefold() not in by_name]
         keys = {name.casefold() for name in names}
         unknown = tuple(
-            Skipped(path=name, reason="No extension is called that.", hint=_suggestion(name, by_name))
+            Skipped(path=name, reason="There is no extension with this name.", hint=_suggestion(name, by_name))
             for name in missing
         )
         matches = tuple(extension for key, extension in by_name.items() if key in keys)
@@ -139,9 +139,11 @@ def _tool(function: Any) -> ExtensionTool:
             f"`TOOLS` holds {str(function)[:80]!r}, which is not a function.", hint="List functions."
         )
     signature = read_signature(function, bound=False)
-    tool = ExtensionTool(function.__name__, read_words(function.__doc__), signature, function)
+    descriptions = read_docstring(function.__doc__).arguments
+    schema = input_schema(signature.input_adapter, defaults=signature.defaults, descriptions=descriptions)
+    tool = ExtensionTool(function.__name__, read_words(function.__doc__), signature, schema, function)
     try:
-        tool.spec  # noqa: B018 - a name that no provider takes is found now, not when a model is told of it
+        tool.spec  # noqa: B018 - a name that no provider takes is found now, not at the first request
     except ValueError:
         raise InvalidDefinition(
             f"A tool cannot be called {tool.name[:80]!r}.", hint="Use at most 64 letters, digits and underscores."

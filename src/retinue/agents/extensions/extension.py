@@ -6,25 +6,68 @@ what it then raises becomes its output, because a trace must say what happened (
 
 import asyncio
 import inspect
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from pydantic_core import to_json, to_jsonable_python
 
-from retinue.agents.python.signature import Signature
+from retinue.agents.python.python_agent import Signature
 from retinue.contract.definition import ToolSpec
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Trace
+from retinue.contract.sanitize import printable
 from retinue.errors import InvalidInput
-
-from .docstring import ToolWords
 
 _TRIES: Final = 2
 _LONGEST_OUTPUT: Final = 100_000
+_LONGEST_LINE: Final = 300
+_LABEL: Final = re.compile(r"(example prompt|example response|example args|note)s?[ \t]*:[ \t]*(.*)", re.IGNORECASE)
+_QUOTES: Final = "\"'`\u2018\u2019\u201c\u201d"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolWords:
+    """A tool in its author's words; what is missing is empty."""
+
+    summary: str = ""
+    example_prompt: str = ""
+    example_response: str = ""
+    example_args: str = ""
+    notes: str = ""
+
+
+def read_words(docstring: str | None) -> ToolWords:
+    """Take the docstring of a tool apart (B21). A line without a label continues the one above.
+
+        Say what to train today.
+        What's my workout?
+        Example response: Squats, five times five.
+        Example args: {"date": "2026-05-04"}
+        Notes: Asks for nothing.
+
+    The first line says what it does; the next line without a label is an example of a request for it.
+    """
+    first, *rest = inspect.cleandoc(docstring or "").splitlines() or [""]
+    sections: dict[str, list[str]] = {}
+    label = ""
+    for line in filter(None, map(str.strip, rest)):
+        match = _LABEL.fullmatch(line)
+        label = match[1].lower() if match else label or ("note" if sections else "example prompt")
+        sections.setdefault(label, []).append(match[2] if match else line)
+        label = "" if label == "example prompt" else label
+    texts = {label: " ".join(filter(None, lines)) for label, lines in sections.items()}
+    return ToolWords(
+        summary=first.strip(),
+        example_prompt=texts.get("example prompt", "").strip(_QUOTES),
+        example_response=texts.get("example response", ""),
+        example_args=texts.get("example args", ""),
+        notes=texts.get("note", ""),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +104,15 @@ class ExtensionTool:
     name: str
     words: ToolWords
     signature: Signature
+    input_schema: JsonMapping
     function: Callable[..., Any]
 
     @property
     def spec(self) -> ToolSpec:
-        """What a model is told of it."""
+        """The tool as a model sees it."""
         parts = (self.words.summary, self.words.notes and f"Notes: {self.words.notes}")
         description = " ".join(part for part in parts if part) or self.name
-        return ToolSpec(name=self.name, description=description, input_schema=self.signature.input_schema)
+        return ToolSpec(name=self.name, description=description, input_schema=self.input_schema)
 
     async def use(self, args: JsonMapping) -> ToolRun:
         """Call it, and once more when it raises.
@@ -77,45 +121,34 @@ class ExtensionTool:
             InvalidInput: The arguments are not what it takes; it is not called then.
         """
         began_ns = time.perf_counter_ns()
-        arguments = self._parse_arguments(args)
+        try:
+            value: object = self.signature.input_adapter.validate_json(to_json(args))
+        except ValueError as failure:
+            expected = ", ".join(self.input_schema.get("properties", ())) or "nothing"
+            raise InvalidInput(
+                f"`{self.name}` cannot be called with {dumps(args)[:200]}: {str(failure).partition(chr(10))[0]}.",
+                hint=f"It takes: {expected}.",
+            ) from None
+        model = self.signature.model
+        call = partial(self.function, **(vars(value) if model is None else {model: value}))
         error = ""
         for number in range(1, _TRIES + 1):
             try:
-                # A tool's answer as text.
-                value = await self._call(arguments)
-                text = value if isinstance(value, str) else dumps(to_jsonable_python(value))
+                is_async = inspect.iscoroutinefunction(self.function)
+                answer = await (call() if is_async else asyncio.to_thread(call))
+                text = answer if isinstance(answer, str) else dumps(to_jsonable_python(answer))
                 output = (
                     text
                     if len(text) <= _LONGEST_OUTPUT
                     else f"{text[:_LONGEST_OUTPUT]}… ({len(text):,} characters in all)"
                 )
-            except Exception as raised:  # noqa: BLE001 - somebody else's code; what it raises is its output
+            except Exception as raised:  # noqa: BLE001 - foreign code; what it raises is its output
                 error = f"{type(raised).__name__}: {raised}"
             else:
                 return ToolRun(self.name, args, output, time.perf_counter_ns() - began_ns, tries=number)
         return ToolRun(
             self.name, args, error[:_LONGEST_OUTPUT], time.perf_counter_ns() - began_ns, failed=True, tries=_TRIES
         )
-
-    def _parse_arguments(self, args: JsonMapping) -> dict[str, object]:
-        """The arguments as the Python types that the function declares."""
-        try:
-            value: object = self.signature.input_adapter.validate_json(to_json(args))
-        except ValueError as error:
-            expected = ", ".join(self.signature.input_schema.get("properties", ())) or "nothing"
-            raise InvalidInput(
-                f"`{self.name}` cannot be called with {dumps(args)[:200]}: {str(error).partition(chr(10))[0]}.",
-                hint=f"It takes: {expected}.",
-            ) from None
-        arguments: dict[str, object] = (
-            dict(vars(value)) if self.signature.model is None else {self.signature.model: value}
-        )
-        return arguments
-
-    async def _call(self, arguments: dict[str, object]) -> object:
-        if inspect.iscoroutinefunction(self.function):
-            return await self.function(**arguments)
-        return await asyncio.to_thread(partial(self.function, **arguments))
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -135,3 +168,28 @@ class Extension:
     def tool(self, name: str) -> ExtensionTool | None:
         """The tool called `name`, or None."""
         return next((tool for tool in self.tools if tool.name == name), None)
+
+
+def light_schema(extensions: Iterable[Extension]) -> str:
+    """One paragraph for each extension: its name and the first line of its prompt, then a line for each tool.
+
+    TASKS — You keep the tasks of one person.
+    - TASKS_ACTION_add: Add a task. EX: "remind me to call Ada tomorrow"
+
+    Extensions are separated by a blank line. Every text is one line, whatever its author wrote.
+    """
+    paragraphs: list[str] = []
+    for extension in extensions:
+        first = next((line for line in extension.prompt.splitlines() if line.strip()), "")
+        lines = [f"{_one_line(extension.name)} — {_one_line(first)}"]
+        for tool in extension.tools:
+            line = f"- {_one_line(tool.name)}: {_one_line(tool.words.summary)}"
+            example = _one_line(tool.words.example_prompt).replace('"', "'")
+            lines.append(f'{line} EX: "{example}"' if example else line)
+        paragraphs.append("\n".join(lines))
+    return "\n\n".join(paragraphs)
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(printable(text[: _LONGEST_LINE * 4]).split())
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1].rstrip()}…"
