@@ -130,7 +130,7 @@ def test_a_call_keeps_nothing_alive() -> None:
         seen: list[weakref.ref[object]] = []
         for number in range(20):
             one, held = retinue.scripted(str(number), name="one"), Held()
-            seen += [weakref.ref(one), weakref.ref(held)]
+            seen.extend((weakref.ref[object](one), weakref.ref[object](held)))
             assert (await retinue.call(one, "say")).content == str(number)
             assert (await retinue.call(make(held))).output == "Held"
         return seen

@@ -6,14 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from retinue.agents.port import Agent, Reply, RunContext
 from retinue.contract import names
-from retinue.contract.definition import Definition
+from retinue.contract.definition import Definition, Skill
 from retinue.contract.finding import Finding
+from retinue.contract.sanitize import printable
 from retinue.contract.task import Task
 from retinue.contract.version import split_versioned_name
 from retinue.errors import InvalidDefinition, RetinueError, UnknownName
+
+__all__ = []
 
 LIVE_MAJORS: Final = 2
 """How many majors of one agent may live side by side before the registry warns (C11, A28)."""
@@ -316,3 +320,54 @@ def _origin(definition: Definition) -> str:
     if source is None:
         return f"`{definition.name}` without a source"
     return f"{source.file}:{source.line}" if source.line else source.file
+
+
+_LONGEST: Final = 200
+_CACHE: Final[WeakKeyDictionary[Registry, tuple[int, str]]] = WeakKeyDictionary()
+
+
+def light_schema(definitions: Iterable[Definition]) -> str:
+    """One paragraph for each agent: its name and first sentence, then a line for each skill that can be called.
+
+        weather_reporter — Tells the weather of a city
+        - forecast: Says what the weather will be EX: "will it rain in Vienna tomorrow"
+
+    An agent with several live majors stands there once, as the oldest: it answers to the bare name. Every text is one
+    line, whatever its author wrote.
+    """
+    oldest: dict[str, Definition] = {}
+    for definition in definitions:
+        current = oldest.get(definition.name)
+        if current is None or definition.major < current.major:
+            oldest[definition.name] = definition
+    paragraphs = [_paragraph(definition) for definition in oldest.values()]
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+
+
+def light_schema_of(registry: Registry) -> str:
+    """The light schema of all agents in `registry`, made once and anew when an agent has been added."""
+    cached = _CACHE.get(registry)
+    if cached is None or cached[0] != len(registry):
+        cached = _CACHE[registry] = (len(registry), light_schema(registry.selectable()))
+    return cached[1]
+
+
+def _paragraph(definition: Definition) -> str:
+    skills = [_line_of(skill) for skill in definition.skills if not skill.unavailable]
+    return "\n".join([f"{definition.name} — {_first_sentence(definition.description)}", *skills]) if skills else ""
+
+
+def _line_of(skill: Skill) -> str:
+    line = f"- {skill.name}: {_first_sentence(skill.description)}"
+    example = next((sentence for text in skill.examples if (sentence := _one_line(text))), "")
+    return f'{line} EX: "{example}"' if example else line
+
+
+def _first_sentence(text: str) -> str:
+    line = _one_line(text)
+    return line.partition(". ")[0].removesuffix(".")
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(printable(text[: _LONGEST * 4]).split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1].rstrip()}…"

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Final
 
-from retinue.agents.patterns import TAKES_PATHS, normal_path
+from retinue.agents.grants import TAKES_PATHS, normal_path
 from retinue.contract.names import fold, nearest
 from retinue.errors import InvalidInput
 

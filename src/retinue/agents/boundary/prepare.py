@@ -44,7 +44,8 @@ class PreparedSkill:
         input_validator: Checks parameters.
         output_validator: Checks the answer; None when the skill has no output schema.
         override: Where the agent's policy differs from the default one; shown in its results (K33).
-        effects: What it may touch, worked out once.
+        effects: What it may touch.
+        may_fill: Its input schema may have defaults to fill in; most have none.
     """
 
     definition: Definition
@@ -55,6 +56,7 @@ class PreparedSkill:
     override: JsonMapping
     versions: Versions
     effects: tuple[Effect, ...]
+    may_fill: bool
 
 
 def prepare_skill(agent: Agent, skill_name: str | None, policy: Policy) -> PreparedSkill:
@@ -94,7 +96,8 @@ def prepare_skill(agent: Agent, skill_name: str | None, policy: Policy) -> Prepa
         policy=policy,
         override={} if policy is POLICY else policy.differences(),
         versions=Versions(agent=definition.version, contract=CONTRACT_VERSION),
-        effects=tuple(skill.possible_effects),
+        effects=skill.possible_effects,
+        may_fill='"default"' in json.dumps(skill.input_schema),
     )
 
 
@@ -149,7 +152,7 @@ def prepare_input(task: Task, prepared: PreparedSkill) -> PreparedInput:
     if filled:
         parameters.update(filled)
         notes["filled"] = filled
-    completed, paths = validator.apply_defaults(parameters)
+    completed, paths = validator.apply_defaults(parameters) if prepared.may_fill else (parameters, ())
     if paths:
         parameters = cast("JsonMapping", completed)
         notes["defaults"] = {path: json_copy(_value_at(completed, path)) for path in paths}

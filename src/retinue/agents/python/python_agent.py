@@ -154,6 +154,7 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         self._options = options
         self._arguments: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
         self.signatures: dict[str, Signature] = {}
+        self._definition: Definition | None = None
         functools.update_wrapper(self, target, updated=())
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> "PythonAgent[P, T, AnswerT_co]":
@@ -174,24 +175,26 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
     def __repr__(self) -> str:
         return f"<agent {self._target.__module__}.{self._target.__qualname__}>"
 
-    @cached_property
+    @property
     def definition(self) -> Definition:
         """What the function says of itself, read at first use.
 
         Raises:
             InvalidDefinition: It cannot be an agent; the message and `detail["findings"]` say why.
         """
-        from .read_definition import read_definition  # noqa: PLC0415 - calls of a ready-made agent need none
+        if self._definition is None:
+            from .read_definition import read_definition  # noqa: PLC0415 - calls of a ready-made agent need none
 
-        name, version = self._name_and_version
-        return read_definition(
-            self._target,
-            self._options,
-            name=name,
-            version=version,
-            skills=tuple(map(self._skill, self._entries)),
-            returns_plan=any(self._signature(name).returns_plan for name in self._entries),
-        )
+            name, version = self._name_and_version
+            self._definition = read_definition(
+                self._target,
+                self._options,
+                name=name,
+                version=version,
+                skills=tuple(map(self._skill, self._entries)),
+                returns_plan=any(self._signature(name).returns_plan for name in self._entries),
+            )
+        return self._definition
 
     async def run(self, task: Task, run: RunContext, /) -> Reply:
         """Call the function with the task's parameters as the types it declares; a synchronous one in a thread.
