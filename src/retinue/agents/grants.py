@@ -163,7 +163,11 @@ class Grants:
         key = spec.name, spec.effects
         is_offered = self._offered_cache.get(key)
         if is_offered is None:
-            is_offered = self._offered_cache[key] = all(each._includes(spec) for each in self._chain())
+            is_offered = self._offered_cache[key] = all(
+                (each.tools is None or any(fnmatchcase(spec.name, name) for name in each.tools))
+                and each._allows_effects(spec.effects)
+                for each in self._chain()
+            )
         return is_offered
 
     def covers(self, effects: Collection[Effect]) -> bool:
@@ -254,10 +258,6 @@ class Grants:
             yield each
             each = each.above
 
-    def _includes(self, spec: ToolSpec) -> bool:
-        is_listed = self.tools is None or any(fnmatchcase(spec.name, name) for name in self.tools)
-        return is_listed and self._allows_effects(spec.effects)
-
     def _allows_effects(self, effects: Collection[Effect]) -> bool:
         return self.effects.issuperset(effects) and not (self.mode == "plan" and "write" in effects)
 
@@ -290,27 +290,23 @@ class Grants:
     def _restriction(self, spec: ToolSpec, subject: PermissionSubject) -> PermissionVerdict | None:
         """What these grants have against a call that others may have allowed."""
         limits = [ToolRule("allow", name, pattern) for name, pattern in self.only if fnmatchcase(spec.name, name)]
-        if limits and not any(_within_limit(limit, spec.name, subject) for limit in limits):
+        if limits and not any(
+            matches(limit.pattern, text, tool=spec.name)
+            for limit in limits
+            for text in subject.texts(limit.pattern, widely=False)
+        ):
             patterns = ", ".join(f"`{spec.name}({limit.pattern})`" for limit in limits)
             return PermissionVerdict("deny", f"this agent has only {patterns}")
         rule_verdict = self._rule_verdict(spec.name, subject)
         if rule_verdict is not None and rule_verdict.word != "allow":
             return rule_verdict
         mode_asks = self.above is not None and self.mode in {"plan", "dont_ask", "default"}
-        if (
-            mode_asks
-            and rule_verdict is None
-            and not set(spec.effects) <= {"read"}
-            and not self._user_allows(spec, subject)
-        ):
+        if mode_asks and rule_verdict is None and not set(spec.effects) <= {"read"}:
+            user_verdict = tuple(self._chain())[-1]._rule_verdict(spec.name, subject)
+            if user_verdict is not None and user_verdict.word == "allow":
+                return None  # a rule of the user's, and not only the mode, lets the call pass
             return PermissionVerdict("ask", f"it may {' and '.join(spec.effects)}, and no rule allows it")
         return None
-
-    def _user_allows(self, spec: ToolSpec, subject: PermissionSubject) -> bool:
-        """Whether a rule of the user's, and not only the mode, lets the call pass."""
-        user = tuple(self._chain())[-1]
-        rule_verdict = user._rule_verdict(spec.name, subject)
-        return rule_verdict is not None and rule_verdict.word == "allow"
 
     def _prohibition(self, tool: str, subject: PermissionSubject) -> PermissionVerdict | None:
         """What the strictest fitting rule says that asks or denies."""
@@ -347,10 +343,6 @@ def mode_from(word: str) -> Mode:
 
 def _strictest(verdicts: Iterable[PermissionVerdict | None]) -> PermissionVerdict | None:
     return max(filter(None, verdicts), key=lambda verdict: _STRICTER[verdict.word], default=None)
-
-
-def _within_limit(limit: ToolRule, tool: str, subject: PermissionSubject) -> bool:
-    return any(matches(limit.pattern, text, tool=tool) for text in subject.texts(limit.pattern, widely=False))
 
 
 def _fold_path(path: str) -> str:

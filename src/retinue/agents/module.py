@@ -72,7 +72,7 @@ def module_agent(module: ModuleType, *, file: str) -> "ModuleAgent":
             f"{file!r} has no function `run_agent`.",
             hint="Define `async def run_agent(prompt, chat_history=None, memory=None, config=None)`.",
         )
-    problems = tuple(_parameter_problems(function))
+    problems = _parameter_problems(function)
     if problems:
         raise InvalidDefinition(
             f"`run_agent` of {file!r} cannot be called as spec 001 says: {'; '.join(problems)}.",

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from retinue.agents.port import Agent, Reply, RunContext
 from retinue.contract import names
-from retinue.contract.definition import Definition, Skill
+from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding
 from retinue.contract.sanitize import printable
 from retinue.contract.task import Task
@@ -89,7 +89,12 @@ class Registry:
 
     def _add(self, agent: Agent) -> None:
         definition = agent.definition
-        self._check_no_version(definition)
+        base_name, major = split_versioned_name(definition.name)
+        if major is not None:
+            raise InvalidDefinition(
+                f"The name `{definition.name}` carries a version.",
+                hint=f"Call it `{base_name}`, with `version` '{major}.0'; it then answers to `{definition.name}` too.",
+            )
         majors = self._majors.get(definition.name, {})
         present = majors.get(definition.major)
         if present is agent:
@@ -156,7 +161,7 @@ class Registry:
         """The agent called `name`: canonical name, alias, wire name, any spelling of them, `x_v2` or `x@2`.
 
         Raises:
-            UnknownName: Nobody is called that, or not in that major; `suggestions` says what there is, nearest first.
+            UnknownName: There is no such agent, or not in that major; `suggestions` says what there is, nearest first.
             InvalidDefinition: Two agents have that name.
         """
         claim, stated_major = self._resolve(name)
@@ -241,15 +246,6 @@ class Registry:
             message = f"{message} {files} may define it, but this folder is not trusted to bring code."
             hint = f"Review it, then run `retinue trust`. {hint}"
         return UnknownName(message, hint=hint, suggestions=suggestions[:_SHOWN])
-
-    def _check_no_version(self, definition: Definition) -> None:
-        base_name, major = split_versioned_name(definition.name)
-        if major is not None:
-            raise InvalidDefinition(
-                f"The name `{definition.name}` carries a version.",
-                hint=f"Call it `{base_name}`, with `version` {f'{major}.0'!r}; "
-                f"it then answers to `{definition.name}` too.",
-            )
 
     def _check_names_free(self, keys: dict[str, str], definition: Definition) -> None:
         claims = {key: self._owners[key].agent for key in keys if key in self._owners}
@@ -340,8 +336,17 @@ def light_schema(definitions: Iterable[Definition]) -> str:
         current = oldest.get(definition.name)
         if current is None or definition.major < current.major:
             oldest[definition.name] = definition
-    paragraphs = [_paragraph(definition) for definition in oldest.values()]
-    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+    paragraphs: list[str] = []
+    for definition in oldest.values():
+        lines = [f"{definition.name} — {_first_sentence(definition.description)}"]
+        for skill in definition.skills:
+            if not skill.unavailable:
+                line = f"- {skill.name}: {_first_sentence(skill.description)}"
+                example = next((sentence for text in skill.examples if (sentence := _one_line(text))), "")
+                lines.append(f'{line} EX: "{example}"' if example else line)
+        if len(lines) > 1:
+            paragraphs.append("\n".join(lines))
+    return "\n\n".join(paragraphs)
 
 
 def light_schema_of(registry: Registry) -> str:
@@ -350,17 +355,6 @@ def light_schema_of(registry: Registry) -> str:
     if cached is None or cached[0] != len(registry):
         cached = _CACHE[registry] = (len(registry), light_schema(registry.selectable()))
     return cached[1]
-
-
-def _paragraph(definition: Definition) -> str:
-    skills = [_line_of(skill) for skill in definition.skills if not skill.unavailable]
-    return "\n".join([f"{definition.name} — {_first_sentence(definition.description)}", *skills]) if skills else ""
-
-
-def _line_of(skill: Skill) -> str:
-    line = f"- {skill.name}: {_first_sentence(skill.description)}"
-    example = next((sentence for text in skill.examples if (sentence := _one_line(text))), "")
-    return f'{line} EX: "{example}"' if example else line
 
 
 def _first_sentence(text: str) -> str:

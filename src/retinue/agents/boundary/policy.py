@@ -127,9 +127,12 @@ class Policy:
                 if remaining_s is None or remaining_s > 0
                 else Stop("no time is left", exhausted=True)
             )
-        wait_s = self._backoff_s(fault, retries=retries, chance=chance)
+        # Twice as long each time, spread by a half both ways; never shorter than the peer asks for.
+        first_s = self.first_wait_s if rule.first_wait_s is None else rule.first_wait_s
+        wait_s = min(first_s * 2**retries * (0.5 + chance), self.longest_wait_s)
+        wait_s = max(wait_s, fault.retry_after_s or 0.0)
         if wait_s > self.longest_wait_s:
-            return Stop(f"the peer asks for {wait_s:g} s of patience", exhausted=True)
+            return Stop(f"the peer asks to wait {wait_s:g} s", exhausted=True)
         if remaining_s is not None and wait_s >= remaining_s:
             return Stop(
                 f"{max(remaining_s, 0.0):.3g} s are left, and the wait would take {wait_s:.3g} s", exhausted=True
@@ -147,16 +150,9 @@ class Policy:
         changed = {name: current for name, value in defaults.items() if (current := getattr(self, name)) != value}
         return {**changed, **({"rules": rules} if rules else {})}
 
-    def _backoff_s(self, fault: Fault, *, retries: int, chance: float) -> float:
-        """Twice as long each time, spread by a half both ways; never shorter than the peer asks for."""
-        first_s = self.rules[fault.code].first_wait_s
-        first_s = self.first_wait_s if first_s is None else first_s
-        wait_s = min(first_s * 2**retries * (0.5 + chance), self.longest_wait_s)
-        return max(wait_s, fault.retry_after_s or 0.0)
-
 
 def _forbids_retry(fault: Fault) -> bool:
-    """Whether whoever made the fault has said that trying again is of no use.
+    """Whether the fault itself says that trying again is of no use.
 
     An answer that breaks its contract is sent back whatever it says of itself, unless it says so in so many words.
     """
@@ -166,4 +162,4 @@ def _forbids_retry(fault: Fault) -> bool:
 
 
 POLICY: Final = Policy()
-"""What applies unless somebody says otherwise."""
+"""The default."""
