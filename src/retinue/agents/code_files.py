@@ -49,7 +49,8 @@ def code_files(folder: Path, *, kind: Kind = "project") -> tuple[Path, ...]:
         paths.update(path for path in _files_below(root / AGENTS_FOLDER, ending=".json") if _names_program(path))
     if len(paths) > _MAX_FILES:
         raise InvalidInput(
-            f"{str(root)!r} has {len(paths)} files that name code; {_MAX_FILES} are allowed.", hint="Trust less."
+            f"{str(root)!r} has {len(paths)} files that name code; {_MAX_FILES} are allowed.",
+            hint="Trust a subfolder.",
         )
     return tuple(sorted(paths))
 

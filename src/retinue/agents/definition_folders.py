@@ -27,7 +27,7 @@ class DefinitionFolder:
     Attributes:
         endings: What their files end with.
         deep: Folders in it are searched too.
-        silent: Files of other kinds are not ours to mention: the folder's name is anybody's.
+        silent: Files of other kinds are not reported: others use a folder of this name, too.
         skills: Each folder in it is a skill.
     """
 
@@ -56,7 +56,7 @@ class Problem:
 
     Attributes:
         rule: Its rule of `discovery/`.
-        harmless: It may well be meant so.
+        harmless: It may well be intended.
     """
 
     rule: str
@@ -147,11 +147,9 @@ def _skill_files(path: Path, entry: os.DirEntry[str], place: DefinitionFolder) -
             message = f"The folder cannot be read: {error.strerror}."
             yield path, Problem("unreadable", message, "Make it readable, or move it elsewhere.")
             return
-        skill_file = (
-            SKILL_FILE if SKILL_FILE in names else next((n for n in names if n.lower() == SKILL_FILE.lower()), None)
-        )
-        if skill_file is not None:
-            yield path / skill_file, None
+        spellings = sorted((name for name in names if name.lower() == SKILL_FILE.lower()), key=SKILL_FILE.__ne__)
+        if spellings:
+            yield path / spellings[0], None
         elif not place.silent and not entry.name.startswith("."):
             yield path, _NO_SKILL
 
@@ -177,7 +175,7 @@ def files_beside(path: Path) -> tuple[str, ...]:
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link that leads to itself; whoever opens it will be told
+    except OSError:  # a link that leads to itself; opening it will fail
         return False
 
 
@@ -190,6 +188,6 @@ def is_inside(path: Path, root: Path) -> bool:
 
 
 def display_path(path: Path, root: Path) -> str:
-    """The path from `root`, fit to be shown: what is not UTF-8 in it is escaped."""
+    """The path from `root` for messages: what is not UTF-8 in it is escaped."""
     name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,8 +1,8 @@
 """What an agent may use: the tools and effects it was granted, and the rules that allow a call, ask first, or deny it.
 
-A grant only ever narrows: whoever works for somebody is bound by that one's grants as well as by its own, so nobody's
-tools are wider than its parent's. The outermost grants are the user's: only their rules and their mode can allow what
-is otherwise asked. The guard is here, not in anybody's good will: text that a model read changes nothing.
+A grant only ever narrows: an agent that works for another is bound by that one's grants as well as by its own. The
+outermost grants are the user's: only their rules and their mode can allow what is otherwise asked. This is enforced by
+code: text that a model read changes nothing.
 """
 
 # ruff: noqa: SLF001
@@ -51,7 +51,7 @@ _SENSITIVE_FILES: Final = (
     "**/.pre-commit-config.yaml", "**/.yarnrc.yml",
 )  # fmt: skip
 """Files that say what others may do, or name programs that start without a question. `.git` and `.retinue` are not
-here: nobody writes those."""
+here: no agent can write those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class Grants:
         rules: Of those that fit a call the strictest holds; when none fits, reading is allowed and all else is asked.
         only: Tools with a pattern that a call of them must match: one of the patterns, where there are several.
         mode: What happens where no rule speaks; that of `above` when absent.
-        above: The grants of whoever it works for; they bind as well.
+        above: The grants of the agent it works for; they bind as well.
     """
 
     tools: frozenset[str] | None = None
@@ -171,7 +171,7 @@ class Grants:
         return is_offered
 
     def covers(self, effects: Collection[Effect]) -> bool:
-        """Whether somebody with these effects may be called on this agent's behalf."""
+        """Whether an agent with these effects may be called on this agent's behalf."""
         return all(each._allows_effects(effects) for each in self._chain())
 
     def verdict(self, spec: ToolSpec, *subjects: PermissionSubject | str) -> PermissionVerdict:
@@ -189,7 +189,7 @@ class Grants:
         worst = _strictest(verdict for target in targets for verdict in self._verdicts(spec, target))
         worst = worst or PermissionVerdict("allow", "no rule is against it")
         if worst.word == "ask" and any(each.mode == "dont_ask" for each in self._chain()):
-            return PermissionVerdict("deny", f"{worst.reason}, and nobody is to be asked")
+            return PermissionVerdict("deny", f"{worst.reason}, and this mode does not ask")
         return worst
 
     def hides(self, path: str, *, root: PurePath | None = None) -> PermissionVerdict | None:
@@ -203,7 +203,7 @@ class Grants:
         return _strictest(each._prohibition("read", subject) for each in self._chain())
 
     def restrict_workspace(self, workspace: "Workspace") -> "Workspace":
-        """`workspace` without the files that a rule `hides`: whoever reads by it reads none of them."""
+        """`workspace` without the files that a rule `hides`."""
         # Whether there can be a file that the rule keeps from being read.
         rules = [
             str(rule)
@@ -224,7 +224,7 @@ class Grants:
         return workspace.hiding(HidingRule(hides, ", ".join(sorted(set(rules)))))
 
     def within(self, above: "Grants | None") -> "Grants":
-        """The same grants for somebody who works for the holder of `above`."""
+        """The same grants for an agent that works for the holder of `above`."""
         if above is None or any(each is above for each in self._chain()):
             return self
         own = self.above.within(above) if self.above else above
@@ -288,7 +288,7 @@ class Grants:
         return PermissionVerdict("ask", f"it may {' and '.join(spec.effects)}, and no rule allows it")
 
     def _restriction(self, spec: ToolSpec, subject: PermissionSubject) -> PermissionVerdict | None:
-        """What these grants have against a call that others may have allowed."""
+        """What these grants forbid of a call that others may have allowed."""
         limits = [ToolRule("allow", name, pattern) for name, pattern in self.only if fnmatchcase(spec.name, name)]
         if limits and not any(
             matches(limit.pattern, text, tool=spec.name)
@@ -351,7 +351,7 @@ def _fold_path(path: str) -> str:
 
 
 ALL: Final = Grants()
-"""Everything there is, by the usual rules: reading is allowed, anything else is asked."""
+"""Everything, by the default rules: reading is allowed, anything else is asked."""
 
 READ_ONLY: Final = Grants(effects=frozenset({"read"}))
 """Nothing that could change or reach anything outside."""
@@ -399,7 +399,7 @@ def matches(pattern: str, text: str, *, tool: str, widely: bool = False) -> bool
     if not text:
         return False
     if tool in TAKES_PATHS:
-        # `docs\a` is no file of `docs` here, so it counts as one only for rules that ask or deny.
+        # `docs\a` is not a file of `docs` here, so it counts as one only for rules that ask or deny.
         return path_matches(pattern, normal_path(text) if widely else posixpath.normpath(text))
     if pattern.startswith(_DOMAIN):
         domain = pattern.removeprefix(_DOMAIN)
@@ -441,7 +441,7 @@ def path_matches(pattern: str, path: str) -> bool:
 
 
 def _parts_match(pattern: list[str], path: list[str]) -> bool:
-    """Whether `pattern` fits the first parts of `path`; goes once through `path`, noting where in `pattern` that is."""
+    """Whether `pattern` fits the first parts of `path`; one pass over `path`, with all places reached."""
     positions = _skip_wildcards({0}, pattern)
     for part in path:
         if len(pattern) in positions:

@@ -1,6 +1,6 @@
 """A single call of an agent, without orchestration: the in-memory twin of the run context, and `call`.
 
-Nothing is delegated, nobody is asked, and nothing is kept beyond the context's own list of events.
+Nothing is delegated, no question is asked, and nothing is kept beyond the context's own list of events.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine
@@ -40,7 +40,7 @@ class LocalContext:
         deadline_ns: When time is up, nanoseconds since 1970 UTC.
         budget: What may be spent.
         grants: What the agent may use.
-        answer: Asks a person; without it nobody is there, and approvals are denied.
+        answer: Asks a person; without it questions get no answer, and approvals are denied.
         outside: Clock, chance and waiting.
 
     Attributes:
@@ -94,11 +94,11 @@ class LocalContext:
 
     @property
     def light_schema(self) -> str:
-        """Nobody else is there."""
+        """There are no other agents."""
         return ""
 
     def definition_of(self, name: str) -> Definition | None:  # noqa: ARG002 - the port gives it
-        """Nobody else is there."""
+        """There are no other agents."""
         return None
 
     def review(self, plan: Plan) -> list[Finding]:  # noqa: ARG002 - the port gives it
@@ -124,7 +124,7 @@ class LocalContext:
         await self._outside.pause(seconds)
 
     async def ask(self, question: Question) -> Answer | None:
-        """Ask, if somebody is there. An approval that nobody gives is denied."""
+        """Ask, if there is a person to ask. An approval without an answer is denied."""
         self.emit(QuestionAsked(question))
         answer = None if self._answer is None else await self._answer(question)
         if answer is None and question.kind == "approval":
@@ -134,7 +134,7 @@ class LocalContext:
         return answer
 
     async def delegate(self, task: Task, *, grants: Grants | None = None, key: str | None = None) -> Result:  # noqa: ARG002 - the port gives them
-        """Refuse: in a single call nobody else is there.
+        """Refuse: a single call has no other agents.
 
         Raises:
             AccessDenied: Always.

@@ -1,4 +1,4 @@
-"""Who there is: agents by name, alias, wire name and version. Where they come from is the business of `discover`."""
+"""Agents by name, alias, wire name and version, and the list of them for a model. `discover` finds them."""
 
 import re
 import unicodedata
@@ -23,7 +23,7 @@ LIVE_MAJORS: Final = 2
 """How many majors of one agent may live side by side before the registry warns (C11, A28)."""
 
 _BUILT_IN: Final = "retinue:"
-"""Before the name of a built-in agent: whoever else has that name, this one is meant."""
+"""Before the name of a built-in agent: this one is meant, even if another agent has that name."""
 
 _SHOWN: Final = 20
 _AT_MAJOR = re.compile(r"(.+)@([0-9]{1,9})")
@@ -49,8 +49,8 @@ class Skipped:
 class Registry:
     """Agents by every name they answer to.
 
-    A name without a version means the oldest live major: whoever called `x` before there was an `x_v2` still gets
-    what they called (A28). A newer one is asked for: `x_v2`, `x@2`, or `major=2`.
+    A name without a version means the oldest live major: a call of `x` from before there was an `x_v2` still gets
+    the same agent (A28). A newer one is asked for: `x_v2`, `x@2`, or `major=2`.
 
     Attributes:
         skipped: The files that were passed over, with reasons.
@@ -200,7 +200,7 @@ class Registry:
         return tuple(each for each in self.definitions() if each.name not in self.hidden)
 
     def majors(self, name: str) -> tuple[int, ...]:
-        """The live majors of the agent called `name`, oldest first; none when nobody is called that."""
+        """The live majors of the agent called `name`, oldest first; empty when there is no such agent."""
         claim, _ = self._resolve(name)
         return tuple(sorted(self._majors[claim.agent])) if claim else ()
 
@@ -302,7 +302,7 @@ def _names(definition: Definition) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8_192)
 def _key(name: str) -> str:
-    """The form in which names are compared. Folding would lose letters of other scripts and what nobody sees."""
+    """The form in which names are compared. Folding would lose letters of other scripts and invisible characters."""
     if name.isascii() and name.isprintable():
         return names.fold(name)
     normal = unicodedata.normalize("NFKD", name)

@@ -1,7 +1,7 @@
 """What definitions and settings call tools, in our names: `Bash(git log:*)` is `shell` with the pattern `git log:*`.
 
-Only words, and what can be told of one by itself: that no call can fit it, that it allows more than it seems to. Which
-tools there are says the toolbox, and what an agent may do with them `agents.grants`.
+Only names, and what is known of one by itself: that no call can match it, that it allows more than it seems to. The
+toolbox says which tools there are, and `agents.grants` what an agent may do with them.
 """
 
 import re
@@ -53,7 +53,7 @@ _FOREIGN_TOOLS: Final = frozenset(
 _WORD: Final = re.compile(r"(?P<name>\*|[A-Za-z][A-Za-z0-9_*-]{0,127})(?:\s*\((?P<patterns>[^\x00-\x1f]{0,2000})\))?")
 _MCP: Final = re.compile(r"mcp__[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")
 _FOREIGN: Final = re.compile(r"mcp__|[A-Z][A-Z0-9_*]*\Z")
-"""Tools of MCP servers and of a user's own domain, which nobody knows before they are there."""
+"""Tools of MCP servers and of a user's own domain, which are not known in advance."""
 
 NAMES: Final = frozenset(ALIASES.values()) | {
     "forget", "git", "outline", "recall", "remember",
@@ -68,7 +68,7 @@ class ToolReference:
     Attributes:
         tool: A tool's name or a pattern of names, in our words.
         patterns: What a call must be about, one of them; none means any call.
-        is_foreign: It is a tool that other programs have and we have not.
+        is_foreign: It is a tool that other programs have and we do not.
     """
 
     tool: str
@@ -92,7 +92,7 @@ def parse_tool_reference(word: str) -> ToolReference:
     (`mcp__github`), or `*`. In the parentheses several patterns stand between commas.
 
     Raises:
-        InvalidInput: It is no name of a tool.
+        InvalidInput: It is not the name of a tool.
     """
     match = _WORD.fullmatch(word.strip())
     if match is None:

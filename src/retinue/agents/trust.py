@@ -1,6 +1,6 @@
 """Which folders may bring code of their own: only those that their user approved, for the files they then held.
 
-One file in the user's state directory, never in a project. Who asks the user is the business of `cli/`.
+One file in the user's state directory, never in a project. `cli/` asks the user.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ class TrustStore:
 
     A folder is known by its real path, and is trusted as a project or as a tool root: neither is the other. Trust holds
     for the code files as they were: when one changes, comes or goes, the user is asked again. A store that is damaged,
-    or that others may write, trusts nobody.
+    or that others may write, trusts no folder.
 
     Args:
         state: The user's state directory; made when something is first written.

@@ -133,7 +133,7 @@ class Boundary:
 
 
 def _rejected_result(task: Task, run: RunContext, error: Exception) -> Result:
-    """The result of a task that reached nobody."""
+    """The result of a task that reached no agent."""
     fault = fault_of(error, task, run, failed_at="resolve")
     result = Result(
         task_id=task.id,
@@ -224,7 +224,7 @@ def budget_error(task: Task, budget: Budget, spent: Usage | None) -> BudgetExcee
     Args:
         task: With its limits and its depth.
         budget: What the run may still spend.
-        spent: What this call has spent so far; what nobody measured counts as nothing.
+        spent: What this call has spent so far; what was not measured counts as nothing.
     """
     if task.depth > budget.depth:
         return _budget_exceeded("run.budget.depth", f"{budget.depth} nested delegations", "Delegate less deeply.")
@@ -290,7 +290,7 @@ async def attempt(start: Callable[[], Awaitable[object]], *, seconds: float | No
             result.reply = await _delegate(steps)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is what this agent came to
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is this agent's result
             if not result.closed:
                 result.error = error
 
@@ -317,7 +317,7 @@ async def attempt(start: Callable[[], Awaitable[object]], *, seconds: float | No
             try:
                 if steps is not None:
                     steps.close()
-            except BaseException as error:  # noqa: BLE001 - nobody will run it again
+            except BaseException as error:  # noqa: BLE001 - it is not run again
                 result.error = error
                 code.close()
             task.add_done_callback(lambda task: task.cancelled() or task.exception())
@@ -372,7 +372,7 @@ class _AgentCall:
         self.usage_start = len(self.run.budget_tracker.usages)
 
     async def result(self) -> Result:
-        """Call until there is an answer or no attempt is left, and say what it came to."""
+        """Call until there is an answer or no attempt is left."""
         run, task = self.run, self.task
         deadline_ns = run.deadline_ns
         run.attempt, run.correction = 0, None

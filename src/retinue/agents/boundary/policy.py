@@ -79,8 +79,8 @@ class Policy:
         timeout_s: Seconds for an attempt when neither task nor skill says any.
         grace_s: Seconds an agent has to clean up after it was told to stop.
         instruction_limit: Characters in an instruction.
-        level: How strictly an answer is judged (C3). `strict` refuses whatever the contract does; `standard` writes
-            what only a consumer misses (the warning a partial answer owes, the fault an error owes) and marks it;
+        level: How strictly an answer is checked (C3). `strict` refuses whatever the contract does; `standard` adds
+            what is missing (the warning of a partial answer, the fault of an error) and marks it;
             `lenient` also drops claims that make no sense. None of them lets data pass that breaks its schema, or a
             file that is not there. Only `strict` refuses parameters that came as text and that a closed schema does not
             know (C7).

@@ -40,9 +40,9 @@ class ValidatedReply:
     Attributes:
         data: Plain JSON, or `ABSENT`; kept also when it breaks its schema.
         is_valid: `data` passes every schema it must pass.
-        outcome: What it came to; None while the lifecycle has not ended.
+        outcome: How it ended; None while the lifecycle has not ended.
         claims: Further fields of a `Result`, checked and copied.
-        fault: Why the reply is no answer: what the agent reports, or what was found.
+        fault: Why the reply is not an answer: what the agent reports, or what was found.
         native: The text it was read from.
     """
 
@@ -56,7 +56,7 @@ class ValidatedReply:
 
     @property
     def is_answer(self) -> bool:
-        """It is a whole or a partial answer, a question, or a plan: no attempt is owed any more."""
+        """It is a whole or a partial answer, a question, or a plan: no further attempt is due."""
         return self.lifecycle != "ended" or self.outcome in {"success", "partial"}
 
 
@@ -131,7 +131,7 @@ class ReplyValidator:
                 text, reply, reader=self._pick_reader(text, readers), validator=self._prepared.output_validator
             )
         except YourError as error:
-            # The reader says "you asked wrongly" to whoever wrote the text, and here that is the agent.
+            # The reader says "you asked wrongly" to the author of the text, and here that is the agent.
             parse_error: Exception = OutputInvalid(
                 error.message, hint=error.hint, path=error.path, suggestions=error.suggestions, detail=error.detail
             )
@@ -208,7 +208,7 @@ class ReplyValidator:
                 Finding(rule="reply/plan", message=error.message, path="/plan", fix=error.hint)
             ]
             return
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is no plan
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is not a plan
             reason = str(error).partition("\n")[0]
             self._add_finding("reply/plan", f"Its plan cannot be used: {reason}.", fix="Return a `Plan`.")
             return
@@ -220,7 +220,7 @@ class ReplyValidator:
         self._result.claims["extras"] = {**self._result.claims.get("extras", {}), "plan": parsed_plan.to_json()}
 
     def _determine_outcome(self) -> None:
-        """What the agent says it came to, and whether that can be."""
+        """The outcome that the agent reports, and whether that can be."""
         result, claims = self._result, self._result.claims
         if result.lifecycle == "ended" and claims.get("questions"):
             result.lifecycle = "input_required"
@@ -249,7 +249,7 @@ class ReplyValidator:
         """An answer has something in it (K29, K31).
 
         Args:
-            required: A word for success alone is borne unless strict: asking again would repeat what the agent did.
+            required: A reported success alone is accepted unless strict: asking again would repeat what the agent did.
                 Silence and an empty partial answer are not.
         """
         result, prepared = self._result, self._prepared
@@ -320,7 +320,7 @@ class ReplyValidator:
             self._warn(message, kind="missing_data", recovery="Write the answer there, or ask an agent that writes.")
 
     def _conclude(self) -> ValidatedReply:
-        """Findings make an answer invalid; beside a failure that the agent reports itself they are only told."""
+        """Findings make an answer invalid; beside a failure that the agent reports itself they are warnings."""
         result = self._result
         if self._findings and (result.is_answer or result.fault is None):
             result.fault = output_invalid(self._findings, self._task, self._run)

@@ -114,7 +114,7 @@ class Signature:
         if adapter is None:
             return None
         adapter.rebuild()  # where its type defers its schema (`defer_build`), nothing has built it yet
-        # By itself pydantic writes NaN as null wherever no type is declared, and nobody would notice.
+        # By itself pydantic writes NaN as null wherever no type is declared, without a warning.
         to_python = SchemaSerializer(adapter.core_schema, CoreConfig(ser_json_inf_nan="constants")).to_python
         # A value of another type is written as what it is; whether that fits is for the output schema to say.
         return partial(to_python, mode="json", by_alias=True, exclude_none=True, warnings=False)

@@ -51,26 +51,17 @@ def read_skill(entry: "SkillEntry", signature: "Signature", *, unavailable: str 
             signature.input_adapter, defaults=signature.defaults, descriptions=docstring.arguments
         )
         answer = output_schema(signature.output_adapter) if signature.output_adapter else None
-    values: dict[str, Any] = {
+    values = {
+        "instruction_field": instruction_field(parameters),
+        **_options_of(Skill, options),
         "name": names.canonical_name(options.get("name", function.__name__)),
         "description": options.get("description") or docstring.description or None,
         "input_schema": parameters,
         "output_schema": answer,
-        "instruction_field": options.get("instruction_field", instruction_field(parameters)),
-        "target_field": options.get("target_field"),
-        "defaults": dict(options.get("defaults", {})),
-        "timeout_s": options.get("timeout_s"),
-        "effects": _as_tuple(options.get("effects")),
-        "examples": _as_tuple(options.get("examples")),
-        "samples": _as_tuple(options.get("samples")),
-        "method": options.get("method"),
-        "path": options.get("path"),
         "unavailable": unavailable,
-        "thinks": options.get("thinks"),
-        "thinks_within": options.get("thinks_within"),
     }
     for option in ("instruction_field", "target_field"):
-        if values[option] is not None and values[option] not in parameters["properties"]:
+        if values.get(option) is not None and values[option] not in parameters["properties"]:
             raise InvalidDefinition(
                 f"`{function.__qualname__}` says `{option}={values[option]!r}`, which is not a parameter of it.",
                 hint=f"Name one of: {', '.join(parameters['properties']) or 'it has none'}.",
@@ -96,23 +87,16 @@ def read_definition(
     if not isinstance(deprecated, Deprecation):
         note = deprecated if isinstance(deprecated, str) else None
         deprecated = Deprecation(note=note) if note is not None else Deprecation() if deprecated else None
-    values: dict[str, Any] = {
+    values = {
+        "composes": returns_plan,
+        **_options_of(Definition, options),
         "name": name,
         "version": version,
         "description": options.get("description") or read_docstring(target.__doc__).description or None,
         "skills": skills,
-        "aliases": _as_tuple(options.get("aliases")),
-        "wire_names": dict(options.get("wire_names", {})),
-        "category": options.get("category"),
-        "tags": _as_tuple(options.get("tags")),
         "tier": (read_tier(tier) or tier) if tier else None,
-        "model": options.get("model"),
-        "tools": _as_tuple(options.get("tools")),
-        "dialect": options.get("dialect"),
-        "composes": options.get("composes", returns_plan),
         "deprecated": deprecated,
         "source": _source(target),
-        "extras": dict(options.get("extras", {})),
     }
     return _build(Definition, values, about=target)
 
@@ -134,9 +118,15 @@ def _build(kind: type[_ModelT], values: Mapping[str, Any], *, about: Callable[..
         ) from None
 
 
-def _as_tuple(values: Iterable[Any] | None) -> tuple[Any, ...] | None:
-    """The values, frozen; None stays None."""
-    return None if values is None else tuple(values)
+def _options_of(kind: type[Model], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are fields of `kind`, copied as a frozen model holds them."""
+    values = {name: value for name, value in options.items() if name in kind.model_fields}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            values[name] = dict(cast("Mapping[str, Any]", value))
+        elif isinstance(value, Iterable) and not isinstance(value, (str, Model)):
+            values[name] = tuple(cast("Iterable[Any]", value))
+    return values
 
 
 def _source(target: Callable[..., object]) -> Source | None:
