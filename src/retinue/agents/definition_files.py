@@ -210,13 +210,14 @@ def _load_python(path: Path, *, file: str, trusted: Path) -> LoadedAgents:
     try:
         module = import_file(path, trusted=trusted)
         # What the port asks for is looked up without running any code; each agent counts once.
-        found = [
+        values: Iterable[Any] = vars(module).values()
+        candidates = [
             value
-            for value in vars(module).values()
+            for value in values
             if not isinstance(value, type)
             and all(inspect.getattr_static(type(value), name, None) is not None for name in ("definition", "run"))
         ]
-        agents: tuple[Agent, ...] = tuple({id(value): value for value in found}.values())
+        agents: tuple[Agent, ...] = tuple({id(value): value for value in candidates}.values())
         if not agents and "run_agent" in vars(module):
             from retinue.agents.module import module_agent  # noqa: PLC0415 - most Python agents say what they are
 
