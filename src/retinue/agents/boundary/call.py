@@ -400,9 +400,17 @@ class _AgentCall:
                 if reply.is_answer or fault is None:
                     return reply
                 span.fail(fault.code)
-            move = self._next_move(fault)
+            spent = budget_error(self.task, self.run.budget, self.usage)
+            move = Stop(spent.message, exhausted=True) if spent is not None else self._next_move(fault)
             if isinstance(move, Stop):
-                return self._stop(reply, fault, move)
+                # `failed` when an attempt was due, else `error` (C1); what the agent itself reported stays.
+                self.run.emit(Decision("stop", move.reason, {"code": fault.code, "attempts": len(self.attempts)}))
+                if fault.code == "canceled":
+                    reply.outcome = "canceled"
+                elif reply.outcome == "error" and move.exhausted:
+                    reply.outcome = "failed"
+                reply.fault = _back_to_producer(fault, self.task)
+                return reply
             correction = self._make_correction(fault, reply) if move.corrects else None
             self.run.emit(AttemptRetried(fault.code, fault.message, move.wait_s))
             if move.wait_s:
@@ -491,27 +499,13 @@ class _AgentCall:
         return None if error is None else self._error_reply(error)
 
     def _next_move(self, fault: Fault) -> Move:
-        run, task = self.run, self.task
-        spent = budget_error(task, run.budget, self.usage)
-        if spent is not None:
-            return Stop(spent.message, exhausted=True)
         return self.prepared.policy.next_move(
             fault,
             retries=len(self.attempts) - 1,
-            limit=task.limits.retries,
-            remaining_s=None if self.bound is None else self.bound.remaining_s(run.now()),
-            chance=run.random(),
+            limit=self.task.limits.retries,
+            remaining_s=None if self.bound is None else self.bound.remaining_s(self.run.now()),
+            chance=self.run.random(),
         )
-
-    def _stop(self, reply: ValidatedReply, fault: Fault, move: Stop) -> ValidatedReply:
-        """No further attempt: `failed` when one was due, else `error` (C1); what the agent itself reported stays."""
-        self.run.emit(Decision("stop", move.reason, {"code": fault.code, "attempts": len(self.attempts)}))
-        if fault.code == "canceled":
-            reply.outcome = "canceled"
-        elif reply.outcome == "error" and move.exhausted:
-            reply.outcome = "failed"
-        reply.fault = _back_to_producer(fault, self.task)
-        return reply
 
     def _make_correction(self, fault: Fault, reply: ValidatedReply) -> Correction:
         limit = self.task.limits.retries
@@ -578,17 +572,9 @@ class _AgentCall:
         """The answer; of a failure the best data there was, with a warning. The data of a refusal is its own."""
         if reply.is_answer or reply.outcome == "rejected" or self.best_reply is None:
             return reply.data
+        message = "The data breaks its schema, and is kept only so that nothing is lost."
         if self.best_reply.is_valid:
             message = "The data is from an attempt that did not end well."
-        else:
-            message = "The data breaks its schema, and is kept only so that nothing is lost."
-        self.warnings.append(
-            Warned(
-                type="degraded_analysis",
-                message=message,
-                impact="It is not an answer.",
-                recovery="See the fault.",
-                synthetic=True,
-            )
-        )
+        facts: JsonMapping = {"impact": "It is not an answer.", "recovery": "See the fault.", "synthetic": True}
+        self.warnings.append(Warned(type="degraded_analysis", message=message, **facts))
         return self.best_reply.data

@@ -6,7 +6,7 @@ Pure: a policy is a value, and `next_move` a function of what is known. Who wait
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Level
@@ -35,18 +35,12 @@ class Rule(NamedTuple):
 
 RULES: Final[Mapping[FaultCode, Rule]] = MappingProxyType(
     {
-        "missing_file": Rule("none"),
+        **dict.fromkeys(get_args(FaultCode), Rule("none")),
         "invalid_input": Rule("hand_back"),
         "output_invalid": Rule("correct"),
-        "parse_error": Rule("none"),
-        "access_denied": Rule("none"),
-        "unauthenticated": Rule("none"),
         "network_error": Rule("backoff"),
         "unavailable": Rule("backoff"),
         "timeout": Rule("backoff", retries=1),
-        "budget_exceeded": Rule("none"),
-        "canceled": Rule("none"),
-        "internal_error": Rule("none"),
     }
 )
 
@@ -122,11 +116,8 @@ class Policy:
         if retries >= retry_limit:
             return Stop(f"{retries + 1} of {retry_limit + 1} attempts are used up", exhausted=True)
         if rule.action == "correct":
-            return (
-                Retry(corrects=True)
-                if remaining_s is None or remaining_s > 0
-                else Stop("no time is left", exhausted=True)
-            )
+            has_time = remaining_s is None or remaining_s > 0
+            return Retry(corrects=True) if has_time else Stop("no time is left", exhausted=True)
         # Twice as long each time, spread by a half both ways; never shorter than the peer asks for.
         first_s = self.first_wait_s if rule.first_wait_s is None else rule.first_wait_s
         wait_s = min(first_s * 2**retries * (0.5 + chance), self.longest_wait_s)
@@ -134,9 +125,8 @@ class Policy:
         if wait_s > self.longest_wait_s:
             return Stop(f"the peer asks to wait {wait_s:g} s", exhausted=True)
         if remaining_s is not None and wait_s >= remaining_s:
-            return Stop(
-                f"{max(remaining_s, 0.0):.3g} s are left, and the wait would take {wait_s:.3g} s", exhausted=True
-            )
+            left = f"{max(remaining_s, 0.0):.3g} s are left"
+            return Stop(f"{left}, and the wait would take {wait_s:.3g} s", exhausted=True)
         return Retry(wait_s)
 
     def differences(self) -> JsonMapping:

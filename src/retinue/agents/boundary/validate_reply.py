@@ -7,6 +7,7 @@ reported. Whether to ask again because of them is for `call` to decide.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from pydantic import ValidationError
@@ -418,7 +419,7 @@ def render_content(data: object) -> str:
     """
     if isinstance(data, dict):
         members = cast("dict[str, object]", data)
-        lines = [f"{_format_line(name)}: {_format_value(members[name])}" for name in _first_names(members)]
+        lines = [f"{_format_line(name)}: {_format_value(members[name])}" for name in islice(members, _LINES)]
         size = len(members)
     elif isinstance(data, list):
         items = cast("list[object]", data)
@@ -438,10 +439,6 @@ def _escape(text: str) -> str:
     from retinue.contract.sanitize import escape_inline  # noqa: PLC0415 - seldom needed, and not cheap
 
     return "\n".join(map(escape_inline, text.split("\n")))
-
-
-def _first_names(members: dict[str, object]) -> list[str]:
-    return list(members) if len(members) <= _LINES else [name for name, _ in zip(members, range(_LINES), strict=False)]
 
 
 def _format_value(value: object) -> str:
