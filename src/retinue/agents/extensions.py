@@ -11,7 +11,7 @@ import inspect
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -247,7 +247,10 @@ def discover(tool_root: Path, *, trusted: bool) -> Extensions:
     """
     if not tool_root.is_dir():
         raise MissingFile(f"There is no tool root {str(tool_root)!r}.", hint="Name a folder with `*_tool.py` files.")
-    files = list(_files(tool_root))
+    files: list[Path] = []
+    for where, folders, names in os.walk(tool_root):
+        folders[:] = sorted(name for name in folders if name != "__pycache__" and not name.startswith("."))
+        files += (Path(where, name) for name in sorted(names) if name.endswith(_ENDING))
     if files and not trusted:
         raise NotTrusted(
             f"{str(tool_root)!r} holds {len(files)} extensions, and its code may not run.",
@@ -274,12 +277,6 @@ def discover(tool_root: Path, *, trusted: bool) -> Extensions:
 def _suggestion(name: str, names: Collection[str]) -> str:
     matches = nearest(name.casefold(), names)
     return f"Did you mean {matches[0]!r}?" if matches else f"Available: {', '.join(names) or 'none'}."
-
-
-def _files(tool_root: Path) -> Iterator[Path]:
-    for where, folders, files in os.walk(tool_root):
-        folders[:] = sorted(name for name in folders if name != "__pycache__" and not name.startswith("."))
-        yield from (Path(where, name) for name in sorted(files) if name.endswith(_ENDING))
 
 
 def _read_extension(module: ModuleType, file: str, skipped: list[Skipped]) -> Extension:

@@ -106,7 +106,18 @@ class Registry:
                 hint="Rename one, or give it another major version.",
             )
         keys = {key: name for name in _names(definition) if (key := _key(name))}
-        self._check_names_free(keys, definition)
+        claims = {key: self._owners[key].agent for key in keys if key in self._owners}
+        conflicts = {key: owner for key, owner in claims.items() if owner != definition.name}
+        if conflicts:
+            clashes = "; ".join(
+                f"{keys[key]!r} is a name of `{owner}` ({_origin(next(iter(self._majors[owner].values())).definition)})"
+                for key, owner in conflicts.items()
+            )
+            raise InvalidDefinition(
+                f"`{definition.name}` ({_origin(definition)}) cannot have all its names: {clashes}.",
+                hint="Rename one of the two, or remove the alias.",
+                suggestions=tuple(conflicts.values()),
+            )
         for key in keys:
             known_majors = self._owners[key].majors if key in self._owners else ()
             self._owners[key] = _NameOwner(definition.name, tuple(sorted({*known_majors, definition.major})))
@@ -246,21 +257,6 @@ class Registry:
             message = f"{message} {files} may define it, but this folder is not trusted to bring code."
             hint = f"Review it, then run `retinue trust`. {hint}"
         return UnknownName(message, hint=hint, suggestions=suggestions[:_SHOWN])
-
-    def _check_names_free(self, keys: dict[str, str], definition: Definition) -> None:
-        claims = {key: self._owners[key].agent for key in keys if key in self._owners}
-        conflicts = {key: owner for key, owner in claims.items() if owner != definition.name}
-        if not conflicts:
-            return
-        clashes = "; ".join(
-            f"{keys[key]!r} is a name of `{owner}` ({_origin(next(iter(self._majors[owner].values())).definition)})"
-            for key, owner in conflicts.items()
-        )
-        raise InvalidDefinition(
-            f"`{definition.name}` ({_origin(definition)}) cannot have all its names: {clashes}.",
-            hint="Rename one of the two, or remove the alias.",
-            suggestions=tuple(conflicts.values()),
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,21 +110,16 @@ def parse_tool_reference(word: str) -> ToolReference:
         patterns = ()
     if name in _FOREIGN_TOOLS:
         return ToolReference(name, patterns, is_foreign=True)
-    return ToolReference(_canonical_name(name), patterns)
-
-
-def _canonical_name(name: str) -> str:
-    """`name` in our words, where we have one."""
     if name in ALIASES:
-        return ALIASES[name]
-    if name.startswith("mcp__"):
-        whole_server = _MCP.fullmatch(name) is not None
-        return f"{name}__*" if whole_server else name
-    canonical = fold(name)
-    if "*" not in name and canonical in NAMES:
-        return canonical
-    by_fold = {fold(other): ours for other, ours in ALIASES.items()}
-    return name if "*" in name else by_fold.get(canonical, name)
+        canonical = ALIASES[name]
+    elif name.startswith("mcp__"):  # a whole server stands for all its tools
+        canonical = f"{name}__*" if _MCP.fullmatch(name) else name
+    elif "*" in name:
+        canonical = name
+    else:
+        by_fold = {**{fold(other): ours for other, ours in ALIASES.items()}, **{ours: ours for ours in NAMES}}
+        canonical = by_fold.get(fold(name), name)
+    return ToolReference(canonical, patterns)
 
 
 def rule_warnings(word: ToolReference) -> Iterator[str]:
