@@ -26,8 +26,6 @@ from retinue.tools.paths import fold_name
 if TYPE_CHECKING:
     from retinue.tools.workspace import Workspace
 
-__all__ = []
-
 VerdictWord: TypeAlias = Literal["allow", "ask", "deny"]
 
 Mode: TypeAlias = Literal["plan", "dont_ask", "default", "accept_edits", "bypass_permissions"]

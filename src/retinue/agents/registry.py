@@ -17,8 +17,6 @@ from retinue.contract.task import Task
 from retinue.contract.version import split_versioned_name
 from retinue.errors import InvalidDefinition, RetinueError, UnknownName
 
-__all__ = []
-
 LIVE_MAJORS: Final = 2
 """How many majors of one agent may live side by side before the registry warns (C11, A28)."""
 
