@@ -210,12 +210,14 @@ def _load_python(path: Path, *, file: str, trusted: Path) -> LoadedAgents:
     try:
         module = import_file(path, trusted=trusted)
         # What the port asks for is looked up without running any code; each agent counts once.
-        values: Iterable[Any] = vars(module).values()
-        candidates = [
+        candidates: list[Any] = [
             value
-            for value in values
+            for value in vars(module).values()
             if not isinstance(value, type)
-            and all(inspect.getattr_static(type(value), name, None) is not None for name in ("definition", "run"))
+            and all(
+                inspect.getattr_static(cast("type[object]", type(value)), name, None) is not None
+                for name in ("definition", "run")
+            )
         ]
         agents: tuple[Agent, ...] = tuple({id(value): value for value in candidates}.values())
         if not agents and "run_agent" in vars(module):
