@@ -1,6 +1,7 @@
 """Any agent as a `run_agent` function (B1 to B17), and the traces of many calls at once, both ways."""
 
 import asyncio
+import contextvars
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ from pydantic import Field
 
 import retinue
 from retinue.agents.as_run_agent import RunAgent, as_run_agent
+from retinue.agents.context_copy import in_context_copy
 from retinue.agents.module import ModuleAgent, load_module
 from retinue.agents.port import Reply, RunContext
 from retinue.contract import schema
@@ -272,6 +274,53 @@ def test_the_traces_of_fifty_calls_of_an_agent_as_run_agent_never_mix(tmp_path: 
     for prompt, answer in asyncio.run(main()):
         assert {trace["output"] for trace in answer["traces"]} == {prompt}
         assert len(answer["traces"]) in {2, 3}
+
+
+def test_a_call_apart_sees_the_context_and_leaves_nothing_in_it() -> None:
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="unset")
+
+    async def call() -> str:
+        before = variable.get()
+        variable.set("inside")
+        await asyncio.sleep(0)
+        return before + variable.get()
+
+    async def main() -> tuple[str, str]:
+        variable.set("outside")
+        return await in_context_copy(call()), variable.get()
+
+    assert asyncio.run(main()) == ("outsideinside", "outside")
+
+
+def test_what_is_thrown_into_a_call_apart_arrives() -> None:
+    seen: list[str] = []
+
+    async def call() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            seen.append("told")
+            await asyncio.sleep(0)
+            raise
+        finally:
+            seen.append("left")
+
+    async def main() -> None:
+        task = asyncio.ensure_future(_awaiting(in_context_copy(call())))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        closed = _awaiting(in_context_copy(call()))
+        closed.send(None)
+        closed.close()
+
+    asyncio.run(main())
+    assert seen == ["told", "left", "left"]
+
+
+async def _awaiting(call: Any) -> Any:
+    return await call
 
 
 @pytest.mark.row("C6", "A13")

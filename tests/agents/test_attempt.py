@@ -4,7 +4,6 @@ import asyncio
 import signal
 import time
 from collections.abc import Awaitable, Callable
-from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -205,7 +204,7 @@ def test_blocking_is_measured() -> None:
 
     ended = tried(block)
     assert ended.reply == 7
-    assert ended.late_s >= 0.01
+    assert ended.blocked_ns >= 30_000_000
     assert not ended.timed_out
 
 
@@ -326,18 +325,3 @@ def test_a_cancellation_from_outside_beats_a_failure_in_the_group() -> None:
         return await call
 
     assert asyncio.run(main()).canceled
-
-
-def test_the_code_sees_the_context_of_the_call_and_leaves_nothing_in_it() -> None:
-    variable: ContextVar[str] = ContextVar("variable", default="unset")
-
-    async def change() -> str:
-        before = variable.get()
-        variable.set("inside")
-        return before
-
-    async def main() -> tuple[object, str]:
-        variable.set("outside")
-        return (await attempt(change, seconds=None, grace_s=GRACE)).reply, variable.get()
-
-    assert asyncio.run(main()) == ("outside", "outside")

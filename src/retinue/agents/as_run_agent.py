@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from retinue.agents.boundary import Boundary
+from retinue.agents.context_copy import in_context_copy
 from retinue.agents.local import LocalContext
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
@@ -96,7 +97,7 @@ def as_run_agent(
             task, read = _build_task(name, skill, arguments, extra, environ)
             async with LocalContext(workspace=workspace) as run:
                 run.run = ids.new()
-                result = await gateway.call_agent(agent, task, run, correction=correction)
+                result = await in_context_copy(gateway.call_agent(agent, task, run, correction=correction))
             answer = _answer(_public_result(result, run.run), read)
         except Exception as error:  # whatever it is, it is an answer here
             failure = Result(task_id="", agent=name, outcome="error", fault=Fault.from_error(error))

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from retinue.agents.context_copy import in_context_copy
 from retinue.agents.importing import import_file
 from retinue.agents.port import ABSENT, Reply, RunContext
 from retinue.contract import names
@@ -117,7 +118,7 @@ class ModuleAgent:
     async def run(self, task: Task, run: RunContext, /) -> Reply:
         """Call `run_agent`; a plain `def` in a thread.
 
-        The boundary runs each call in a context of its own, so that the traces of two calls never mix. A correction
+        Each call has a context of its own, so that the traces of two calls never mix. A correction
         stands at the end of the prompt, and whole in `config`.
 
         Raises:
@@ -129,12 +130,12 @@ class ModuleAgent:
 
         arguments = render_arguments(task, correction=run.correction)
         if inspect.iscoroutinefunction(self._function):
-            value = await self._function(**arguments)
+            value = await in_context_copy(self._function(**arguments))
         else:
             from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only synchronous functions need it
 
             value = await in_thread(self._function, **arguments)
-            value = await value if inspect.isawaitable(value) else value
+            value = await in_context_copy(value) if inspect.isawaitable(value) else value
         context = parse_context(self._definition, "run_agent", task)
         try:
             read = parse_value(value, context=context)

@@ -6,12 +6,12 @@ orchestration. What an agent in this process prints is not caught here: standard
 """
 
 import asyncio
+import time
 import weakref
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from types import coroutine
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, TypeAlias, cast
 
 from retinue.agents.boundary.faults import fault_of, invalid_input, notes_of, output_invalid
 from retinue.agents.boundary.policy import POLICY, Move, Policy, Stop
@@ -19,6 +19,10 @@ from retinue.agents.boundary.prepare import (
     Agents,
     PreparedInput,
     PreparedSkill,
+    TimeLimit,
+    attempt_time_limit,
+    budget_error,
+    call_time_limit,
     ignored_text,
     prepare_input,
     prepare_skill,
@@ -37,20 +41,11 @@ from retinue.contract.event import AttemptRetried, Decision, Message, NodeFinish
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Attempt, Outcome, Result, Usage, Versions, Warned
-from retinue.contract.task import Budget, Correction, Task
-from retinue.errors import AccessDenied, BudgetExceeded, Canceled, DeadlineExceeded
+from retinue.contract.task import Correction, Task
+from retinue.errors import AccessDenied, Canceled
 from retinue.telemetry import agent_span, attempt_span
 
-T = TypeVar("T")
-
 _SHOWN: Final = 200
-_SECOND: Final = 1_000_000_000
-_FOREVER_S: Final = 1_000_000_000.0
-"""More than thirty years: more is the same."""
-
-_LATE_S: Final = 0.01
-"""An agent that ends later than this after its time, and was never told to stop, had a blocked event loop."""
-
 _MOST_PREPARED: Final = 256
 """Skills that are kept ready."""
 
@@ -158,95 +153,62 @@ def _back_to_producer(fault: Fault, task: Task) -> Fault:
     return fault.model_copy(update={"detail": {**fault.detail, "correct": "producer"}})
 
 
-# Limits: when a call must end (C21), and whether anything is left to spend (C6). The tightest counts, by its name.
+# One attempt: foreign code, run in this task so that what it returns is never between two tasks when a cancellation
+# arrives. Its exceptions are values here; code that swallows its cancellation gets a grace period and is then closed.
+
+_GROUP_EXIT: Final = asyncio.TaskGroup.__aexit__.__code__
 
 
-class TimeLimit(NamedTuple):
-    """A moment, in nanoseconds since 1970 UTC, and who set it."""
-
-    name: str
-    at_ns: int
-
-    def remaining_s(self, now_ns: int) -> float:
-        """Seconds until then; negative once it has passed."""
-        return (self.at_ns - now_ns) / _SECOND
-
-    def error(self, agent: str, *, seconds: float | None = None) -> DeadlineExceeded:
-        """What to say when it has passed. `seconds` is how long the agent had; None when it was not called."""
-        clause = "was not called: its time was up before"
-        if seconds is not None:  # not 0.998 s where 1 s was set
-            clause = f"did not end within {round(seconds, 2) or seconds:.3g} s"
-        return DeadlineExceeded(
-            f"`{agent}` {clause} (`{self.name}`).",
-            hint=f"Allow more time by `{self.name}`, or ask for less.",
-            suggestions=(f"Raise `{self.name}`.", "Ask for a part of it."),
-            detail={"bound": self.name, **({} if seconds is None else {"seconds": round(seconds, 3)})},
-        )
-
-
-def call_time_limit(task: Task, *, run_deadline_ns: int | None, started_ns: int) -> TimeLimit | None:
-    """What bounds the whole call, all attempts together; None when nothing does."""
-    limits = task.limits
-    time_limits: list[TimeLimit] = []
-    if limits.timeout_s is not None:
-        time_limits.append(TimeLimit("task.limits.timeout_s", _after(started_ns, limits.timeout_s)))
-    if limits.deadline_ns is not None:
-        time_limits.append(TimeLimit("task.limits.deadline_ns", limits.deadline_ns))
-    if run_deadline_ns is not None:
-        time_limits.append(TimeLimit("run.budget.timeout_s", run_deadline_ns))
-    return min(time_limits, key=lambda limit: limit.at_ns, default=None)
-
-
-def attempt_time_limit(
-    call: TimeLimit | None, task: Task, *, now_ns: int, skill_timeout_s: float | None, default_timeout_s: float
-) -> TimeLimit:
-    """What bounds the attempt that starts now.
-
-    A skill's own time is for one attempt. The default (K32) applies only where neither task nor skill sets one: a
-    task that asks for ten minutes has ten minutes.
-    """
-    time_limits = [] if call is None else [call]
-    if skill_timeout_s is not None:
-        time_limits.append(TimeLimit("skill.timeout_s", _after(now_ns, skill_timeout_s)))
-    elif task.limits.timeout_s is None and task.limits.deadline_ns is None:
-        time_limits.append(TimeLimit("policy.timeout_s", _after(now_ns, default_timeout_s)))
-    return min(time_limits, key=lambda limit: limit.at_ns)
-
-
-def _after(now_ns: int, seconds: float) -> int:
-    return now_ns + int(min(seconds, _FOREVER_S) * _SECOND)
-
-
-def budget_error(task: Task, budget: Budget, spent: Usage | None) -> BudgetExceeded | None:
-    """Why a task may not be called (again), by its own limits and the run's budget; None when it may.
+class TaskGroups:
+    """The task groups of one piece of foreign code that have cancelled its task.
 
     Args:
-        task: With its limits and its depth.
-        budget: What the run may still spend.
-        spent: What this call has spent so far; what was not measured counts as nothing.
+        awaitable: The code.
+        task: The task it runs in.
     """
-    if task.depth > budget.depth:
-        return _budget_exceeded("run.budget.depth", f"{budget.depth} nested delegations", "Delegate less deeply.")
-    tokens = (spent.tokens or 0) if spent else 0
-    usd = (spent.known_usd or 0.0) if spent else 0.0
-    for name, limit, used, unit in (
-        ("task.limits.tokens", task.limits.tokens, tokens, "tokens"),
-        ("run.budget.tokens", budget.tokens, tokens, "tokens"),
-        ("task.limits.cost_usd", task.limits.cost_usd, usd, "USD"),
-        ("run.budget.cost_usd", budget.cost_usd, usd, "USD"),
-    ):
-        if limit is not None and used >= limit:
-            return _budget_exceeded(name, f"{limit:g} {unit}", f"Raise `{name}`, or ask for less.")
-    return None
+
+    __slots__ = ("_awaitable", "_cancellations", "_task")
+
+    def __init__(self, awaitable: object, task: "asyncio.Task[Any]") -> None:
+        self._awaitable = awaitable
+        self._task = task
+        self._cancellations: list[tuple[object, int]] = []
+
+    def record_cancellation(self) -> None:
+        """A cancellation has arrived: remember the group that it comes from, if it comes from one."""
+        known_groups = [group for group, _ in self._cancellations]
+        for group in self._exiting_groups():
+            # There is no public way to ask a group; a newer Python without these has no need of it either.
+            has_failed = getattr(group, "_parent_cancel_requested", False) and getattr(group, "_errors", None)
+            if has_failed and not any(group is each for each in known_groups):
+                self._cancellations.append((group, self._task.cancelling()))
+
+    def uncancel_finished(self) -> None:
+        """Take back what a group has left standing that is through by now."""
+        if not self._cancellations:
+            return
+        exiting = self._exiting_groups()
+        for cancellation in self._cancellations[:]:
+            group, count = cancellation
+            if not any(group is each for each in exiting):
+                self._cancellations.remove(cancellation)
+                if self._task.cancelling() >= count:
+                    self._task.uncancel()
+
+    def _exiting_groups(self) -> list[object]:
+        """The groups that the code is leaving right now, outermost first."""
+        groups: list[object] = []
+        at: Any = self._awaitable
+        while at is not None:
+            frame = getattr(at, "cr_frame", None)
+            if frame is not None and frame.f_code is _GROUP_EXIT:
+                groups.append(frame.f_locals.get("self"))
+            at = getattr(at, "cr_await", None) or getattr(at, "gi_yieldfrom", None)
+        return groups
 
 
-def _budget_exceeded(bound: str, what: str, hint: str) -> BudgetExceeded:
-    return BudgetExceeded(
-        f"Nothing is left of {what} (`{bound}`).", hint=hint, suggestions=(hint,), detail={"bound": bound}
-    )
-
-
-# One attempt
+_Future: TypeAlias = asyncio.Future[Any]
+_Steps: TypeAlias = Generator[_Future | None, None, BaseException | None]
 
 
 @dataclass(slots=True)
@@ -258,8 +220,8 @@ class AttemptResult:
         error: What it raised instead.
         timed_out: Its time was up before it ended, and it was told to stop.
         closed: It went on after that for longer than the grace period, and was closed.
-        canceled: The call was cancelled. The caller must raise `CancelledError` when done.
-        late_s: How long after its time it ended without being told to stop, because the event loop was blocked.
+        canceled: Somebody cancelled the call. Whoever reads this must raise `CancelledError` when done.
+        blocked_ns: The longest it kept everybody else from running.
     """
 
     reply: object = None
@@ -267,100 +229,161 @@ class AttemptResult:
     timed_out: bool = False
     closed: bool = False
     canceled: bool = False
-    late_s: float = 0.0
+    blocked_ns: int = 0
 
 
 async def attempt(start: Callable[[], Awaitable[object]], *, seconds: float | None, grace_s: float) -> AttemptResult:
-    """Await what `start` gives, for at most `seconds`. An agent that cancels its own task cancels the call.
+    """Await what `start` gives, for at most `seconds`.
 
-    A cancellation is not raised but noted, so that what the agent still handed back is not lost.
+    The agent runs in the calling task, and no timer is set unless it waits for something: a call that never waits
+    costs next to nothing. An agent that cancels its own task cancels the call.
+
+    A cancellation is not raised but told, so that what the agent still handed back is not lost.
 
     Raises:
         KeyboardInterrupt: A person pressed Ctrl-C while the agent blocked.
     """
-    result = AttemptResult()
-    steps: Any = None
-
-    async def run() -> None:
-        # Nothing may leave this task as an exception: asyncio would end the program over a `SystemExit`.
-        nonlocal steps
+    task = asyncio.current_task()
+    if task is None:  # pragma: no cover - an event loop that runs coroutines without tasks is none of asyncio's
+        raise RuntimeError("an agent is called inside an asyncio task")
+    deadline_s = None if seconds is None else task.get_loop().time() + seconds
+    driver = _CoroutineDriver(start, task, grace_s)
+    if not driver.step():
         try:
-            steps = start().__await__()
-            result.reply = await _delegate(steps)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is this agent's result
-            if not result.closed:
-                result.error = error
-
-    loop, code = asyncio.get_running_loop(), run()
-    deadline = None if seconds is None else loop.time() + seconds
-    task = loop.create_task(code)
-    try:
-        try:
-            await asyncio.sleep(0)  # code that never waits has ended then, and needs no timer
-            if not task.done():
-                await _wait(task, seconds)
-            result.timed_out = not task.done()
+            async with asyncio.timeout_at(deadline_s):
+                await driver
+        except TimeoutError:
+            driver.result.timed_out = True
         except CancelledError:
-            result.canceled = True
-        if not task.done():
-            await _stop(task, result, grace_s)
-        elif task.cancelling() and isinstance(result.error, CancelledError):
-            result.canceled = True
-        elif deadline is not None:
-            result.late_s = max(0.0, loop.time() - deadline)
-    finally:
-        if not task.done():
-            # Close what the agent runs, and let the task wake up to find it closed. Code that goes on even then is
-            # cut off with the task's own coroutine, or the event loop could never be shut down.
-            result.closed = True
+            pass
+    driver.result.canceled = driver.canceled
+    return driver.result
+
+
+class _CoroutineDriver:
+    """One piece of foreign code, driven step by step.
+
+    Awaiting it hands what the code waits for to the event loop, as `await` does. The difference: it stays in charge
+    when the code refuses to end.
+    """
+
+    __slots__ = (
+        "_done",
+        "_given_up",
+        "_grace_s",
+        "_groups",
+        "_inner",
+        "_iterator",
+        "_prior_cancels",
+        "_start",
+        "_task",
+        "_timer",
+        "result",
+    )
+
+    def __init__(self, start: Callable[[], Awaitable[object]], task: "asyncio.Task[Any]", grace_s: float) -> None:
+        self.result = AttemptResult()
+        self._start = start
+        self._task = task
+        self._prior_cancels = task.cancelling()
+        self._grace_s = grace_s
+        self._iterator: Any = None
+        self._groups: TaskGroups | None = None
+        self._inner: _Future | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._done = False
+        self._given_up = False
+
+    @property
+    def canceled(self) -> bool:
+        """Somebody has asked the task to stop since this began, and has not taken it back."""
+        return self._task.cancelling() > self._prior_cancels
+
+    def step(self, error: BaseException | None = None) -> bool:
+        """Let the code run until it waits for something; say whether it has ended instead."""
+        began = time.perf_counter_ns()
+        try:
+            if self._iterator is None:
+                awaitable = self._start()
+                self._groups = TaskGroups(awaitable, self._task)
+                self._iterator = awaitable.__await__()
+            self._inner = self._iterator.send(None) if error is None else self._iterator.throw(error)
+        except StopIteration as end:
+            self._done, self.result.reply = True, end.value
+        except BaseException as raised:  # whatever it is, it is what this agent came to
+            self._done, self.result.error = True, raised
+            if isinstance(raised, KeyboardInterrupt):
+                raise  # a person's word, wherever it strikes
+        self.result.blocked_ns = max(self.result.blocked_ns, time.perf_counter_ns() - began)
+        if self._groups is not None:
+            self._groups.uncancel_finished()
+        return self._done
+
+    def __await__(self) -> Generator[_Future | None, None, None]:
+        try:
+            while True:
+                error = yield from self._wait()
+                if self._given_up or self.step(error):
+                    break
+                self._update_grace_timer()
+        finally:
+            self._cleanup()
+        if self.canceled:
+            raise CancelledError
+
+    def _wait(self) -> _Steps:
+        """Wait for what the code waits for; give what must be thrown into it, if anything."""
+        inner = self._inner
+        if type(inner) is asyncio.Future or not asyncio.isfuture(inner):
             try:
-                if steps is not None:
-                    steps.close()
-            except BaseException as error:  # noqa: BLE001 - it is not run again
-                result.error = error
-                code.close()
-            task.add_done_callback(lambda task: task.cancelled() or task.exception())
-            task.cancel()
-    return result
+                yield inner
+            except GeneratorExit:
+                raise
+            except BaseException as error:  # noqa: BLE001 - the future's own failure, or a cancellation: for the code
+                if self._groups is not None and isinstance(error, CancelledError):
+                    self._groups.record_cancellation()
+                return error
+            return None
+        # A task or a gathering ends when it likes, even cancelled. So wait beside it, not for it.
+        inner._asyncio_future_blocking = False  # noqa: SLF001 - the mark by which `await` and the loop shake hands
+        while not inner.done():
+            beside = self._task.get_loop().create_future()
+            inner.add_done_callback(lambda _, beside=beside: beside.done() or beside.set_result(None))
+            try:
+                yield from beside
+            except CancelledError as error:
+                if self._given_up or not inner.cancel():
+                    return error
+                self._update_grace_timer()
+        return None
 
+    def _update_grace_timer(self) -> None:
+        """Keep the grace timer running while a cancellation stands that the code has not answered.
 
-@coroutine
-def _delegate(steps: Generator[Any, None, T]) -> Generator[Any, None, T]:
-    return (yield from steps)
+        A time-out of the code's own cancels this task too, and takes that back when it is through.
+        """
+        if not self.canceled:
+            if self._timer:
+                self._timer.cancel()
+                self._timer = None
+        elif not self._timer:
+            self._timer = self._task.get_loop().call_later(self._grace_s, self._give_up)
 
+    def _give_up(self) -> None:
+        self._given_up = True
+        self._task.cancel()
 
-async def _wait(task: "asyncio.Task[None]", seconds: float | None) -> None:
-    """As `asyncio.wait` for one task, at a third of its cost: every call that waits comes through here."""
-    loop = task.get_loop()
-    waiter = loop.create_future()
-
-    def wake(_: object = None) -> None:
-        if not waiter.done():
-            waiter.set_result(None)
-
-    task.add_done_callback(wake)
-    timer = None if seconds is None else loop.call_later(seconds, wake)
-    try:
-        await waiter
-    finally:
-        task.remove_done_callback(wake)
-        if timer is not None:
-            timer.cancel()
-
-
-async def _stop(task: "asyncio.Task[None]", result: AttemptResult, grace_s: float) -> None:
-    """Cancel `task`, and again whenever the call is cancelled meanwhile, and wait for the grace period."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + grace_s
-    task.cancel()
-    while not task.done() and (remaining := end - loop.time()) > 0:
-        try:
-            await _wait(task, remaining)
-        except CancelledError:
-            result.canceled = True
-            task.cancel()
+    def _cleanup(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+        if self._given_up:
+            self._task.uncancel()
+        if not self._done:
+            self.result.closed = True
+            try:
+                self._iterator.close()
+            except BaseException as error:  # noqa: BLE001 - it refuses even this; nobody will run it again
+                self.result.error = error
 
 
 # All attempts of one call
@@ -492,10 +515,10 @@ class _AgentCall:
             reply.outcome, reply.fault = "error", output_invalid(plan_problems, self.task, run)
         elif why is not None:
             reply.lifecycle, reply.outcome, reply.fault = "ended", "error", fault_of(why, self.task, run)
-        elif result.late_s > _LATE_S:
+        elif (late_s := -bound.remaining_s(run.now())) > 0 and result.blocked_ns > late_s * 1e9:
             self._warn(
-                f"`{self.task.agent}` ended {result.late_s:.3g} s after its time (`{bound.name}`): "
-                "it, or something beside it, blocked the event loop."
+                f"`{self.task.agent}` blocked the event loop for {result.blocked_ns / 1e9:.3g} s "
+                f"and ended {late_s:.3g} s after its time (`{bound.name}`)."
             )
         return reply
 
