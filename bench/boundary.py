@@ -14,7 +14,7 @@ from pydantic import BaseModel
 import retinue
 from bench.table import Row, median_of
 from retinue.agents.boundary import Boundary
-from retinue.agents.boundary.validate_claims import json_copy
+from retinue.agents.boundary.prepare import json_copy
 from retinue.agents.local import LocalContext
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.python import agent

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from retinue.agents.as_run_agent import RunAgent, as_run_agent
     from retinue.agents.boundary import Boundary
     from retinue.agents.boundary.policy import Policy, Rule
-    from retinue.agents.boundary.prepare_skill import Agents
+    from retinue.agents.boundary.prepare import Agents
     from retinue.agents.grants import Grants, ToolRule
     from retinue.agents.local import LocalContext, call
     from retinue.agents.port import Agent, Reply, RunContext
@@ -175,7 +175,7 @@ _NAMES: Final = {
     "agents.as_run_agent": "RunAgent as_run_agent",
     "agents.boundary": "Boundary",
     "agents.boundary.policy": "Policy Rule",
-    "agents.boundary.prepare_skill": "Agents",
+    "agents.boundary.prepare": "Agents",
     "agents.grants": "Grants ToolRule",
     "agents.local": "LocalContext call",
     "agents.port": "Agent Reply RunContext",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from retinue.agents.boundary.attempt import AttemptResult, attempt
+from retinue.agents.boundary.call import AttemptResult, attempt
 
 GRACE = 0.02
 QUICK = 0.02

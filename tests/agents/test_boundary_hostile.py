@@ -203,7 +203,7 @@ def test_what_was_noted_on_the_way_is_told() -> None:
 async def canceled(agent: Scripted, run: LocalContext) -> None:
     """Start a call, and cancel it once its agent waits."""
     call = asyncio.create_task(ask(agent, run=run, policy=IMPATIENT))
-    await asyncio.sleep(0)
+    await asyncio.sleep(0.001)
     assert agent.calls == 1
     call.cancel()
     with pytest.raises(asyncio.CancelledError):

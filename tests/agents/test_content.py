@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.boundary.content import render_content
+from retinue.agents.boundary.validate_reply import render_content
 from retinue.contract.sanitize import escape_inline
 
 JSON = st.recursive(

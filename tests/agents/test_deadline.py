@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.boundary.limits import TimeLimit, attempt_time_limit, call_time_limit
+from retinue.agents.boundary.prepare import TimeLimit, attempt_time_limit, call_time_limit
 from retinue.contract.task import Limits
 from tests.agents.scripted import SECOND, START, task
 

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.light_schema import light_schema, light_schema_of
 from retinue.agents.python import agent
-from retinue.agents.registry import Registry
+from retinue.agents.registry import Registry, light_schema, light_schema_of
 from retinue.contract.definition import Definition, Skill
 
 

@@ -2,13 +2,16 @@
 
 import asyncio
 import operator
+import sys
 from collections.abc import Awaitable
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import pytest
 from pydantic import BaseModel
 
+import retinue
 from retinue.agents.local import LocalContext, call
 from retinue.agents.python import agent
 from retinue.contract.event import QuestionAnswered, QuestionAsked
@@ -20,6 +23,9 @@ from tests.agents.scripted import GOOD, Scripted, bodies, context, task
 
 if TYPE_CHECKING:
     from retinue.agents.port import RunContext
+
+
+PACKAGE = Path(retinue.__file__).parent
 
 
 class Count(BaseModel):
@@ -136,3 +142,30 @@ def test_heavy_work_goes_to_another_process_within_the_deadline() -> None:
     assert asyncio.run(main()) == 6
     with pytest.raises(DeadlineExceeded):
         asyncio.run(late())
+
+
+def test_a_plain_call_runs_through_few_files() -> None:
+    """A reader who follows one call must not open half the house."""
+    files: set[str] = set()
+
+    def follow(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and PACKAGE in Path(frame.f_code.co_filename).parents:
+            files.add(frame.f_code.co_filename)
+
+    @retinue.agent
+    async def double(number: int) -> int:
+        """Doubles. Use in tests. Returns twice the number."""
+        return 2 * number
+
+    async def main() -> None:
+        await retinue.call(double, number=1)
+        sys.setprofile(follow)
+        try:
+            await retinue.call(double, number=2)
+        finally:
+            sys.setprofile(None)
+
+    before = sys.getprofile()
+    asyncio.run(main())
+    sys.setprofile(before)
+    assert len(files) <= 10, sorted(files)

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from retinue.agents.patterns import matches, normal_path, rule_covers
+from retinue.agents.grants import matches, normal_path, rule_covers
 from tests.examples import examples
 
 

@@ -68,7 +68,7 @@ def test_a_peer_is_never_asked_again_earlier_than_it_wishes() -> None:
 
 def test_a_wish_for_more_patience_than_there_is_ends_the_call() -> None:
     move = POLICY.next_move(fault("unavailable", retry_after_s=3600.0), retries=0)
-    assert move == Stop("the peer asks for 3600 s of patience", exhausted=True)
+    assert move == Stop("the peer asks to wait 3600 s", exhausted=True)
 
 
 @pytest.mark.row("C6")

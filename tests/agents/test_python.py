@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 
 from retinue.agents.port import ABSENT, Agent, Reply, RunContext
 from retinue.agents.python import Choices, FromFacts, PythonAgent, agent, skill
-from retinue.agents.python.docstring import read_docstring
+from retinue.agents.python.read_definition import read_docstring
 from retinue.contract import schema
 from retinue.contract.definition import Definition, Deprecation, ThinkingBounds
 from retinue.contract.model import JsonMapping
@@ -367,7 +367,7 @@ def test_options_that_do_not_fit_are_refused() -> None:
     assert caught.value.suggestions == ("description",)
     with pytest.raises(InvalidDefinition, match="`@skill` has no option"):
         skill(**cast("Any", {"tier": "small"}))
-    with pytest.raises(InvalidDefinition, match="none of its parameters"):
+    with pytest.raises(InvalidDefinition, match="not a parameter of it"):
         defined(fine, instruction_field="b")
     with pytest.raises(InvalidDefinition, match="tier"):
         defined(fine, tier="huge")

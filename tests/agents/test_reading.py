@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.boundary.parse_text import parse_text
+from retinue.agents.boundary.parse_reply import parse_text
 from retinue.agents.port import ABSENT, Reply
 from retinue.contract import json, schema
 from retinue.contract.result import Usage

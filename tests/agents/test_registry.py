@@ -286,9 +286,9 @@ def test_python_is_not_imported_without_trust(tmp_path: Path) -> None:
         ("def f(): f()\nf()\n", "RecursionError", 1),
         ("from retinue.agents.python import agent\n@agent\ndef x(a): 'D.'\n", "has no type", None),
         ("def run_agent(): pass\n", "takes no `prompt`", None),
-        (OWN_AGENT.format("return 1 / 0"), "cannot say what it is", None),
-        (OWN_AGENT.format("raise SystemExit"), "cannot say what it is", None),
-        (OWN_AGENT.format("return 'text'"), "`definition` of an agent in it is none", None),
+        (OWN_AGENT.format("return 1 / 0"), "has no usable definition", None),
+        (OWN_AGENT.format("raise SystemExit"), "has no usable definition", None),
+        (OWN_AGENT.format("return 'text'"), "is not a `Definition`", None),
         ("from retinue.agents.python import agent\n@agent\ndef x(a: '1/0'): 'D.'\n", "cannot be read", None),
     ],
 )

@@ -5,12 +5,14 @@ import datetime as dt
 import gc
 import pickle
 import weakref
+from collections.abc import Callable
 from typing import Any, assert_type
 
 import pytest
 from pydantic import BaseModel, ConfigDict
 
 import retinue
+from retinue.agents.python import python_agent
 from retinue.errors import InvalidInput, OutputInvalid
 
 
@@ -111,18 +113,60 @@ def test_a_plan_takes_a_list() -> None:
     assert hash(plan.nodes[0].needs) == hash(())
 
 
-def test_a_call_keeps_no_agent_for_ever() -> None:
-    async def main() -> list[weakref.ref[retinue.Agent]]:
-        seen: list[weakref.ref[retinue.Agent]] = []
-        for number in range(600):
-            one = retinue.scripted(str(number), name="one")
-            seen.append(weakref.ref(one))
+def test_a_call_keeps_nothing_alive() -> None:
+    """Neither agents nor plain functions, nor what they refer to: each call here makes its own."""
+
+    class Held:
+        """Something large, held by a function."""
+
+    def make(held: Held) -> Callable[[], str]:
+        def show() -> str:
+            """Shows. Use in tests. Returns text."""
+            return type(held).__name__
+
+        return show
+
+    async def main() -> list[weakref.ref[object]]:
+        seen: list[weakref.ref[object]] = []
+        for number in range(20):
+            one, held = retinue.scripted(str(number), name="one"), Held()
+            seen.extend((weakref.ref[object](one), weakref.ref[object](held)))
             assert (await retinue.call(one, "say")).content == str(number)
+            assert (await retinue.call(make(held))).output == "Held"
         return seen
 
     seen = asyncio.run(main())
     _ = gc.collect()
-    assert sum(ref() is not None for ref in seen) <= 256
+    assert [ref() for ref in seen if ref() is not None] == []
+
+
+def test_calls_of_the_same_agents_add_no_objects() -> None:
+    async def count(calls: int) -> int:
+        for _ in range(calls):
+            await retinue.call(plain, names=["Ada"])
+        _ = gc.collect()
+        return len(gc.get_objects())
+
+    async def main() -> tuple[int, int]:
+        await count(20)
+        return await count(1), await count(500)
+
+    before, after = asyncio.run(main())
+    assert after - before < 50
+
+
+def test_a_method_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Clerk:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def greet(self, other: str) -> str:
+            """Greets. Use in tests. Returns text."""
+            return f"{self.name} greets {other}"
+
+    assert asyncio.run(retinue.call(Clerk("Ada").greet, other="Bob")).output == "Ada greets Bob"
+    monkeypatch.setattr(python_agent, "read_signature", None)
+    assert asyncio.run(retinue.call(Clerk("Eve").greet, other="Bob")).output == "Eve greets Bob"
 
 
 def test_a_plain_function_is_read_once() -> None:

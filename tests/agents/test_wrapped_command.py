@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from retinue.agents.boundary import Boundary
 from retinue.agents.boundary.policy import Policy
 from retinue.agents.code_files import code_files
-from retinue.agents.command_definitions import with_commands
+from retinue.agents.definition_files import with_commands
 from retinue.agents.load import NEEDS_MODEL, LoadedAgents, load_json
 from retinue.agents.local import LocalContext
 from retinue.agents.port import Agent

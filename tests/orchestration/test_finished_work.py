@@ -74,6 +74,7 @@ ONE_OF_FOUR = Tree(join="quorum", quorum=0.5, below=(Tree(), Tree(fails=True), T
 @given(top=st.lists(TREES, min_size=1, max_size=3).map(tuple), join=JOINS, collected=st.booleans())
 @example(top=(ONE_OF_FOUR,), join="all", collected=False)
 @example(top=(Tree(join="fail_fast", below=(ONE_OF_FOUR, ONE_OF_FOUR)),), join="all", collected=True)
+@example(top=(Tree(below=(Tree(),)), Tree(below=(Tree(below=(Tree(),)),))), join="any", collected=False)
 def test_every_finished_report_is_in_the_answer_whichever_branches_fail(
     top: tuple[Tree, ...], join: Join, *, collected: bool
 ):

@@ -7,6 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from retinue.agents.boundary import Boundary
@@ -68,7 +69,7 @@ def as_run_agent(
     what is wrong with a known one in its `warnings`.
 
     Args:
-        agent: Who answers.
+        agent: The agent that answers.
         skill: Which of its skills; needed when it has several.
         boundary: What it is called through; one of its own when absent.
         workspace: The fenced directory for it.
@@ -112,7 +113,7 @@ def as_run_agent(
 
 
 def _public_result(result: Result, run: str) -> Result:
-    """`result` for whoever called: without what the agent's own exceptions say, notes on them included."""
+    """`result` without the text of the agent's own exceptions and of the notes on them."""
     if result.fault is None and not any(attempt.fault for attempt in result.attempts):
         return result
     fault = result.fault and public_fault(result.fault, run=run)
@@ -124,19 +125,16 @@ def _public_result(result: Result, run: str) -> Result:
     return result.model_copy(update={"fault": fault, "attempts": attempts, "warnings": warnings})
 
 
-_TEXTS: Final = ("prompt", "chat_history", "memory")
-
-
 def _check_arguments(prompt: object, chat_history: object, memory: object, config: object) -> JsonMapping:
-    """The four arguments, seen to be what the spec says.
+    """The four arguments by name.
 
     Raises:
-        InvalidInput: They are not.
+        InvalidInput: They are not what the spec says.
     """
     arguments = {"prompt": prompt, "chat_history": chat_history, "memory": memory, "config": config}
     problems = [
         f"`{name}` is a `{type(arguments[name]).__name__}`, not a text"
-        for name in _TEXTS
+        for name in ("prompt", "chat_history", "memory")
         if not isinstance(arguments[name], str) and (name == "prompt" or arguments[name] is not None)
     ]
     if config is not None and not isinstance(config, Mapping):
@@ -152,7 +150,7 @@ def _check_arguments(prompt: object, chat_history: object, memory: object, confi
 def _build_task(
     name: str, skill: str | None, arguments: JsonMapping, extra: JsonMapping, environment: Mapping[str, str]
 ) -> "tuple[Task, ParsedConfig]":
-    """The call as a task, and what its `config` came to."""
+    """The call as a task, and its parsed `config`."""
     from retinue.dialects.run_agent import read_config, read_history  # noqa: PLC0415 - loaded at the first call
 
     # What is passed beside the four counts as settings too, when it is called like one; `config` itself comes first.
@@ -160,30 +158,24 @@ def _build_task(
     read = read_config(raw_config, environment)
     config = read.config
     overrides = config.model_overrides
-    unknown = {key: value for key, value in raw_config.items() if json.pointer([key]) in read.ignored}
-    own = {key: value for key, value in unknown.items() if _is_json({key: value})}
-    settings = {**own, **config.model_dump(exclude_none=True)}
-    return (
-        Task(
-            id="run_agent",
-            agent=name,
-            skill=skill,
-            instruction=arguments["prompt"],
-            context=Context(history=read_history(arguments["chat_history"] or ""), memory=arguments["memory"] or ""),
-            limits=Limits(timeout_s=config.domain_timeout_secs),
-            model=overrides.domain if overrides else None,
-            extras={"run_agent": {"config": settings}} if settings else {},
-        ),
-        read,
+    settings: JsonMapping = {}
+    for key, value in raw_config.items():
+        if json.pointer([key]) in read.ignored:
+            with suppress(RetinueError):  # what is not JSON is left out
+                json.dumps({key: value})
+                settings[key] = value
+    settings.update(config.model_dump(exclude_none=True))
+    task = Task(
+        id="run_agent",
+        agent=name,
+        skill=skill,
+        instruction=arguments["prompt"],
+        context=Context(history=read_history(arguments["chat_history"] or ""), memory=arguments["memory"] or ""),
+        limits=Limits(timeout_s=config.domain_timeout_secs),
+        model=overrides.domain if overrides else None,
+        extras={"run_agent": {"config": settings}} if settings else {},
     )
-
-
-def _is_json(value: object) -> bool:
-    try:
-        json.dumps(value)
-    except RetinueError:
-        return False
-    return True
+    return task, read
 
 
 def _answer(result: Result, read: "ParsedConfig | None") -> dict[str, Any]:
@@ -192,7 +184,7 @@ def _answer(result: Result, read: "ParsedConfig | None") -> dict[str, Any]:
 
     try:
         text = render_result(result).text
-    except RetinueError as error:  # a value that no JSON can hold: the failure to say it is still an answer
+    except RetinueError as error:  # a value that JSON cannot hold: even that failure is an answer
         text = render_result(
             Result(task_id="", agent=result.agent, outcome="error", fault=Fault.from_error(error))
         ).text

@@ -1,6 +1,6 @@
 """Which files of a folder name code to run, and what they hold right now.
 
-Only looks: whether the user has said yes to them is the business of `trust`.
+Only lists them: whether the user trusts them is known to `trust`.
 """
 
 import hashlib
@@ -8,6 +8,7 @@ import json
 import os
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
 
@@ -34,7 +35,7 @@ def code_files(folder: Path, *, kind: Kind = "project") -> tuple[Path, ...]:
     Python files under it, for an extension may import the others (B20).
 
     Raises:
-        InvalidInput: There are more than anybody will look at.
+        InvalidInput: There are too many to review.
         AccessDenied: A folder cannot be read.
     """
     root = folder.resolve()
@@ -48,7 +49,8 @@ def code_files(folder: Path, *, kind: Kind = "project") -> tuple[Path, ...]:
         paths.update(path for path in _files_below(root / AGENTS_FOLDER, ending=".json") if _names_program(path))
     if len(paths) > _MAX_FILES:
         raise InvalidInput(
-            f"{str(root)!r} has {len(paths)} files that name code; {_MAX_FILES} are allowed.", hint="Trust less."
+            f"{str(root)!r} has {len(paths)} files that name code; {_MAX_FILES} are allowed.",
+            hint="Trust a subfolder.",
         )
     return tuple(sorted(paths))
 
@@ -57,11 +59,16 @@ def _files_below(folder: Path, *, ending: str) -> Iterator[Path]:
     """Files below `folder` with that ending, in no order. Hidden and linked folders are not entered.
 
     Raises:
-        InvalidInput: There is more in it than anybody will look at.
+        InvalidInput: There is too much in it to review.
         AccessDenied: A folder cannot be read.
     """
+
+    def refuse(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError | NotADirectoryError):
+            raise AccessDenied(f"A folder cannot be read: {error}.", hint="Check its permissions.") from error
+
     entries = 0
-    for where, folders, files in os.walk(folder, onerror=_raise):
+    for where, folders, files in os.walk(folder, onerror=refuse):
         entries += len(folders) + len(files)
         if entries > _MAX_ENTRIES:
             raise InvalidInput(
@@ -85,11 +92,6 @@ def _says_command(value: JsonValue) -> bool:
     return isinstance(value, list) and any(map(_says_command, value))
 
 
-def _raise(error: OSError) -> None:
-    if not isinstance(error, FileNotFoundError | NotADirectoryError):
-        raise AccessDenied(f"A folder cannot be read: {error}.", hint="Check its permissions.") from error
-
-
 def digests(root: Path, *, kind: Kind = "project") -> dict[str, str]:
     """SHA-256 of every code file, by its path from `root`.
 
@@ -105,12 +107,10 @@ def digests(root: Path, *, kind: Kind = "project") -> dict[str, str]:
 
 def _content(path: Path) -> bytes:
     """What counts of a file: all of it, but of `pyproject.toml` only our own table, which rarely changes."""
-    if path.name != "pyproject.toml":
-        return read_bytes(path, max_bytes=_MAX_BYTES)
-    try:
-        return json.dumps(_settings(path), sort_keys=True, default=str).encode()
-    except RecursionError:
-        return read_bytes(path, max_bytes=_MAX_BYTES)
+    if path.name == "pyproject.toml":
+        with suppress(RecursionError):
+            return json.dumps(_settings(path), sort_keys=True, default=str).encode()
+    return read_bytes(path, max_bytes=_MAX_BYTES)
 
 
 def _settings(pyproject: Path) -> object:
@@ -124,10 +124,10 @@ def _settings(pyproject: Path) -> object:
 
 
 def utf8(path: str) -> str:
-    """The path itself, seen to be UTF-8.
+    """The path itself.
 
     Raises:
-        InvalidInput: It is not, so it cannot stand in the store.
+        InvalidInput: It is not UTF-8, so it cannot be stored.
     """
     try:
         path.encode("utf-8")

@@ -1,10 +1,11 @@
-"""What definition files came to, kept between runs by their content: one that did not change is not parsed again.
+"""What definition files hold, cached between runs by content: a file that did not change is not parsed again.
 
-Only what a file says is kept. Whether a folder may bring code is asked each time, of what was kept as of what was read.
+Only what a file says is cached. Whether a folder may bring code is checked each time.
 """
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Final
@@ -30,6 +31,9 @@ class _Entry(Model):
     calls: tuple[CallSite, ...] = ()
 
 
+_ENTRIES: Final = TypeAdapter(dict[str, _Entry])
+
+
 class DefinitionCache:
     """The definition files of one project.
 
@@ -42,19 +46,16 @@ class DefinitionCache:
         project = blake2b(os.fsencode(root), digest_size=16).hexdigest()
         self._path = None if folder is None else folder / f"project-definitions-{project}"
         self._state = b"" if folder is None else code_fingerprint(*_SOURCES)
-        self._entries = self._read()
         self._used: dict[str, _Entry] = {}
+        self._entries: dict[str, _Entry] = {}
+        if self._path is not None:
+            head, _, body = read_cache_file(self._path, max_bytes=2 * _MOST_BYTES).partition(b"\n")
+            if head == self._state:
+                with suppress(ValidationError):
+                    self._entries = _ENTRIES.validate_json(body)
 
     def load(self, load: Callable[[], LoadedAgents], *key: object, data: bytes) -> LoadedAgents:
-        """What `load` makes of `data`, or made of it before.
-
-        Agents of other kinds than those that are instructions are made anew each time.
-
-        Args:
-            load: Reads the file.
-            key: Whatever else decides what it makes.
-            data: The content of the file.
-        """
+        """What `load` makes of `data`, or made of it before, by `data` and `key`. Only prompted agents are cached."""
         if self._path is None:
             return load()
         name = sha256(repr(key).encode() + b"\0" + data).hexdigest()
@@ -69,26 +70,12 @@ class DefinitionCache:
         return loaded
 
     def save(self) -> None:
-        """Keep what was used; what was not belongs to files that are gone."""
+        """Write what was used; the rest belongs to files that are gone."""
         if self._path is None or self._used.keys() == self._entries.keys():
             return
         try:
             body = _ENTRIES.dump_json(self._used, exclude_defaults=True)
-        except PydanticSerializationError:  # a text that is no Unicode: such a project is read anew each time
+        except PydanticSerializationError:  # a text that is not Unicode: such a project is not cached
             return
         if len(body) <= _MOST_BYTES:
             write_cache_file(self._path, [self._state, b"\n", body])
-
-    def _read(self) -> dict[str, _Entry]:
-        if self._path is None:
-            return {}
-        head, _, body = read_cache_file(self._path, max_bytes=2 * _MOST_BYTES).partition(b"\n")
-        if head != self._state:
-            return {}
-        try:
-            return _ENTRIES.validate_json(body)
-        except ValidationError:
-            return {}
-
-
-_ENTRIES: Final = TypeAdapter(dict[str, _Entry])

@@ -1,17 +1,18 @@
 """What the definition files of a project hold, as agents. What is wrong with one becomes a finding, never an exception.
 
-Python, in `.retinue/agents`, is imported only when the folder is trusted.
+Python, in `.retinue/agents`, is imported only when the folder is trusted. The same holds for JSON there that names the
+program that answers, `"command": ["./my-agent", "--json"]`, since naming a program is naming code. `code_files` lists
+these files too, so that a change of one is a change of trust.
 """
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from retinue.agents.code_files import AGENTS_FOLDER
-from retinue.agents.command_definitions import with_commands
 from retinue.agents.definition_cache import DefinitionCache
 from retinue.agents.definition_folders import (
     LEADS_OUT,
@@ -22,21 +23,25 @@ from retinue.agents.definition_folders import (
     is_inside,
 )
 from retinue.agents.importing import import_file
-from retinue.agents.load import InstructionsAgent, LoadedAgents
+from retinue.agents.load import NEEDS_MODEL, InstructionsAgent, LoadedAgents
 from retinue.agents.load.document import read_bytes
 from retinue.agents.load.kinds import ENDINGS, Kind, kind_of, load
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry, Skipped
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding, Severity
-from retinue.errors import RetinueError
+from retinue.contract.model import JsonMapping
+from retinue.errors import InvalidInput, RetinueError
 
 if TYPE_CHECKING:
     from retinue.agents.prompted import Toolbox
     from retinue.agents.prompted.loop import Loops
     from retinue.llm.models import Models
 
-_NOT_TRUSTED: Final = "It names code to run, and this folder is not trusted."
+_NOT_TRUSTED: Final = "It names {} to run, and this folder is not trusted."
+_REVIEW: Final = "Review it, then run `retinue trust` in the folder."
+_COMMAND: Final = "command"
+_ENVIRONMENT: Final = "environment"
 
 
 def register_files(
@@ -50,40 +55,54 @@ def register_files(
     loops: "Loops | None",
     cache_dir: Path | None,
 ) -> None:
-    """Register what the files hold.
+    """Register what the files hold: each with its place, and what is already known to be wrong with it.
 
-    Args:
-        registry: Takes the agents, and the findings about files.
-        files: Each file with its place, and what is already known to be wrong with it.
-        root: As for `discover`, and so the others.
-        trusted: See there.
-        models: See there.
-        toolbox: See there.
-        loops: See there.
-        cache_dir: See there.
+    The other arguments are those of `discover`. Of two agents with the same name neither has it; a skill gives way.
     """
     with_models = None
     if models is not None and models.configured:
         with_models = partial(_with_models, models=models, toolbox=toolbox, loops=loops)
     cache = DefinitionCache(cache_dir, root)
-    for place, path, problem in files:
+    for place, path, known_problem in files:
         file = display_path(path, root)
-        if problem:
-            loaded = _problem_load(problem, file)
+        # Its folder was seen to lie inside.
+        leads_out = path.is_symlink() and not is_inside(path, root)
+        problem = known_problem or (LEADS_OUT if leads_out else None)
+        if problem is not None:
+            severity: Severity = "warning" if problem.harmless else "error"
+            loaded = _failed_load(problem.rule, problem.message, file, problem.fix, severity=severity)
+        elif path.suffix.lower() != ".py":
+            loaded = _load_data(path, file=file, cache=cache, operations=not place.skills)
+            loaded = with_commands(loaded, file=file, trusted=trusted)
+        elif trusted:
+            loaded = _load_python(path, file=file, trusted=root / AGENTS_FOLDER)
         else:
-            loaded = _load(path, file=file, root=root, trusted=trusted, place=place, cache=cache)
+            loaded = _failed_load("not-trusted", _NOT_TRUSTED.format("code"), file, _REVIEW, severity="warning")
         loaded = with_models(loaded, file=file) if with_models else loaded
-        _register(registry, loaded, file=file, contests=not place.skills)
+        skipped = [each for each in loaded.findings if each.severity == "error" or each.rule.startswith("discovery/")]
+        registry.findings += loaded.findings
+        for agent in loaded.agents:
+            try:
+                registry.add(agent)
+            except RetinueError as error:
+                finding = _finding("name-taken", error.message, file, error.hint, line=_line(agent.definition))
+                registry.findings += (finding,)
+                if not place.skills:
+                    registry.mark_ambiguous(agent.definition, error)
+                skipped.append(finding)
+        registry.skipped += tuple(
+            Skipped(path=file, reason=each.message, line=each.line, hint=each.fix) for each in skipped
+        )
     cache.save()
 
 
 def load_file(path: Path, *, file: str | None = None, kind: Kind | None = None) -> LoadedAgents:
-    """Read one definition file that is data, of whatever kind its name and content say. What is wrong becomes findings.
+    """Read one definition file that is data. What is wrong becomes findings.
 
     Args:
         path: The file.
         file: What findings call it; the path when absent.
-        kind: What it is, when it is not for its name and content to say.
+        kind: Its kind; found out from its name and content when absent.
     """
     return _load_data(path, file=file or str(path), kind=kind, cache=DefinitionCache(None, path.parent))
 
@@ -99,47 +118,77 @@ def _load_data(
 
     def read() -> LoadedAgents:
         loaded = load(data, file=file, kind=kind or kind_of(file, data) or "json", files=beside)
-        return _with_operations(loaded) if operations else loaded
+        if not operations:
+            return loaded
+        from retinue.agents.load.operations import with_operations  # noqa: PLC0415 - only changed files need it
+
+        agents = (
+            InstructionsAgent(with_operations(each.definition)) if isinstance(each, InstructionsAgent) else each
+            for each in loaded.agents
+        )
+        return replace(loaded, agents=tuple(agents))
 
     try:
         data = read_bytes(path)
         beside = files_beside(path) if (kind or kind_of(file)) == "skill" else ()
         return cache.load(read, file, beside, operations, data=data)
     except RetinueError as error:
-        return _failed_load(
-            error.code.replace("_", "-"), error.message, file, error.hint, line=error.detail.get("line")
+        rule = error.code.replace("_", "-")
+        return _failed_load(rule, error.message, file, error.hint, line=error.detail.get("line"))
+
+
+def with_commands(loaded: LoadedAgents, *, file: str, trusted: bool) -> LoadedAgents:
+    """`loaded`, with the program in place of each agent whose definition names one.
+
+    `environment` beside `command` lists the variables that the program may see. Relative paths are from the workspace.
+    """
+    if not file.startswith(f"{AGENTS_FOLDER}/") or not file.endswith(".json"):
+        return loaded
+    agents = list[Agent]()
+    ours = ("/" + _COMMAND, "/" + _ENVIRONMENT)
+    findings = [each for each in loaded.findings if not (each.rule == _UNKNOWN_KEY and each.path.endswith(ours))]
+    for agent in loaded.agents:
+        definition = agent.definition
+        if _COMMAND not in definition.extras:
+            agents.append(agent)
+            continue
+        line = _line(definition)
+        if not trusted:
+            message = _NOT_TRUSTED.format("a program")
+            findings.append(_finding("not-trusted", message, file, _REVIEW, line=line, severity="warning"))
+            continue
+        from retinue.agents.wrapped import CommandAgent  # noqa: PLC0415 - most projects name no program
+
+        extras: JsonMapping = dict(definition.extras)
+        argv, environment = extras.pop(_COMMAND), extras.pop(_ENVIRONMENT, [])
+        skills = tuple(
+            skill.model_copy(update={"unavailable": ""}) if skill.unavailable == NEEDS_MODEL else skill
+            for skill in definition.skills
         )
+        definition = definition.model_copy(update={"extras": extras, "skills": skills})
+        try:
+            words, variables = _string_list(argv, _COMMAND), _string_list(environment, _ENVIRONMENT)
+            agents.append(CommandAgent(words, definition=definition, environment=variables))
+        except RetinueError as error:
+            message = f"`{definition.name}` names no program: {error.message}"
+            findings.append(_finding("bad-command", message, file, error.hint, line=line))
+    return replace(loaded, agents=tuple(agents), findings=tuple(findings))
 
 
-def _load(
-    path: Path, *, file: str, root: Path, trusted: bool, place: DefinitionFolder, cache: DefinitionCache
-) -> LoadedAgents:
-    if path.is_symlink() and not is_inside(path, root):  # its folder was seen to lie inside
-        return _problem_load(LEADS_OUT, file)
-    if path.suffix.lower() != ".py":
-        loaded = _load_data(path, file=file, cache=cache, operations=not place.skills)
-        return with_commands(loaded, file=file, trusted=trusted)
-    if not trusted:
-        fix = "Review it, then run `retinue trust` in the folder."
-        return _failed_load("not-trusted", _NOT_TRUSTED, file, fix, severity="warning")
-    return _load_python(path, file=file, trusted=root / AGENTS_FOLDER)
+_UNKNOWN_KEY: Final = "load/unknown-key"
 
 
-def _with_operations(loaded: LoadedAgents) -> LoadedAgents:
-    """`loaded`, its prompted agents with the operations that their instructions list."""
-    from retinue.agents.load.operations import with_operations  # noqa: PLC0415 - files that changed need it, no others
-
-    agents = (
-        InstructionsAgent(with_operations(each.definition)) if isinstance(each, InstructionsAgent) else each
-        for each in loaded.agents
-    )
-    return replace(loaded, agents=tuple(agents))
+def _string_list(value: object, key: str) -> tuple[str, ...]:
+    items: list[Any] = cast("list[Any]", value) if isinstance(value, list) else [None]
+    if not all(isinstance(item, str) for item in items):
+        raise InvalidInput(f"`{key}` is not a list of texts.", hint=f'Write "{key}": ["one", "two"].')
+    return tuple(items)
 
 
 def _with_models(
     loaded: LoadedAgents, *, file: str, models: "Models", toolbox: "Toolbox | None", loops: "Loops | None"
 ) -> LoadedAgents:
-    """`loaded`, with an agent that a model moves in place of each that is instructions only."""
+    """`loaded`, with an agent that a model drives in place of each that is instructions only."""
     if not any(isinstance(agent, InstructionsAgent) for agent in loaded.agents):
         return loaded
     from retinue.agents.prompted import EMPTY, PromptedAgent, findings_about  # noqa: PLC0415 - as most projects have none
@@ -160,67 +209,35 @@ def _with_models(
 def _load_python(path: Path, *, file: str, trusted: Path) -> LoadedAgents:
     try:
         module = import_file(path, trusted=trusted)
-        agents = tuple(_agents_in(vars(module)))
+        # What the port asks for is looked up without running any code; each agent counts once.
+        candidates: list[Any] = [
+            value
+            for value in vars(module).values()
+            if not isinstance(value, type)
+            and all(
+                inspect.getattr_static(cast("type[object]", type(value)), name, None) is not None
+                for name in ("definition", "run")
+            )
+        ]
+        agents: tuple[Agent, ...] = tuple({id(value): value for value in candidates}.values())
         if not agents and "run_agent" in vars(module):
             from retinue.agents.module import module_agent  # noqa: PLC0415 - most Python agents say what they are
 
             agents = (module_agent(module, file=file),)
-        invalid = [agent for agent in agents if not isinstance(agent.definition, Definition)]  # pyright: ignore[reportUnnecessaryIsInstance] - somebody else's code
+        invalid = [agent for agent in agents if not isinstance(agent.definition, Definition)]  # pyright: ignore[reportUnnecessaryIsInstance] - foreign code
     except RetinueError as error:
         return _failed_load("bad-module", error.message, file, error.hint, line=error.detail.get("line"))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the project's own code speaks of itself here
-        message = f"An agent in it cannot say what it is: `{type(error).__name__}`: {error}."
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - it runs the project's own code
+        message = f"An agent in it has no usable definition: `{type(error).__name__}`: {error}."
         return _failed_load("bad-module", message, file, "Fix its `definition`.")
     if invalid or not agents:
-        message = "The `definition` of an agent in it is none." if invalid else "There is no agent in it."
+        message = "The `definition` of an agent in it is not a `Definition`." if invalid else "There is no agent in it."
         return _failed_load("no-agent", message, file, "Put `@agent` on a function or class.", severity="warning")
     return LoadedAgents(agents=agents)
 
 
-def _agents_in(values: Mapping[str, object]) -> Iterator[Agent]:
-    """The agents among the names of a module, each once."""
-    seen_ids: set[int] = set()
-    for value in values.values():
-        if id(value) not in seen_ids and _is_agent(value):
-            seen_ids.add(id(value))
-            yield value  # pyright: ignore[reportReturnType] - seen to have the port's two members
-
-
-def _is_agent(value: object) -> bool:
-    """Whether the class of `value` has what the port asks for; looked up without running any of its code."""
-    return not isinstance(value, type) and all(
-        inspect.getattr_static(type(value), name, None) is not None for name in ("definition", "run")
-    )
-
-
-# Registering
-
-
-def _register(registry: Registry, loaded: LoadedAgents, *, file: str, contests: bool) -> None:
-    """Add what a file holds. A skill whose name is taken gives way; of two agents, neither has it."""
-    passed_over = [each for each in loaded.findings if each.severity == "error" or each.rule.startswith("discovery/")]
-    registry.findings += loaded.findings
-    for agent in loaded.agents:
-        try:
-            registry.add(agent)
-        except RetinueError as error:
-            finding = _finding("name-taken", error.message, file, error.hint, line=_line(agent.definition))
-            registry.findings += (finding,)
-            if contests:
-                registry.mark_ambiguous(agent.definition, error)
-            passed_over.append(finding)
-    registry.skipped += tuple(
-        Skipped(path=file, reason=error.message, line=error.line, hint=error.fix) for error in passed_over
-    )
-
-
 def _line(definition: Definition) -> int | None:
     return definition.source.line if definition.source else None
-
-
-def _problem_load(problem: Problem, file: str) -> LoadedAgents:
-    severity: Severity = "warning" if problem.harmless else "error"
-    return _failed_load(problem.rule, problem.message, file, problem.fix, severity=severity)
 
 
 def _failed_load(

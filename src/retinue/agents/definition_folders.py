@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from retinue.agents.code_files import AGENTS_FOLDER
 from retinue.agents.load.kinds import SKILL_FILE
@@ -27,7 +27,7 @@ class DefinitionFolder:
     Attributes:
         endings: What their files end with.
         deep: Folders in it are searched too.
-        silent: Files of other kinds are not ours to mention: the folder's name is anybody's.
+        silent: Files of other kinds are not reported: others use a folder of this name, too.
         skills: Each folder in it is a skill.
     """
 
@@ -56,7 +56,7 @@ class Problem:
 
     Attributes:
         rule: Its rule of `discovery/`.
-        harmless: It may well be meant so.
+        harmless: It may well be intended.
     """
 
     rule: str
@@ -76,6 +76,12 @@ _NO_SKILL: Final = Problem(
     "no-skill",
     f"There is no `{SKILL_FILE}` in the folder.",
     f"Add `{SKILL_FILE}`, or move it elsewhere.",
+    harmless=True,
+)
+_NOT_A_FOLDER: Final = Problem(
+    "no-skill",
+    f"A skill is a folder with `{SKILL_FILE}` in it, and this is a file.",
+    "Put it into a folder, or move it elsewhere.",
     harmless=True,
 )
 
@@ -100,60 +106,50 @@ def files_in(root: Path, place: DefinitionFolder) -> Iterator[tuple[Path, Proble
             yield path, Problem("unknown-kind", message, fix, harmless=True)
 
 
-_FileProblems: TypeAlias = Iterator[tuple[Path, Problem | None]]
-
-
-def _walk(folder: Path, place: DefinitionFolder, *, root: Path, depth: int = 1) -> _FileProblems:
+def _walk(
+    folder: Path, place: DefinitionFolder, *, root: Path, depth: int = 1
+) -> Iterator[tuple[Path, Problem | None]]:
     """The files in `folder` and as far below as the place asks, sorted, each with what is wrong with it."""
-    try:
-        if not is_inside(folder, root):
-            yield folder, _FOLDER_LEADS_OUT
-            return
-        with os.scandir(folder) as listing:
-            entries = sorted(listing, key=lambda entry: entry.name)
-    except (FileNotFoundError, NotADirectoryError):
+    if not is_inside(folder, root):
+        yield folder, _FOLDER_LEADS_OUT
         return
-    except OSError as error:
-        message = f"The folder cannot be read: {error.strerror}."
-        yield folder, Problem("unreadable", message, "Make it readable, or move it elsewhere.")
-        return
+    entries, unreadable = _scan(folder)
+    if unreadable is not None:
+        yield folder, unreadable
     for entry in entries:
         path = Path(entry.path)
-        if place.skills:
-            yield from _skill_files(path, entry, place)
-        elif not _is_folder(entry):
-            yield path, None
+        if not _is_folder(entry):
+            if not place.skills:
+                yield path, None
+            elif not place.silent:
+                yield path, _NOT_A_FOLDER
         elif entry.is_symlink():
             yield path, _LINKED
+        elif place.skills:
+            files, unreadable = _scan(path)
+            names = [each.name for each in files if each.name.lower() == SKILL_FILE.lower()]
+            if unreadable is not None:
+                yield path, unreadable
+            elif names:
+                yield path / (SKILL_FILE if SKILL_FILE in names else names[0]), None
+            elif not place.silent and not entry.name.startswith("."):
+                yield path, _NO_SKILL
         elif place.deep and depth < _MAX_DEPTH:
             yield from _walk(path, place, root=root, depth=depth + 1)
         elif not place.silent and entry.name != "__pycache__":
             yield path, _SHALLOW if depth == 1 else _TOO_DEEP
 
 
-def _skill_files(path: Path, entry: os.DirEntry[str], place: DefinitionFolder) -> _FileProblems:
-    """What makes the folder at `path` a skill."""
-    if not _is_folder(entry):
-        if not place.silent:
-            message = f"A skill is a folder with `{SKILL_FILE}` in it, and this is a file."
-            yield path, Problem("no-skill", message, "Put it into a folder, or move it elsewhere.", harmless=True)
-    elif entry.is_symlink():
-        yield path, _LINKED
-    else:
-        try:
-            with os.scandir(path) as listing:
-                names = [each.name for each in listing]
-        except OSError as error:
-            message = f"The folder cannot be read: {error.strerror}."
-            yield path, Problem("unreadable", message, "Make it readable, or move it elsewhere.")
-            return
-        skill_file = (
-            SKILL_FILE if SKILL_FILE in names else next((n for n in names if n.lower() == SKILL_FILE.lower()), None)
-        )
-        if skill_file is not None:
-            yield path / skill_file, None
-        elif not place.silent and not entry.name.startswith("."):
-            yield path, _NO_SKILL
+def _scan(folder: Path) -> tuple[list[os.DirEntry[str]], Problem | None]:
+    """The entries of a folder by name; none, and why, when it cannot be read."""
+    try:
+        with os.scandir(folder) as listing:
+            return sorted(listing, key=lambda entry: entry.name), None
+    except (FileNotFoundError, NotADirectoryError):
+        return [], None
+    except OSError as error:
+        message = f"The folder cannot be read: {error.strerror}."
+        return [], Problem("unreadable", message, "Make it readable, or move it elsewhere.")
 
 
 def files_beside(path: Path) -> tuple[str, ...]:
@@ -177,7 +173,7 @@ def files_beside(path: Path) -> tuple[str, ...]:
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link that leads to itself; whoever opens it will be told
+    except OSError:  # a link that leads to itself; opening it will fail
         return False
 
 
@@ -190,6 +186,6 @@ def is_inside(path: Path, root: Path) -> bool:
 
 
 def display_path(path: Path, root: Path) -> str:
-    """The path from `root`, fit to be shown: what is not UTF-8 in it is escaped."""
+    """The path from `root` for messages: what is not UTF-8 in it is escaped."""
     name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,8 +1,8 @@
 """What an agent may use: the tools and effects it was granted, and the rules that allow a call, ask first, or deny it.
 
-A grant only ever narrows: whoever works for somebody is bound by that one's grants as well as by its own, so nobody's
-tools are wider than its parent's. The outermost grants are the user's: only their rules and their mode can allow what
-is otherwise asked. The guard is here, not in anybody's good will: text that a model read changes nothing.
+A grant only ever narrows: an agent that works for another is bound by that one's grants as well as by its own. The
+outermost grants are the user's: only their rules and their mode can allow what is otherwise asked. This is enforced by
+code: text that a model read changes nothing.
 """
 
 # ruff: noqa: SLF001
@@ -15,8 +15,8 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from urllib.parse import urlsplit
 
-from retinue.agents.patterns import matches, path_matches, rule_covers
 from retinue.contract.definition import Effect, ToolSpec
 from retinue.contract.formatting import natural_list
 from retinue.contract.names import fold, nearest
@@ -49,7 +49,7 @@ _SENSITIVE_FILES: Final = (
     "**/.pre-commit-config.yaml", "**/.yarnrc.yml",
 )  # fmt: skip
 """Files that say what others may do, or name programs that start without a question. `.git` and `.retinue` are not
-here: nobody writes those."""
+here: no agent can write those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class ToolRule:
     Attributes:
         tool: A tool's name, or a pattern (`mcp__github__*`). A rule that asks or denies is also about the tools that do
             the same by another way: one about `read` about `grep`, too.
-        pattern: What the call's telling argument (a path, a command line, a URL) must match, as `agents.patterns` reads
+        pattern: What the call's telling argument (a path, a command line, a URL) must match, as `matches` reads
             it; empty matches every call.
     """
 
@@ -143,7 +143,7 @@ class Grants:
         rules: Of those that fit a call the strictest holds; when none fits, reading is allowed and all else is asked.
         only: Tools with a pattern that a call of them must match: one of the patterns, where there are several.
         mode: What happens where no rule speaks; that of `above` when absent.
-        above: The grants of whoever it works for; they bind as well.
+        above: The grants of the agent it works for; they bind as well.
     """
 
     tools: frozenset[str] | None = None
@@ -161,11 +161,15 @@ class Grants:
         key = spec.name, spec.effects
         is_offered = self._offered_cache.get(key)
         if is_offered is None:
-            is_offered = self._offered_cache[key] = all(each._includes(spec) for each in self._chain())
+            is_offered = self._offered_cache[key] = all(
+                (each.tools is None or any(fnmatchcase(spec.name, name) for name in each.tools))
+                and each._allows_effects(spec.effects)
+                for each in self._chain()
+            )
         return is_offered
 
     def covers(self, effects: Collection[Effect]) -> bool:
-        """Whether somebody with these effects may be called on this agent's behalf."""
+        """Whether an agent with these effects may be called on this agent's behalf."""
         return all(each._allows_effects(effects) for each in self._chain())
 
     def verdict(self, spec: ToolSpec, *subjects: PermissionSubject | str) -> PermissionVerdict:
@@ -183,7 +187,7 @@ class Grants:
         worst = _strictest(verdict for target in targets for verdict in self._verdicts(spec, target))
         worst = worst or PermissionVerdict("allow", "no rule is against it")
         if worst.word == "ask" and any(each.mode == "dont_ask" for each in self._chain()):
-            return PermissionVerdict("deny", f"{worst.reason}, and nobody is to be asked")
+            return PermissionVerdict("deny", f"{worst.reason}, and this mode does not ask")
         return worst
 
     def hides(self, path: str, *, root: PurePath | None = None) -> PermissionVerdict | None:
@@ -197,7 +201,7 @@ class Grants:
         return _strictest(each._prohibition("read", subject) for each in self._chain())
 
     def restrict_workspace(self, workspace: "Workspace") -> "Workspace":
-        """`workspace` without the files that a rule `hides`: whoever reads by it reads none of them."""
+        """`workspace` without the files that a rule `hides`."""
         # Whether there can be a file that the rule keeps from being read.
         rules = [
             str(rule)
@@ -218,7 +222,7 @@ class Grants:
         return workspace.hiding(HidingRule(hides, ", ".join(sorted(set(rules)))))
 
     def within(self, above: "Grants | None") -> "Grants":
-        """The same grants for somebody who works for the holder of `above`."""
+        """The same grants for an agent that works for the holder of `above`."""
         if above is None or any(each is above for each in self._chain()):
             return self
         own = self.above.within(above) if self.above else above
@@ -252,10 +256,6 @@ class Grants:
             yield each
             each = each.above
 
-    def _includes(self, spec: ToolSpec) -> bool:
-        is_listed = self.tools is None or any(fnmatchcase(spec.name, name) for name in self.tools)
-        return is_listed and self._allows_effects(spec.effects)
-
     def _allows_effects(self, effects: Collection[Effect]) -> bool:
         return self.effects.issuperset(effects) and not (self.mode == "plan" and "write" in effects)
 
@@ -286,29 +286,25 @@ class Grants:
         return PermissionVerdict("ask", f"it may {' and '.join(spec.effects)}, and no rule allows it")
 
     def _restriction(self, spec: ToolSpec, subject: PermissionSubject) -> PermissionVerdict | None:
-        """What these grants have against a call that others may have allowed."""
+        """What these grants forbid of a call that others may have allowed."""
         limits = [ToolRule("allow", name, pattern) for name, pattern in self.only if fnmatchcase(spec.name, name)]
-        if limits and not any(_within_limit(limit, spec.name, subject) for limit in limits):
+        if limits and not any(
+            matches(limit.pattern, text, tool=spec.name)
+            for limit in limits
+            for text in subject.texts(limit.pattern, widely=False)
+        ):
             patterns = ", ".join(f"`{spec.name}({limit.pattern})`" for limit in limits)
             return PermissionVerdict("deny", f"this agent has only {patterns}")
         rule_verdict = self._rule_verdict(spec.name, subject)
         if rule_verdict is not None and rule_verdict.word != "allow":
             return rule_verdict
         mode_asks = self.above is not None and self.mode in {"plan", "dont_ask", "default"}
-        if (
-            mode_asks
-            and rule_verdict is None
-            and not set(spec.effects) <= {"read"}
-            and not self._user_allows(spec, subject)
-        ):
+        if mode_asks and rule_verdict is None and not set(spec.effects) <= {"read"}:
+            user_verdict = tuple(self._chain())[-1]._rule_verdict(spec.name, subject)
+            if user_verdict is not None and user_verdict.word == "allow":
+                return None  # a rule of the user's, and not only the mode, lets the call pass
             return PermissionVerdict("ask", f"it may {' and '.join(spec.effects)}, and no rule allows it")
         return None
-
-    def _user_allows(self, spec: ToolSpec, subject: PermissionSubject) -> bool:
-        """Whether a rule of the user's, and not only the mode, lets the call pass."""
-        user = tuple(self._chain())[-1]
-        rule_verdict = user._rule_verdict(spec.name, subject)
-        return rule_verdict is not None and rule_verdict.word == "allow"
 
     def _prohibition(self, tool: str, subject: PermissionSubject) -> PermissionVerdict | None:
         """What the strictest fitting rule says that asks or denies."""
@@ -347,17 +343,119 @@ def _strictest(verdicts: Iterable[PermissionVerdict | None]) -> PermissionVerdic
     return max(filter(None, verdicts), key=lambda verdict: _STRICTER[verdict.word], default=None)
 
 
-def _within_limit(limit: ToolRule, tool: str, subject: PermissionSubject) -> bool:
-    return any(matches(limit.pattern, text, tool=tool) for text in subject.texts(limit.pattern, widely=False))
-
-
 def _fold_path(path: str) -> str:
     """`path` as the most forgiving file system would compare it."""
     return "/".join(map(fold_name, path.replace("\\", "/").split("/")))
 
 
 ALL: Final = Grants()
-"""Everything there is, by the usual rules: reading is allowed, anything else is asked."""
+"""Everything, by the default rules: reading is allowed, anything else is asked."""
 
 READ_ONLY: Final = Grants(effects=frozenset({"read"}))
 """Nothing that could change or reach anything outside."""
+
+_READERS: Final = frozenset({"read", "glob", "grep", "outline"})
+_EDITORS: Final = frozenset({"write", "edit"})
+TAKES_PATHS: Final = _READERS | _EDITORS | {"git", "lsp"}
+"""Our tools whose calls are about paths."""
+
+_NO_PATHS: Final = frozenset({"delegate", "forget", "recall", "remember", "shell", "skill", "web_fetch", "web_search"})
+"""Our tools whose calls never are. What tools of others take is not known."""
+
+_DOMAIN: Final = "domain:"
+_AND_MORE: Final = ":*"
+
+_FAMILIES: Final[Mapping[str, frozenset[str]]] = {"read": _READERS, "write": _EDITORS, "edit": _EDITORS}
+"""What a rule about one tool says of others: who may not read a file may not search it either."""
+
+
+def rule_covers(rule: str, tool: str, *, widely: bool) -> bool:
+    """Whether a rule about `rule` (a name or a pattern of names) is about the tool called `tool`.
+
+    Args:
+        rule: What the rule names.
+        tool: A tool's name.
+        widely: Whether it is about tools that do the same by another way, too.
+    """
+    return fnmatchcase(tool, rule) or (widely and tool in _FAMILIES.get(rule, ()))
+
+
+def matches(pattern: str, text: str, *, tool: str, widely: bool = False) -> bool:
+    """Whether what a call is about fits the pattern of a rule.
+
+    For files a pattern is a path of the workspace: `*` stops at a stroke, `**` does not, one without a stroke fits at
+    any depth, and whatever lies below what fits, fits. For commands `git log:*` is `git log` with anything after it.
+    For web addresses `domain:example.org` is that host and those below it. Everything else is a shell pattern for the
+    whole text.
+
+    Args:
+        pattern: The pattern.
+        text: What the call is about.
+        tool: The tool's name.
+        widely: Whether a text that may be a path is read as one too, as rules that ask or deny do.
+    """
+    if not text:
+        return False
+    if tool in TAKES_PATHS:
+        # `docs\a` is not a file of `docs` here, so it counts as one only for rules that ask or deny.
+        return path_matches(pattern, normal_path(text) if widely else posixpath.normpath(text))
+    if pattern.startswith(_DOMAIN):
+        domain = pattern.removeprefix(_DOMAIN)
+        try:
+            host = urlsplit(text).hostname or ""
+        except ValueError:
+            return False
+        host_pattern = domain.lower().removeprefix("*.").strip(".")
+        host = host.rstrip(".")
+        return bool(host_pattern) and (fnmatchcase(host, host_pattern) or host.endswith(f".{host_pattern}"))
+    if pattern.endswith(_AND_MORE):
+        start = pattern.removesuffix(_AND_MORE)
+        return text == start or text.startswith(f"{start} ")
+    if fnmatchcase(text, pattern):
+        return True
+    return tool not in _NO_PATHS and (widely or pattern.startswith("//")) and path_matches(pattern, normal_path(text))
+
+
+def normal_path(path: str) -> str:
+    """`path` as it is compared: forward strokes, no `.`, every `..` resolved that can be."""
+    return posixpath.normpath(path.replace("\\", "/")) if path else "."
+
+
+def path_matches(pattern: str, path: str) -> bool:
+    """Whether the path, or a folder above it, fits."""
+    pattern = pattern.replace("\\", "/")
+    anywhere = "/" not in pattern.rstrip("/")
+    if pattern.startswith("//"):
+        pattern = pattern[1:]  # a path of the whole machine
+    elif pattern.startswith("/"):
+        pattern = pattern[1:]  # a path of the workspace, written as if that were the root
+    parts = normal_path(pattern).split("/")
+    if parts == ["."]:
+        parts = ["**"]
+    if anywhere and parts != ["**"]:
+        parts = ["**", *parts]
+    there = path.split("/")
+    return (there[0] == "..") == (parts[0] == "..") and _parts_match(parts, there)
+
+
+def _parts_match(pattern: list[str], path: list[str]) -> bool:
+    """Whether `pattern` fits the first parts of `path`; one pass over `path`, with all places reached."""
+    positions = _skip_wildcards({0}, pattern)
+    for part in path:
+        if len(pattern) in positions:
+            return True
+        stays = {place for place in positions if pattern[place] == "**"}
+        on = {place + 1 for place in positions if pattern[place] != "**" and fnmatchcase(part, pattern[place])}
+        positions = _skip_wildcards(stays | on, pattern)
+    return len(pattern) in positions
+
+
+def _skip_wildcards(places: set[int], pattern: list[str]) -> set[int]:
+    """`places`, and those behind every `**` that stands there: it may be nothing."""
+    reachable = set(places)
+    for place in places:
+        following = place
+        while following < len(pattern) and pattern[following] == "**":
+            following += 1
+            reachable.add(following)
+    return reachable

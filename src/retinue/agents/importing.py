@@ -41,9 +41,14 @@ def import_file(path: Path, *, search: Path | None = None, trusted: Path | None 
     """
     real = path.resolve()
     if trusted is not None:
-        _restrict_to_sources(str(trusted.resolve()))
+        if _finder not in sys.path_hooks:
+            sys.path_hooks.insert(0, _finder)
+        if (folder := str(trusted.resolve())) not in _trusted_folders:
+            _trusted_folders.add(folder)
+            sys.path_importer_cache.clear()  # finders that were made for it before know other kinds of files
     source = read_bytes(real, max_bytes=_MAX_BYTES)
-    name = _module_name(real)
+    digest = hashlib.sha256(str(real).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    name = f"_retinue_file_{digest}_{names.fold(real.stem)}"
     spec = importlib.util.spec_from_file_location(name, real)
     if spec is None:
         raise InvalidDefinition(f"{real.name!r} is not a Python file.", hint="Name a file that ends with `.py`.")
@@ -79,14 +84,6 @@ class _SourceLoader(SourceFileLoader):
         return self.source_to_code(self.get_data(path), path)
 
 
-def _restrict_to_sources(folder: str) -> None:
-    if _finder not in sys.path_hooks:
-        sys.path_hooks.insert(0, _finder)
-    if folder not in _trusted_folders:
-        _trusted_folders.add(folder)
-        sys.path_importer_cache.clear()  # finders that were made for it before know other kinds of files
-
-
 def _finder(entry: str) -> FileFinder:
     """Finds modules in a trusted folder. A path hook: for every other entry of `sys.path` it raises `ImportError`."""
     if _is_trusted(entry):
@@ -107,11 +104,6 @@ def _is_trusted(folder: str) -> bool:
     )
 
 
-def _module_name(path: Path) -> str:
-    digest = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:12]
-    return f"_retinue_file_{digest}_{names.fold(path.stem)}"
-
-
 @contextlib.contextmanager
 def _preserve_sys_path(search: Path | None) -> Generator[None]:
     """Keep what the file prints off stdout, and `sys.path` what it was."""
@@ -126,7 +118,12 @@ def _preserve_sys_path(search: Path | None) -> Generator[None]:
 
 
 def _import_error(path: Path, error: BaseException) -> InvalidDefinition:
-    kind, line = type(error).__name__, _line(path, error)
+    kind = type(error).__name__
+    # The last line of the file itself that the error went through.
+    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)]
+    line = lines[-1] if lines else None
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        line = error.lineno
     where = f" on line {line}" if line else ""
     reason = error.msg if isinstance(error, SyntaxError) else str(error)
     if isinstance(error, SystemExit):
@@ -140,11 +137,3 @@ def _import_error(path: Path, error: BaseException) -> InvalidDefinition:
                 f"Install {error.name.partition('.')[0]!r} where Retinue is installed, or run the agent as a command."
             )
     return InvalidDefinition(message, hint=hint, detail={"line": line} if line else {})
-
-
-def _line(path: Path, error: BaseException) -> int | None:
-    """The last line of the file itself that the error went through."""
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        return error.lineno
-    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)]
-    return lines[-1] if lines else None

@@ -1,10 +1,11 @@
 """A single call of an agent, without orchestration: the in-memory twin of the run context, and `call`.
 
-Nothing is delegated, nobody is asked, and nothing is kept beyond the context's own list of events.
+Nothing is delegated, no question is asked, and nothing is kept beyond the context's own list of events.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Hashable
-from functools import lru_cache
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeAlias, TypeVar, cast, overload
 
 from retinue.agents.boundary import Boundary
@@ -39,7 +40,7 @@ class LocalContext:
         deadline_ns: When time is up, nanoseconds since 1970 UTC.
         budget: What may be spent.
         grants: What the agent may use.
-        answer: Asks a person; without it nobody is there, and approvals are denied.
+        answer: Asks a person; without it questions get no answer, and approvals are denied.
         outside: Clock, chance and waiting.
 
     Attributes:
@@ -93,11 +94,11 @@ class LocalContext:
 
     @property
     def light_schema(self) -> str:
-        """Nobody else is there."""
+        """There are no other agents."""
         return ""
 
     def definition_of(self, name: str) -> Definition | None:  # noqa: ARG002 - the port gives it
-        """Nobody else is there."""
+        """There are no other agents."""
         return None
 
     def review(self, plan: Plan) -> list[Finding]:  # noqa: ARG002 - the port gives it
@@ -123,7 +124,7 @@ class LocalContext:
         await self._outside.pause(seconds)
 
     async def ask(self, question: Question) -> Answer | None:
-        """Ask, if somebody is there. An approval that nobody gives is denied."""
+        """Ask, if there is a person to ask. An approval without an answer is denied."""
         self.emit(QuestionAsked(question))
         answer = None if self._answer is None else await self._answer(question)
         if answer is None and question.kind == "approval":
@@ -133,7 +134,7 @@ class LocalContext:
         return answer
 
     async def delegate(self, task: Task, *, grants: Grants | None = None, key: str | None = None) -> Result:  # noqa: ARG002 - the port gives them
-        """Refuse: in a single call nobody else is there.
+        """Refuse: a single call has no other agents.
 
         Raises:
             AccessDenied: Always.
@@ -158,6 +159,9 @@ class LocalContext:
         run: Callable[..., Awaitable[T]] = self._pool.run
         return await run(function, *args, timeout_s=remaining_s, **kwargs)
 
+
+_AGENT: Final = "__retinue_agent__"
+_SIGNATURES: Final = "__retinue_signatures__"
 
 _Untyped: TypeAlias = Reply | Plan | Result
 """What a function may return that says nothing of its data."""
@@ -195,7 +199,7 @@ async def call(agent: Agent | Callable[..., object], instruction: str = "", /, *
         instruction: Free words for the agent.
         parameters: What its skill takes.
     """
-    ready = cast("Agent", agent) if hasattr(type(agent), "run") else _as_agent(agent)
+    ready = cast("Agent", agent) if hasattr(type(agent), "run") else _as_agent(cast("Callable[..., Any]", agent))
     async with LocalContext() as run:
         try:
             name = ready.definition.name
@@ -207,13 +211,23 @@ async def call(agent: Agent | Callable[..., object], instruction: str = "", /, *
 
 
 _BOUNDARY: Final = Boundary(Registry())
-"""Remembers what it found out about the agents that were called last."""
 
 
-def _as_agent(function: object) -> Agent:
-    make = _cached_agent if isinstance(function, Hashable) else make_agent
-    return cast("Agent", make(cast("Callable[..., object]", function)))
+def _as_agent(function: Callable[..., Any]) -> Agent:
+    """A plain function as an agent, read once: that takes a hundred times as long as calling it.
 
-
-_cached_agent: Final = lru_cache(maxsize=256)(make_agent)
-"""Reading the types of a function takes twenty times as long as calling it."""
+    The agent is kept with the function and not in a cache of ours, which would keep all that the function refers to
+    alive. A method is made anew at each look-up, so only what its function's types say is kept, without the object.
+    """
+    home: Any = getattr(function, "__func__", function)
+    if not isinstance(home, (FunctionType, type, partial)):
+        return make_agent(function)
+    own = vars(cast("object", home))
+    if home is not function:
+        agent = make_agent(function)
+        agent.signatures = own.get(_SIGNATURES, agent.signatures)
+        setattr(cast("object", home), _SIGNATURES, agent.signatures)
+        return agent
+    if _AGENT not in own:
+        setattr(cast("object", home), _AGENT, make_agent(function))
+    return own[_AGENT]

@@ -31,6 +31,7 @@ _INPUT_SCHEMA: Final[JsonMapping] = {
     "required": ["prompt"],
     "additionalProperties": False,
 }
+_DEFINE: Final = "Define `async def run_agent(prompt, chat_history=None, memory=None, config=None)`."
 _HOW: Final = (
     "Return a dictionary with `content` (text), `response_time_secs` (number) and `traces` (a list of objects with "
     "`tool` and `output`)."
@@ -69,41 +70,31 @@ def module_agent(module: ModuleType, *, file: str) -> "ModuleAgent":
     """
     function: object = vars(module).get("run_agent")
     if not callable(function):
-        raise InvalidDefinition(
-            f"{file!r} has no function `run_agent`.",
-            hint="Define `async def run_agent(prompt, chat_history=None, memory=None, config=None)`.",
-        )
-    problems = tuple(_parameter_problems(function))
+        raise InvalidDefinition(f"{file!r} has no function `run_agent`.", hint=_DEFINE)
+    problems = _parameter_problems(function)
     if problems:
         raise InvalidDefinition(
             f"`run_agent` of {file!r} cannot be called as spec 001 says: {'; '.join(problems)}.",
-            hint="Define `async def run_agent(prompt, chat_history=None, memory=None, config=None)`.",
-            detail={"findings": list(problems)},
+            hint=_DEFINE,
+            detail={"findings": problems},
         )
     return ModuleAgent(function, file=file, about=module.__doc__ or function.__doc__ or "")
 
 
-def _parameter_problems(function: Callable[..., object]) -> tuple[str, ...]:
+def _parameter_problems(function: Callable[..., object]) -> list[str]:
     """What keeps `function` from being called with the spec's four arguments by name."""
     try:
-        parameters = inspect.signature(function).parameters
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return ("its parameters cannot be read",)
-    by_name = {
-        name: parameter
-        for name, parameter in parameters.items()
-        if parameter.kind in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}
-    }
-    any_name = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    missing = () if any_name else tuple(f"it takes no `{name}`" for name in _PARAMETERS if name not in by_name)
-    extra = (
-        f"it cannot do without `{name}`"
-        for name, parameter in parameters.items()
-        if name not in _PARAMETERS
-        and parameter.default is parameter.empty
-        and parameter.kind not in {parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL}
-    )
-    return (*missing, *extra)
+        return ["its parameters cannot be read"]
+    named = {each.name for each in parameters if each.kind in {each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY}}
+    any_name = any(each.kind is each.VAR_KEYWORD for each in parameters)
+    variable = {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
+    problems = [f"it takes no `{name}`" for name in _PARAMETERS if name not in named and not any_name]
+    for each in parameters:
+        if each.name not in _PARAMETERS and each.default is each.empty and each.kind not in variable:
+            problems.append(f"it cannot do without `{each.name}`")  # noqa: PERF401 - clearer
+    return problems
 
 
 class ModuleAgent:
@@ -111,16 +102,10 @@ class ModuleAgent:
 
     def __init__(self, function: Callable[..., Any], *, file: str, about: str) -> None:
         self._function = function
-        self._asynchronous = inspect.iscoroutinefunction(function)
         name = names.fold(Path(file).stem)
         name = name if name[:1].isalpha() else f"agent_{name}".strip("_")
         description = " ".join(about.split()) or f"The agent in {file}. Returns its answer as text."
-        skill = Skill(
-            name=name,
-            description=description,
-            input_schema=_INPUT_SCHEMA,
-            instruction_field="prompt",
-        )
+        skill = Skill(name=name, description=description, input_schema=_INPUT_SCHEMA, instruction_field="prompt")
         self._definition = Definition(
             name=name, description=description, skills=(skill,), dialect="run_agent", source=Source(file=file)
         )
@@ -133,18 +118,18 @@ class ModuleAgent:
     async def run(self, task: Task, run: RunContext, /) -> Reply:
         """Call `run_agent`; a plain `def` in a thread.
 
-        Each call has a context of its own, so that the traces of two calls never mix. A correction stands at the end of
-        the prompt, and whole in `config`.
+        Each call has a context of its own, so that the traces of two calls never mix. A correction
+        stands at the end of the prompt, and whole in `config`.
 
         Raises:
             OutputInvalid: The answer has not the shape of the spec; `detail["findings"]` lists every reason (B4, B5).
         """
         # Who lists agents calls none of them, and needs neither the boundary nor asyncio.
-        from retinue.agents.boundary.dialect_adapter import as_reply, parse_context  # noqa: PLC0415 - see above
+        from retinue.agents.boundary.parse_reply import as_reply, parse_context  # noqa: PLC0415 - see above
         from retinue.dialects.run_agent import parse_value, render_arguments  # noqa: PLC0415 - see above
 
         arguments = render_arguments(task, correction=run.correction)
-        if self._asynchronous:
+        if inspect.iscoroutinefunction(self._function):
             value = await in_context_copy(self._function(**arguments))
         else:
             from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only synchronous functions need it

@@ -1,6 +1,6 @@
 """The Agent port: what everything that can be called looks like, and what it is given.
 
-What comes out of `Agent.run` is a `Reply`: whatever the agent handed back, before anybody has checked it. Only the
+What comes out of `Agent.run` is a `Reply`: whatever the agent handed back, before it is checked. Only the
 boundary turns a reply into a `Result`.
 """
 
@@ -29,18 +29,18 @@ ABSENT: Final = object()
 """Stands for "no structured data"; None is a value."""
 
 NAME_GUESSED: Final = "name_guessed"
-"""The key of `Definition.extras` that says: nobody told the agent's name, so its answer may give another."""
+"""The key of `Definition.extras` that says: the agent's name is a guess, so its answer may give another."""
 
 
 @dataclass(slots=True)
 class Reply:
-    """What an agent handed back, unchecked. Everything is optional; the boundary fills and judges.
+    """What an agent handed back, unchecked. Everything is optional; the boundary completes and checks it.
 
     Attributes:
         data: The structured answer, or `ABSENT`.
         text: Raw text in some wire format, still to be read; with it `data` stays absent.
-        plan: The agent composes: this plan is walked as a child run.
-        outcome: What the agent itself says it came to; `success` when it says nothing.
+        plan: The agent composes: this plan is run as a child run.
+        outcome: What the agent itself reports; `success` when it reports nothing.
         fault: A failure that the agent reports of itself.
     """
 
@@ -72,7 +72,7 @@ class RunContext(Protocol):
         deadline_ns: When the agent's time is up, nanoseconds since 1970 UTC; None when nothing bounds it.
         budget: What the run may still spend; agents that spend ask it first.
         correction: Present when an earlier answer was refused.
-        grants: What this agent may use at most: the grants of whoever it works for.
+        grants: What this agent may use at most: the grants of the agent or user it works for.
         checkpoint: What the agent notes for itself, as JSON data: still there when it runs again after a question.
     """
 
@@ -101,15 +101,15 @@ class RunContext(Protocol):
 
     @property
     def light_schema(self) -> str:
-        """Who else there is and what each does, in a few lines (B19): for an agent that composes. Empty when nobody."""
+        """The other agents and what each does, in a few lines (B19): for an agent that composes. May be empty."""
         ...
 
     def definition_of(self, name: str) -> Definition | None:
-        """What the agent called `name` says of itself; None when nobody here is called that."""
+        """The definition of the agent called `name`; None when there is none."""
         ...
 
     def review(self, plan: Plan) -> list[Finding]:
-        """What keeps `plan` from being walked here: unknown agents, parameters that do not fit, circles of requests.
+        """What keeps `plan` from being run here: unknown agents, parameters that do not fit, circles of requests.
 
         The boundary asks this of every plan that an agent returns, and hands the findings back to the agent as its
         correction; an agent may ask first.
@@ -129,11 +129,11 @@ class RunContext(Protocol):
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Wait without blocking anybody."""
+        """Wait without blocking the event loop."""
         ...
 
     async def ask(self, question: Question) -> Answer | None:
-        """Ask a person; None when nobody is there. An approval that nobody gives is denied."""
+        """Ask a person; None when there is no one to ask. An approval without an answer is denied."""
         ...
 
     async def delegate(self, task: Task, *, grants: Grants | None = None, key: str | None = None) -> Result:
@@ -142,8 +142,7 @@ class RunContext(Protocol):
         Args:
             task: What it is asked.
             grants: What it may use at most; this agent's own when absent.
-            key: Tells this call from the others of this agent, for one that goes on where it was stopped; counted when
-                absent.
+            key: Tells this call from the others of this agent when it is resumed; counted when absent.
         """
         ...
 

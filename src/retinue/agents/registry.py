@@ -1,4 +1,4 @@
-"""Who there is: agents by name, alias, wire name and version. Where they come from is the business of `discover`."""
+"""Agents by name, alias, wire name and version, and the list of them for a model. `discover` finds them."""
 
 import re
 import unicodedata
@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from retinue.agents.port import Agent, Reply, RunContext
 from retinue.contract import names
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding
+from retinue.contract.sanitize import printable
 from retinue.contract.task import Task
 from retinue.contract.version import split_versioned_name
 from retinue.errors import InvalidDefinition, RetinueError, UnknownName
@@ -19,7 +21,7 @@ LIVE_MAJORS: Final = 2
 """How many majors of one agent may live side by side before the registry warns (C11, A28)."""
 
 _BUILT_IN: Final = "retinue:"
-"""Before the name of a built-in agent: whoever else has that name, this one is meant."""
+"""Before the name of a built-in agent: this one is meant, even if another agent has that name."""
 
 _SHOWN: Final = 20
 _AT_MAJOR = re.compile(r"(.+)@([0-9]{1,9})")
@@ -45,8 +47,8 @@ class Skipped:
 class Registry:
     """Agents by every name they answer to.
 
-    A name without a version means the oldest live major: whoever called `x` before there was an `x_v2` still gets
-    what they called (A28). A newer one is asked for: `x_v2`, `x@2`, or `major=2`.
+    A name without a version means the oldest live major: a call of `x` from before there was an `x_v2` still gets
+    the same agent (A28). A newer one is asked for: `x_v2`, `x@2`, or `major=2`.
 
     Attributes:
         skipped: The files that were passed over, with reasons.
@@ -85,7 +87,12 @@ class Registry:
 
     def _add(self, agent: Agent) -> None:
         definition = agent.definition
-        self._check_no_version(definition)
+        base_name, major = split_versioned_name(definition.name)
+        if major is not None:
+            raise InvalidDefinition(
+                f"The name `{definition.name}` carries a version.",
+                hint=f"Call it `{base_name}`, with `version` '{major}.0'; it then answers to `{definition.name}` too.",
+            )
         majors = self._majors.get(definition.name, {})
         present = majors.get(definition.major)
         if present is agent:
@@ -97,7 +104,18 @@ class Registry:
                 hint="Rename one, or give it another major version.",
             )
         keys = {key: name for name in _names(definition) if (key := _key(name))}
-        self._check_names_free(keys, definition)
+        claims = {key: self._owners[key].agent for key in keys if key in self._owners}
+        conflicts = {key: owner for key, owner in claims.items() if owner != definition.name}
+        if conflicts:
+            clashes = "; ".join(
+                f"{keys[key]!r} is a name of `{owner}` ({_origin(next(iter(self._majors[owner].values())).definition)})"
+                for key, owner in conflicts.items()
+            )
+            raise InvalidDefinition(
+                f"`{definition.name}` ({_origin(definition)}) cannot have all its names: {clashes}.",
+                hint="Rename one of the two, or remove the alias.",
+                suggestions=tuple(conflicts.values()),
+            )
         for key in keys:
             known_majors = self._owners[key].majors if key in self._owners else ()
             self._owners[key] = _NameOwner(definition.name, tuple(sorted({*known_majors, definition.major})))
@@ -152,7 +170,7 @@ class Registry:
         """The agent called `name`: canonical name, alias, wire name, any spelling of them, `x_v2` or `x@2`.
 
         Raises:
-            UnknownName: Nobody is called that, or not in that major; `suggestions` says what there is, nearest first.
+            UnknownName: There is no such agent, or not in that major; `suggestions` says what there is, nearest first.
             InvalidDefinition: Two agents have that name.
         """
         claim, stated_major = self._resolve(name)
@@ -191,7 +209,7 @@ class Registry:
         return tuple(each for each in self.definitions() if each.name not in self.hidden)
 
     def majors(self, name: str) -> tuple[int, ...]:
-        """The live majors of the agent called `name`, oldest first; none when nobody is called that."""
+        """The live majors of the agent called `name`, oldest first; empty when there is no such agent."""
         claim, _ = self._resolve(name)
         return tuple(sorted(self._majors[claim.agent])) if claim else ()
 
@@ -238,30 +256,6 @@ class Registry:
             hint = f"Review it, then run `retinue trust`. {hint}"
         return UnknownName(message, hint=hint, suggestions=suggestions[:_SHOWN])
 
-    def _check_no_version(self, definition: Definition) -> None:
-        base_name, major = split_versioned_name(definition.name)
-        if major is not None:
-            raise InvalidDefinition(
-                f"The name `{definition.name}` carries a version.",
-                hint=f"Call it `{base_name}`, with `version` {f'{major}.0'!r}; "
-                f"it then answers to `{definition.name}` too.",
-            )
-
-    def _check_names_free(self, keys: dict[str, str], definition: Definition) -> None:
-        claims = {key: self._owners[key].agent for key in keys if key in self._owners}
-        conflicts = {key: owner for key, owner in claims.items() if owner != definition.name}
-        if not conflicts:
-            return
-        clashes = "; ".join(
-            f"{keys[key]!r} is a name of `{owner}` ({_origin(next(iter(self._majors[owner].values())).definition)})"
-            for key, owner in conflicts.items()
-        )
-        raise InvalidDefinition(
-            f"`{definition.name}` ({_origin(definition)}) cannot have all its names: {clashes}.",
-            hint="Rename one of the two, or remove the alias.",
-            suggestions=tuple(conflicts.values()),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class _NameOwner:
@@ -302,7 +296,7 @@ def _names(definition: Definition) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8_192)
 def _key(name: str) -> str:
-    """The form in which names are compared. Folding would lose letters of other scripts and what nobody sees."""
+    """The form in which names are compared. Folding would lose letters of other scripts and invisible characters."""
     if name.isascii() and name.isprintable():
         return names.fold(name)
     normal = unicodedata.normalize("NFKD", name)
@@ -316,3 +310,52 @@ def _origin(definition: Definition) -> str:
     if source is None:
         return f"`{definition.name}` without a source"
     return f"{source.file}:{source.line}" if source.line else source.file
+
+
+_LONGEST: Final = 200
+_CACHE: Final[WeakKeyDictionary[Registry, tuple[int, str]]] = WeakKeyDictionary()
+
+
+def light_schema(definitions: Iterable[Definition]) -> str:
+    """One paragraph for each agent: its name and first sentence, then a line for each skill that can be called.
+
+        weather_reporter — Tells the weather of a city
+        - forecast: Says what the weather will be EX: "will it rain in Vienna tomorrow"
+
+    An agent with several live majors stands there once, as the oldest: it answers to the bare name. Every text is one
+    line, whatever its author wrote.
+    """
+    oldest: dict[str, Definition] = {}
+    for definition in definitions:
+        current = oldest.get(definition.name)
+        if current is None or definition.major < current.major:
+            oldest[definition.name] = definition
+    paragraphs: list[str] = []
+    for definition in oldest.values():
+        lines = [f"{definition.name} — {_first_sentence(definition.description)}"]
+        for skill in definition.skills:
+            if not skill.unavailable:
+                line = f"- {skill.name}: {_first_sentence(skill.description)}"
+                example = next((sentence for text in skill.examples if (sentence := _one_line(text))), "")
+                lines.append(f'{line} EX: "{example}"' if example else line)
+        if len(lines) > 1:
+            paragraphs.append("\n".join(lines))
+    return "\n\n".join(paragraphs)
+
+
+def light_schema_of(registry: Registry) -> str:
+    """The light schema of all agents in `registry`, made once and anew when an agent has been added."""
+    cached = _CACHE.get(registry)
+    if cached is None or cached[0] != len(registry):
+        cached = _CACHE[registry] = (len(registry), light_schema(registry.selectable()))
+    return cached[1]
+
+
+def _first_sentence(text: str) -> str:
+    line = _one_line(text)
+    return line.partition(". ")[0].removesuffix(".")
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(printable(text[: _LONGEST * 4]).split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1].rstrip()}…"

@@ -1,7 +1,7 @@
 """What definitions and settings call tools, in our names: `Bash(git log:*)` is `shell` with the pattern `git log:*`.
 
-Only words, and what can be told of one by itself: that no call can fit it, that it allows more than it seems to. Which
-tools there are says the toolbox, and what an agent may do with them `agents.grants`.
+Only names, and what is known of one by itself: that no call can match it, that it allows more than it seems to. The
+toolbox says which tools there are, and `agents.grants` what an agent may do with them.
 """
 
 import re
@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Final
 
-from retinue.agents.patterns import TAKES_PATHS, normal_path
+from retinue.agents.grants import TAKES_PATHS, normal_path
 from retinue.contract.names import fold, nearest
 from retinue.errors import InvalidInput
 
@@ -53,7 +53,7 @@ _FOREIGN_TOOLS: Final = frozenset(
 _WORD: Final = re.compile(r"(?P<name>\*|[A-Za-z][A-Za-z0-9_*-]{0,127})(?:\s*\((?P<patterns>[^\x00-\x1f]{0,2000})\))?")
 _MCP: Final = re.compile(r"mcp__[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")
 _FOREIGN: Final = re.compile(r"mcp__|[A-Z][A-Z0-9_*]*\Z")
-"""Tools of MCP servers and of a user's own domain, which nobody knows before they are there."""
+"""Tools of MCP servers and of a user's own domain, which are not known in advance."""
 
 NAMES: Final = frozenset(ALIASES.values()) | {
     "forget", "git", "outline", "recall", "remember",
@@ -68,7 +68,7 @@ class ToolReference:
     Attributes:
         tool: A tool's name or a pattern of names, in our words.
         patterns: What a call must be about, one of them; none means any call.
-        is_foreign: It is a tool that other programs have and we have not.
+        is_foreign: It is a tool that other programs have and we do not.
     """
 
     tool: str
@@ -92,7 +92,7 @@ def parse_tool_reference(word: str) -> ToolReference:
     (`mcp__github`), or `*`. In the parentheses several patterns stand between commas.
 
     Raises:
-        InvalidInput: It is no name of a tool.
+        InvalidInput: It is not the name of a tool.
     """
     match = _WORD.fullmatch(word.strip())
     if match is None:
@@ -110,21 +110,16 @@ def parse_tool_reference(word: str) -> ToolReference:
         patterns = ()
     if name in _FOREIGN_TOOLS:
         return ToolReference(name, patterns, is_foreign=True)
-    return ToolReference(_canonical_name(name), patterns)
-
-
-def _canonical_name(name: str) -> str:
-    """`name` in our words, where we have one."""
     if name in ALIASES:
-        return ALIASES[name]
-    if name.startswith("mcp__"):
-        whole_server = _MCP.fullmatch(name) is not None
-        return f"{name}__*" if whole_server else name
-    canonical = fold(name)
-    if "*" not in name and canonical in NAMES:
-        return canonical
-    by_fold = {fold(other): ours for other, ours in ALIASES.items()}
-    return name if "*" in name else by_fold.get(canonical, name)
+        canonical = ALIASES[name]
+    elif name.startswith("mcp__"):  # a whole server stands for all its tools
+        canonical = f"{name}__*" if _MCP.fullmatch(name) else name
+    elif "*" in name:
+        canonical = name
+    else:
+        by_fold = {**{fold(other): ours for other, ours in ALIASES.items()}, **{ours: ours for ours in NAMES}}
+        canonical = by_fold.get(fold(name), name)
+    return ToolReference(canonical, patterns)
 
 
 def rule_warnings(word: ToolReference) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""Which folders may bring code of their own: only those whose user has said yes, for the files they then held.
+"""Which folders may bring code of their own: only those that their user approved, for the files they then held.
 
-One file in the user's state directory, never in a project. Who asks the user is the business of `cli/`.
+One file in the user's state directory, never in a project. `cli/` asks the user.
 """
 
 import contextlib
@@ -10,14 +10,17 @@ import secrets
 import stat
 from collections.abc import Generator, Mapping
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, Literal
+
+from pydantic import ValidationError
 
 from retinue.agents.code_files import Kind, digests, utf8
 from retinue.agents.load.document import read_bytes
 from retinue.contract import json as strict
+from retinue.contract.finding import findings_of, summarise_findings
+from retinue.contract.model import Model
 from retinue.errors import AccessDenied, MissingFile, NotTrusted, ParseError, RetinueError
 
-_FORMAT: Final = 1
 _MAX_BYTES: Final = 8 * 2**20
 _HINTS: Final[Mapping[Kind, str]] = {
     "project": "Look at these files, then run `retinue trust` in the folder.",
@@ -25,6 +28,13 @@ _HINTS: Final[Mapping[Kind, str]] = {
 }
 _TOOLS: Final = "tool_root:"
 """In front of the path of a tool root in the store. A real path never begins like this."""
+
+
+class _Store(Model):
+    """The file: folders, and the digests of their code files when they were trusted."""
+
+    format: Literal[1]
+    folders: dict[str, dict[str, str]]
 
 
 def _key(folder: str, kind: Kind) -> str:
@@ -36,7 +46,7 @@ class TrustStore:
 
     A folder is known by its real path, and is trusted as a project or as a tool root: neither is the other. Trust holds
     for the code files as they were: when one changes, comes or goes, the user is asked again. A store that is damaged,
-    or that others may write, trusts nobody.
+    or that others may write, trusts no folder.
 
     Args:
         state: The user's state directory; made when something is first written.
@@ -63,7 +73,7 @@ class TrustStore:
         return ()
 
     def is_trusted(self, folder: Path, *, kind: Kind = "project") -> bool:
-        """Whether the user said yes to `folder` and its code files are still what they were."""
+        """Whether the user trusted `folder` and its code files are still what they were."""
         root = folder.resolve()
         try:
             trusted = self._read().get(_key(str(root), kind))
@@ -72,11 +82,11 @@ class TrustStore:
             return False
 
     def check(self, folder: Path, *, kind: Kind = "project") -> None:
-        """See that `folder` is trusted.
+        """Check that `folder` is trusted.
 
         Raises:
             NotTrusted: It is not; the hint says what to do, `detail["files"]` which files came, changed or went.
-            InvalidInput: Its code files cannot be told.
+            InvalidInput: Its code files cannot be listed.
             AccessDenied: One of them cannot be read.
         """
         root = folder.resolve()
@@ -85,7 +95,7 @@ class TrustStore:
         except RetinueError as error:
             raise NotTrusted(f"No folder is trusted: {error.message}", hint=error.hint) from error
         hint = _HINTS[kind].format(folder=root)
-        if trusted is None and kind == "tool_root":  # nobody asked us yet to walk through it
+        if trusted is None and kind == "tool_root":
             raise NotTrusted(f"The tool root {str(root)!r} is not trusted to run its code.", hint=hint)
         now = digests(root, kind=kind)
         if trusted is None:
@@ -94,15 +104,15 @@ class TrustStore:
             )
         changed = sorted(name for name in trusted.keys() | now.keys() if trusted.get(name) != now.get(name))
         if changed:
+            names = ", ".join(map(repr, changed[:5])) + (" …" if len(changed) > 5 else "")
             raise NotTrusted(
-                f"{str(root)!r} was trusted, but {len(changed)} of its code "
-                f"files changed since: {_join_names(changed)}.",
+                f"{str(root)!r} was trusted, but {len(changed)} of its code files changed since: {names}.",
                 hint=hint,
                 detail={"files": changed},
             )
 
     def trust(self, folder: Path, *, kind: Kind = "project") -> tuple[str, ...]:
-        """Note that the user said yes to `folder` as it is now; gives the files that this covers.
+        """Note that the user trusts `folder` as it is now; returns the files that this covers.
 
         Raises:
             MissingFile: There is no such folder.
@@ -118,7 +128,7 @@ class TrustStore:
         return tuple(sorted(files))
 
     def revoke(self, folder: Path, *, kind: Kind = "project") -> bool:
-        """Take back the yes to `folder`, which need not exist any more; false when there was none."""
+        """Stop trusting `folder`, which need not exist any more; false when it was not trusted."""
         with self._locked_folders() as folders:
             return folders.pop(_key(str(folder.resolve()), kind), None) is not None
 
@@ -134,26 +144,18 @@ class TrustStore:
             data = read_bytes(self._file, max_bytes=_MAX_BYTES)
         except MissingFile:
             return {}
-        _check_owner(self._file, hint=hint)
+        if os.name == "posix":
+            status = self._file.stat()
+            if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                raise AccessDenied(f"The trust store {str(self._file)!r} can be written by others.", hint=hint)
         try:
-            # See that the store has the shape we wrote.
-            value = strict.loads(data, max_bytes=_MAX_BYTES)
-            if (
-                not isinstance(value, dict)
-                or value.get("format") != _FORMAT
-                or not isinstance(value.get("folders"), dict)
-            ):
-                raise ParseError(f"It is not of format {_FORMAT}.")
-            folders = cast("Mapping[str, object]", value["folders"])
-            for files in folders.values():
-                if not isinstance(files, dict) or not all(
-                    isinstance(each, str) for each in cast("dict[str, object]", files).values()
-                ):
-                    raise ParseError("An entry is not an object of digests.")
-            return {name: dict(cast("dict[str, str]", files)) for name, files in folders.items()}
+            return _Store.model_validate(strict.loads(data, max_bytes=_MAX_BYTES)).folders
         except ParseError as error:
             message = f"The trust store is damaged: {error.message}"
             raise ParseError(message, hint=hint, path=error.path, detail=error.detail) from None
+        except ValidationError as error:
+            reasons = summarise_findings(findings_of(error, rule="trust/store"))
+            raise ParseError(f"The trust store is damaged: {reasons}.", hint=hint) from None
 
     @contextlib.contextmanager
     def _locked_folders(self) -> Generator[dict[str, dict[str, str]]]:
@@ -167,27 +169,11 @@ class TrustStore:
                     self._file.replace(self._file.with_name(f"trust.damaged-{secrets.token_hex(4)}.json"))
                     folders = {}
                 yield folders
-                _write(self._file, json.dumps({"format": _FORMAT, "folders": folders}, indent=2, sort_keys=True))
+                _write(self._file, json.dumps({"format": 1, "folders": folders}, indent=2, sort_keys=True))
         except OSError as error:
             raise AccessDenied(
                 f"The trust store {str(self._file)!r} cannot be written: {error}.", hint="Check its folder."
             ) from error
-
-
-def _join_names(changed: list[str]) -> str:
-    return ", ".join(map(repr, changed[:5])) + (" …" if len(changed) > 5 else "")
-
-
-# The store
-
-
-def _check_owner(file: Path, *, hint: str) -> None:
-    """Refuse a store that somebody else owns or may write."""
-    if os.name != "posix":
-        return
-    status = file.stat()
-    if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise AccessDenied(f"The trust store {str(file)!r} can be written by others.", hint=hint)
 
 
 @contextlib.contextmanager

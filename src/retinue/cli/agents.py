@@ -49,7 +49,7 @@ def command(*, name: str | None, light: bool, as_json: bool, workspace: Path | N
 
 
 def _print_light_schema(registry: "Registry", name: str | None, *, as_json: bool) -> None:
-    from retinue.agents.light_schema import light_schema
+    from retinue.agents.registry import light_schema
     from retinue.cli.output import echo, echo_json
 
     definitions = registry.definitions() if name is None else (registry.get(name).definition,)

@@ -7,7 +7,7 @@ Each form is made in `synthesise`, or below; here one is chosen, branches are co
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, cast
 
-from retinue.agents.boundary.content import render_content
+from retinue.agents.boundary.validate_reply import render_content
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan

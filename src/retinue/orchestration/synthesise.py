@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeVar, cast
 
-from retinue.agents.boundary.content import render_content
+from retinue.agents.boundary.validate_reply import render_content
 from retinue.contract import CONTRACT_VERSION
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping

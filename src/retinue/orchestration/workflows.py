@@ -64,7 +64,7 @@ def workflows(
     planners = _PlannerCache(registry, grants, likeness)
 
     def light_schema() -> str:
-        from retinue.agents.light_schema import light_schema_of  # noqa: PLC0415 - few agents ask who there is
+        from retinue.agents.registry import light_schema_of  # noqa: PLC0415 - few agents ask who there is
 
         return light_schema_of(registry)
 

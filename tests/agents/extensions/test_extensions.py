@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.extensions import Extension, discover, light_schema
-from retinue.agents.extensions.docstring import read_words
+from retinue.agents.extensions import Extension, discover, light_schema, read_words
 from retinue.errors import InvalidInput, MissingFile, NotTrusted
 
 TEA = '''

@@ -1,9 +1,8 @@
 """The boundary: the one place where every call to any agent is checked on both sides.
 
-`call` is the way through it, from a task to a result. What it asks on the way stands beside it: who is meant
-(`prepared`), whether the request fits (`parameters`, `untyped`), how long and for how much (`bounds`),
-what the agent did (`attempt`), whether the answer is one (`checks`, `reading`, `sound`, `claims`), and whether
-to ask again (`policy`).
+`call` is the way through it, from a task to a result, with limits and attempts. `prepare` finds the skill and checks
+the request (`decode_parameters` where it came as text); `validate_reply` checks the answer (`parse_reply` where it is
+text, `check_files` where it claims files); `policy` decides whether to ask again, and `faults` says what went wrong.
 """
 
 from .call import Boundary

@@ -49,33 +49,45 @@ async def check_files(
         pointers.setdefault(requested_path, "/artifacts")
     if not pointers:
         return CheckedFiles()
-    checks = await _inspect_files(run, tuple(islice(pointers, _MOST_FILES)))
+    paths = tuple(islice(pointers, _MOST_FILES))
+    checks: dict[str, ArtifactFacts | Exception]
+    try:
+        workspace = run.workspace
+    except RetinueError as error:
+        checks = dict.fromkeys(paths, error)
+    else:
+        from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only claims of files need threads
+
+        remaining_s = float("inf") if run.deadline_ns is None else (run.deadline_ns - run.now()) / 1e9
+        checks = await in_thread(_file_facts, workspace, paths, monotonic() + remaining_s)
     facts = {path: check for path, check in checks.items() if not isinstance(check, Exception)}
-    findings = [
-        _missing_finding(path, pointers[path], why) for path, why in checks.items() if isinstance(why, Exception)
-    ]
+    findings: list[Finding] = []
+    for path, why in checks.items():
+        if isinstance(why, Exception):
+            reason = why.message if isinstance(why, RetinueError) else str(why)
+            message = f"Success is claimed, but {path[:200]!r} was not written: {reason.rstrip('.')}."
+            fix = f"Write {path[:200]!r} inside the workspace, or do not claim it."
+            findings.append(Finding(rule="claim/file", message=message, path=pointers[path], fix=fix))
     if len(pointers) > _MOST_FILES:
         message = f"{len(pointers):,} files are claimed; only {_MOST_FILES:,} were checked."
         fix = f"Claim at most {_MOST_FILES:,} files, or one that lists the others."
         findings.append(Finding(rule="claim/files", message=message, path="/artifacts", fix=fix))
     return CheckedFiles(
         artifacts=tuple(
-            _with_facts(artifact, facts[artifact.path]) for artifact in artifacts if artifact.path in facts
+            artifact.model_copy(
+                update={
+                    "path": (file := facts[artifact.path]).path,
+                    "size": file.size,
+                    "sha256": file.sha256,
+                    "media_type": file.media_type,
+                }
+            )
+            for artifact in artifacts
+            if artifact.path in facts
         ),
         files_written=tuple(dict.fromkeys(facts[path].path for path in files_written if path in facts)),
         findings=tuple(findings),
     )
-
-
-async def _inspect_files(run: RunContext, paths: tuple[str, ...]) -> "dict[str, ArtifactFacts | Exception]":
-    from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only claims of files need threads
-
-    try:
-        workspace = run.workspace
-    except RetinueError as error:
-        return dict.fromkeys(paths, error)
-    remaining_s = float("inf") if run.deadline_ns is None else (run.deadline_ns - run.now()) / 1e9
-    return await in_thread(_file_facts, workspace, paths, monotonic() + remaining_s)
 
 
 def _file_facts(
@@ -94,19 +106,3 @@ def _file_facts(
         except (RetinueError, OSError, ValueError) as error:
             results[path] = error
     return results
-
-
-def _with_facts(artifact: Artifact, facts: "ArtifactFacts") -> Artifact:
-    return artifact.model_copy(
-        update={"path": facts.path, "size": facts.size, "sha256": facts.sha256, "media_type": facts.media_type}
-    )
-
-
-def _missing_finding(path: str, place: str, why: Exception) -> Finding:
-    reason = why.message if isinstance(why, RetinueError) else str(why)
-    return Finding(
-        rule="claim/file",
-        message=f"Success is claimed, but {path[:200]!r} was not written: {reason.rstrip('.')}.",
-        path=place,
-        fix=f"Write {path[:200]!r} inside the workspace, or do not claim it.",
-    )

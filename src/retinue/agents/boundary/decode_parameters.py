@@ -5,7 +5,7 @@ else stays as it was said, for the validator to refuse with its place. Typed cal
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -62,39 +62,6 @@ class _Decoder:
     def decode_members(self, members: JsonMapping, schema: JsonMapping, path: list[str | int]) -> JsonMapping:
         """Fold the names of one object, and decode what they hold."""
         properties = _mapping(schema.get("properties"))
-        by_name = self._fold_names(members, properties, path)
-        return {
-            name: self.decode_value(value, _mapping(properties.get(name)), [*path, name])
-            if name in properties
-            else value
-            for name, value in by_name.items()
-        }
-
-    def decode_value(self, value: object, schema: JsonMapping, path: list[str | int]) -> object:
-        """Decode one value; a text that says nothing its schema asks for stays a text."""
-        branches = list(self._branches(schema, _BRANCHES)) if len(path) <= _DEPTH else []
-        if isinstance(value, str):
-            return self._decode_text(value, branches, path)
-        if isinstance(value, dict):
-            members = cast("JsonMapping", value)
-            branch = next((branch for branch in branches if "properties" in branch), None)
-            return self.decode_members(members, branch, path) if branch else members
-        if isinstance(value, list):
-            items = cast("list[object]", value)
-            branch = next((branch for branch in branches if isinstance(branch.get("items"), dict)), None)
-            return self._decode_items(items, branch, path) if branch else items
-        return value
-
-    def resolve(self, schema: JsonMapping) -> JsonMapping:
-        """`schema`, or what its `$ref` within the document leads to."""
-        for _ in range(_DEPTH):
-            reference: object = schema.get("$ref")
-            if not isinstance(reference, str) or not reference.startswith("#"):
-                break
-            schema = _mapping(self._resolve_pointer(reference))
-        return schema
-
-    def _fold_names(self, members: JsonMapping, properties: JsonMapping, path: list[str | int]) -> JsonMapping:
         by_fold = {fold(name): name for name in properties}
         by_name: JsonMapping = {name: value for name, value in members.items() if name in properties}
         for name, value in members.items():
@@ -105,32 +72,61 @@ class _Decoder:
                 target = name
             by_name[target] = value
             if target != name:
-                self._record([*path, target], name, target, "name")
-        return by_name
+                self.decodings.append(Decoding(pointer([*path, target]), name, target, "name"))
+        return {
+            name: self.decode_value(value, _mapping(properties[name]), [*path, name]) if name in properties else value
+            for name, value in by_name.items()
+        }
 
-    def _decode_text(self, text: str, branches: list[JsonMapping], path: list[str | int]) -> object:
-        """Read a text as the first type that it says, unless a text is what is wanted."""
-        if not branches or any(_accepts_text(branch) for branch in branches):
-            return text
+    def decode_value(self, value: object, schema: JsonMapping, path: list[str | int]) -> object:
+        """Decode one value; a text that says nothing its schema asks for stays a text."""
+        branches = list(self._branches(schema, _BRANCHES)) if len(path) <= _DEPTH else []
+        if isinstance(value, dict):
+            members = cast("JsonMapping", value)
+            branch = next((branch for branch in branches if "properties" in branch), None)
+            return self.decode_members(members, branch, path) if branch else members
+        if isinstance(value, list):
+            items = cast("list[object]", value)
+            branch = next((branch for branch in branches if isinstance(branch.get("items"), dict)), None)
+            return self._decode_items(items, branch, path) if branch else items
+        if not isinstance(value, str) or not branches or any("string" in _json_types(each) for each in branches):
+            return value
+        # Read the text as the first type that it says.
         for branch in branches:
             for kind in _json_types(branch):
                 before = len(self.decodings)
                 try:
-                    value = self._decode_as(kind, text.strip(), branch, path)
+                    decoded = self._decode_as(kind, value.strip(), branch, path)
                 except _DecodeError:
                     del self.decodings[before:]
                     continue
-                if type(value) is not str or value != text:
-                    self.decodings.insert(before, Decoding(pointer(path), text, value, kind))
-                return value
-        return text
+                if type(decoded) is not str or decoded != value:
+                    how = "string" if kind == _WORD else kind
+                    self.decodings.insert(before, Decoding(pointer(path), value, decoded, how))
+                return decoded
+        return value
+
+    def resolve(self, schema: JsonMapping) -> JsonMapping:
+        """`schema`, or what its `$ref` within the document leads to."""
+        for _ in range(_DEPTH):
+            reference: object = schema.get("$ref")
+            if not isinstance(reference, str) or not reference.startswith("#"):
+                break
+            place: object = self._root
+            for part in reference[1:].split("/")[1:]:
+                place = _mapping(place).get(part.replace("~1", "/").replace("~0", "~"))
+            schema = _mapping(place)
+        return schema
 
     def _decode_as(self, kind: str, text: str, schema: JsonMapping, path: list[str | int]) -> object:
         if kind == "array":
             return self._decode_items(_parse_list(text), schema, path)
         if kind == "object":
-            return self.decode_members(_parse_object(text), schema, path)
-        value = _SCALARS[kind](text)
+            members = _parse_json(text) if text.startswith("{") else None
+            if not isinstance(members, dict):
+                raise _DecodeError
+            return self.decode_members(cast("JsonMapping", members), schema, path)
+        value = _parse_scalar(kind, text)
         options: object = schema.get("enum", [schema["const"]] if "const" in schema else None)
         return value if not isinstance(options, list) else _match_option(value, cast("list[object]", options))
 
@@ -150,84 +146,55 @@ class _Decoder:
         if resolved:
             yield resolved
 
-    def _resolve_pointer(self, reference: str) -> object:
-        place: object = self._root
-        for part in reference[1:].split("/")[1:]:
-            place = _mapping(place).get(part.replace("~1", "/").replace("~0", "~"))
-        return place
-
-    def _record(self, path: list[str | int], original: object, value: object, how: str) -> None:
-        self.decodings.append(Decoding(pointer(path), original, value, how))
-
 
 def _mapping(value: object) -> JsonMapping:
     return cast("JsonMapping", value) if isinstance(value, dict) else {}
 
 
 def _json_types(schema: JsonMapping) -> list[str]:
-    """The types a schema takes; by its options, when it only lists those."""
+    """The types a schema takes, as words for `_decode_as`; `word` is one of its options, `string` any text."""
     stated: object = schema.get("type")
-    if isinstance(stated, str):
-        return [stated] if stated in _READABLE else []
+    listed = "enum" in schema or "const" in schema
     if isinstance(stated, list):
-        return [kind for kind in cast("list[object]", stated) if isinstance(kind, str) and kind in _READABLE]
-    options: object = schema.get("enum", [schema["const"]] if "const" in schema else [])
-    types = [_NAMES.get(type(option)) for option in cast("list[object]", options)] if isinstance(options, list) else []
-    return [kind for kind in dict.fromkeys(types) if kind]
-
-
-def _accepts_text(schema: JsonMapping) -> bool:
-    """Whether any text may stand here, so that nothing is to be decoded."""
-    if "enum" in schema or "const" in schema:
-        return False
-    stated: object = schema.get("type")
-    return stated is None or stated == "string" or (isinstance(stated, list) and "string" in stated)
+        kinds = [kind for kind in cast("list[object]", stated) if isinstance(kind, str) and kind in _READABLE]
+    elif isinstance(stated, str):
+        kinds = [stated] if stated in _READABLE else []
+    elif listed:
+        options: object = schema.get("enum", [schema.get("const")])
+        types = [_NAMES.get(type(each)) for each in cast("list[object]", options)] if isinstance(options, list) else []
+        kinds = [kind for kind in dict.fromkeys(types) if kind]
+    else:
+        kinds = ["string"]
+    return [_WORD if kind == "string" and listed else kind for kind in kinds]
 
 
 # What a text says, by type.
 
+_WORD: Final = "word"
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]{1,300}(?:\.[0-9]{1,300})?|\.[0-9]{1,300})(?:[eE][+-]?[0-9]{1,3})?")
 _YES: Final = frozenset({"yes", "true", "on", "y", "1"})
 _NO: Final = frozenset({"no", "false", "off", "n", "0"})
 _NULL: Final = frozenset({"", "null", "none"})
-
-
-def _parse_integer(text: str) -> int:
-    if not _INTEGER.fullmatch(text):
-        raise _DecodeError
-    return int(text)
-
-
-def _parse_number(text: str) -> float:
-    if _INTEGER.fullmatch(text):
-        return int(text)
-    if not _NUMBER.fullmatch(text) or abs(value := float(text)) == float("inf"):
-        raise _DecodeError
-    return value
-
-
-def _parse_boolean(text: str) -> bool:
-    word = text.casefold()
-    if word not in _YES and word not in _NO:
-        raise _DecodeError
-    return word in _YES
-
-
-def _parse_null(text: str) -> None:
-    if text.casefold() not in _NULL:
-        raise _DecodeError
-
-
-_SCALARS: Final[dict[str, Callable[[str], object]]] = {
-    "integer": _parse_integer,
-    "number": _parse_number,
-    "boolean": _parse_boolean,
-    "null": _parse_null,
-    "string": str,
-}
-_READABLE: Final = frozenset({*_SCALARS, "array", "object"})
+_READABLE: Final = frozenset({"integer", "number", "boolean", "null", "string", "array", "object"})
 _NAMES: Final[dict[type, str]] = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+
+
+def _parse_scalar(kind: str, text: str) -> object:
+    word = text.casefold()
+    match kind:
+        case "integer" | "number" if _INTEGER.fullmatch(text):
+            return int(text)
+        case "number" if _NUMBER.fullmatch(text) and abs(value := float(text)) != float("inf"):
+            return value
+        case "boolean" if word in _YES or word in _NO:
+            return word in _YES
+        case "null" if word in _NULL:
+            return None
+        case "word":
+            return text
+        case _:
+            raise _DecodeError
 
 
 def _parse_list(text: str) -> list[object]:
@@ -240,13 +207,6 @@ def _parse_list(text: str) -> list[object]:
     lines = text.splitlines()
     parts = lines if len(lines) > 1 else text.split(";" if ";" in text else ",")
     return [part for each in parts if (part := each.strip().removeprefix("- ").strip())]
-
-
-def _parse_object(text: str) -> JsonMapping:
-    value = _parse_json(text) if text.startswith("{") else None
-    if not isinstance(value, dict):
-        raise _DecodeError
-    return cast("JsonMapping", value)
 
 
 def _parse_json(text: str) -> Any:

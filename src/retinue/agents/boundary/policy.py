@@ -6,7 +6,7 @@ Pure: a policy is a value, and `next_move` a function of what is known. Who wait
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Level
@@ -35,18 +35,12 @@ class Rule(NamedTuple):
 
 RULES: Final[Mapping[FaultCode, Rule]] = MappingProxyType(
     {
-        "missing_file": Rule("none"),
+        **dict.fromkeys(get_args(FaultCode), Rule("none")),
         "invalid_input": Rule("hand_back"),
         "output_invalid": Rule("correct"),
-        "parse_error": Rule("none"),
-        "access_denied": Rule("none"),
-        "unauthenticated": Rule("none"),
         "network_error": Rule("backoff"),
         "unavailable": Rule("backoff"),
         "timeout": Rule("backoff", retries=1),
-        "budget_exceeded": Rule("none"),
-        "canceled": Rule("none"),
-        "internal_error": Rule("none"),
     }
 )
 
@@ -79,8 +73,8 @@ class Policy:
         timeout_s: Seconds for an attempt when neither task nor skill says any.
         grace_s: Seconds an agent has to clean up after it was told to stop.
         instruction_limit: Characters in an instruction.
-        level: How strictly an answer is judged (C3). `strict` refuses whatever the contract does; `standard` writes
-            what only a consumer misses (the warning a partial answer owes, the fault an error owes) and marks it;
+        level: How strictly an answer is checked (C3). `strict` refuses whatever the contract does; `standard` adds
+            what is missing (the warning of a partial answer, the fault of an error) and marks it;
             `lenient` also drops claims that make no sense. None of them lets data pass that breaks its schema, or a
             file that is not there. Only `strict` refuses parameters that came as text and that a closed schema does not
             know (C7).
@@ -122,18 +116,17 @@ class Policy:
         if retries >= retry_limit:
             return Stop(f"{retries + 1} of {retry_limit + 1} attempts are used up", exhausted=True)
         if rule.action == "correct":
-            return (
-                Retry(corrects=True)
-                if remaining_s is None or remaining_s > 0
-                else Stop("no time is left", exhausted=True)
-            )
-        wait_s = self._backoff_s(fault, retries=retries, chance=chance)
+            has_time = remaining_s is None or remaining_s > 0
+            return Retry(corrects=True) if has_time else Stop("no time is left", exhausted=True)
+        # Twice as long each time, spread by a half both ways; never shorter than the peer asks for.
+        first_s = self.first_wait_s if rule.first_wait_s is None else rule.first_wait_s
+        wait_s = min(first_s * 2**retries * (0.5 + chance), self.longest_wait_s)
+        wait_s = max(wait_s, fault.retry_after_s or 0.0)
         if wait_s > self.longest_wait_s:
-            return Stop(f"the peer asks for {wait_s:g} s of patience", exhausted=True)
+            return Stop(f"the peer asks to wait {wait_s:g} s", exhausted=True)
         if remaining_s is not None and wait_s >= remaining_s:
-            return Stop(
-                f"{max(remaining_s, 0.0):.3g} s are left, and the wait would take {wait_s:.3g} s", exhausted=True
-            )
+            left = f"{max(remaining_s, 0.0):.3g} s are left"
+            return Stop(f"{left}, and the wait would take {wait_s:.3g} s", exhausted=True)
         return Retry(wait_s)
 
     def differences(self) -> JsonMapping:
@@ -147,16 +140,9 @@ class Policy:
         changed = {name: current for name, value in defaults.items() if (current := getattr(self, name)) != value}
         return {**changed, **({"rules": rules} if rules else {})}
 
-    def _backoff_s(self, fault: Fault, *, retries: int, chance: float) -> float:
-        """Twice as long each time, spread by a half both ways; never shorter than the peer asks for."""
-        first_s = self.rules[fault.code].first_wait_s
-        first_s = self.first_wait_s if first_s is None else first_s
-        wait_s = min(first_s * 2**retries * (0.5 + chance), self.longest_wait_s)
-        return max(wait_s, fault.retry_after_s or 0.0)
-
 
 def _forbids_retry(fault: Fault) -> bool:
-    """Whether whoever made the fault has said that trying again is of no use.
+    """Whether the fault itself says that trying again is of no use.
 
     An answer that breaks its contract is sent back whatever it says of itself, unless it says so in so many words.
     """
@@ -166,4 +152,4 @@ def _forbids_retry(fault: Fault) -> bool:
 
 
 POLICY: Final = Policy()
-"""What applies unless somebody says otherwise."""
+"""The default."""

@@ -1,30 +1,34 @@
-"""What an agent handed back, judged: is it what its contract promises, and did it really do what it claims (C3, C5)?
+"""What an agent handed back, validated: is it what its contract promises, and did it really do what it claims (C3, C5)?
 
 Nothing an agent puts into a reply leaves here unchecked, and nothing is shared with it afterwards. Every finding is
-told. Who asks again because of them is the boundary.
+reported. Whether to ask again because of them is for `call` to decide.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias, TypedDict, cast
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+
+from pydantic import ValidationError
 
 from retinue.agents.boundary.faults import fault_of, output_invalid
-from retinue.agents.boundary.prepare_skill import PreparedSkill
-from retinue.agents.boundary.validate_claims import CLAIMS, json_copy, validate_claims
+from retinue.agents.boundary.prepare import PreparedSkill, json_copy, prefix_paths
 from retinue.agents.port import ABSENT, Reply, RunContext
 from retinue.contract import json, schema
 from retinue.contract.credentials import redact
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
+from retinue.contract.json import pointer
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.plan import Plan
-from retinue.contract.result import Lifecycle, Outcome, Trace, Warned, WarningType
+from retinue.contract.result import Lifecycle, Outcome, Result, Trace, Warned, WarningType
 from retinue.contract.schema import Validator
 from retinue.contract.task import Task
 from retinue.errors import InternalError, InvalidInput, OutputInvalid, RetinueError, YourError
 
 if TYPE_CHECKING:
-    from retinue.agents.boundary.parse_text import Reader
+    from retinue.agents.boundary.parse_reply import Reader
 
 Readers: TypeAlias = Mapping[DialectName, "Reader"]
 """How the text of each dialect is read."""
@@ -37,9 +41,9 @@ class ValidatedReply:
     Attributes:
         data: Plain JSON, or `ABSENT`; kept also when it breaks its schema.
         is_valid: `data` passes every schema it must pass.
-        outcome: What it came to; None while the lifecycle has not ended.
+        outcome: How it ended; None while the lifecycle has not ended.
         claims: Further fields of a `Result`, checked and copied.
-        fault: Why the reply is no answer: what the agent reports, or what was found.
+        fault: Why the reply is not an answer: what the agent reports, or what was found.
         native: The text it was read from.
     """
 
@@ -53,43 +57,34 @@ class ValidatedReply:
 
     @property
     def is_answer(self) -> bool:
-        """It is a whole or a partial answer, a question, or a plan: no attempt is owed any more."""
+        """It is a whole or a partial answer, a question, or a plan: no further attempt is due."""
         return self.lifecycle != "ended" or self.outcome in {"success", "partial"}
-
-
-async def validate_reply(
-    reply: object, prepared: PreparedSkill, task: Task, run: RunContext, *, readers: Readers, answer: Validator | None
-) -> ValidatedReply:
-    """Judge what `prepared` handed back for `task`.
-
-    Args:
-        reply: Anything at all.
-        prepared: Whose answer it is.
-        task: What was asked.
-        run: Holds the workspace in which claimed files must be.
-        readers: How the text of each dialect is read.
-        answer: The caller's own schema for the data, beside the skill's.
-    """
-    return await _ReplyValidator(prepared, task, run, answer).validate(reply, readers)
-
-
-def plan_findings(error: BaseException | None) -> list[Finding]:
-    """The findings of a plan that is none: circles, repeated ids, dangling needs. Nothing for other errors."""
-    raw_findings: object = error.detail.get("findings") if isinstance(error, InvalidInput) else None
-    members = cast("list[JsonMapping]", raw_findings) if isinstance(raw_findings, list) else []
-    if not members or not all(str(one.get("rule", "")).startswith("plan/") for one in members):
-        return []
-    return _prefix_paths("/plan", [Finding(**one) for one in members])
 
 
 _RUNNER_FIELDS: Final = ("warnings", "traces", "usage", "files_read", "files_written")
 """What a runner says of an attempt, whatever the answer's own text is worth."""
 
+CLAIMS: Final = (
+    "outcome", "content", "artifacts", "warnings", "fault", "traces", "usage", "confidence", "completeness",
+    "files_read", "files_written", "questions", "reasoning", "extras",
+)  # fmt: skip
+"""The fields of a `Reply` that become fields of a `Result` as they are."""
+
 _CLAIM_DEFAULTS: Final = tuple((name, getattr(Reply(), name)) for name in CLAIMS)
+_ONE_OF_BOTH: Final = "Report the fault with `partial` or `error`, or leave it out."
+_SAY_WHY: Final = "Give at least one warning with message, impact and recovery."
+_USE_MODELS: Final = "Use the models of `retinue.contract`, filled with plain values."
 
 
-class _ReplyValidator:
-    """One reply before the bench: findings and warnings are collected, and the sentence comes last."""
+class ReplyValidator:
+    """Validates one reply: findings and warnings are collected, and the verdict comes last.
+
+    Args:
+        prepared: The skill that answered.
+        task: What it was asked.
+        run: Holds the workspace in which claimed files must be.
+        answer: The caller's own schema for the data, beside the skill's.
+    """
 
     __slots__ = ("_answer", "_findings", "_prepared", "_result", "_run", "_task", "_warnings")
 
@@ -103,7 +98,7 @@ class _ReplyValidator:
         self._result = ValidatedReply()
 
     async def validate(self, reply: object, readers: Readers) -> ValidatedReply:
-        """All checks, in the order in which they make sense."""
+        """Make all checks of `reply`, which may be anything; `readers` read the text of a dialect."""
         if not isinstance(reply, Reply):
             self._add_finding(
                 "reply/type", f"`run` gave a `{type(reply).__name__}`, not a `Reply`.", fix="Return a `Reply`."
@@ -127,7 +122,7 @@ class _ReplyValidator:
 
     def _read(self, reply: Reply, text: object, readers: Readers) -> Reply | None:
         """The reply with its text read; None when it cannot be, and the fault says why."""
-        from retinue.agents.boundary.parse_text import parse_text  # noqa: PLC0415 - most agents are Python and give data
+        from retinue.agents.boundary.parse_reply import parse_text  # noqa: PLC0415 - most agents are Python and give data
 
         try:
             if not isinstance(text, str):
@@ -137,7 +132,7 @@ class _ReplyValidator:
                 text, reply, reader=self._pick_reader(text, readers), validator=self._prepared.output_validator
             )
         except YourError as error:
-            # The reader says "you asked wrongly" to whoever wrote the text, and here that is the agent.
+            # The reader says "you asked wrongly" to the author of the text, and here that is the agent.
             parse_error: Exception = OutputInvalid(
                 error.message, hint=error.hint, path=error.path, suggestions=error.suggestions, detail=error.detail
             )
@@ -146,34 +141,26 @@ class _ReplyValidator:
         except Exception as error:  # noqa: BLE001 - a reader that fails must not take the call with it
             message = f"The reader of its answer failed: {Fault.from_error(error).message}"
             parse_error = InternalError(message, hint="Report it with the text in `native`; the agent is not to blame.")
-        self._result.fault = fault_of(parse_error, **self._fault_context)
+        self._result.fault = fault_of(parse_error, self._task, self._run)
         self._result.outcome = "error"
         return None
 
     def _pick_reader(self, text: str, readers: Readers) -> "Reader | None":
-        """How `text` is read: as the agent's dialect, or as one that it certainly is; None when as plain text."""
-        from retinue.agents.boundary.dialect_adapter import looks_like_dialect, read_answer, recognise_dialect  # noqa: PLC0415
-        from retinue.agents.boundary.parse_text import is_valid_output  # noqa: PLC0415 - as above
+        """How `text` is read: as the agent's dialect, or as one that it certainly is; None for plain text."""
+        from retinue.agents.boundary.parse_reply import pick_dialect, read_answer  # noqa: PLC0415 - as above
 
         prepared, task = self._prepared, self._task
-        dialect = prepared.definition.dialect
+        dialect, evidence = pick_dialect(text, prepared.definition, prepared.output_validator)
         if dialect is None:
-            if not looks_like_dialect(text) or is_valid_output(
-                text, prepared.output_validator
-            ):  # its own contract comes before anybody's guess
-                return None
-            dialect, evidence = recognise_dialect(text)
-            if dialect is None:
-                return None
+            return None
+        if evidence:
             self._warn(
-                f"`{prepared.definition.name}` says no dialect, and answered in `{dialect}`: {evidence}.",
+                f"`{prepared.definition.name}` declares no dialect, and answered in `{dialect}`: {evidence}.",
                 impact="It was read as that dialect.",
-                recovery=f"Say that it speaks `{dialect}`.",
+                recovery=f"Declare that it speaks `{dialect}`.",
             )
-        spoken_dialect = dialect
-        level = prepared.policy.level
-        return readers.get(spoken_dialect) or (
-            lambda answer_text: read_answer(answer_text, spoken_dialect, prepared.definition, task, level=level)
+        return readers.get(dialect) or (
+            lambda answer: read_answer(answer, dialect, prepared.definition, task, level=prepared.policy.level)
         )
 
     def _check_data(self, data: object) -> None:
@@ -187,25 +174,22 @@ class _ReplyValidator:
             # The schema's guard lists every obstacle but does not know how large a text may become.
             obstacles = schema.compile({}).findings(data)
             too_large = Finding(rule="reply/data", message=error.message, path=error.path, fix=error.hint)
-            self._findings += _prefix_paths("/data", obstacles or [too_large])
+            self._findings += prefix_paths("/data", obstacles or [too_large])
             return
         result.is_valid = True
         for validator in (output_validator, self._answer):
             if validator is not None and not validator.is_valid(copy, bounded=True):
                 result.is_valid = False
-                self._findings += _prefix_paths("/data", validator.findings(copy, bounded=True))
+                self._findings += prefix_paths("/data", validator.findings(copy, bounded=True))
 
     def _check_claims(self, reply: Reply) -> None:
         claims = {name: value for name, default in _CLAIM_DEFAULTS if (value := getattr(reply, name)) is not default}
         if not claims:
             return
-        claims_copy, problems = validate_claims(claims)
-        if traces := cast("tuple[Trace, ...]", claims_copy.get("traces", ())):
-            claims_copy = {
-                **claims_copy,
-                "traces": tuple(map(redact, traces)),
-            }  # they are for people to read, and are kept
-        self._result.claims = claims_copy
+        copies, problems = copy_claims(claims)
+        if traces := cast("tuple[Trace, ...]", copies.get("traces", ())):
+            copies["traces"] = tuple(map(redact, traces))  # people read them, and they are kept
+        self._result.claims = copies
         if self._prepared.policy.level == "lenient":
             for finding in problems:
                 self._warn(f"A claim was dropped. {finding.message}", recovery=finding.fix)
@@ -225,19 +209,19 @@ class _ReplyValidator:
                 Finding(rule="reply/plan", message=error.message, path="/plan", fix=error.hint)
             ]
             return
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is no plan
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is not a plan
             reason = str(error).partition("\n")[0]
             self._add_finding("reply/plan", f"Its plan cannot be used: {reason}.", fix="Return a `Plan`.")
             return
         objections = [one for one in self._run.review(parsed_plan) if one.severity == "error"]
         if objections:
-            self._findings += _prefix_paths("/plan", objections)
+            self._findings += prefix_paths("/plan", objections)
             return
         self._result.lifecycle = "working"
         self._result.claims["extras"] = {**self._result.claims.get("extras", {}), "plan": parsed_plan.to_json()}
 
     def _determine_outcome(self) -> None:
-        """What the agent says it came to, and whether that can be."""
+        """The outcome that the agent reports, and whether that can be."""
         result, claims = self._result, self._result.claims
         if result.lifecycle == "ended" and claims.get("questions"):
             result.lifecycle = "input_required"
@@ -266,7 +250,7 @@ class _ReplyValidator:
         """An answer has something in it (K29, K31).
 
         Args:
-            required: A word for success alone is borne unless strict: asking again would repeat what the agent did.
+            required: A reported success alone is accepted unless strict: asking again would repeat what the agent did.
                 Silence and an empty partial answer are not.
         """
         result, prepared = self._result, self._prepared
@@ -337,20 +321,20 @@ class _ReplyValidator:
             self._warn(message, kind="missing_data", recovery="Write the answer there, or ask an agent that writes.")
 
     def _conclude(self) -> ValidatedReply:
-        """Findings make an answer invalid; beside a failure that the agent reports itself they are only told."""
+        """Findings make an answer invalid; beside a failure that the agent reports itself they are warnings."""
         result = self._result
         if self._findings and (result.is_answer or result.fault is None):
-            result.fault = output_invalid(self._findings, **self._fault_context)
+            result.fault = output_invalid(self._findings, self._task, self._run)
             result.lifecycle, result.outcome = "ended", "error"
         elif self._findings:
             for finding in self._findings:
                 self._warn(finding.message, recovery=finding.fix)
         if result.fault is not None:
-            # The fault with what an agent's own often lacks: what was attempted, on what, and when.
+            # What an agent's own fault often lacks: what was attempted, on what, and when.
             values = {
-                "operation": self._fault_context["operation"],
-                "target": self._fault_context["target"],
-                "timestamp_ns": self._fault_context["now_ns"],
+                "operation": self._prepared.skill.name,
+                "target": self._task.target,
+                "timestamp_ns": self._run.now(),
             }
             missing = {
                 name: value
@@ -362,36 +346,137 @@ class _ReplyValidator:
             result.claims["warnings"] = (*result.claims.get("warnings", ()), *self._warnings)
         return result
 
-    @property
-    def _fault_context(self) -> "_FaultContext":
-        return {
-            "agent": self._prepared.definition.name,
-            "operation": self._prepared.skill.name,
-            "target": self._task.target,
-            "now_ns": self._run.now(),
-        }
-
     def _add_finding(self, rule: str, message: str, path: str = "", fix: str = "") -> None:
         self._findings.append(Finding(rule=rule, message=message, path=path, fix=fix))
 
     def _warn(
         self, message: str, *, kind: WarningType = "degraded_analysis", impact: str = "", recovery: str = ""
     ) -> None:
-        impact = impact or _IMPACT
+        impact = impact or "The answer may be incomplete."
         self._warnings.append(Warned(type=kind, message=message, impact=impact, recovery=recovery, synthetic=True))
 
 
-class _FaultContext(TypedDict):
-    agent: str
-    operation: str | None
-    target: str | None
-    now_ns: int
+def plan_findings(error: BaseException | None) -> list[Finding]:
+    """The findings of an invalid plan: circles, repeated ids, dangling needs. Empty for other errors."""
+    raw_findings: object = error.detail.get("findings") if isinstance(error, InvalidInput) else None
+    members = cast("list[JsonMapping]", raw_findings) if isinstance(raw_findings, list) else []
+    if not members or not all(str(one.get("rule", "")).startswith("plan/") for one in members):
+        return []
+    return prefix_paths("/plan", [Finding(**one) for one in members])
 
 
-_ONE_OF_BOTH: Final = "Report the fault with `partial` or `error`, or leave it out."
-_SAY_WHY: Final = "Give at least one warning with message, impact and recovery."
-_IMPACT: Final = "The answer may be incomplete."
+def copy_claims(claims: JsonMapping) -> tuple[JsonMapping, list[Finding]]:
+    """The valid claims, copied, and a finding for each other; its path begins with the claim's name.
+
+    An agent may put anything into a `Reply`. So each claim becomes the field of a result, is written and read back.
+    """
+    copies: JsonMapping = {}
+    findings: list[Finding] = []
+    for name, value in claims.items():
+        if name == "content" and type(value) is str and value.isascii() and len(value) < _SHORT:
+            copies[name] = value
+            continue
+        try:
+            claim: JsonMapping = {name: tuple(cast("list[object]", value)) if type(value) is list else value}
+            trial = Result(task_id="-", agent="-", **claim)
+            data = trial.model_dump(
+                include={"task_id", "agent", name}, exclude_none=True, exclude_unset=True, by_alias=True, warnings=False
+            )
+            copies[name] = getattr(Result.model_validate_json(json.dumps(data)), name)
+        except ValidationError as error:
+            problems: list[Any] = list(error.errors(include_url=False, include_context=False, include_input=False))
+            findings += [_claim_finding(pointer(each["loc"]), f"{each['msg']}.", _USE_MODELS) for each in problems]
+        except RetinueError as error:
+            findings.append(_claim_finding(error.path, error.message, error.hint))
+        except Exception as error:  # noqa: BLE001 - writing runs foreign code
+            message = f"`{type(error).__name__}` was raised when it was read."
+            findings.append(_claim_finding(pointer([name]), message, _USE_MODELS))
+    return copies, findings
 
 
-def _prefix_paths(path: str, findings: list[Finding]) -> list[Finding]:
-    return [finding.model_copy(update={"path": path + finding.path}) for finding in findings]
+_SHORT: Final = 100_000
+
+
+def _claim_finding(path: str, message: str, fix: str) -> Finding:
+    text = message if path.count("/") < 1 else f"`{path.split('/')[1]}` is wrong: {message[:1].lower()}{message[1:]}"
+    return Finding(rule="reply/claim", message=text, path=path or "/", fix=fix)
+
+
+# The answer as text, for an agent that gave only data (C8). Short on purpose: `data` holds the whole.
+
+_LINES: Final = 12
+_ITEMS: Final = 8
+_WIDTH: Final = 200
+_LONG: Final = 1_000
+_LINE: Final = r"[A-Za-z0-9,;:?'\"%][A-Za-z0-9,;:?'\"% ]*"
+_PLAIN: Final = re.compile(rf"{_LINE}(?:\n{_LINE})*")
+
+
+def render_content(data: object) -> str:
+    """A few lines of Markdown that say what `data` (JSON) holds.
+
+    Scalars stand as they are, and so do a few of them one level deeper; of what is more, or lies deeper, the size.
+    """
+    if isinstance(data, dict):
+        members = cast("dict[str, object]", data)
+        lines = [f"{_format_line(name)}: {_format_value(members[name])}" for name in islice(members, _LINES)]
+        size = len(members)
+    elif isinstance(data, list):
+        items = cast("list[object]", data)
+        lines = [_format_value(item) for item in items[:_LINES]]
+        size = len(items)
+    else:
+        return _escape(_format_value(data))
+    if size > _LINES:
+        lines.append(f"and {size - _LINES} more")
+    return "- " + _escape("\n".join(lines)).replace("\n", "\n- ") if lines else "Nothing."
+
+
+def _escape(text: str) -> str:
+    """`text` safe to stand in Markdown. Words and numbers are, and most answers are nothing else."""
+    if _PLAIN.fullmatch(text):
+        return text
+    from retinue.contract.sanitize import escape_inline  # noqa: PLC0415 - seldom needed, and not cheap
+
+    return "\n".join(map(escape_inline, text.split("\n")))
+
+
+def _format_value(value: object) -> str:
+    """One value on one line."""
+    if isinstance(value, str):
+        return _format_line(value)
+    if isinstance(value, dict):
+        members = cast("dict[str, object]", value)
+        return _format_members(members) or _format_count(len(members), "member")
+    if isinstance(value, list):
+        # A few scalars, or a few objects of scalars, as they are; of anything else how many there are.
+        items = cast("list[object]", value)
+        if not items:
+            return "none"
+        if len(items) <= _ITEMS:
+            if not any(isinstance(item, (dict, list)) for item in items):
+                return ", ".join(map(_format_value, items))
+            flat = [_format_members(cast("dict[str, object]", item)) for item in items if isinstance(item, dict)]
+            if len(flat) == len(items) and all(flat) and len(text := "; ".join(flat)) <= _LONG:
+                return text
+        return _format_count(len(items), "item")
+    if value is None:
+        return "none"
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
+
+
+def _format_members(members: dict[str, object]) -> str:
+    """A few scalars by name; empty when it holds more, or something deeper."""
+    if len(members) > _ITEMS or any(isinstance(each, (dict, list)) for each in members.values()):
+        return ""
+    text = ", ".join(f"{_format_line(name)}: {_format_value(each)}" for name, each in members.items())
+    return text if len(text) <= _LONG else ""
+
+
+def _format_line(text: str) -> str:
+    line = text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…"
+    return line if line.isprintable() else " ".join(line.split())
+
+
+def _format_count(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from retinue.agents.load.document import LineColumn
 from retinue.agents.python.decorator_options import AgentOptions, SkillOptions
-from retinue.agents.python.docstring import Docstring, read_docstring
+from retinue.agents.python.read_definition import Docstring, read_docstring
 from retinue.contract import names
 from retinue.contract.definition import Definition, Skill, Source, read_tier
 from retinue.contract.finding import Finding, findings_of

@@ -11,8 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from urllib.parse import unquote, urlsplit
 
-from retinue.agents.grants import PermissionSubject
-from retinue.agents.patterns import TAKES_PATHS, normal_path
+from retinue.agents.grants import TAKES_PATHS, PermissionSubject, normal_path
 from retinue.contract.formatting import truncate
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping

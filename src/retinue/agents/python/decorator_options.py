@@ -1,12 +1,16 @@
-"""What can be said to `@agent` and `@skill`, beside what the function says itself."""
+"""The options of `@agent` and `@skill`: what the function does not say itself."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, cast
+
+from pydantic import PydanticUserError
 
 from retinue.contract.definition import Deprecation, Effect, Method, ModelUse, Sample, ThinkingBounds
 from retinue.contract.facts import FACTS_KEYWORD, Facts
 from retinue.contract.model import DialectName, JsonMapping
+from retinue.errors import InvalidDefinition
 
 if TYPE_CHECKING:
     from retinue.tools.workspace import Workspace
@@ -59,7 +63,7 @@ class SkillOptions(TypedDict, total=False):
         timeout_s: Seconds one call may take.
         effects: What it may touch outside itself: `read`, `write`, `network`.
         examples: Utterances that should be routed here. What is asked about, such as a file or a name, stands in
-            backticks: it is a value, and no word of the skill.
+            backticks: it is a value, not a word of the skill.
         samples: Requests with their answers, checked by lint.
         output: The type of the answer, where the return annotation does not say it.
         method: The HTTP method of its endpoint; POST where none is said (P5).
@@ -68,7 +72,7 @@ class SkillOptions(TypedDict, total=False):
             one with a parameter is given the object of the class.
         thinks: Whether it asks a model; `never` otherwise.
         thinks_within: What it asks of models at most.
-        facts: What its parameters can be in a workspace; whoever turns a person's words into parameters asks it. A
+        facts: What its parameters can be in a workspace; for turning a person's words into parameters. A
             function with two parameters is given the object of the class first.
     """
 
@@ -118,3 +122,23 @@ class AgentOptions(SkillOptions, total=False):
     dialect: DialectName
     deprecated: bool | str | Deprecation
     extras: JsonMapping
+
+
+# How errors name what was decorated
+
+
+@contextmanager
+def checking_types_of(function: Callable[..., object]) -> Generator[None]:
+    """Name the function in the error about a type that pydantic cannot handle."""
+    try:
+        yield
+    except (PydanticUserError, TypeError) as error:
+        raise InvalidDefinition(
+            f"`{qualified_name(function)}` has a type that cannot be used: {str(error).partition(chr(10))[0]}",
+            hint="Use texts, numbers, lists, dictionaries, enums, dataclasses or pydantic models.",
+        ) from error
+
+
+def qualified_name(function: Callable[..., object]) -> str:
+    """What messages call `function`."""
+    return getattr(function, "__qualname__", None) or repr(function)

@@ -1,28 +1,52 @@
 """An agent made of Python: a function, or a class with several skills; and `@agent` and `@skill`, which make one.
 
-The decorators only note what was said; everything else happens when the agent is first used.
+The decorators only note their options. Types are read at first use, so a module full of agents imports quickly.
+Nothing is validated against a schema here: that is the boundary's work.
 """
 
 import functools
 import inspect
+import types
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field, make_dataclass, replace
+from functools import cached_property, partial
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, Protocol, Unpack, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    Union,
+    Unpack,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import CoreConfig, SchemaSerializer, to_json, to_jsonable_python
 from typing_extensions import TypeVar
 
-from retinue.agents.port import Reply, RunContext
+from retinue.agents.port import ABSENT, Reply, RunContext
 from retinue.contract import names
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.facts import Facts
+from retinue.contract.finding import as_detail, findings_of, summarise_findings
+from retinue.contract.plan import Plan
+from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.contract.version import split_versioned_name
-from retinue.errors import InvalidDefinition, UnknownName
+from retinue.errors import InvalidDefinition, InvalidInput, OutputInvalid, UnknownName
 
-from .decorator_options import AgentOptions, SkillOptions
-from .signature import Signature, read_signature, reply_of
+from .decorator_options import AgentOptions, SkillOptions, checking_types_of, qualified_name
 
 if TYPE_CHECKING:
     from retinue.tools.workspace import Workspace
@@ -52,6 +76,71 @@ class SkillEntry:
     bound: bool = False
 
 
+_Injected: TypeAlias = Literal["task", "run"]
+_INJECTED: Final[Mapping[object, _Injected]] = {Task: "task", RunContext: "run"}
+_NO_DATA: Final = (Reply, Plan, Result, None, type(None), Any, object, inspect.Signature.empty)
+"""What a function may be said to return that says nothing of its data."""
+
+Dump = Callable[[object], object]
+"""Writes a value of the declared type as JSON data."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """How a function is called with a task, and what it takes and gives.
+
+    Attributes:
+        input_adapter: Builds the parameters: an object with an attribute each, or the model.
+        output_adapter: Writes the declared answer; None when no type is declared.
+        defaults: What the function itself fills in, by parameter.
+        injected: Parameters that get the task or the run context; they are not in the schema.
+        model: The one parameter that takes the whole of the task's parameters; None when each has its own.
+        answer_type: What the function declares of its data; None when that is nothing.
+        returns_plan: The function is said to return a `Plan`.
+    """
+
+    input_adapter: TypeAdapter[Any]
+    output_adapter: TypeAdapter[Any] | None
+    defaults: Mapping[str, object]
+    injected: tuple[tuple[str, _Injected], ...]
+    model: str | None
+    answer_type: Any
+    returns_plan: bool
+
+    @cached_property
+    def dump(self) -> Dump | None:
+        """Writes the declared answer as JSON data; None when no type is declared."""
+        adapter = self.output_adapter
+        if adapter is None:
+            return None
+        adapter.rebuild()  # where its type defers its schema (`defer_build`), nothing has built it yet
+        # By itself pydantic writes NaN as null wherever no type is declared, without a warning.
+        to_python = SchemaSerializer(adapter.core_schema, CoreConfig(ser_json_inf_nan="constants")).to_python
+        # A value of another type is written as what it is; whether that fits is for the output schema to say.
+        return partial(to_python, mode="json", by_alias=True, exclude_none=True, warnings=False)
+
+    def arguments(self, task: Task, run: RunContext) -> dict[str, Any]:
+        """The keyword arguments for one task, as the declared Python types.
+
+        Raises:
+            InvalidInput: A parameter does not become what the function declares; `detail["findings"]` lists all.
+        """
+        try:
+            value: object = self.input_adapter.validate_json(to_json(task.parameters, inf_nan_mode="constants"))
+        except ValidationError as error:
+            findings = findings_of(error, rule="parameters/type")
+            raise InvalidInput(
+                f"The parameters do not become what the agent takes: {summarise_findings(findings)}.",
+                hint="Send values of the types that the input schema says.",
+                path=findings[0].path,
+                detail=as_detail(findings),
+            ) from None
+        values = vars(value) if self.model is None else {self.model: value}
+        for name, which in self.injected:
+            values[name] = task if which == "task" else run
+        return values
+
+
 class PythonAgent(Generic[P, T, AnswerT_co]):
     """A function or class that is an `Agent`, and can still be called as what it was.
 
@@ -64,7 +153,8 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         self._target = target
         self._options = options
         self._arguments: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
-        self._signatures: dict[str, Signature] = {}
+        self.signatures: dict[str, Signature] = {}
+        self._definition: Definition | None = None
         functools.update_wrapper(self, target, updated=())
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> "PythonAgent[P, T, AnswerT_co]":
@@ -75,7 +165,7 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         """
         inspect.signature(self._target).bind(*args, **kwargs)
         bound = PythonAgent[P, T, AnswerT_co](self._target, self._options)
-        bound._arguments, bound._signatures = (args, kwargs), self._signatures
+        bound._arguments, bound.signatures = (args, kwargs), self.signatures
         return bound
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -92,6 +182,18 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         Raises:
             InvalidDefinition: It cannot be an agent; the message and `detail["findings"]` say why.
         """
+        if self._definition is None:
+            from .read_definition import read_definition  # noqa: PLC0415 - calls of a ready-made agent need none
+
+            name, version = self._name_and_version
+            self._definition = read_definition(
+                self._target,
+                self._options,
+                name=name,
+                version=version,
+                skills=tuple(map(self._skill, self._entries)),
+                returns_plan=any(self._signature(name).returns_plan for name in self._entries),
+            )
         return self._definition
 
     async def run(self, task: Task, run: RunContext, /) -> Reply:
@@ -110,7 +212,10 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         if inspect.iscoroutinefunction(entry.function):
             value = await call(**arguments)
         else:
-            value = await _in_thread(call, arguments)
+            from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only synchronous functions need it
+
+            value = await in_thread(call, **arguments)
+            value = await value if inspect.isawaitable(value) else value
         return reply_of(value, dump=signature.dump, wire="dialect" in self._options)
 
     def facts(self, skill: str) -> "Callable[[Workspace], Facts] | None":
@@ -129,20 +234,6 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         """
         declared_type = self._signature(self._skill_name(skill)).answer_type
         return Any if declared_type is None else declared_type
-
-    @cached_property
-    def _definition(self) -> Definition:
-        from .read_definition import read_definition  # noqa: PLC0415 - that of a ready-made agent is kept, and calls need none
-
-        name, version = self._name_and_version
-        return read_definition(
-            self._target,
-            self._options,
-            name=name,
-            version=version,
-            skills=tuple(map(self._skill, self._entries)),
-            returns_plan=any(self._signature(name).returns_plan for name in self._entries),
-        )
 
     @cached_property
     def _name_and_version(self) -> tuple[str, str | None]:
@@ -167,7 +258,15 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
                 f"{self!r} is a class, and `{'`, `'.join(misplaced)}` is said of a skill.",
                 hint="Move it to the `@skill` it belongs to.",
             )
-        entries = _marked_skills(self._target)
+        marked: dict[str, SkillEntry] = {}
+        for base in reversed(self._target.__mro__):
+            for name, member in vars(base).items():
+                function: Any = getattr(member, "__func__", member)
+                options: SkillOptions | None = getattr(function, SKILL_MARK, None)
+                if options is not None:
+                    bound = not isinstance(member, staticmethod)
+                    marked[name] = SkillEntry(function, {"name": name, **options}, method=name, bound=bound)
+        entries = list(marked.values())
         if not entries:
             raise InvalidDefinition(f"{self!r} has no skill.", hint="Put `@skill` on the methods others may call.")
         try:
@@ -185,7 +284,7 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
 
     def _signature(self, name: str) -> Signature:
         """What the types of a skill say, read when it is first asked for."""
-        signature = self._signatures.get(name)
+        signature = self.signatures.get(name)
         if signature is None:
             entry = self._entries[name]
             if inspect.isgeneratorfunction(entry.function) or inspect.isasyncgenfunction(entry.function):
@@ -193,7 +292,7 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
                     f"`{entry.function.__qualname__}` yields.", hint="Return one answer; `run.emit` tells of progress."
                 )
             signature = read_signature(entry.function, bound=entry.bound, output=entry.options.get("output"))
-            self._signatures[name] = signature
+            self.signatures[name] = signature
         return signature
 
     def _skill(self, name: str) -> Skill:
@@ -228,27 +327,7 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         )
 
 
-def _marked_skills(kind: type) -> list[SkillEntry]:
-    """The methods of a class that `@skill` marked."""
-    entries: dict[str, SkillEntry] = {}
-    for base in reversed(kind.__mro__):
-        for name, member in vars(base).items():
-            function: Any = getattr(member, "__func__", member)
-            options: SkillOptions | None = getattr(function, SKILL_MARK, None)
-            if options is not None:
-                bound = not isinstance(member, staticmethod)
-                entries[name] = SkillEntry(function, {"name": name, **options}, method=name, bound=bound)
-    return list(entries.values())
-
-
 _ONLY_SKILLS: Final = SkillOptions.__optional_keys__ - {"name", "description"}
-
-
-async def _in_thread(call: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-    from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only synchronous functions need it
-
-    value = await in_thread(call, **arguments)
-    return await value if inspect.isawaitable(value) else value
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -339,3 +418,176 @@ def _check_options(options: AgentOptions | SkillOptions, kind: type[SkillOptions
             hint=f"Available: {', '.join(available)}.",
             suggestions=names.nearest(unknown[0], available),
         )
+
+
+# From types to arguments
+
+
+def read_signature(function: Callable[..., object], *, bound: bool, output: object | None = None) -> Signature:
+    """Read the types of `function`.
+
+    Args:
+        function: What will be called.
+        bound: It is a method: its first parameter is the instance.
+        output: The type of the answer, where the return annotation does not say it.
+
+    Raises:
+        InvalidDefinition: A parameter has no type, or one that cannot be used; `detail["findings"]` lists all.
+    """
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except Exception as error:  # an annotation is an expression, and may raise anything
+        raise InvalidDefinition(
+            f"The types of `{qualified_name(function)}` cannot be read: {error}.",
+            hint="Define the types where the module can see them: at its top level, not inside a function.",
+        ) from error
+    parameters = _parameters(function, hints, bound=bound)
+    injected: dict[str, _Injected] = {}
+    for name in parameters:
+        for part in _union(hints[name]):
+            if part in _INJECTED:
+                injected[name] = _INJECTED[part]
+    own = [parameter for name, parameter in parameters.items() if name not in injected]
+    model: str | None = None  # the only parameter, when it is a pydantic model
+    if len(own) == 1 and not _has_default(own[0]):
+        hint = _strip_annotated(hints[own[0].name])
+        model = own[0].name if isinstance(hint, type) and issubclass(hint, BaseModel) else None
+    # What the return annotation says of the data.
+    members = _union(return_hint := hints.get("return"))
+    typed = [part for part in members if part not in _NO_DATA]
+    answer: Any = output
+    if output is None and typed:
+        answer = return_hint if len(typed) == len(members) else Union[tuple(typed)]  # noqa: UP007 - only known now
+    with checking_types_of(function):
+        input_adapter: TypeAdapter[Any] = TypeAdapter(hints[model] if model else _container(own, hints))
+        output_adapter: TypeAdapter[Any] | None = None if answer is None else TypeAdapter(answer)
+    return Signature(
+        input_adapter=input_adapter,
+        output_adapter=output_adapter,
+        defaults={} if model else {_wire_name(each, hints): each.default for each in own if _has_default(each)},
+        injected=tuple(injected.items()),
+        model=model,
+        answer_type=answer,
+        returns_plan=Plan in members,
+    )
+
+
+def _parameters(
+    function: Callable[..., object], hints: Mapping[str, Any], *, bound: bool
+) -> dict[str, inspect.Parameter]:
+    """The parameters a task can fill, each seen to have a name and a type."""
+    parameters = dict(inspect.signature(function).parameters)
+    if bound and parameters:
+        del parameters[next(iter(parameters))]
+    problems: list[str] = []
+    for name, parameter in parameters.items():
+        if parameter.kind in {parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
+            problems.append(f"`{parameter}` cannot be given by name")
+        elif name not in hints:
+            problems.append(f"`{name}` has no type")
+        elif isinstance(parameter.default, FieldInfo):
+            problems.append(
+                f"`{name}` has a `Field(...)` as its default; write `Annotated[type, Field(...)] = default`"
+            )
+    if problems:
+        raise InvalidDefinition(
+            f"`{qualified_name(function)}` cannot be an agent: {'; '.join(problems)}.",
+            hint="Give every parameter a name and a type.",
+            detail={"findings": problems},
+        )
+    return parameters
+
+
+def _container(parameters: list[inspect.Parameter], hints: Mapping[str, Any]) -> Any:
+    """A type with one field for each parameter, filled with the function's own default where nothing is said."""
+    fields = [
+        (each.name, hints[each.name], field(default_factory=lambda value=each.default: value))
+        if _has_default(each)
+        else (each.name, hints[each.name])
+        for each in parameters
+    ]
+    kind: Any = make_dataclass("Parameters", fields, kw_only=True)
+    kind.__pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
+    return kind
+
+
+def _wire_name(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> str:
+    """What the schema calls a parameter: its alias, when `Field` gives it one."""
+    hint = hints[parameter.name]
+    metadata = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    aliases = [each.validation_alias or each.alias for each in metadata if isinstance(each, FieldInfo)]
+    return next((alias for alias in aliases if isinstance(alias, str)), parameter.name)
+
+
+def _has_default(parameter: inspect.Parameter) -> bool:
+    return parameter.default is not parameter.empty
+
+
+def _union(hint: object) -> tuple[object, ...]:
+    """The members of a union, or the one type; without what `Annotated` adds around it."""
+    inner = _strip_annotated(hint)
+    return get_args(inner) if get_origin(inner) in {Union, types.UnionType} else (inner,)
+
+
+def _strip_annotated(hint: object) -> object:
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
+
+
+# From what came back to a reply
+
+
+def reply_of(value: object, *, dump: Dump | None, wire: bool) -> Reply:
+    """Make a reply of what the function returned.
+
+    Args:
+        value: What the function returned.
+        dump: How the declared type is written; None when none was declared.
+        wire: The agent speaks a dialect: its text is still to be read.
+
+    Raises:
+        OutputInvalid: The value holds something JSON cannot say.
+    """
+    match value:
+        case str():
+            return Reply(text=value) if wire else Reply(data=value, content=value)
+        case Reply():
+            # The declared type may stand in a reply too, beside warnings and the like.
+            return replace(value, data=_dump_value(value.data, dump)) if isinstance(value.data, BaseModel) else value
+        case Plan():
+            return Reply(plan=value)
+        case Result():
+            return reply_of_result(cast("Result", value))
+        case None if dump is None:
+            return Reply(outcome="success")  # it promises no data: that it returned is its answer
+        case _:
+            return Reply(data=_dump_value(value, dump))
+
+
+def reply_of_result(result: Result) -> Reply:
+    """What a result says, as a reply. What only the boundary may stamp (ids, times, attempts, versions) is left out."""
+    facts = {name: getattr(result, name) for name in _SHARED}
+    if result.data is None and "data" not in result.model_fields_set:
+        facts["data"] = ABSENT
+    return Reply(**facts, extras=dict(result.extras) or None)
+
+
+_SHARED: Final = (
+    "artifacts", "completeness", "confidence", "content", "data", "fault", "files_read", "files_written", "outcome",
+    "questions", "reasoning", "traces", "usage", "warnings",
+)  # fmt: skip
+
+
+def _dump_value(value: object, dump: Dump | None) -> object:
+    if hasattr(type(value), "__next__"):  # writing it might never end
+        raise OutputInvalid(
+            f"The answer, a `{type(value).__name__}`, is an iterator, which may never end.",
+            hint="Return a list of what it yields.",
+        )
+    try:
+        return dump(value) if dump else to_jsonable_python(value, exclude_none=True)
+    except (TypeError, ValueError, RecursionError) as error:
+        first = str(error).partition("\n")[0]
+        raise OutputInvalid(
+            f"The answer, a `{type(value).__name__}`, cannot be written as JSON: {first}.",
+            hint="Return a pydantic model, a dataclass, or plain lists, dictionaries, texts and numbers.",
+        ) from error

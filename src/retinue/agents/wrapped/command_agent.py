@@ -183,7 +183,7 @@ class CommandAgent:
             )
         readable = False
         if result.status and text.strip():  # it did not end well, and there may be an answer all the same
-            from retinue.agents.boundary.dialect_adapter import can_be_read  # noqa: PLC0415 - most programs end well
+            from retinue.agents.boundary.parse_reply import can_be_read  # noqa: PLC0415 - most programs end well
 
             readable = can_be_read(text, self._definition, task)
         warnings = (*self._warnings(result, name, readable=readable, bad_offset=bad_offset), *request.warnings)

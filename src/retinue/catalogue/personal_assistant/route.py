@@ -118,7 +118,7 @@ def _skill(name: str, tool: ExtensionTool) -> Skill:
     return Skill(
         name=name,
         description=f"{names.fold(tool.name).replace('_', ' ')}: {words.summary} {words.notes}",
-        input_schema=tool.signature.input_schema,
+        input_schema=tool.input_schema,
         examples=tuple(dict.fromkeys(filter(None, map(str.strip, examples)))),
     )
 
