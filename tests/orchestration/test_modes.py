@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from retinue.contract.plan import Delegation, Plan
 from retinue.llm.port import EFFORT_OF
-from retinue.orchestration.budget_allocation import EXTRA_TOKENS, MODE_LABELS, harder, thinking_in, with_thinking
+from retinue.orchestration.budget import EXTRA_TOKENS, MODE_LABELS, harder, thinking_in, with_thinking
 
 
 @pytest.mark.row("C43", "H4", "H26")

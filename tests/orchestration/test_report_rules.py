@@ -17,12 +17,10 @@ from retinue.engine.inprocess import InProcessEngine
 from retinue.llm.models import Models
 from retinue.llm.port import UserMessage
 from retinue.llm.scripted import ScriptedModel
-from retinue.orchestration.criteria import CRITERIA, check_report
 from retinue.orchestration.expected_files import count_report, report_shortfalls, verify_files
-from retinue.orchestration.orchestrator import Orchestrator
-from retinue.orchestration.report_judge import quoted_verdicts
+from retinue.orchestration.orchestrator import Orchestrator, workflows
+from retinue.orchestration.report_judge import CRITERIA, check_report, quoted_verdicts
 from retinue.orchestration.supervise import supervise
-from retinue.orchestration.workflows import workflows
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 

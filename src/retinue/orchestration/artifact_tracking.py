@@ -5,24 +5,15 @@ the second ends; a file that is another one by the end, when it is measured agai
 however many steps, may go on with its file.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
-from retinue.contract.event import Decision
 from retinue.contract.fault import Fault
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result, Warned
 from retinue.errors import MissingFile, RetinueError
 from retinue.orchestration.expected_files import Ancestry
-from retinue.orchestration.run_request import RESERVED
-from retinue.orchestration.run_result import with_quorum_warnings
-from retinue.orchestration.synthesise import RUN_AGENT
-from retinue.orchestration.task_builder import TaskBuilder
 from retinue.tools.workspace import ArtifactFacts, Workspace
-
-_FILES: Final = f"{RESERVED}files"
-"""The step that measures again, when all nodes have ended, what was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,55 +86,6 @@ class ArtifactTracker:
         if self._ancestry is None:
             self._ancestry = Ancestry(self.plan.nodes)
         return self._ancestry(other, node)
-
-
-class RunArtifacts:
-    """What the branches of one plan wrote."""
-
-    def __init__(self, run: str, plan: Plan, tasks: TaskBuilder, workspace: Workspace | None) -> None:
-        self._run, self._plan, self._tasks, self._workspace = run, plan, tasks, workspace
-        self._tracker = ArtifactTracker(plan)
-
-    def note_result(self, node: Delegation, result: Result) -> tuple[Result, list[LostFile]]:
-        """`result` with what is to be said about its branches; and what of others it wrote over."""
-        losses: list[LostFile] = []
-        if result.artifacts or result.files_written:
-            losses = self._tracker.note(node, result)
-        return (with_quorum_warnings(node, result, self._tasks.results) if node.join == "quorum" else result), losses
-
-    @property
-    def step(self) -> str:
-        """The name of the step that measures again; empty when there is nothing to measure.
-
-        A resumed run may have written more by then, and measures anew.
-        """
-        paths = self._tracker.paths
-        return f"{_FILES}{len(paths)}" if paths else ""
-
-    async def measure(self) -> Result:
-        """The body of that step: what the files hold now. By now somebody may have written over them (H24)."""
-        from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only runs that write files need threads
-
-        hashes = await in_thread(file_hashes, self._workspace, self._tracker.paths)
-        return Result(task_id=f"{self._run}:{_FILES}", agent=RUN_AGENT, outcome="success", data=hashes)
-
-    def lost_files(self, measurement: Result) -> Iterator[LostFile]:
-        """What is not there any more."""
-        yield from self._tracker.find_lost(measurement.data if measurement.useful else {})
-
-    def mark_lost(self, node: Delegation, loss: LostFile) -> None:
-        """Take what was lost out of the result of whoever wrote it."""
-        results = self._tasks.results
-        results[node.id] = without_file(node, results[node.id], loss)
-
-    def verdict(self) -> Decision | None:
-        """How many branches left the files that were expected of them; None when none were."""
-        expecting = [node for node in self._plan.nodes if node.expects]
-        if not expecting:
-            return None
-        there = sum(self._tasks.results[node.id].useful for node in expecting)
-        reason = f"{there} of {len(expecting)} branches left the files that were expected of them."
-        return Decision("verify", reason, {"workers": len(expecting), "verified": there})
 
 
 def file_hashes(workspace: Workspace | None, paths: tuple[str, ...]) -> dict[str, str | None]:

@@ -1,23 +1,18 @@
-"""What one walk knows when it decides: who was asked, who failed too often, what was said less precisely.
+"""Which skills a run calls no more, and its decisions as the record and people see them (P15).
 
-The rules themselves are pure and stand in `recovery` and in `CircuitBreaker`; here they get their facts, and what they
-decide gets its words for the record (P15). Nothing is started or awaited here: that is for `executor`.
+Whether a circuit is open is decided by `CircuitBreaker`, without time or waiting; what happens then, by `executor`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from retinue.contract.definition import Definition
 from retinue.contract.event import Decision
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Candidate, Delegation, Plan
-from retinue.contract.result import Result, Warned
-from retinue.errors import FaultCode, Unavailable
+from retinue.contract.result import Result
+from retinue.errors import FaultCode
 from retinue.orchestration.planning import decision_of, planning_of
-from retinue.orchestration.recovery import Move, Situation, open_moves
-from retinue.orchestration.recovery_choice import RecoveryOptions, apply_choice
-from retinue.orchestration.task_builder import NodeProgress, TaskBuilder
 
 FAILURES: Final = 3
 """So many failures in a row open a circuit. The boundary has retried each of them already."""
@@ -169,73 +164,6 @@ def _name(key: _Key) -> str:
     return f"`{agent}`" if skill is None else f"`{agent}.{skill}`"
 
 
-SKIP_CALL: Final = "skip_call"
-"""The move of a call that an open circuit forbids."""
-
-_NOTHING: Final[tuple[Decision, ...]] = ()
-
-
-class RunDecisions:
-    """The decisions of one walk."""
-
-    def __init__(self, tasks: TaskBuilder, definitions: Mapping[str, Definition]) -> None:
-        self._tasks = tasks
-        self._definitions = definitions
-        self._breaker = CircuitBreaker()
-        self._left_out: dict[str, tuple[str, ...]] = {}
-
-    def before_call(self, node: Delegation) -> Decision | None:
-        """What there is to say before `node` is called: nothing, that it is a trial, or that it must not be."""
-        breaker = self._breaker
-        if breaker.is_clear:
-            return None
-        refused = breaker.skip_decision(node.agent, node.skill)
-        return refused or breaker.allow(node.id, node.agent, node.skill)
-
-    def after_call(self, node: Delegation, result: Result) -> Sequence[Decision]:
-        """What follows from a call for the calls to come."""
-        if result.useful and self._breaker.is_clear:
-            return _NOTHING
-        return self._breaker.record_result(node.id, node.agent, node.skill, result)
-
-    def options(self, progress: NodeProgress, result: Result, *, all_of_them: bool = False) -> RecoveryOptions:
-        """What may be done about a result: the rules' own choice, and when a model is to choose, all there is."""
-        moves = open_moves(progress.node, result, self._situation(progress))
-        return RecoveryOptions(tuple(moves) if all_of_them else (next(moves),))
-
-    def resolve_choice(self, progress: NodeProgress, result: Result, choice: Result) -> tuple[Move, Decision]:
-        """What a model chose to do about a result, and the decision as it is recorded."""
-        options = self.options(progress, result, all_of_them=True)
-        return apply_choice(options, choice, progress.node, result, self._situation(progress))
-
-    def note_left_out(self, node: Delegation, words: tuple[str, ...]) -> None:
-        """Note that somebody else is asked without these words of the request."""
-        self._left_out[node.id] = (*self._left_out.get(node.id, ()), *words)
-
-    def _situation(self, progress: NodeProgress) -> Situation:
-        return Situation(
-            tried=progress.tried,
-            rounds=progress.rounds,
-            definition_of=self._definitions.get,
-            request_to=self._tasks.rebind,
-            is_unreliable=self._breaker.is_unreliable,
-            question_ids=progress.answers,
-        )
-
-    def with_left_out_warning(self, node: Delegation, result: Result) -> Result:
-        """`result` as what the node came to: what answers a more general question is only part of an answer."""
-        left_out = self._left_out.get(node.id) if self._left_out and result.useful else None
-        if not left_out:
-            return result
-        warning = Warned(
-            type="degraded_analysis",
-            message=f"It was asked more generally, without {', '.join(map(repr, dict.fromkeys(left_out)))}.",
-            impact="The answer may be about more than was asked.",
-            recovery="Ask for that part in other words.",
-        )
-        return result.model_copy(update={"outcome": "partial", "warnings": (*result.warnings, warning)})
-
-
 @dataclass(frozen=True, slots=True)
 class RecordedDecision:
     """One decision of a run.
@@ -254,12 +182,6 @@ class RecordedDecision:
     def of(cls, node: str, decision: Decision) -> "RecordedDecision":
         """A decision as it was recorded."""
         return cls(node, decision.move, decision.reason, decision.facts)
-
-
-def skipped_call_error(decision: Decision) -> Unavailable:
-    """The error of a call that was not made."""
-    hint = "See why it failed, and ask again when that is mended."
-    return Unavailable(decision.reason, hint=hint, detail={"decision": decision.move})
 
 
 def planning_decisions(plan: Plan) -> Iterator[tuple[str, Decision]]:

@@ -10,8 +10,7 @@ from retinue.contract.confidence import label_of
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Binding, Candidate, Delegation, Plan
 from retinue.orchestration.decisions import RecordedDecision
-from retinue.orchestration.model_allocation import allocations_of
-from retinue.orchestration.planning import Planning, planning_of
+from retinue.orchestration.planning import Planning, allocations_of, planning_of
 
 
 def explain(plan: Plan, decisions: Iterable[RecordedDecision] = (), *, confidence: float | None = None) -> JsonMapping:

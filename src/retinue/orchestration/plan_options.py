@@ -18,8 +18,7 @@ from retinue.contract.tokens import get_counter
 from retinue.errors import UnknownName
 from retinue.llm.allocation import TARGET, Allocation, allocate
 from retinue.llm.estimate import Estimate, PastCall, PriceOf, combine, estimate, unknown_estimate
-from retinue.orchestration.model_allocation import allocations_of
-from retinue.orchestration.planning import planning_of
+from retinue.orchestration.planning import allocations_of, planning_of
 
 AUTO: Final = "auto"
 """Takes the recommended option: "decide for me"."""

@@ -4,17 +4,17 @@ A verdict of the model counts only with a quotation that really stands in the re
 judged, and that is said. Nothing passes silently, and nothing a report says can change what is asked of it.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, cast
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Expected
-from retinue.contract.result import Result, Usage, Warned
+from retinue.contract.result import Result, Trace, Usage, Warned
 from retinue.contract.sanitize import check_workspace_path
 from retinue.errors import RetinueError
 from retinue.orchestration._untrusted import one_line, untrusted_block
-from retinue.orchestration.criteria import CRITERIA, CriterionVerdict, as_data, check_report
-from retinue.orchestration.expected_files import count_report
+from retinue.orchestration.expected_files import ReportCounts, count_report
 from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.tools.workspace import Workspace
 
@@ -92,6 +92,192 @@ def read_reports(expects: Sequence[Expected], workspace: Workspace) -> Mapping[s
         except RetinueError:
             continue  # that it is not there has been said
     return texts
+
+
+CriterionStatus: TypeAlias = Literal["met", "not_met", "not_judged"]
+
+_ANSWER_CHARS: Final = 200
+"""Characters of a summary that may be told beside the report (H23)."""
+
+_REPEATED_CHARS: Final = 60
+_WRITES: Final = frozenset({"write", "edit"})
+_LOOKS: Final = frozenset({"read", "grep", "glob", "outline", "git", "lsp", "web_fetch", "web_search", "recall"})
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One of them.
+
+    Attributes:
+        area: What it is about.
+        text: What must be so, for a reader.
+        by: How it is told: `measured` of the file, `counted` in its text, `check_report` in what its agent did and
+            said, or
+            by a `reader`.
+    """
+
+    id: str
+    area: Literal["file", "content", "quality", "process", "answer"]
+    text: str
+    by: Literal["measured", "counted", "seen", "reader"]
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionVerdict:
+    """What was found of one criterion.
+
+    Attributes:
+        quotation: The passage of the report that a reader's verdict rests on.
+        reason: Why, in a few words.
+    """
+
+    status: CriterionStatus
+    reason: str = ""
+    quotation: str = ""
+
+
+CRITERIA: Final = (
+    Criterion("file_there", "file", "The report is a file.", "measured"),
+    Criterion("path_settled", "file", "It stands at the path that was settled beforehand.", "measured"),
+    Criterion("written_as_file", "file", "It was written into the file by a tool, not only told.", "seen"),
+    Criterion("substantial", "file", "It has at least 500 bytes.", "measured"),
+    Criterion("summary_complete", "content", "Its overview says something of its own; nothing is filler.", "reader"),
+    Criterion("summary_short", "content", "Its overview gives the main findings in two or three sentences.", "reader"),
+    Criterion("findings_detailed", "content", "Its findings go into detail and are not commonplaces.", "reader"),
+    Criterion("recommendations_three", "content", "It recommends at least three things.", "counted"),
+    Criterion("files_named", "content", "It names every file that was read for it.", "seen"),
+    Criterion("lines_named", "content", "Every file it refers to comes with a line number.", "counted"),
+    Criterion("metadata", "content", "It gives its date, its topic and what kind of report it is.", "reader"),
+    Criterion("no_placeholder", "content", "No placeholder text stands in it.", "counted"),
+    Criterion("sources_three", "quality", "It rests on at least three sources.", "counted"),
+    Criterion("conclusions_supported", "quality", "Its conclusions are supported by evidence it gives.", "reader"),
+    Criterion("evidence_concrete", "quality", "Its evidence is concrete: code, quotations or figures.", "reader"),
+    Criterion("on_topic", "quality", "Its findings are about the topic that was asked for.", "reader"),
+    Criterion("actionable", "quality", "Its recommendations are steps that somebody could take.", "reader"),
+    Criterion("path_known_first", "process", "Its path was known before the work began.", "measured"),
+    Criterion("created_first", "process", "The file was made before anything was looked up.", "seen"),
+    Criterion("grown", "process", "The file was added to while the work went on.", "seen"),
+    Criterion("looked_at_in_the_end", "process", "The finished file was looked at again.", "seen"),
+    Criterion("progress_told", "process", "Progress was told at each step.", "seen"),
+    Criterion("nothing_skipped", "process", "No checkpoint was left out.", "seen"),
+    Criterion("measured_afterwards", "process", "Size and content of the finished file were checked.", "measured"),
+    Criterion("path_returned", "answer", "The answer names the path of the report.", "seen"),
+    Criterion("path_the_same", "answer", "The path in the answer is the one that was settled.", "seen"),
+    Criterion("no_long_answer", "answer", "The answer beside the report is short.", "seen"),
+    Criterion("nothing_repeated", "answer", "The answer repeats nothing of the report.", "seen"),
+)  # fmt: skip
+"""All of them, by area."""
+
+
+def check_report(
+    result: Result, path: str, text: str, counts: ReportCounts, *, phases: Mapping[str, Collection[str]]
+) -> Mapping[str, CriterionVerdict]:
+    """What can be told of a report that is there, without a reader; what nobody can tell is `not_judged`.
+
+    Args:
+        result: The result of its agent, before anything was added to it.
+        path: Where the report stands, as it was settled.
+        text: What stands in it.
+        counts: What was counted in that.
+        phases: The phases its agent told of, each with the kinds of events that did: `progress`, `checkpoint`.
+    """
+    verdicts = {each.id: CriterionVerdict("met") for each in CRITERIA if each.by == "measured"}
+    verdicts |= {
+        "sources_three": _at_least(counts.sources, 3, "sources"),
+        "recommendations_three": _at_least(counts.recommendations, 3, "recommendations"),
+        "lines_named": _none_of(counts.without_line, "without a line"),
+        "no_placeholder": _none_of((counts.placeholder,) if counts.placeholder else (), "a placeholder"),
+        **_trace_verdicts(result.traces, path),
+        **_phase_verdicts(phases),
+        **_answer_verdicts(result, path, text),
+    }
+    if result.files_read:
+        verdicts["files_named"] = _none_of(
+            (file for file in result.files_read if file != path and file not in text), "not named"
+        )
+    return {each.id: verdicts.get(each.id, CriterionVerdict("not_judged", _WHY[each.by])) for each in CRITERIA}
+
+
+_WHY: Final[Mapping[str, str]] = {
+    "measured": "",
+    "counted": "",
+    "seen": "its agent shows nothing of it",
+    "reader": "nobody read it",
+}
+
+
+def as_data(verdicts: Mapping[str, CriterionVerdict]) -> JsonMapping:
+    """The verdicts as data, for the record."""
+    data: dict[str, JsonMapping] = {}
+    for name, each in verdicts.items():
+        row = {"verdict": each.status, "reason": each.reason, "quotation": each.quotation}
+        data[name] = {key: value for key, value in row.items() if value}
+    return data
+
+
+def _at_least(count: int, least: int, what: str) -> CriterionVerdict:
+    return CriterionVerdict("met" if count >= least else "not_met", f"{count} {what}")
+
+
+def _none_of(wrong: Iterable[str], what: str) -> CriterionVerdict:
+    items = list(wrong)
+    return CriterionVerdict("not_met", f"{what}: {', '.join(items[:3])}"[:300]) if items else CriterionVerdict("met")
+
+
+def _trace_verdicts(traces: tuple[Trace, ...], path: str) -> Mapping[str, CriterionVerdict]:
+    """What the tools that were used tell; nothing where the agent shows none that wrote the report."""
+    about = [str((trace.args or {}).get("path", "")).removeprefix("./") == path for trace in traces]
+    writes = [at for at, trace in enumerate(traces) if trace.tool in _WRITES and about[at]]
+    if not writes:
+        return {}
+    looks = [at for at, trace in enumerate(traces) if trace.tool in _LOOKS and not about[at]]
+    after = any(trace.tool in _LOOKS and about[at] for at, trace in enumerate(traces) if at > writes[-1])
+    return {
+        "written_as_file": CriterionVerdict("met"),
+        "created_first": CriterionVerdict("met" if not looks or writes[0] < looks[0] else "not_met"),
+        "grown": CriterionVerdict("met" if len(writes) > 1 else "not_met", f"written {len(writes)} times"),
+        "looked_at_in_the_end": CriterionVerdict("met" if after else "not_met"),
+    }
+
+
+def _phase_verdicts(phases: Mapping[str, Collection[str]]) -> Mapping[str, CriterionVerdict]:
+    """What the agent told while it worked. Who names no phases shows no checkpoint that could be left out."""
+    if not phases:
+        return {"progress_told": CriterionVerdict("not_met", "no progress was told")}
+    return {
+        "progress_told": _none_of(
+            (name for name, kinds in phases.items() if "progress" not in kinds), "nothing told of"
+        ),
+        "nothing_skipped": _none_of(
+            (name for name, kinds in phases.items() if "checkpoint" not in kinds), "never completed"
+        ),
+    }
+
+
+def _answer_verdicts(result: Result, path: str, text: str) -> Mapping[str, CriterionVerdict]:
+    paths = [artifact.path for artifact in result.artifacts]
+    answer = result.content.strip()
+    flat = " ".join(text.split())
+    repeated = [
+        line for line in answer.splitlines() if len(line.strip()) >= _REPEATED_CHARS and " ".join(line.split()) in flat
+    ]
+    verdicts = {
+        "no_long_answer": CriterionVerdict(
+            "met" if len(answer) <= _ANSWER_CHARS else "not_met", f"{len(answer)} characters"
+        ),
+        "nothing_repeated": CriterionVerdict("not_met" if repeated else "met"),
+    }
+    if path in result.files_written or path in paths:
+        verdicts |= {"written_as_file": CriterionVerdict("met")} if path in result.files_written else {}
+        verdicts |= {"path_returned": CriterionVerdict("met"), "path_the_same": CriterionVerdict("met")}
+    elif paths or path not in answer:
+        verdicts["path_returned"] = CriterionVerdict("met" if paths else "not_met", "" if paths else "no path is named")
+        verdicts["path_the_same"] = CriterionVerdict(
+            "not_met", f"it names {', '.join(paths[:3])}" if paths else "no path is named"
+        )
+    else:
+        verdicts |= {"path_returned": CriterionVerdict("met"), "path_the_same": CriterionVerdict("met")}
+    return verdicts
 
 
 async def _read(
