@@ -1,7 +1,7 @@
 """The history of runs in one SQLite file: what happened, for people, and what is finished, for going on.
 
 One table of events. Values are JSON of our own contract types, never pickle. Writing never blocks a run and never
-fails one (`writer`); reading is synchronous, and says exactly which run cannot be read.
+fails one (`journal_store.Writer`); reading is synchronous, and says exactly which run cannot be read.
 """
 
 import sqlite3
@@ -42,7 +42,10 @@ _HEAD: Final = 80
 
 
 class JournalReader:
-    """Reads by one connection. Not for several threads at once.
+    """What the rows of a journal say. Not for several threads at once.
+
+    Everything in a row is checked, because somebody may have edited it: nonsense is an error that names its run, and
+    never keeps other runs from being read.
 
     Args:
         connection: To a file with the table of events.
@@ -67,26 +70,24 @@ class JournalReader:
             CHILD,
             min(limit, MOST),
         )
-        return [self._record_or_damage(*start) for start in starts]
+        records: list[RunRecord] = []
+        for run, started_ns, body in starts:
+            try:
+                records.append(self._record(_text(run), started_ns, body))
+            except ParseError as error:
+                start = started_ns if isinstance(started_ns, int) else 0
+                records.append(RunRecord(str(run), "", "ended", None, "", start, damage=error.message))
+        return records
 
     def record(self, run: str) -> RunRecord:
-        """One run's record.
-
-        Raises:
-            UnknownName: There is no such run; near names are suggested.
-            ParseError: Its record cannot be read.
-        """
+        """One run's record."""
         try:
             return self._record(run, *self._start(run))
         except ParseError as error:
             raise self._damaged(run, error) from error
 
     def result(self, run: str) -> Result | None:
-        """What the run came to when it ended last.
-
-        Raises:
-            ParseError: That cannot be read.
-        """
+        """What the run came to when it ended last."""
         rows = self._rows(
             "SELECT body FROM events WHERE run = ? AND sequence > 0 AND kind = 'finished' AND node = ''"
             " ORDER BY sequence DESC LIMIT 1",
@@ -106,11 +107,7 @@ class JournalReader:
         return tuple(run for (run,) in rows)
 
     def events(self, run: str, after: int, limit: int) -> Sequence[Event]:
-        """At most `limit` events with a sequence above `after`.
-
-        Raises:
-            ParseError: One of them cannot be read.
-        """
+        """At most `limit` events with a sequence above `after`."""
         rows = self._rows(
             "SELECT sequence, node, attempt, kind, at_ns, body FROM events WHERE run = ? AND sequence > ?"
             " ORDER BY sequence LIMIT ?",
@@ -119,39 +116,41 @@ class JournalReader:
             limit,
         )
         try:
-            return [_event(run, row) for row in rows]
+            events: list[Event] = []
+            for sequence, node, attempt, kind, at_ns, text in rows:
+                body = decode(_text(kind), _text(text))
+                events.append(Event(run, _text(node), _integer(attempt), _integer(sequence), _integer(at_ns), body))
         except ParseError as error:
             raise self._damaged(run, error) from error
+        return events
 
     def history(self, run: str) -> RunHistory:
-        """Everything about one run.
-
-        Raises:
-            UnknownName: There is no such run.
-            ParseError: Something in it cannot be read, or is missing.
-        """
+        """Everything about one run."""
         started_ns, body = self._start(run)
         try:
             start = read_object(_text(body))
+            payload = self._rows("SELECT body FROM events WHERE run = ? AND sequence = ?", run, FIRST_NOTE)
+            if not payload:
+                raise ParseError("what it was started with is missing")
+            events = list(self.events(run, 0, -1))
+            for place, event in enumerate(events, 1):
+                if event.sequence != place:
+                    raise ParseError(f"event {place} is missing.")
+            notes = self._rows(
+                "SELECT kind, body FROM events WHERE run = ? AND sequence < ? ORDER BY sequence DESC", run, FIRST_NOTE
+            )
             return RunHistory(
                 run=run,
                 workflow=_text(start.get("workflow")),
-                payload=self._payload(run),
+                payload=read_object(_text(payload[0][0])),
                 label=_text(start.get("label")),
                 started_ns=_integer(started_ns),
                 parent=_text_or_none(start.get("parent")),
-                events=_check_contiguous(self.events(run, 0, -1)),
-                notes=self._notes(run),
+                events=events,
+                notes=[_note(_text(kind), _text(note)) for kind, note in notes],
             )
         except ParseError as error:
             raise self._damaged(run, error) from error
-
-    def _record_or_damage(self, run: object, started_ns: object, body: object) -> RunRecord:
-        try:
-            return self._record(_text(run), started_ns, body)
-        except ParseError as error:
-            start = started_ns if isinstance(started_ns, int) else 0
-            return RunRecord(str(run), "", "ended", None, "", start, damage=error.message)
 
     def _record(self, run: str, started_ns: object, body: object) -> RunRecord:
         start = read_object(_text(body))
@@ -174,9 +173,17 @@ class JournalReader:
             elif sequence > after:
                 ended_ns, outcome = _integer(at_ns), step_outcome
                 lifecycle = "input_required" if state == "input_required" else "ended"
-        alive = ended_ns is not None or self._is_alive(owner)
-        if ended_ns is None and alive and self._has_open_question(run, after):
-            lifecycle = "input_required"
+        alive = True
+        if ended_ns is None:
+            if owner not in self._alive:
+                self._alive[owner] = is_alive(self._owners, owner)
+            alive = self._alive[owner]
+        if ended_ns is None and alive:
+            query = "SELECT node, kind FROM events WHERE run = ? AND sequence > ? AND kind IN ('asked', 'answered')"
+            rows = self._rows(query, run, after)
+            asked = {node for node, kind in rows if kind == "asked"}
+            if asked - {node for node, kind in rows if kind != "asked"}:
+                lifecycle = "input_required"
         return RunRecord(
             run=run,
             workflow=_text(start.get("workflow")),
@@ -210,35 +217,12 @@ class JournalReader:
         note = read_object(_text(rows[0][0]))
         return _text(note.get("owner")), _integer(note.get("after"))
 
-    def _is_alive(self, owner: str) -> bool:
-        if owner not in self._alive:
-            self._alive[owner] = is_alive(self._owners, owner)
-        return self._alive[owner]
-
-    def _has_open_question(self, run: str, after: int) -> bool:
-        rows = self._rows(
-            "SELECT node, kind FROM events WHERE run = ? AND sequence > ? AND kind IN ('asked', 'answered')", run, after
-        )
-        return bool({node for node, kind in rows if kind == "asked"} - {node for node, kind in rows if kind != "asked"})
-
     def _head(self, run: str, sequence: int, head: object) -> tuple[Outcome | None, Lifecycle]:
         try:
             return head_of(_text(head))
         except ParseError:  # it is not as we write it; perhaps it still says the same
             rows = self._rows("SELECT body FROM events WHERE run = ? AND sequence = ?", run, sequence)
             return head_of(_text(rows[0][0]))
-
-    def _payload(self, run: str) -> JsonMapping:
-        rows = self._rows("SELECT body FROM events WHERE run = ? AND sequence = ?", run, FIRST_NOTE)
-        if not rows:
-            raise ParseError("what it was started with is missing")
-        return read_object(_text(rows[0][0]))
-
-    def _notes(self, run: str) -> list[Note]:
-        rows = self._rows(
-            "SELECT kind, body FROM events WHERE run = ? AND sequence < ? ORDER BY sequence DESC", run, FIRST_NOTE
-        )
-        return [_note(_text(kind), _text(body)) for kind, body in rows]
 
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         # A name from a command line may hold halves of surrogate pairs, which no run has and SQLite does not take.
@@ -252,20 +236,6 @@ class JournalReader:
             path=str(self._path),
             detail={"run": run},
         )
-
-
-def _event(run: str, row: Sequence[object]) -> Event:
-    sequence, node, attempt, kind, at_ns, body = row
-    return Event(
-        run, _text(node), _integer(attempt), _integer(sequence), _integer(at_ns), decode(_text(kind), _text(body))
-    )
-
-
-def _check_contiguous(events: Sequence[Event]) -> list[Event]:
-    for place, event in enumerate(events, 1):
-        if event.sequence != place:
-            raise ParseError(f"event {place} is missing.")
-    return list(events)
 
 
 def _note(kind: str, body: str) -> Note:

@@ -1,8 +1,11 @@
-"""The files of a journal: one of SQLite, its failures as our errors, and the locks that tell which owners are alive.
+"""The files of a journal: one of SQLite, the thread that writes it, and the locks that tell which owners are alive.
 
-The table of events is made when first needed. What the rows mean is the business of `journal`; when they are written,
-of `writer`. Each owner of runs holds a lock on a file of its own; the system lets go of it when the process dies,
-however it dies. Process ids would not do: they are reused, and mean nothing in another container.
+The table of events is made when first needed. What the rows mean is the business of `journal`. A failure to write never
+reaches a run as an exception: it is kept in `Writer.failure` and told to the listeners, and from then on rows are
+dropped.
+
+Each owner of runs holds a lock on a file of its own; the system releases it when the process dies, however it dies.
+Process ids would not do: they are reused, and mean nothing in another container.
 """
 
 import atexit
@@ -138,12 +141,8 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
         check_same_thread=False,
     )
     # What somebody else wrote into a row may be no UTF-8: it is to fail as a row, not as the whole query.
-    connection.text_factory = _lenient
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     return connection
-
-
-def _lenient(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
 
 
 def _enable_wal(connection: sqlite3.Connection) -> None:
@@ -264,11 +263,7 @@ class Writer:
 
     def notify(self, on_written: Callable[[], None]) -> None:
         """Call `on_written` in the writer's thread, soon: when all rows so far are in the file, or never will be."""
-        self._pending.append(on_written)
-        self._wake.set()
-        self._hurry.set()
-        if self._thread is None:
-            self._start()
+        self._submit(on_written)
         if self._thread is None:  # none can be started
             self._drain()
 
@@ -281,14 +276,17 @@ class Writer:
         if self.failure is not None:
             raise self.failure
         job = _Job(work)
-        self._pending.append(cast("_Job[object]", job))
+        self._submit(cast("_Job[object]", job))
+        if self.failure is not None:  # no thread, so nobody would ever do it
+            raise self.failure
+        return job.outcome()
+
+    def _submit(self, item: "_Job[object] | Callable[[], None]") -> None:
+        self._pending.append(item)
         self._wake.set()
         self._hurry.set()
         if self._thread is None:
             self._start()
-        if self.failure is not None:  # no thread, so nobody would ever do it
-            raise self.failure
-        return job.outcome()
 
     def flush(self) -> None:
         """Wait until everything appended so far is written. Says nothing of a failure: `failure` does."""
@@ -306,7 +304,10 @@ class Writer:
                 self._hurry.set()
                 thread.join()
                 atexit.unregister(self.close)
-            self._finish()  # what came between the thread's last look and its end
+            self._drain()  # what came between the thread's last look and its end
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
 
     def _start(self) -> None:
         with self._lock:
@@ -335,12 +336,6 @@ class Writer:
             if self._closing:
                 return
 
-    def _finish(self) -> None:
-        self._drain()
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
     def _drain(self) -> None:
         rows: list[Row] = []
         while self._pending:
@@ -348,7 +343,15 @@ class Writer:
             if isinstance(item, _Job):
                 self._write(rows)
                 rows = []
-                self._run_job(cast("_Job[object]", item))
+                job, failure = cast("_Job[object]", item), self.failure
+                value: object = None
+                try:
+                    value = self._transact(job.work) if failure is None else None
+                except RetinueError as error:
+                    failure = error
+                except Exception as error:  # noqa: BLE001 - the caller waits and must be told; the thread must go on
+                    failure = InternalError(f"The history could not be changed: `{type(error).__name__}`: {error}")
+                job.settle(value, failure)
             elif callable(item):
                 self._write(rows)
                 rows = []
@@ -375,17 +378,6 @@ class Writer:
     def _give_up(self, failure: RetinueError) -> None:
         self.failure = failure
         self._on_failure(failure)
-
-    def _run_job(self, job: "_Job[object]") -> None:
-        if self.failure is not None:
-            job.fail(self.failure)
-            return
-        try:
-            job.succeed(self._transact(job.work))
-        except RetinueError as error:
-            job.fail(error)
-        except Exception as error:  # noqa: BLE001 - the caller waits and must be told; the thread must go on
-            job.fail(InternalError(f"The history could not be changed: `{type(error).__name__}`: {error}"))
 
     def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
@@ -414,12 +406,8 @@ class _Job(Generic[T]):
         self._value: T | None = None
         self._failure: RetinueError | None = None
 
-    def succeed(self, value: T) -> None:
-        self._value = value
-        self._done.set()
-
-    def fail(self, failure: RetinueError) -> None:
-        self._failure = failure
+    def settle(self, value: T | None, failure: RetinueError | None = None) -> None:
+        self._value, self._failure = value, failure
         self._done.set()
 
     def outcome(self) -> T:

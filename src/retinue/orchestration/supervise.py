@@ -85,20 +85,27 @@ def supervise(
         InvalidInput: There are no topics, one is empty or stands twice, or the quorum is no share.
         AccessDenied: The folder lies outside the workspace.
     """
-    _check_topics(topics)
+    keys = [" ".join(topic.split()).casefold() for topic in topics]
+    empty = [f"topic {place} is empty" for place, topic in enumerate(keys) if not topic]
+    twice = [f"{topics[place]!r} appears twice" for place, topic in enumerate(keys) if topic in keys[:place]]
+    if wrong := [*empty, *dict.fromkeys(twice)] if topics else ["there are none"]:
+        raise InvalidInput(
+            f"These topics cannot be given out: {'; '.join(wrong[:5])}.",
+            hint="Give at least one topic, each once, in words.",
+            path="/topics",
+        )
     if not 0 < quorum <= 1:
         raise InvalidInput(
             f"A quorum of {quorum!r} is not a share.", hint="Give one above 0 and at most 1.", path="/quorum"
         )
     place = None if folder is None else check_workspace_path(folder)
     width = max(3, len(str(len(topics))))
-
-    def report(path: str, topic: str) -> Expected:
-        return Expected(path=path, title=topic, sections=tuple(sections), min_bytes=min_bytes, rules=rules)
-
     workers: list[Delegation] = []
     for number, topic in enumerate(topics, start=1):
         name = f"{number:0{width}}_{fold(topic.replace('/', ' '))[:_SLUG].strip('_') or 'topic'}"
+        report = Expected(
+            path=f"{place}/{name}.md", title=topic, sections=tuple(sections), min_bytes=min_bytes, rules=rules
+        )
         workers.append(
             Delegation(
                 id=name,
@@ -107,26 +114,16 @@ def supervise(
                 instruction=instruction.replace(_TOPIC, topic),
                 target=topic,
                 parameters=cast("JsonMapping", _fill_topic(topic, dict(parameters or {}))),
-                expects=() if place is None else (report(f"{place}/{name}.md", topic),),
+                expects=() if place is None else (report,),
                 limits=limits or Limits(),
             )
         )
     if then is None:
         return Plan(goal=goal, nodes=tuple(workers), join="quorum", quorum=quorum)
-    return Plan(goal=goal, nodes=(*workers, _with_workers(then, workers, quorum)))
-
-
-def _check_topics(topics: Sequence[str]) -> None:
-    keys = [" ".join(topic.split()).casefold() for topic in topics]
-    empty = [f"topic {place} is empty" for place, topic in enumerate(keys) if not topic]
-    twice = [f"{topics[place]!r} appears twice" for place, topic in enumerate(keys) if topic in keys[:place]]
-    wrong = [*empty, *dict.fromkeys(twice)] if topics else ["there are none"]
-    if wrong:
-        raise InvalidInput(
-            f"These topics cannot be given out: {'; '.join(wrong[:5])}.",
-            hint="Give at least one topic, each once, in words.",
-            path="/topics",
-        )
+    needs = tuple(dict.fromkeys((*then.needs, *(worker.id for worker in workers))))
+    context = {worker.id: "metadata" for worker in workers} | then.context
+    joined = then.model_copy(update={"needs": needs, "context": context, "join": "quorum", "quorum": quorum})
+    return Plan(goal=goal, nodes=(*workers, joined))
 
 
 def _fill_topic(topic: str, value: object) -> Any:
@@ -138,9 +135,3 @@ def _fill_topic(topic: str, value: object) -> Any:
     if isinstance(value, (list, tuple)):
         return [_fill_topic(topic, item) for item in cast("Sequence[object]", value)]
     return value
-
-
-def _with_workers(then: Delegation, workers: list[Delegation], quorum: float) -> Delegation:
-    needs = tuple(dict.fromkeys((*then.needs, *(worker.id for worker in workers))))
-    context = {worker.id: "metadata" for worker in workers} | then.context
-    return then.model_copy(update={"needs": needs, "context": context, "join": "quorum", "quorum": quorum})

@@ -141,9 +141,23 @@ def _result(run: FinishedRun, data: JsonMapping, content: str) -> Result:
     results = list(run.results.values())
     useful = [result for result in results if result.useful]
     failed = [result.fault for _, result in run.failures if result.fault]
-    fault = _no_agent_fault(run.plan) if outcome == "rejected" else None
+    fault = None
+    if outcome == "rejected":
+        dropped = run.plan.dropped
+        error = InvalidInput(
+            "No agent here can do any part of this goal.",
+            hint="Say it in other words, ask an agent by name, or add one that does it.",
+            suggestions=tuple(dict.fromkeys(f"{near.agent}.{near.skill}" for one in dropped for near in one.nearest)),
+            path="/goal",
+        )
+        fault = Fault.from_error(error)
     if outcome is not None and not useful and failed:
         fault = failed[0]
+    # A chain is as sure as its weakest part; unknown when one part is (C31).
+    confidences = [result.confidence for result in useful if result.confidence is not None]
+    confidence = min(confidences) if confidences and len(confidences) == len(useful) else None
+    request_count = len(run.results) - len(run.unneeded) + len(_unplanned(run.plan))
+    completeness = None if request_count < 1 else min(100, 100 * len(useful) // request_count)
     return Result(
         task_id=run.task_id,
         agent=RUN_AGENT,
@@ -157,8 +171,8 @@ def _result(run: FinishedRun, data: JsonMapping, content: str) -> Result:
         fault=fault,
         usage=Usage.total(result.usage for result in results),
         duration_ns=run.duration_ns,
-        confidence=_confidence(useful),
-        completeness=_completeness(run, len(useful)),
+        confidence=confidence,
+        completeness=completeness,
         files_read=union(result.files_read for result in results),
         files_written=union(result.files_written for result in results),
         questions=run.questions,
@@ -218,8 +232,12 @@ def _section(node: Delegation, result: Result, seen_lines: set[str]) -> JsonMapp
         text = sanitize_markdown(result.content)
     elif result.data is None:
         text = "" if result.artifacts else DONE
-    else:
-        text = _data_text(result.data, figures)
+    elif not isinstance(result.data, dict) or not figures:
+        text = render_content(cast("object", result.data))
+    else:  # without what is drawn; nothing when all of it is
+        data = cast("JsonMapping", result.data)
+        rest = {name: value for name, value in data.items() if name not in {"tables", "charts"}}
+        text = render_content(rest) if rest else ""
     return {
         "node": node.id,
         "title": _title(node),
@@ -231,14 +249,6 @@ def _section(node: Delegation, result: Result, seen_lines: set[str]) -> JsonMapp
         **({"artifacts": [artifact.to_json() for artifact in result.artifacts]} if result.artifacts else {}),
         **figures,
     }
-
-
-def _data_text(data: object, figures: JsonMapping) -> str:
-    """`data` in words, without what is drawn; nothing when all of it is."""
-    if not isinstance(data, dict) or not figures:
-        return render_content(cast("object", data))
-    rest = {name: value for name, value in cast("JsonMapping", data).items() if name not in {"tables", "charts"}}
-    return render_content(rest) if rest else ""
 
 
 def _title(node: Delegation) -> str:
@@ -299,20 +309,17 @@ def _failure(node: Delegation, result: Result) -> JsonMapping:
 
 
 def _warnings(run: FinishedRun) -> tuple[Warned, ...]:
-    missing = [
-        Warned(
-            type="missing_data",
-            message=f"{_title(node)}: {failure['message']}",
-            impact="This part of the goal is not answered." if not node.optional else "An optional part is missing.",
-            recovery=str(failure["hint"]) or "Ask for it again, or ask another agent.",
-        )
-        for node, result in run.failures
-        for failure in (_failure(node, result),)
-    ]
+    missing: list[Warned] = []
+    for node, result in run.failures:
+        failure = _failure(node, result)
+        impact = "An optional part is missing." if node.optional else "This part of the goal is not answered."
+        recovery = str(failure["hint"]) or "Ask for it again, or ask another agent."
+        message = f"{_title(node)}: {failure['message']}"
+        missing.append(Warned(type="missing_data", message=message, impact=impact, recovery=recovery))
     unasked = [
         Warned(
             type="incomplete_context",
-            message=f"Nobody here does this: {dropped.clause}",
+            message=f"No agent here does this: {dropped.clause}",
             impact="This part of the goal is not answered.",
             recovery="Add an agent that does it, or say it in other words.",
         )
@@ -331,63 +338,27 @@ def _warnings(run: FinishedRun) -> tuple[Warned, ...]:
     return tuple(dict.fromkeys([*missing, *unasked, *waiting, *own]))
 
 
-def _completeness(run: FinishedRun, useful: int) -> int | None:
-    """How many of the requests in the goal were answered, in full or in part, as a percentage."""
-    request_count = len(run.results) - len(run.unneeded) + len(_unplanned(run.plan))
-    return None if request_count < 1 else min(100, 100 * useful // request_count)
-
-
-def _confidence(useful: list[Result]) -> float | None:
-    """A chain is as sure as its weakest part; unknown when one part is (C31)."""
-    confidences = [result.confidence for result in useful if result.confidence is not None]
-    return min(confidences) if confidences and len(confidences) == len(useful) else None
-
-
-def _no_agent_fault(plan: Plan) -> Fault:
-    near = tuple(dict.fromkeys(f"{one.agent}.{one.skill}" for dropped in plan.dropped for one in dropped.nearest))
-    return Fault.from_error(
-        InvalidInput(
-            "No agent here can do any part of this goal.",
-            hint="Say it in other words, ask an agent by name, or add one that does it.",
-            suggestions=near,
-            path="/goal",
-        )
-    )
-
-
 def union(groups: Iterable[tuple[T, ...]]) -> tuple[T, ...]:
     """The items of all `groups` in order, each once."""
     return tuple(dict.fromkeys(one for group in groups for one in group))
 
 
-_BRANCHES: Final = 2
-
-
-@dataclass(frozen=True, slots=True)
-class RunTarget:
-    """A share to reach, and one that it should not fall below, 0 to 1."""
-
-    aim: float
-    critical: float
-
-
-TARGETS: Final[Mapping[str, RunTarget]] = MappingProxyType(
-    {
-        "delegation": RunTarget(0.90, 0.50),
-        "files": RunTarget(1.00, 0.80),
-        "reduction": RunTarget(0.90, 0.50),
-        "speed_up": RunTarget(0.40, 0.20),
-    }
+_TARGETS: Final[Mapping[str, tuple[float, float]]] = MappingProxyType(
+    {"delegation": (0.90, 0.50), "files": (1.00, 0.80), "reduction": (0.90, 0.50), "speed_up": (0.40, 0.20)}
 )
-"""Of the goal's requests those that went to agents; of the expected files those that are there; of all tokens that
-could have been handed on those that were not; of the time that the branches took one by one, what side by side
-spared."""
+"""Shares to reach, and shares that they should not fall below (H28). Of the goal's requests those that went to agents;
+of the expected files those that are there; of all tokens that could have been handed on those that were not; of the
+time that the branches took one by one, what side by side spared."""
 
 
 def compare_to_targets(
     plan: Plan, results: Mapping[str, Result], *, savings: Savings, duration_ns: int | None
 ) -> JsonMapping:
     """The measured figures of a run, each with its target, and whether it is met.
+
+    What a run did not do has no figure: without expected files there is no share of them, and one branch alone is no
+    quicker than itself. A child run hands its figures up in its extras, as parts and wholes, so that those of the run
+    above count what happened below a supervisor too. Nothing follows from these; they are told.
 
     Args:
         plan: What was to be done.
@@ -400,34 +371,27 @@ def compare_to_targets(
         (_figure(result.extras.get("targets"), "speed_up")[1] or result.duration_ns or 0) for result in results.values()
     ]
     branches = sum(map(bool, durations)) + sum(_figure(each, "speed_up")[1] > 0 for each in below)
-    figures = {
-        "delegation": _sum_figures(_delegation(plan), below, "delegation"),
-        "files": _sum_figures(_files(plan, results), below, "files"),
-        "reduction": _sum_figures((savings.full - savings.handed_on, savings.full), below, "reduction"),
-        "speed_up": (sum(durations) - duration_ns, sum(durations)) if duration_ns and branches >= _BRANCHES else (0, 0),
+    wanted_files = [(node.id, expected.path) for node in plan.nodes for expected in node.expects]
+    files = {(name, artifact.path) for name, one in results.items() for artifact in one.artifacts if artifact.size}
+    own = {
+        "delegation": (len(plan.nodes), len(plan.nodes) + sum(dropped.wanted for dropped in plan.dropped)),
+        "files": (sum(one in files for one in wanted_files), len(wanted_files)),
+        "reduction": (savings.full - savings.handed_on, savings.full),
     }
-    return {
-        name: {
-            "measured": round(part / whole, 4),
-            "part": part,
-            "whole": whole,
-            "target": TARGETS[name].aim,
-            "critical": TARGETS[name].critical,
-            "verdict": _verdict(part / whole, TARGETS[name]),
-        }
-        for name, (part, whole) in figures.items()
-        if whole
-    }
-
-
-def _verdict(figure: float, target: RunTarget) -> str:
-    return "met" if figure >= target.aim else "critical" if figure < target.critical else "below"
-
-
-def _sum_figures(own: tuple[int, int], below: Iterable[object], name: str) -> tuple[int, int]:
-    """Part and whole of a run and of the runs below it."""
-    parts, wholes = zip(own, *(_figure(each, name) for each in below), strict=True)
-    return sum(parts), sum(wholes)
+    figures: dict[str, tuple[int, int]] = {}
+    for name, figure in own.items():
+        parts, wholes = zip(figure, *(_figure(each, name) for each in below), strict=True)
+        figures[name] = sum(parts), sum(wholes)
+    if duration_ns and branches > 1:
+        figures["speed_up"] = sum(durations) - duration_ns, sum(durations)
+    comparison: JsonMapping = {}
+    for name, (part, whole) in figures.items():
+        if whole:
+            share, (aim, critical) = part / whole, _TARGETS[name]
+            verdict = "met" if share >= aim else "critical" if share < critical else "below"
+            facts = {"measured": round(share, 4), "part": part, "whole": whole}
+            comparison[name] = {**facts, "target": aim, "critical": critical, "verdict": verdict}
+    return comparison
 
 
 def _figure(targets: object, name: str) -> tuple[int, int]:
@@ -439,15 +403,3 @@ def _figure(targets: object, name: str) -> tuple[int, int]:
         if isinstance(part, int) and isinstance(whole, int) and part <= whole > 0:
             return part, whole
     return 0, 0
-
-
-def _delegation(plan: Plan) -> tuple[int, int]:
-    return len(plan.nodes), len(plan.nodes) + sum(dropped.wanted for dropped in plan.dropped)
-
-
-def _files(plan: Plan, results: Mapping[str, Result]) -> tuple[int, int]:
-    expected_paths = [(node.id, expected.path) for node in plan.nodes for expected in node.expects]
-    there = {
-        (name, artifact.path) for name, result in results.items() for artifact in result.artifacts if artifact.size
-    }
-    return sum(one in there for one in expected_paths), len(expected_paths)
