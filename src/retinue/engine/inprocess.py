@@ -312,12 +312,6 @@ class InProcessEngine:
         return self._loop
 
     def _workflow(self, name: str) -> Workflow:
-        """The workflow of that name.
-
-        Raises:
-            UnknownName: There is none; the known ones are listed.
-            Unavailable: The engine is not open.
-        """
         if self._loop is None:
             raise _closed_error()
         if (workflow := self._workflows.get(name)) is None:
@@ -396,7 +390,6 @@ class InProcessEngine:
                 span.note_result(run.result)
 
     async def _outcome(self, run: LiveRun) -> Result:
-        """Have the workflow run to its end, and stop what it has left running."""
         try:
             if run.origin and run.parent:
                 await self._restore(run)
@@ -462,12 +455,7 @@ class InProcessEngine:
     # The journal
 
     async def _ask_journal(self, question: "Callable[[Journal], T]") -> T:
-        """What the journal says to `question`, without blocking the loop.
-
-        Raises:
-            Unavailable: There is no journal.
-            RetinueError: It cannot say.
-        """
+        """What the journal says to `question`, without blocking the loop."""
         if self.journal is None:
             raise Unavailable("This engine keeps no history.", hint="Give it a journal.")
         return await in_thread(question, self.journal)
@@ -485,12 +473,7 @@ class InProcessEngine:
             return True
 
     async def _take_over(self, run: str) -> None:
-        """Note in the journal that this process goes on with a run.
-
-        Raises:
-            InvalidInput: Another process works on it.
-            ParseError: Its record cannot be read.
-        """
+        """Note in the journal that this process goes on with a run."""
         if self.journal is None or self.journal.failure is not None:
             return
         try:

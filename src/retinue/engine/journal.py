@@ -277,7 +277,12 @@ class Journal:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.listeners: list[Callable[[RetinueError], None]] = []
-        self._writer = Writer(self.path, self._notify_listeners)
+
+        def notify(failure: RetinueError) -> None:
+            for listener in tuple(self.listeners):
+                listener(failure)
+
+        self._writer = Writer(self.path, notify)
         self._lock = threading.Lock()
         self._read_connection: sqlite3.Connection | None = None
         self._owner: Owner | None = None
@@ -527,10 +532,6 @@ class Journal:
                 with suppress(OSError):
                     self._owner = Owner(self._folder)
             return self._owner.name if self._owner else ""
-
-    def _notify_listeners(self, failure: RetinueError) -> None:
-        for listener in tuple(self.listeners):
-            listener(failure)
 
     def _first_rows(self, history: RunHistory) -> Sequence[Row]:
         start = {

@@ -238,27 +238,9 @@ class LiveRun:
     """
 
     __slots__ = (
-        "_host",
-        "_names",
-        "_open",
-        "_questions",
-        "_ready",
-        "_replay",
-        "_stop_timers",
-        "_waiter",
-        "_waiters",
-        "closing",
-        "log",
-        "origin",
-        "parent",
-        "past",
-        "reason",
-        "result",
-        "run",
-        "task",
-        "timer",
-        "without",
-    )
+        "_host", "_names", "_open", "_questions", "_ready", "_replay", "_stop_timers", "_waiter", "_waiters",
+        "closing", "log", "origin", "parent", "past", "reason", "result", "run", "task", "timer", "without",
+    )  # fmt: skip
 
     def __init__(self, host: "InProcessEngine", history: RunHistory) -> None:
         self.run = history.run

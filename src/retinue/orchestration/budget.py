@@ -213,11 +213,6 @@ EXTRA_TOKENS: Final[Mapping[Thinking, int]] = MappingProxyType(
 )
 """What each mode adds to the budget of a node (H26)."""
 
-MODE_LABELS: Final[Mapping[Thinking, str]] = MappingProxyType(
-    {"standard": "standard", "think": "think", "think_hard": "think hard", "ultrathink": "ultrathink"}
-)
-"""As the dialects and people write them."""
-
 _ORDER: Final[tuple[Thinking, ...]] = tuple(EXTRA_TOKENS)
 
 _ULTRA: Final = re.compile(r"(?<![\w-])ultra-?think(?:[ \t]+(?:about|on|through))?(?![\w-])[:,.]?", re.IGNORECASE)
@@ -285,11 +280,6 @@ def allocate_tokens(plan: Plan, tokens: int | None, definitions: Mapping[str, De
     """`plan` with a bound of tokens on every node that may ask a model and has none yet.
 
     A single delegation has the whole budget: there is nobody to share it with.
-
-    Args:
-        plan: What is to be done.
-        tokens: The budget of the run; without one nothing is bounded.
-        definitions: The agents, by name.
     """
     definition_by_node = {node.id: definitions[node.agent] for node in plan.nodes if node.agent in definitions}
     model_nodes = [

@@ -26,12 +26,7 @@ from retinue.llm.budget_tracker import BudgetTracker
 from retinue.llm.port import LanguageModel
 from retinue.orchestration.structured_model import StructuredModel, shape_of
 
-
-def _fold_name(name: object) -> object:
-    return fold(name) if isinstance(name, str) else name
-
-
-_Name: TypeAlias = Annotated[SnakeName, BeforeValidator(_fold_name)]
+_Name: TypeAlias = Annotated[SnakeName, BeforeValidator(lambda name: fold(name) if isinstance(name, str) else name)]
 """A name in whichever spelling: `note-keeper` is `note_keeper`, here as everywhere."""
 
 
@@ -178,7 +173,6 @@ def score(task: CompareTask, result: Result, *, judging: bool = False) -> Score:
 
 
 def _at(data: object, place: str) -> tuple[bool, object]:
-    """Whether there is something at `place` of `data`, and what."""
     steps = place[1:].split("/") if place.startswith("/") else place.split(".")
     for step in steps:
         if isinstance(data, dict) and step in (members := cast("dict[str, Any]", data)):
@@ -364,7 +358,22 @@ def contenders(trials: Sequence[Trial]) -> tuple[Contender, ...]:
     groups: dict[tuple[str, str], list[Trial]] = {}
     for trial in trials:
         groups.setdefault((trial.agent, trial.model), []).append(trial)
-    contenders = [_contender(*names, each) for names, each in groups.items()]
+    contenders: list[Contender] = []
+    for (agent, model), each in groups.items():
+        tasks = dict.fromkeys(trial.task for trial in each)
+        contenders.append(
+            Contender(
+                agent=agent,
+                model=model,
+                trials=len(each),
+                success=sum(trial.outcome == "success" for trial in each) / len(each),
+                quality=Spread.of(trial.score.quality for trial in each),
+                seconds=Spread.of(trial.seconds for trial in each),
+                tokens=Spread.of(trial.tokens for trial in each),
+                usd=Spread.of(trial.usd for trial in each),
+                by_task={task: Spread.of(one.score.quality for one in each if one.task == task) for task in tasks},
+            )
+        )
     far = float("inf")
     return tuple(
         sorted(
@@ -376,19 +385,4 @@ def contenders(trials: Sequence[Trial]) -> tuple[Contender, ...]:
                 one.seconds.middle if one.seconds else far,
             ),
         )
-    )
-
-
-def _contender(agent: str, model: str, trials: Sequence[Trial]) -> Contender:
-    tasks = dict.fromkeys(trial.task for trial in trials)
-    return Contender(
-        agent=agent,
-        model=model,
-        trials=len(trials),
-        success=sum(trial.outcome == "success" for trial in trials) / len(trials),
-        quality=Spread.of(trial.score.quality for trial in trials),
-        seconds=Spread.of(trial.seconds for trial in trials),
-        tokens=Spread.of(trial.tokens for trial in trials),
-        usd=Spread.of(trial.usd for trial in trials),
-        by_task={task: Spread.of(each.score.quality for each in trials if each.task == task) for task in tasks},
     )

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from retinue.contract.event import Decision
 from retinue.contract.model import JsonMapping
-from retinue.contract.plan import Candidate, Delegation, Plan
+from retinue.contract.plan import Plan
 from retinue.contract.result import Result
 from retinue.errors import FaultCode
 from retinue.orchestration.planning import decision_of, planning_of
@@ -49,12 +49,11 @@ class _Circuit:
 class CircuitBreaker:
     """Which skills and agents a run calls no more.
 
-    A skill's circuit opens after `failures` failures in a row; that of a whole agent too, once these come from two of
+    A skill's circuit opens after `FAILURES` failures in a row; that of a whole agent too, once these come from two of
     its skills. Any other answer closes it, an error that blames the request included.
     """
 
-    def __init__(self, *, failures: int = FAILURES, cool_down: int = COOL_DOWN) -> None:
-        self._max_failures = failures
+    def __init__(self, *, cool_down: int = COOL_DOWN) -> None:
         self._cool_down = cool_down
         self._circuits: dict[_Key, _Circuit] = {}
 
@@ -71,7 +70,12 @@ class CircuitBreaker:
             self._release_probe(node)
             return []
         if result.useful or fault is None or fault.code not in _COUNTED:
-            return self._close_circuits(agent, skill)
+            keys = dict.fromkeys(((agent, skill), (agent, None)))
+            closed = [key for key in keys if (circuit := self._circuits.pop(key, None)) is not None and circuit.open]
+            return [
+                Decision("close_circuit", f"{_name(key)} has answered again.", {"agent": agent, "skill": key[1]})
+                for key in closed
+            ]
         if fault.detail.get("bound") in _RUN_BOUNDS:
             self._release_probe(node)
             return []
@@ -80,9 +84,13 @@ class CircuitBreaker:
             circuit = self._circuits.setdefault(key, _Circuit())
             circuit.failures += 1
             circuit.skills.add(skill or "")
-            if self._opens(key, circuit, node):
+            whole = key[1] is None and circuit.skills != {""}
+            opens = circuit.failures >= FAILURES and (not whole or len(circuit.skills) > 1)
+            if circuit.probe == node if circuit.open else opens:  # one that is open stays so after it was tried
                 circuit.since, circuit.code, circuit.cooling, circuit.probe = node, fault.code, self._cool_down, ""
-                decisions.append(_open_decision(key, circuit))
+                reason = f"{_name(key)} is judged unreliable: {circuit.failures} calls in a row failed, the last with "
+                reason += f"`{circuit.code}`. It is not called again before it has rested."
+                decisions.append(Decision("open_circuit", reason, _facts(key, circuit)))
         return decisions
 
     def skip_decision(self, agent: str, skill: str | None) -> Decision | None:
@@ -120,22 +128,6 @@ class CircuitBreaker:
                 return key, circuit
         return None
 
-    def _opens(self, key: _Key, circuit: _Circuit, node: str) -> bool:
-        """Whether one more failure opens a circuit, or leaves it open after it was tried."""
-        if circuit.open:
-            return circuit.probe == node
-        whole = key[1] is None and circuit.skills != {""}
-        return circuit.failures >= self._max_failures and (not whole or len(circuit.skills) > 1)
-
-    def _close_circuits(self, agent: str, skill: str | None) -> list[Decision]:
-        decisions: list[Decision] = []
-        for key in dict.fromkeys(((agent, skill), (agent, None))):
-            circuit = self._circuits.pop(key, None)
-            if circuit is not None and circuit.open:
-                reason = f"{_name(key)} has answered again."
-                decisions.append(Decision("close_circuit", reason, {"agent": agent, "skill": key[1]}))
-        return decisions
-
     def _tick(self) -> None:
         for circuit in self._circuits.values():
             if circuit.cooling:
@@ -146,12 +138,6 @@ class CircuitBreaker:
         for circuit in self._circuits.values():
             if circuit.probe == node:
                 circuit.probe = ""
-
-
-def _open_decision(key: _Key, circuit: _Circuit) -> Decision:
-    reason = f"{_name(key)} is judged unreliable: {circuit.failures} calls in a row failed, "
-    reason += f"the last with `{circuit.code}`. It is not called again before it has rested."
-    return Decision("open_circuit", reason, _facts(key, circuit))
 
 
 def _facts(key: _Key, circuit: _Circuit) -> dict[str, object]:
@@ -192,15 +178,11 @@ def planning_decisions(plan: Plan) -> Iterator[tuple[str, Decision]]:
     if (planning := planning_of(plan)) is not None:
         yield "", decision_of(planning)
     for node in plan.nodes:
-        if node.chosen is not None:
-            yield node.id, _choice_decision(node, node.chosen)
+        if (chosen := node.chosen) is not None:
+            others = ", ".join(f"`{one.agent}.{one.skill}` to {one.share:.2f}" for one in node.alternatives)
+            because = f": it {chosen.reason}" if chosen.reason else ""
+            reason = f"`{chosen.agent}.{chosen.skill}` fits to {chosen.share:.2f}{because}."
+            facts: dict[str, object] = {"agent": chosen.agent, "skill": chosen.skill, "share": chosen.share}
+            yield node.id, Decision("choose", f"{reason} Next: {others}." if others else reason, facts)
     for dropped in plan.dropped:
         yield "", Decision("drop", f"{dropped.clause!r} is left out. {dropped.reason}", {"clause": dropped.clause})
-
-
-def _choice_decision(node: Delegation, chosen: Candidate) -> Decision:
-    others = ", ".join(f"`{one.agent}.{one.skill}` to {one.share:.2f}" for one in node.alternatives)
-    because = f": it {chosen.reason}" if chosen.reason else ""
-    reason = f"`{chosen.agent}.{chosen.skill}` fits to {chosen.share:.2f}{because}."
-    facts: dict[str, object] = {"agent": chosen.agent, "skill": chosen.skill, "share": chosen.share}
-    return Decision("choose", f"{reason} Next: {others}." if others else reason, facts)

@@ -27,10 +27,9 @@ from retinue.engine.base import Step, Stopped, WorkflowScope
 from retinue.engine.blocking import in_thread
 from retinue.errors import BudgetExceeded, Canceled, MissingFile, Unavailable
 from retinue.llm.budget_tracker import BudgetTracker
-from retinue.orchestration.artifact_tracking import ArtifactTracker, LostFile, file_hashes, without_file
 from retinue.orchestration.budget import Deadline, RunBudget
 from retinue.orchestration.decisions import CircuitBreaker, planning_decisions
-from retinue.orchestration.expected_files import verify_files
+from retinue.orchestration.expected_files import ArtifactTracker, LostFile, file_hashes, verify_files, without_file
 from retinue.orchestration.node_context import (
     MID_STEP_QUESTION,
     NodeContext,
@@ -166,7 +165,6 @@ class Executor:
                 assert_never(kind)
 
     def _handle_result(self, progress: NodeProgress, result: Result) -> None:
-        """Note what a call came to, and do what follows from it."""
         node = progress.node
         if not (result.useful and self._breaker.is_clear):
             for decision in self._breaker.record_result(node.id, node.agent, node.skill, result):
@@ -272,7 +270,6 @@ class Executor:
     # Starting
 
     def _begin(self, progress: NodeProgress) -> Result | None:
-        """Start a node that is ready, or say why not."""
         if progress.node.questions:
             progress.node = self._tasks.fill_from_needs(progress.node)
         progress.node, unclear = self._tasks.bind_words(progress.node)
@@ -288,7 +285,6 @@ class Executor:
         return self._ask(progress, node.questions, waiting, "Something is missing to call it.")
 
     def _start(self, progress: NodeProgress) -> Result | None:
-        """Call the agent, or say why not."""
         node = progress.node
         if (fault := self._run_budget.limit_fault()) is not None:
             return self._tasks.synthetic_result(node, outcome="error", fault=fault)
@@ -313,7 +309,6 @@ class Executor:
         return None
 
     async def _call(self, progress: NodeProgress, name: str, inputs: JsonMapping) -> Result:
-        """The body of a step, in which the agent of a node is called."""
         node = progress.node
         task = self._tasks.task(progress, name, inputs)
         context = NodeContext(
@@ -376,7 +371,6 @@ class Executor:
             self._end(progress, refused)
 
     async def _write_summary(self) -> Result | None:
-        """What the model wrote as the summary; None when there is nothing to write."""
         calls = self._judge_calls
         if calls is None or (judge_call := calls.summary_step(self._finished_run(None))) is None:
             return None
@@ -390,13 +384,7 @@ class Executor:
     # Child runs (A25)
 
     def _child_request(self, progress: NodeProgress, result: Result, plan: Plan) -> RunRequest | Result:
-        """The request for walking `plan` below a node; or what the node has come to without.
-
-        Args:
-            progress: How far the node is.
-            result: What its agent said beside the plan.
-            plan: What it answered with, or what its request was split into.
-        """
+        """The request for walking `plan` below a node; or what the node has come to without."""
         node, request, checker = progress.node, self._request, self._services.checker
         # A call each is left for the nodes of this run that have not ended.
         unfinished = len(request.plan.nodes) - len(self._tasks.results) - 1
@@ -453,7 +441,6 @@ class Executor:
         self._scope.child(name, RUN_PLAN, child_request.to_json())
 
     def _child_result(self, progress: NodeProgress, result: Result) -> Result:
-        """What a child run came to, as the result of its node."""
         calls: object = result.extras.get("calls")
         if progress.granted is not None:
             self._run_budget.refund(progress.granted, calls if isinstance(calls, int) else progress.granted.nodes)
@@ -503,7 +490,6 @@ class Executor:
             self._scope.ask(name, qualify_question(question, node))
 
     def _take_answer(self, progress: NodeProgress, name: str, result: Result) -> None:
-        """Take an answer; when it was the last one missing, go on."""
         self._services.deadline.resume()
         question = progress.questions[name]
         progress.answers = {**progress.answers, question.id: read_answer(question, result)}

@@ -105,27 +105,9 @@ class NodeContext:
     """
 
     __slots__ = (
-        "_above",
-        "_answers",
-        "_budget_tracker",
-        "_delegated",
-        "_delegation_count",
-        "_depth",
-        "_inner",
-        "_open_tracker",
-        "_place",
-        "_services",
-        "attempt",
-        "budget",
-        "checkpoint",
-        "correction",
-        "deadline_ns",
-        "grants",
-        "node",
-        "phases",
-        "run",
-        "task",
-        "waits_for",
+        "_above", "_answers", "_budget_tracker", "_delegated", "_delegation_count", "_depth", "_inner",
+        "_open_tracker", "_place", "_services", "attempt", "budget", "checkpoint", "correction",
+        "deadline_ns", "grants", "node", "phases", "run", "task", "waits_for",
     )  # fmt: skip
 
     def __init__(
@@ -292,11 +274,7 @@ class NodeContext:
         return None
 
     def _with_parameters(self, task: Task) -> Task:
-        """`task` with the parameters that its words say, where it has words only.
-
-        Raises:
-            InvalidInput: Some of the words cannot be said to the agent.
-        """
+        """`task` with the parameters that its words say, where it has words only."""
         definition = None if task.parameters or not task.instruction.strip() else self.definition_of(task.agent)
         skill = None if definition is None else definition.skill(task.skill) if task.skill else definition.default_skill
         if definition is None or skill is None or len(skill.input_schema.get("properties", {})) < 2:

@@ -347,7 +347,6 @@ class Orchestrator:
         return self.planner or Planner(self.registry.selectable(), likeness=self.likeness)
 
     def _with_models(self, plan: Plan) -> Plan:
-        """`plan` with the model that each node gets."""
         if self.allocate is None and (self.models is None or not self.models.configured):
             return plan
         definitions = by_name(self.registry.definitions())

@@ -273,7 +273,6 @@ def _form_finding(kind: str, place: Sequence[str | int], message: str) -> Findin
 
 
 def _fields(place: Sequence[str | int]) -> Iterator[str]:
-    """The names that an object at `place` may have."""
     model: type[BaseModel] | None = Plan
     for part in place:
         if model is None:
@@ -286,7 +285,6 @@ def _fields(place: Sequence[str | int]) -> Iterator[str]:
 
 
 def _model_in(annotation: object) -> type[BaseModel] | None:
-    """The noun that a field holds, by itself or in a row."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((model for inside in get_args(annotation) if (model := _model_in(inside)) is not None), None)

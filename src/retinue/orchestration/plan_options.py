@@ -216,7 +216,6 @@ def _name(word: str | None, catalogue: ModelCatalogue) -> str | None:
 
 
 def _request_tokens(node: Delegation, definition: Definition) -> int:
-    """Tokens of what is known of a request before anything has run."""
     count = get_counter().count
     parameters = json.dumps(node.parameters, default=str) if node.parameters else ""
     return sum(map(count, (definition.instructions or "", node.instruction, node.target or "", parameters)))
@@ -283,13 +282,6 @@ def _not_routine(
 
     A skill that does its work without a model too, and would ask a small one, is routine whatever it touches: which
     model helps it changes nothing of that, and what it may touch is asked by the rules for its tools.
-
-    Args:
-        plan: What is to be done.
-        definition: The first agent of it that asks a model.
-        allocation: What that one gets; None when it has others think, each by its own rules.
-        expected: What the whole will take.
-        routine: Up to where it is routine.
     """
     tokens, usd = expected.tokens, expected.usd
     skill = definition.skill_for(plan.nodes[0].skill)
@@ -351,7 +343,6 @@ def actuals(plan: Plan, result: Result) -> JsonMapping | None:
 
 
 def _spent(usage: Usage | None) -> tuple[int | None, float | None]:
-    """Tokens and US dollars."""
     if usage is None:
         return None, None
     return usage.tokens, usage.cost.usd if usage.cost else None

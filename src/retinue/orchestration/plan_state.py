@@ -191,7 +191,6 @@ def required_count(quorum: float, branches: int) -> int:
 
 
 def _verdict(join: Join, node: _Node) -> _Verdict:
-    """What the join policy says of a node, now that some of its needs have ended."""
     all_ended = node.ended_needs == node.needs
     match join:
         case "all" | "fail_fast":

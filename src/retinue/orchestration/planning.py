@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 PlanningMove: TypeAlias = Literal["delegate", "respond_directly", "clarify", "cannot_handle"]
 
-MOVES: Final[tuple[PlanningMove, ...]] = ("delegate", "respond_directly", "clarify", "cannot_handle")
-
 _KEY: Final = "planning"
 
 
@@ -103,13 +101,7 @@ _ALLOCATION_KEY: Final = "allocation"
 
 
 def allocate_models(plan: Plan, definitions: Mapping[str, Definition], allocate: Allocator) -> Plan:
-    """`plan` with a model, or a tier, on every node that thinks with one.
-
-    Args:
-        plan: What is to be done.
-        definitions: Who there is, by name.
-        allocate: The rules.
-    """
+    """`plan` with a model, or a tier, on every node that thinks with one."""
     nodes = list(plan.nodes)
     notes: JsonMapping = {}
     for place, node in enumerate(nodes):

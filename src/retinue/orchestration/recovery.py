@@ -241,15 +241,7 @@ def _recovery_moves(node: Delegation, fault: Fault, situation: Situation) -> Ite
 
 
 def reword(node: Delegation, result: Result, move: Reroute, words: str, situation: Situation) -> Reroute | None:
-    """`move` with the request in these words; None when that cannot be put to the same candidate.
-
-    Args:
-        node: What failed.
-        result: What it came to.
-        move: One of its open ways.
-        words: The request anew.
-        situation: What the decision rests on.
-    """
+    """`move` with the request in these words; None when that cannot be put to the same candidate."""
     fault = _fault_of(result)
     request = _request(node.model_copy(update={"instruction": words}), move.candidate, fault, situation)
     if isinstance(request, str):
@@ -259,7 +251,6 @@ def reword(node: Delegation, result: Result, move: Reroute, words: str, situatio
 
 
 def _same_request(node: Delegation, candidate: Candidate, fault: Fault, situation: Situation) -> Reroute | str:
-    """The same request put to `candidate`, or why not."""
     if (candidate.agent, candidate.skill) in situation.tried:
         return "was tried"
     if fault.code in _AGENT_FAULTS and any(agent == candidate.agent for agent, _ in situation.tried):
@@ -277,7 +268,6 @@ def _same_request(node: Delegation, candidate: Candidate, fault: Fault, situatio
 
 
 def _broader_move(node: Delegation, fault: Fault, situation: Situation) -> Reroute | str:
-    """A more general request to what else the agent does, or why not."""
     definition = situation.definition_of(node.agent)
     # Whether a program or an optional part is missing: that, no other words bring.
     if fault.code not in _SKILL_FAULTS or definition is None or (fault.code == "unavailable" and not fault.retryable):
@@ -311,7 +301,13 @@ def _request(node: Delegation, candidate: Candidate, fault: Fault, situation: Si
         return "is not available"
     if situation.is_unreliable(candidate.agent, candidate.skill):
         return "has failed too often in this run"
-    if not set(skill.possible_effects) <= _effects_of(node, situation):
+    # What the planned skill may touch: everything, while nobody has said.
+    planned = _planned_skill(node, situation)
+    effects: set[str] = set(planned.possible_effects) if planned else set()
+    definition = situation.definition_of(node.chosen.agent if node.chosen else node.agent)
+    if definition is not None and definition.instructions is not None and definition.tools != ():
+        effects.add("read")  # it says what it touches by its tools, and there are none that read less
+    if not set(skill.possible_effects) <= effects:
         return "would touch more than was planned"
     request = situation.request_to(node, candidate)
     if request is None:
@@ -352,16 +348,6 @@ def _planned_skill(node: Delegation, situation: Situation) -> Skill | None:
     return situation.skill_of(
         node.chosen or Candidate(agent=node.agent, skill=node.skill or node.agent, score=0, share=0)
     )
-
-
-def _effects_of(node: Delegation, situation: Situation) -> set[str]:
-    """What the planned skill may touch: everything, while nobody has said."""
-    planned = _planned_skill(node, situation)
-    touched: set[str] = set(planned.possible_effects) if planned else set()
-    definition = situation.definition_of(node.chosen.agent if node.chosen else node.agent)
-    if definition is not None and definition.instructions is not None and definition.tools != ():
-        touched.add("read")  # it says what it touches by its tools, and there are none that read less
-    return touched
 
 
 def _node_name(node: Delegation) -> str:
@@ -440,15 +426,7 @@ class RecoveryOptions:
 def apply_choice(
     options: RecoveryOptions, choice: Result, node: Delegation, result: Result, situation: Situation
 ) -> tuple[Move, Decision]:
-    """What is done, and the decision as it is recorded.
-
-    Args:
-        options: The ways that are open now.
-        choice: What `ask_model` gave, now or in a run that is resumed.
-        node: What failed.
-        result: What it came to.
-        situation: What the rules know.
-    """
+    """What is done, and the decision as it is recorded."""
     data = cast("JsonMapping", choice.data) if choice.useful and isinstance(choice.data, dict) else {}
     model = str(data.get("model", ""))
     facts: JsonMapping = {"by": "model", "model": model, "options": list(options.ids)}
@@ -470,17 +448,9 @@ def apply_choice(
 
 
 def _id(place: int, move: Move) -> str:
-    match move:
-        case Accept():
-            return "accept"
-        case Ask():
-            return "ask"
-        case GiveUp():
-            return "give_up"
-        case Reroute(candidate):
-            return f"{place}_{candidate.agent}.{candidate.skill}"
-        case _:
-            assert_never(move)
+    if isinstance(move, Reroute):
+        return f"{place}_{move.candidate.agent}.{move.candidate.skill}"
+    return {Accept: "accept", Ask: "ask", GiveUp: "give_up"}[type(move)]
 
 
 def _describe(move: Move) -> str:

@@ -131,15 +131,7 @@ class _Verdicts(Model):
 def check_report(
     result: Result, path: str, text: str, counts: ReportCounts, *, phases: Mapping[str, Collection[str]]
 ) -> Mapping[str, CriterionVerdict]:
-    """What can be told of a report that is there, without a reader; what nobody can tell is `not_judged`.
-
-    Args:
-        result: The result of its agent, before anything was added to it.
-        path: Where the report stands, as it was settled.
-        text: What stands in it.
-        counts: What was counted in that.
-        phases: The phases its agent told of, each with the kinds of events that did: `progress`, `checkpoint`.
-    """
+    """What can be told of a report that is there, without a reader; what nobody can tell is `not_judged`."""
     verdicts = {each.id: CriterionVerdict("met") for each in CRITERIA if each.by == "measured"}
     verdicts |= {
         "sources_three": _at_least(counts.sources, 3, "sources"),
@@ -230,16 +222,7 @@ async def judge_reports(
     *,
     phases: Mapping[str, Collection[str]],
 ) -> Result:
-    """`result` with what was found of each research report that was expected of it.
-
-    Args:
-        agent_result: What its agent came to, before the files were looked for.
-        result: The same with its files.
-        expects: What was expected.
-        texts: What `read_reports` read.
-        open_model: Gives the model that is asked, or why none is; None when none is configured.
-        phases: The phases its agent told of while it worked, each with the kinds of events that did.
-    """
+    """`result` with what was found of each research report that was expected of it."""
     warnings, usages, record = list[Warned](), list[Usage | None](), dict[str, JsonMapping]()
     for expected in expects:
         text = texts.get(expected.path)
@@ -283,7 +266,6 @@ def read_reports(expects: Sequence[Expected], workspace: Workspace) -> Mapping[s
 
 
 async def _ask_reader(model: "StructuredModel", result: Result, text: str, *, topic: str) -> "StructuredAnswer":
-    """What a model says of the criteria that take a reader."""
     from retinue.orchestration.structured_model import shape_of  # noqa: PLC0415 - only with a model
 
     criteria = "\n".join(f"- `{each.id}`: {each.text}" for each in _FOR_READERS)

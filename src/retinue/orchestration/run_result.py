@@ -33,17 +33,13 @@ _TITLE: Final = 120
 def as_agent_result(
     request: RunRequest, run: FinishedRun, merged: Result, summary: "CitedSummary | None" = None
 ) -> Result:
-    """`merged`, the answer of a child run, as one agent's result.
-
-    Args:
-        request: What the run was told.
-        run: What its nodes came to.
-        merged: The answer that `synthesise` made of them.
-        summary: What holds of a model's summary; it leads.
-    """
+    """`merged`, the answer of a child run, as one agent's result."""
     merged_data = cast("JsonMapping", merged.data)
     pairs = run.pairs()
-    tally = _tally([result for _, result in pairs])
+    whole = sum(result.outcome == "success" for _, result in pairs)
+    in_part = sum(has_reports(result) for _, result in pairs) - whole
+    tally = f"{whole} of {len(pairs)} {'part is' if len(pairs) == 1 else 'parts are'} answered"
+    tally += f", {in_part} more in part." if in_part else "."
     claims: list[str] = []
     for claim in summary.claims if summary else ():
         places = dict.fromkeys(piece.source for piece in claim.pieces if piece.source)
@@ -64,6 +60,12 @@ def as_agent_result(
     }
     filled_data = {name: value for name, value in data.items() if value not in ([], None)}
     opening = "\n\n".join(filter(None, (sanitize_markdown("\n".join(f"- {claim}" for claim in claims)), tally)))
+    sections = [opening]
+    for part in parts:  # as its agent gave it: escaped where it is shown
+        if part["text"]:  # of a part with nothing but files, the files are told of all parts together
+            sources = cast("list[str]", part["sources"])
+            cited = f"\n\nSources: {', '.join(sources[:_CITED])}" if sources else ""
+            sections.append(f"### {part['title']}\n\n{part['text']}{cited}")
     artifacts: list[Artifact] = []
     for _, result in pairs:  # with how its worker ended: above, only the whole is known
         status = "complete" if result.outcome == "success" else result.outcome
@@ -76,7 +78,7 @@ def as_agent_result(
         facts = summary_facts(summary)
         filled_data |= {"summary": facts} if facts else {}
         warnings = (*warnings, *dropped_claim_warnings(summary))
-    update = {"data": filled_data, "content": _content(opening, parts), "artifacts": tuple(artifacts)}
+    update = {"data": filled_data, "content": "\n\n".join(sections), "artifacts": tuple(artifacts)}
     return merged.model_copy(update={**update, "warnings": warnings})
 
 
@@ -87,14 +89,6 @@ def locate_fault(request: RunRequest, run: FinishedRun, fault: Fault | None) -> 
     node = next((node for node, result in run.pairs() if result.fault == fault), None)
     where = request.above[-1].node if node is None else request.place_of(node.id)
     return fault.model_copy(update={"detail": {**fault.detail, "node": where}})
-
-
-def _tally(results: list[Result]) -> str:
-    """How many parts there are, and how many of them are answered."""
-    whole = sum(result.outcome == "success" for result in results)
-    in_part = sum(has_reports(result) for result in results) - whole
-    text = f"{whole} of {len(results)} {'part is' if len(results) == 1 else 'parts are'} answered"
-    return f"{text}, {in_part} more in part." if in_part else f"{text}."
 
 
 def _part(request: RunRequest, node: Delegation, result: Result) -> JsonMapping:
@@ -114,12 +108,10 @@ def _part(request: RunRequest, node: Delegation, result: Result) -> JsonMapping:
 
 
 def _with_place(request: RunRequest, item: JsonMapping) -> JsonMapping:
-    """A part with where it stands in the whole."""
     return {**item, "node": request.place_of(str(item["node"]))} if "node" in item else item
 
 
 def _overview(plan: Plan, pairs: list[tuple[Delegation, Result]]) -> Table:
-    """One row a delegation: as many as were asked, found or not."""
     title = summarise(plan.goal).text
     rows: list[tuple[Cell, ...]] = []
     for node, result in pairs:
@@ -165,7 +157,6 @@ def _why_not(result: Result) -> str:
 
 
 def _collect_items(reports: list[tuple[Delegation, Result]], name: str) -> list[object]:
-    """The tables or charts of all reports, as their agents gave them."""
     items: list[object] = []
     for _, result in reports:
         values: object = cast("Mapping[str, object]", result.data).get(name) if isinstance(result.data, dict) else None
@@ -174,20 +165,7 @@ def _collect_items(reports: list[tuple[Delegation, Result]], name: str) -> list[
     return items
 
 
-def _content(answer: str, parts: list[JsonMapping]) -> str:
-    """A section for every part that brought something, as it is: whoever shows it makes it harmless."""
-    sections = [answer]
-    for part in parts:
-        if not part["text"]:
-            continue  # its files are told of all parts together
-        sources = cast("list[str]", part["sources"])
-        cited = f"\n\nSources: {', '.join(sources[:_CITED])}" if sources else ""
-        sections.append(f"### {part['title']}\n\n{part['text']}{cited}")
-    return "\n\n".join(sections)
-
-
 def _title(node: Delegation) -> str:
-    """What a delegation is about: its target, else what it is asked."""
     title = " ".join((node.target or node.instruction or f"{node.agent} {node.skill or ''}").split())
     return title if len(title) <= _TITLE else f"{title[:_TITLE].rsplit(' ', 1)[0]} …"
 
@@ -201,16 +179,7 @@ def build_result(
     record: Result | None = None,
     usage: Usage | None = None,
 ) -> Result:
-    """The result of a run.
-
-    Args:
-        request: What the run was told.
-        run: What its nodes came to.
-        savings: What hand-offs spared.
-        counter: Counts tokens.
-        record: What a model wrote as the summary, not yet judged.
-        usage: What all of it took: also what failed, was stopped, or was done by the orchestrator itself.
-    """
+    """The result of a run."""
     if request.answer == "collected":
         result = collect(run)
     else:

@@ -90,15 +90,7 @@ class StructuredModel:
         check: AnswerCheck = lambda _: (),
         max_tokens: int = 4_000,
     ) -> StructuredAnswer:
-        """Ask, and send back what does not hold.
-
-        Args:
-            instructions: What is wanted, in words of our own only.
-            prompt: The matter itself; foreign parts of it are marked.
-            shape: What the answer looks like.
-            check: What is wrong with an answer of that shape.
-            max_tokens: The longest answer.
-        """
+        """Ask, and send back what does not hold."""
         from retinue.llm.conversation import converse  # noqa: PLC0415 - heavy, and most runs ask no model
 
         turns: list[Turn] = [UserMessage(prompt)]
@@ -145,7 +137,6 @@ class StructuredModel:
 
 
 def _read(text: str, validator: schema.Validator, check: AnswerCheck) -> tuple[JsonMapping | None, tuple[str, ...]]:
-    """The answer, and what is wrong with it."""
     try:
         data = json.loads(text, max_bytes=_MAX_BYTES)
     except ParseError:

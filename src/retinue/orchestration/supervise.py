@@ -127,7 +127,6 @@ def supervise(
 
 
 def _fill_topic(topic: str, value: object) -> Any:
-    """`value` with the topic in the place of its mark."""
     if isinstance(value, str):
         return value.replace(_TOPIC, topic)
     if isinstance(value, dict):

@@ -207,7 +207,6 @@ def _unplanned(plan: Plan) -> list[Dropped]:
 
 
 def _empty_goal_answer(run: FinishedRun) -> list[JsonMapping]:
-    """The answer to a goal for which no agent is needed."""
     if run.plan.nodes or _unplanned(run.plan) or run.questions:
         return []
     section: JsonMapping = {
@@ -279,7 +278,6 @@ def _without_repeats(text: str, seen_lines: set[str]) -> str:
 
 
 def _findings(reports: list[tuple[Delegation, Result]]) -> list[JsonMapping]:
-    """The findings of all agents, the same fact from the same place once."""
     findings: dict[tuple[str, str], JsonMapping] = {}
     for node, result in reports:
         data = cast("dict[str, object]", result.data) if isinstance(result.data, dict) else {}
@@ -359,12 +357,6 @@ def compare_to_targets(
     What a run did not do has no figure: without expected files there is no share of them, and one branch alone is no
     quicker than itself. A child run hands its figures up in its extras, as parts and wholes, so that those of the run
     above count what happened below a supervisor too. Nothing follows from these; they are told.
-
-    Args:
-        plan: What was to be done.
-        results: What its nodes came to.
-        savings: What hand-offs spared.
-        duration_ns: How long the whole took.
     """
     below = [result.extras.get("targets") for result in results.values()]
     durations = [
