@@ -45,6 +45,9 @@ class InProcessEngine:
         random: Numbers in [0, 1).
         sleep: Waits for so many seconds.
         keep: How many ended runs are held in memory, results and events included; older ones are only in the journal.
+
+    Attributes:
+        journal: Where history is kept, if it is.
     """
 
     def __init__(
@@ -85,7 +88,7 @@ class InProcessEngine:
         try:
             while tasks := [run.task for run in self._runs.values() if run.task is not None]:
                 for run in tuple(self._runs.values()):
-                    self.stop_run(run, "The engine was closed.")
+                    self._stop_run(run, "The engine was closed.")
                 await asyncio.wait(tasks)
                 for run in tuple(self._runs.values()):
                     self._finalise(run)
@@ -109,7 +112,7 @@ class InProcessEngine:
         """
         self._workflow(workflow)
         if run is None:
-            new_run = LiveRun(self, RunHistory(self._ids.new(), workflow, payload, label, self.clock()))
+            new_run = self._live(RunHistory(self._ids.new(), workflow, payload, label, self.clock()))
             if self.journal is not None:
                 self.journal.begin(new_run.log.history)
             self._launch(new_run)
@@ -117,7 +120,7 @@ class InProcessEngine:
         check_run_id(run)
         async with self._changing:  # so that a second start of the same run finds the first
             if self._runs.get(run) is None:
-                named_run = LiveRun(self, RunHistory(run, workflow, payload, label, self.clock()))
+                named_run = self._live(RunHistory(run, workflow, payload, label, self.clock()))
                 if await self._begin_once(named_run.log.history):
                     self._launch(named_run)
         return run
@@ -203,7 +206,7 @@ class InProcessEngine:
             Unavailable: Another process works on the run.
         """
         if (live := self._runs.get(run)) is not None:
-            self.stop_run(live, reason)
+            self._stop_run(live, reason)
             return
         async with self._changing:
             record = await self.get(run)
@@ -211,7 +214,7 @@ class InProcessEngine:
                 return
             if not record.stalled:
                 raise _other_process_error(run)
-            dead = LiveRun(self, await self._find_history(run))
+            dead = self._live(await self._find_history(run))
             await self._take_over(run)
             self._end(dead, canceled_result(run, record.workflow, reason))
 
@@ -258,7 +261,7 @@ class InProcessEngine:
             history = await self._find_history(run)
             self._workflow(history.workflow)
             await self._take_over(run)
-            live_run = LiveRun(self, history)
+            live_run = self._live(history)
             live_run.origin = run
             result_count = live_run.adopt(history)
             self._launch(live_run, f"Going on: {_count_phrase(result_count)} kept.")
@@ -283,7 +286,7 @@ class InProcessEngine:
         history = source.copy_for(self._ids.new(), self.clock(), parent=None, without=without)
         if self.journal is not None:
             self.journal.begin(history)
-        copy = LiveRun(self, history)
+        copy = self._live(history)
         copy.origin = run
         copy.without = tuple(without)
         result_count = copy.adopt(history)
@@ -301,7 +304,7 @@ class InProcessEngine:
         return await self._ask_journal(lambda journal: journal.history(run))
 
     @property
-    def loop(self) -> asyncio.AbstractEventLoop:
+    def _open_loop(self) -> asyncio.AbstractEventLoop:
         """The loop it works in.
 
         Raises:
@@ -310,6 +313,9 @@ class InProcessEngine:
         if self._loop is None:
             raise _closed_error()
         return self._loop
+
+    def _live(self, history: RunHistory) -> LiveRun:
+        return LiveRun(self, history, self._launch_child, self._stop_run)
 
     def _workflow(self, name: str) -> Workflow:
         if self._loop is None:
@@ -332,9 +338,9 @@ class InProcessEngine:
             run.log.record(Message(message))
         if self.journal is not None and self.journal.failure is not None and run.parent is None:
             run.log.record(Message(_unrecorded_message(self.journal.failure), "warning"))
-        run.task = self.loop.create_task(self._drive(run))
+        run.task = self._open_loop.create_task(self._drive(run))
 
-    def launch_child(self, parent: LiveRun, name: str, workflow: str, payload: JsonMapping) -> LiveRun:
+    def _launch_child(self, parent: LiveRun, name: str, workflow: str, payload: JsonMapping) -> LiveRun:
         """Start a child run.
 
         Raises:
@@ -343,7 +349,7 @@ class InProcessEngine:
         """
         self._workflow(workflow)
         run = f"{parent.run}{CHILD}{name}"
-        child = LiveRun(self, RunHistory(run, workflow, payload, name, self.clock(), parent.run))
+        child = self._live(RunHistory(run, workflow, payload, name, self.clock(), parent.run))
         child.parent = (parent, name)
         if parent.origin and name not in parent.without:
             child.origin = f"{parent.origin}{CHILD}{name}"
@@ -355,14 +361,14 @@ class InProcessEngine:
         self._launch(child)
         return child
 
-    def stop_run(self, run: LiveRun, reason: str) -> None:
+    def _stop_run(self, run: LiveRun, reason: str) -> None:
         """Ask a run to stop; throw out its workflow when it goes on."""
         task = run.task
         if task is None or run.closing:
             return
         if run.reason is None:
             run.reason = reason
-            run.timer = self.loop.call_later(GRACE_S, self._kill, run)
+            run.timer = self._open_loop.call_later(GRACE_S, self._kill, run)
         task.cancel()
         if is_not_started(task):
             self._finalise(run)
@@ -401,7 +407,7 @@ class InProcessEngine:
         except asyncio.CancelledError:
             result = run.cancellation()
         except BaseException as error:
-            if run.closing or (isinstance(error, GeneratorExit) and not self.loop.is_running()):
+            if run.closing or (isinstance(error, GeneratorExit) and not self._open_loop.is_running()):
                 raise  # thrown out, or the loop is gone
             if isinstance(error, KeyboardInterrupt):
                 raise  # a person's word, wherever it strikes
@@ -443,8 +449,8 @@ class InProcessEngine:
             return
         if children := run.children:  # it collects what they finished, and each has a grace of its own
             for child in children:
-                self.stop_run(child, run.reason or "")
-            run.timer = self.loop.call_later(GRACE_S, self._kill, run)
+                self._stop_run(child, run.reason or "")
+            run.timer = self._open_loop.call_later(GRACE_S, self._kill, run)
             return
         run.log.record(Message(f"The workflow went on for {GRACE_S:g} s after it was stopped.", "warning"))
         run.closing = True

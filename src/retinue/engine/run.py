@@ -238,11 +238,18 @@ class LiveRun:
     """
 
     __slots__ = (
-        "_host", "_names", "_open", "_questions", "_ready", "_replay", "_stop_timers", "_waiter", "_waiters",
-        "closing", "log", "origin", "parent", "past", "reason", "result", "run", "task", "timer", "without",
+        "_host", "_launch_child", "_loop", "_names", "_open", "_questions", "_ready", "_replay", "_stop_run",
+        "_stop_timers", "_waiter", "_waiters", "closing", "log", "origin", "parent", "past", "reason",
+        "result", "run", "task", "timer", "without",
     )  # fmt: skip
 
-    def __init__(self, host: "InProcessEngine", history: RunHistory) -> None:
+    def __init__(
+        self,
+        host: "InProcessEngine",
+        history: RunHistory,
+        launch_child: Callable[["LiveRun", str, str, JsonMapping], "LiveRun"],
+        stop_run: Callable[["LiveRun", str], None],
+    ) -> None:
         self.run = history.run
         self.log = Log(history, host.clock, host.journal)
         self.origin = ""
@@ -254,7 +261,8 @@ class LiveRun:
         self.reason: str | None = None
         self.timer: asyncio.TimerHandle | None = None
         self.closing = False
-        self._host = host
+        self._host, self._launch_child, self._stop_run = host, launch_child, stop_run
+        self._loop = asyncio.get_running_loop()
         self._names: dict[str, bool] = {}
         self._open: dict[str, asyncio.Task[None] | LiveRun | None] = {}
         self._ready: list[tuple[str, Result]] = []
@@ -288,13 +296,13 @@ class LiveRun:
             )
         self._begin(name)
         if not self._is_replayed(name):
-            self._open[name] = self._host.loop.create_task(self._run_step(name, body))
+            self._open[name] = self._loop.create_task(self._run_step(name, body))
 
     def child(self, name: str, workflow: str, payload: JsonMapping) -> None:
         """See `Scope.child`."""
         self._begin(name)
         if not self._is_replayed(name):
-            self._open[name] = self._host.launch_child(self, name, workflow, payload)
+            self._open[name] = self._launch_child(self, name, workflow, payload)
 
     def ask(self, name: str, question: Question) -> None:
         """See `Scope.ask`."""
@@ -305,7 +313,7 @@ class LiveRun:
         self._questions[name] = question
         self._open[name] = None
         if self._host.answerer is not None:
-            self._open[name] = self._host.loop.create_task(self._ask_person(name, question, self._host.answerer))
+            self._open[name] = self._loop.create_task(self._ask_person(name, question, self._host.answerer))
         elif not self._host.waits_for_answers:
             self._resolve_question(name, None)
 
@@ -319,7 +327,7 @@ class LiveRun:
                     f"The run `{self.run}` waits for something to end, but nothing runs.",
                     hint="The workflow must start a step before it waits.",
                 )
-            self._waiter = self._host.loop.create_future()
+            self._waiter = self._loop.create_future()
             try:
                 await self._waiter
             finally:
@@ -343,7 +351,7 @@ class LiveRun:
             )
         if get_ident() != self._host.thread:
             with suppress(RuntimeError, Unavailable):  # the engine or its loop is closed, so the run has ended
-                self._host.loop.call_soon_threadsafe(self.log.record, body, node, attempt)
+                self._loop.call_soon_threadsafe(self.log.record, body, node, attempt)
             return
         replay = self._replay
         if replay is not None and asyncio.current_task() is self.task and replay.repeats(body, node, attempt):
@@ -396,7 +404,7 @@ class LiveRun:
     async def wait(self) -> Result:
         """Wait until it has ended, and its end is in the journal."""
         while self.result is None or not self.log.is_written:
-            waiter = self._host.loop.create_future()
+            waiter = self._loop.create_future()
             self._waiters.append(waiter)
             try:
                 await waiter
@@ -464,7 +472,7 @@ class LiveRun:
         """Let go of whatever has not been delivered, without waiting."""
         for name, started in tuple(self._open.items()):
             if isinstance(started, LiveRun):
-                self._host.stop_run(started, _NOT_NEEDED)
+                self._stop_run(started, _NOT_NEEDED)
             elif started is not None:
                 kill(started)
             self._questions.pop(name, None)
@@ -479,7 +487,7 @@ class LiveRun:
         if self.timer is not None:
             self.timer.cancel()
         self._names, self._ready = {}, []
-        self.log.close(self._host.loop, lambda: _wake(self._waiters))
+        self.log.close(self._loop, lambda: _wake(self._waiters))
 
     # Within
 
@@ -544,12 +552,12 @@ class LiveRun:
             return
         started = self._open[name]
         if isinstance(started, LiveRun):
-            self._host.stop_run(started, _NOT_NEEDED)
+            self._stop_run(started, _NOT_NEEDED)
             return
         if self._questions.pop(name, None) or started is None or is_not_started(started):
             self.deliver(name, self._cancellation(name))
         elif name not in self._stop_timers:
-            self._stop_timers[name] = self._host.loop.call_later(GRACE_S, self._kill, name, started)
+            self._stop_timers[name] = self._loop.call_later(GRACE_S, self._kill, name, started)
         if started is not None:
             started.cancel()
 

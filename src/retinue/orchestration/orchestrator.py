@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from retinue.agents.boundary import Boundary
@@ -432,12 +433,6 @@ def workflows(
         def emit(body: Body, node: str, attempt: int) -> None:
             scope.emit(body, node=node, attempt=attempt)
 
-        def open_model() -> "LanguageModel":
-            if models is None:
-                message = f"No models are configured here, and the run thinks with `{request.model}`."
-                raise Unavailable(message, hint="Configure one.")
-            return models.get(request.model or "")
-
         # By the real clock: a resumed run has its time again, and the recorded start may be days ago.
         own = None, Deadline(request.deadline(outside.clock()), outside.clock)
         parent_tracker, deadline = child_limits.pop(scope.run, own)
@@ -460,7 +455,19 @@ def workflows(
         if request.model is not None:
             from retinue.orchestration.judge_calls import ModelJudge  # noqa: PLC0415 - most runs ask no model
 
-            judge = ModelJudge(request.model, open_model, model_reader, request.thinking, outside.clock)
+            judge = ModelJudge(
+                request.model,
+                partial(_open_model, models, request.model),
+                model_reader,
+                request.thinking,
+                outside.clock,
+            )
         return await Executor(scope, services, definitions, judge=judge, child_limits=child_limits).run()
 
     return {RUN_PLAN: run_plan}
+
+
+def _open_model(models: "Models | None", name: str) -> "LanguageModel":
+    if models is None:
+        raise Unavailable(f"No models are configured here, and the run thinks with `{name}`.", hint="Configure one.")
+    return models.get(name)

@@ -85,15 +85,7 @@ def supervise(
         InvalidInput: There are no topics, one is empty or stands twice, or the quorum is no share.
         AccessDenied: The folder lies outside the workspace.
     """
-    keys = [" ".join(topic.split()).casefold() for topic in topics]
-    empty = [f"topic {place} is empty" for place, topic in enumerate(keys) if not topic]
-    twice = [f"{topics[place]!r} appears twice" for place, topic in enumerate(keys) if topic in keys[:place]]
-    if wrong := [*empty, *dict.fromkeys(twice)] if topics else ["there are none"]:
-        raise InvalidInput(
-            f"These topics cannot be given out: {'; '.join(wrong[:5])}.",
-            hint="Give at least one topic, each once, in words.",
-            path="/topics",
-        )
+    _check_topics(topics)
     if not 0 < quorum <= 1:
         raise InvalidInput(
             f"A quorum of {quorum!r} is not a share.", hint="Give one above 0 and at most 1.", path="/quorum"
@@ -124,6 +116,18 @@ def supervise(
     context = {worker.id: "metadata" for worker in workers} | then.context
     joined = then.model_copy(update={"needs": needs, "context": context, "join": "quorum", "quorum": quorum})
     return Plan(goal=goal, nodes=(*workers, joined))
+
+
+def _check_topics(topics: Sequence[str]) -> None:
+    keys = [" ".join(topic.split()).casefold() for topic in topics]
+    empty = [f"topic {place} is empty" for place, topic in enumerate(keys) if not topic]
+    twice = [f"{topics[place]!r} appears twice" for place, topic in enumerate(keys) if topic in keys[:place]]
+    if wrong := [*empty, *dict.fromkeys(twice)] if topics else ["there are none"]:
+        raise InvalidInput(
+            f"These topics cannot be given out: {'; '.join(wrong[:5])}.",
+            hint="Give at least one topic, each once, in words.",
+            path="/topics",
+        )
 
 
 def _fill_topic(topic: str, value: object) -> Any:
