@@ -511,9 +511,6 @@ def _count_phrase(count: int) -> str:
     return "1 result is" if count == 1 else f"{count} results are"
 
 
-T = TypeVar("T")
-
-
 def _closed_error() -> Unavailable:
     return Unavailable("The engine is not open.", hint="Use it inside `async with`.")
 

@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from errno import EDQUOT, ENOSPC
+from functools import partial
 from pathlib import Path
 from typing import IO, Final, Generic, TypeAlias, TypeVar, cast
 
@@ -141,7 +142,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
         check_same_thread=False,
     )
     # What somebody else wrote into a row may be no UTF-8: it is to fail as a row, not as the whole query.
-    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     return connection
 
 

@@ -188,6 +188,7 @@ def _fits(value: object, expected: object) -> bool:
     rules = cast("dict[str, Any]", expected) if isinstance(expected, dict) else {}
     if rules and set(rules) <= _RULES:
         return all(_rule_fits(name, value, rule) for name, rule in rules.items())
+    expected = cast("object", expected)
     if _is_number(value) and _is_number(expected):
         one, other = cast("float", value), cast("float", expected)
         return abs(one - other) <= _CLOSE * max(1.0, abs(one), abs(other))

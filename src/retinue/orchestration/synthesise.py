@@ -244,7 +244,7 @@ def _section(node: Delegation, result: Result, seen_lines: set[str]) -> JsonMapp
         "skill": result.skill or node.skill or "",
         "outcome": result.outcome,
         "text": _without_repeats(text, seen_lines) if text else "",
-        "sources": list(sources_in(result.data)),
+        "sources": list(sources_in(cast("object", result.data))),
         **({"artifacts": [artifact.to_json() for artifact in result.artifacts]} if result.artifacts else {}),
         **figures,
     }
