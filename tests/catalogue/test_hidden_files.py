@@ -18,8 +18,7 @@ from retinue.engine.journal import Journal
 from retinue.engine.offload import Pool
 from retinue.llm.models import Models
 from retinue.llm.scripted import ScriptedModel
-from retinue.orchestration.orchestrator import Orchestrator
-from retinue.orchestration.workflows import workflows
+from retinue.orchestration.orchestrator import Orchestrator, workflows
 from retinue.tools.workspace import Workspace
 from tests.tools.conftest import Repository
 

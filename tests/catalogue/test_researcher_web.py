@@ -16,12 +16,14 @@ from retinue.agents.registry import Registry
 from retinue.catalogue.researcher_analyst import ResearcherAnalyst
 from retinue.catalogue.web import Web
 from retinue.contract.event import ToolCallEvent
+from retinue.contract.plan import Plan
 from retinue.contract.result import Result
-from retinue.contract.task import Answer, Budget, Question, Task
+from retinue.contract.task import Answer, Question, Task
 from retinue.engine.base import Outside
 from retinue.errors import Canceled
 from retinue.orchestration.node_context import NodeContext, RunServices
 from retinue.orchestration.present.blocks import sources_in
+from retinue.orchestration.run_request import RunRequest
 from retinue.tools.web.client import WebClient
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import TODAY
@@ -304,4 +306,4 @@ def _surface(folder: Path) -> RunServices:
         """Events are looked at elsewhere."""
 
     outside = Outside(clock=lambda: AT_NS)
-    return RunServices("run", nobody, nothing, Budget(), workspace=Workspace(folder), outside=outside)
+    return RunServices("run", nobody, nothing, RunRequest(plan=Plan()), workspace=Workspace(folder), outside=outside)

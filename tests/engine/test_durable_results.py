@@ -12,7 +12,7 @@ from retinue.engine.journal import Journal
 
 _PROGRAM = """
 import asyncio, os, signal, sys
-from retinue.contract.event import Finished
+from retinue.contract.event import NodeFinished
 from retinue.contract.result import Result
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
@@ -28,7 +28,7 @@ async def main():
             await engine.result(run)
         else:
             async for event in engine.events(run):
-                if isinstance(event.body, Finished):
+                if isinstance(event.body, NodeFinished):
                     break
         os.write(1, run.encode())
         os.kill(os.getpid(), signal.SIGKILL)

@@ -17,7 +17,7 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer, Question
-from retinue.engine import run as run_module, runs as runs_module
+from retinue.engine import inprocess, run as run_module
 from retinue.engine.base import Step, WorkflowScope
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
@@ -149,7 +149,7 @@ def test_the_journal_of_an_engine_without_one_is_unavailable() -> None:
     async def main() -> None:
         async with InProcessEngine({}) as engine:
             with pytest.raises(Unavailable):
-                await engine._runs.ask_journal(lambda journal: journal.list())  # pyright: ignore[reportPrivateUsage] - no verb leads there
+                await engine._ask_journal(lambda journal: journal.list())  # pyright: ignore[reportPrivateUsage] - no verb leads there
 
     asyncio.run(main())
 
@@ -160,7 +160,7 @@ def test_the_journal_of_an_engine_without_one_is_unavailable() -> None:
 @pytest.fixture
 def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "GRACE_S", 0.01)
-    monkeypatch.setattr(runs_module, "GRACE_S", 0.01)
+    monkeypatch.setattr(inprocess, "GRACE_S", 0.01)
 
 
 async def swallows() -> Result:

@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 from retinue.contract.result import Cost, Usage
 from retinue.contract.task import Budget
 from retinue.llm.budget_tracker import BudgetTracker
-from retinue.orchestration.run_budget import RunBudget
+from retinue.orchestration.budget import RunBudget
 
 
 def usage(tokens: int, usd: float = 0.0) -> Usage:
@@ -20,30 +20,30 @@ def test_the_purse_knows_what_results_say_whether_or_not_it_saw_the_calls(steps:
         purse.reserve(tokens=seen, usd=0.0).commit(usage(seen))
         account.close(f"n{number}", usage(seen + unseen))
     whole = sum(seen + unseen for seen, unseen in steps)
-    assert account.budget_tracker.spent_tokens == whole
-    assert account.run_usage.tokens == whole
+    assert account.tracker.spent_tokens == whole
+    assert account.tokens == whole
     assert account.overhead_usage is None
 
 
 def test_a_step_that_was_replayed_is_booked_whole():
     account = RunBudget(Budget(tokens=1_000), BudgetTracker(tokens=1_000))
     account.close("never_opened", usage(300, usd=0.5))
-    assert account.budget_tracker.tokens_left == 700
-    assert account.budget_tracker.spent_requests == 1
+    assert account.tracker.tokens_left == 700
+    assert account.tracker.spent_requests == 1
 
 
 def test_what_was_spent_before_counts_as_overhead():
     account = RunBudget(Budget(tokens=1_000), BudgetTracker(tokens=1_000))
     account.charge_earlier(None)
     account.charge_earlier(usage(200))
-    assert account.budget_tracker.tokens_left == 800
+    assert account.tracker.tokens_left == 800
     assert account.overhead_usage == usage(200)
 
 
 def test_what_is_known_of_a_cost_is_booked_also_where_some_of_it_has_no_price():
     account = RunBudget(Budget(cost_usd=1.0), BudgetTracker(usd=1.0))
     account.close("a", Usage.total((usage(1, usd=0.5), Usage(tokens_in=2, model="local"))))
-    assert (account.budget_tracker.usd_left, account.run_usage.cost_usd) == (0.5, 0.5)
+    assert (account.tracker.usd_left, account.cost_usd) == (0.5, 0.5)
 
 
 def test_a_share_bounds_a_step_and_is_named():

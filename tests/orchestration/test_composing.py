@@ -12,7 +12,7 @@ from retinue.agents.python import agent
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result, Usage, Warned
 from retinue.contract.task import Budget, Correction
-from retinue.orchestration.child_runs import as_node_result
+from retinue.orchestration.executor import as_node_result
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.run_request import Caller, RunRequest
 from tests.orchestration.parts import Square, decisions, forbidden, node, orchestrated, passages, square

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from retinue.contract.plan import Candidate, Delegation, Plan
 from retinue.errors import InvalidDefinition, ParseError, RetinueError
-from retinue.orchestration.plan_reader import read_plan
+from retinue.orchestration.plan_checker import read_plan
 
 
 def told(document: Any) -> list[tuple[str, str, str]]:

@@ -15,8 +15,14 @@ from retinue.contract.plan import Delegation, Expected, Plan
 from retinue.contract.result import Artifact, Result
 from retinue.contract.task import Task
 from retinue.errors import OutputInvalid
-from retinue.orchestration.artifact_tracking import ArtifactTracker, file_hashes, without_file
-from retinue.orchestration.expected_files import Ancestry, overlap_findings, verify_files
+from retinue.orchestration.expected_files import (
+    Ancestry,
+    ArtifactTracker,
+    file_hashes,
+    overlap_findings,
+    verify_files,
+    without_file,
+)
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.tools.workspace import Workspace
 from tests.orchestration.parts import Square, node, orchestrated, square

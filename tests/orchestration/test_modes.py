@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from retinue.contract.plan import Delegation, Plan
 from retinue.llm.port import EFFORT_OF
-from retinue.orchestration.budget_allocation import EXTRA_TOKENS, MODE_LABELS, harder, thinking_in, with_thinking
+from retinue.orchestration.budget import EXTRA_TOKENS, harder, thinking_in, with_thinking
 
 
 @pytest.mark.row("C43", "H4", "H26")
@@ -44,7 +44,7 @@ def test_whatever_is_said_something_stays_to_be_done(goal: str):
 
 def test_modes_are_ordered_and_every_mode_is_known_everywhere():
     assert list(EXTRA_TOKENS.values()) == [0, 1_000, 2_000, 4_000]
-    assert set(EXTRA_TOKENS) == set(EFFORT_OF) == set(MODE_LABELS)
+    assert set(EXTRA_TOKENS) == set(EFFORT_OF)
     assert harder("think", "ultrathink") == "ultrathink"
     assert harder(None, "think") == "think"
     assert harder(None, None) is None

@@ -17,12 +17,10 @@ from retinue.engine.inprocess import InProcessEngine
 from retinue.llm.models import Models
 from retinue.llm.port import UserMessage
 from retinue.llm.scripted import ScriptedModel
-from retinue.orchestration.criteria import CRITERIA, check_report
 from retinue.orchestration.expected_files import count_report, report_shortfalls, verify_files
-from retinue.orchestration.orchestrator import Orchestrator
-from retinue.orchestration.report_judge import quoted_verdicts
+from retinue.orchestration.orchestrator import Orchestrator, workflows
+from retinue.orchestration.report_judge import CRITERIA, ReaderVerdict, check_report, quoted_verdicts
 from retinue.orchestration.supervise import supervise
-from retinue.orchestration.workflows import workflows
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 
@@ -194,7 +192,7 @@ def test_a_model_judges_the_rest_by_quotations_that_stand_in_the_report(tmp_path
     assert (result.extras["criteria"]["r.md"]["by"], len(reader.requests)) == ("t:reader", 1)
     shape = reader.requests[0].shape
     assert shape is not None
-    assert shape.schema["properties"]["verdicts"]["items"]["properties"]["criterion"]["enum"] == READERS
+    assert shape.schema["$defs"]["ReaderVerdict"]["properties"]["criterion"]["enum"] == READERS
     assert result.usage is not None
     assert [part.agent for part in result.usage.split() if part.tokens] == ["orchestrator"]
 
@@ -264,7 +262,7 @@ def test_what_its_agent_tells_while_it_works_is_seen(
 @settings(max_examples=examples(80))
 @given(st.lists(st.tuples(st.sampled_from(READERS), st.sampled_from(["met", "not_met"]), st.text(max_size=60))))
 def test_no_verdict_counts_whose_quotation_does_not_stand_in_the_report(rows: list[tuple[str, str, str]]):
-    asked: list[dict[str, Any]] = [{"criterion": a, "verdict": b, "quotation": c} for a, b, c in rows]
+    asked = [ReaderVerdict.model_validate({"criterion": a, "verdict": b, "quotation": c}) for a, b, c in rows]
     flat = " ".join(GOOD.split())
     found = quoted_verdicts(asked, GOOD)
     stands = {a for a, _, c in rows if len(" ".join(c.split())) >= 12 and " ".join(c.split()) in flat}

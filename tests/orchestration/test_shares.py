@@ -11,11 +11,11 @@ from retinue.contract.plan import Delegation, Dropped, Expected, Plan
 from retinue.contract.result import Artifact, Result
 from retinue.contract.task import Limits
 from retinue.errors import MissingFile, NetworkError, Unavailable
-from retinue.orchestration.budget_allocation import DEFAULT_SHARES, allocate_tokens
+from retinue.orchestration.budget import allocate_tokens, orchestrator_share
 from retinue.orchestration.handoff import Savings
-from retinue.orchestration.model_allocation import allocate_models, allocations_of, default_allocator
-from retinue.orchestration.presets import POLICIES, RESEARCH, WORKER
-from retinue.orchestration.targets import compare_to_targets
+from retinue.orchestration.planning import allocate_models, allocations_of, default_allocator
+from retinue.orchestration.supervise import POLICIES, RESEARCH, WORKER
+from retinue.orchestration.synthesise import compare_to_targets
 
 
 def definition(name: str, **facts: Any) -> Definition:
@@ -43,7 +43,7 @@ def test_of_a_hundred_thousand_tokens_each_gets_what_the_practice_gives():
     plan = Plan(nodes=(node("s", "supervisor"), *(node(f"w{number}") for number in range(4)), node("c", "counter")))
     bounds = [one.limits.tokens for one in allocate_tokens(plan, 100_000, DEFINITIONS).nodes]
     assert bounds == [20_000, 10_000, 10_000, 10_000, 10_000, None]
-    assert DEFAULT_SHARES.of_orchestrator(100_000) == 30_000
+    assert orchestrator_share(100_000) == 30_000
 
 
 @pytest.mark.row("H26", "A17")

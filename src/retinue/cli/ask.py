@@ -421,7 +421,7 @@ def _make_start(
             nodes = tuple(node.model_copy(update={"model": invocation.model}) for node in plan.nodes)
             plan = plan.model_copy(update={"nodes": nodes})
         elif orchestrator.models is not None and orchestrator.models.configured:
-            from retinue.orchestration.model_allocation import allocate_models, default_allocator
+            from retinue.orchestration.planning import allocate_models, default_allocator
 
             plan = allocate_models(plan, {definition.name: definition}, default_allocator(orchestrator.models))
             plan = await chooser.with_option(plan)

@@ -28,9 +28,9 @@ from retinue.llm.estimate import Estimate, PastCall, PriceOf, Range
 from retinue.llm.model_listing import model_listing
 from retinue.llm.models import Models
 from retinue.llm.prices import price
-from retinue.orchestration.goal_planner import by_name
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.plan_options import By, Menu, ModelCatalogue, Option, actuals, menu_of, with_option
+from retinue.orchestration.planning import by_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

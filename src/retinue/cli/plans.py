@@ -19,8 +19,7 @@ from retinue.contract.task import Budget, ContextLevel
 from retinue.engine.inprocess import InProcessEngine
 from retinue.errors import BudgetExceeded, InvalidDefinition, ParseError, RetinueError
 from retinue.orchestration.orchestrator import Orchestrator
-from retinue.orchestration.plan_checker import findings
-from retinue.orchestration.plan_reader import read_plan
+from retinue.orchestration.plan_checker import findings, read_plan
 from retinue.orchestration.planning import planning_of
 
 

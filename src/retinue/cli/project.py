@@ -33,9 +33,9 @@ from retinue.engine.base import Workflow
 from retinue.engine.offload import Pool
 from retinue.errors import InvalidInput, MissingFile, RetinueError
 from retinue.llm.models import Models
-from retinue.orchestration.presets import POLICIES
+from retinue.orchestration.orchestrator import workflows
 from retinue.orchestration.reader.embedding import SentenceEmbedder
-from retinue.orchestration.workflows import workflows
+from retinue.orchestration.supervise import POLICIES
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:

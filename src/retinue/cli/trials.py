@@ -24,8 +24,8 @@ from retinue.errors import BudgetExceeded, InvalidInput, ParseError
 from retinue.llm.budget_tracker import BudgetTracker
 from retinue.llm.port import LanguageModel
 from retinue.orchestration.comparing_agents import CompareTask, Score, TaskSet, Trial, judge_answer, read_tasks, score
-from retinue.orchestration.model_allocation import allocate_models, default_allocator
 from retinue.orchestration.orchestrator import Orchestrator
+from retinue.orchestration.planning import allocate_models, default_allocator
 from retinue.orchestration.run_request import RESERVED
 from retinue.tools.workspace import Workspace
 

@@ -97,56 +97,54 @@ class ThreadCall(Generic[T]):
             failure = error
         except BaseException as error:  # noqa: BLE001 - must not travel through the loop, where it would end everything
             failure = InternalError(f"`{self.name}` tried to end the program: `{type(error).__name__}`: {error}")
-        return partial(self._send, outcome, failure)
+        return partial(self.send, outcome, failure)
 
-    def refuse(self, failure: BaseException) -> None:
-        """End it without having run."""
-        self._send(None, failure)
+    def send(self, outcome: T | None, failure: BaseException | None) -> None:
+        """Give the outcome to the caller that waits, from any thread."""
+        future = self._future
 
-    def _send(self, outcome: T | None, failure: BaseException | None) -> None:
+        def deliver() -> None:
+            if future is None or future.done() or self.abandoned:
+                return
+            if failure is not None:
+                future.set_exception(failure)
+            else:
+                future.set_result(cast("T", outcome))
+
         # A closed loop refuses: then nobody waits any more.
         with suppress(RuntimeError):
-            cast("asyncio.AbstractEventLoop", self._loop).call_soon_threadsafe(self._deliver, outcome, failure)
-
-    def _deliver(self, outcome: T | None, failure: BaseException | None) -> None:
-        future = self._future
-        if future is None or future.done() or self.abandoned:
-            return
-        if failure is not None:
-            future.set_exception(failure)
-        else:
-            future.set_result(cast("T", outcome))
+            cast("asyncio.AbstractEventLoop", self._loop).call_soon_threadsafe(deliver)
 
 
 class _Threads:
     """Daemon threads that are kept a while for the next call."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._idle: list[_Thread] = []
+        self.lock = threading.Lock()
+        self.idle: list[_Thread] = []
         self._waiting: deque[ThreadCall[Any]] = deque()
         self._busy = 0
-        self._abandoned: set[ThreadCall[Any]] = set()
+        self.abandoned: set[ThreadCall[Any]] = set()
 
     def submit(self, call: ThreadCall[Any]) -> None:
         """Give `call` to an idle thread or a new one, or let it wait for its turn."""
-        with self._lock:
+        with self.lock:
             self._waiting.append(call)
             following = self._next_call()
-            thread = self._idle.pop() if self._idle and following else None
+            thread = self.idle.pop() if self.idle and following else None
         if following is not None:
             self._dispatch(following, thread)
 
     def abandon(self, call: ThreadCall[Any]) -> None:
         """Nobody waits for `call` any more: its place is free for another, whether or not its thread ever ends."""
-        with self._lock:
+        with self.lock:
             if call.finished:
                 return
             call.abandoned = True
             if not call.started:
                 self._waiting.remove(call)
                 return
-            self._abandoned.add(call)
+            self.abandoned.add(call)
             self._busy -= 1
             following = self._next_call()
         if following is not None:
@@ -154,38 +152,24 @@ class _Threads:
 
     def next(self, thread: "_Thread", finished_call: ThreadCall[Any]) -> ThreadCall[Any] | None:
         """What `thread` does after `finished_call`: another call at once, or None: wait for one."""
-        with self._lock:
+        with self.lock:
             finished_call.finished = True
-            if finished_call in self._abandoned:
-                self._abandoned.discard(finished_call)
+            if finished_call in self.abandoned:
+                self.abandoned.discard(finished_call)
             else:
                 self._busy -= 1
             following = self._next_call()
             if following is None:
-                self._idle.append(thread)
+                self.idle.append(thread)
             return following
 
     def retire(self, thread: "_Thread") -> bool:
         """Whether `thread` may end: nobody is about to give it a call."""
-        with self._lock:
-            if thread in self._idle:
-                self._idle.remove(thread)
+        with self.lock:
+            if thread in self.idle:
+                self.idle.remove(thread)
                 return True
             return False
-
-    def retire_idle(self) -> None:
-        """End the threads that have nothing to do, and wait until they are gone."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for thread in idle:
-            thread.inbox.put(None)
-        for thread in idle:
-            thread.join()
-
-    def orphaned_calls(self) -> tuple[str, ...]:
-        """The functions that nobody waits for and that still run."""
-        with self._lock:
-            return tuple(sorted(call.name for call in self._abandoned))
 
     def _next_call(self) -> ThreadCall[Any] | None:
         if not self._waiting or self._busy >= _MAX_THREADS:
@@ -201,10 +185,10 @@ class _Threads:
             try:
                 thread.start()
             except RuntimeError as error:
-                with self._lock:
+                with self.lock:
                     self._busy -= 1
                     call.finished = True
-                call.refuse(Unavailable(f"No thread can be started: {error}", hint="Run fewer things at once."))
+                call.send(None, Unavailable(f"No thread can be started: {error}", hint="Run fewer things at once."))
                 return
         thread.inbox.put(call)
 
@@ -216,21 +200,21 @@ class _Thread(threading.Thread):
         self._pool = pool
 
     def run(self) -> None:
-        while (call := self._wait()) is not None:
+        while True:
+            try:
+                call = self.inbox.get(timeout=_IDLE_S)
+            except Empty:
+                if self._pool.retire(self):
+                    return
+                continue
+            if call is None:
+                return
             while call is not None:
                 send = call.run()
-                # First free, then sent: whoever has the outcome may count on this thread being idle.
+                # First free, then sent: a caller that has the outcome may count on this thread being idle.
                 call = self._pool.next(self, call)
                 send()
                 del send
-
-    def _wait(self) -> ThreadCall[Any] | None:
-        while True:
-            try:
-                return self.inbox.get(timeout=_IDLE_S)
-            except Empty:
-                if self._pool.retire(self):
-                    return None
 
 
 _threads = _Threads()
@@ -238,9 +222,15 @@ _threads = _Threads()
 
 def orphaned_calls() -> tuple[str, ...]:
     """Names of the functions that nobody waits for any more and whose threads still run."""
-    return _threads.orphaned_calls()
+    with _threads.lock:
+        return tuple(sorted(call.name for call in _threads.abandoned))
 
 
 def retire_idle_threads() -> None:
     """End the threads that have nothing to do. Called when an engine is left, so that nothing stays behind."""
-    _threads.retire_idle()
+    with _threads.lock:
+        idle, _threads.idle = _threads.idle, []
+    for thread in idle:
+        thread.inbox.put(None)
+    for thread in idle:
+        thread.join()

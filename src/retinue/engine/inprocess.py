@@ -5,23 +5,29 @@ Quick and without set-up, but not durable: a run whose process died waits, stall
 
 import asyncio
 import random as chance
+import threading
 import time
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Self
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
-from retinue.contract.event import Event
+from retinue.contract.event import Event, Message, NodeStarted
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer
 from retinue.engine.base import Capabilities, RunRecord, Workflow
+from retinue.engine.blocking import in_thread, retire_idle_threads
 from retinue.engine.ids import CHILD, RunIds, check_run_id, unknown_run
-from retinue.engine.run import Answerer, LiveRun
-from retinue.engine.run_history import RunHistory, canceled_result
-from retinue.engine.runs import Runs
-from retinue.errors import InvalidInput, Unavailable, UnknownName
+from retinue.engine.run import GRACE_S, Answerer, LiveRun, is_not_started, kill
+from retinue.engine.run_history import RunHistory, as_canceled, canceled_result, failure_result
+from retinue.errors import InternalError, InvalidInput, ParseError, RetinueError, Unavailable, UnknownName
+from retinue.telemetry import run_span
 
 if TYPE_CHECKING:
     from retinue.engine.journal import Journal
+
+T = TypeVar("T")
 
 _POLL_S: Final = 0.1
 """How often a run of another process is looked at."""
@@ -39,6 +45,9 @@ class InProcessEngine:
         random: Numbers in [0, 1).
         sleep: Waits for so many seconds.
         keep: How many ended runs are held in memory, results and events included; older ones are only in the journal.
+
+    Attributes:
+        journal: Where history is kept, if it is.
     """
 
     def __init__(
@@ -54,32 +63,42 @@ class InProcessEngine:
         keep: int = 1000,
     ) -> None:
         self.capabilities = Capabilities(journal=journal is not None)
+        self.journal, self.answerer, self.waits_for_answers = journal, answerer, waits_for_answers
+        self.clock, self.random, self.sleep = clock, random, sleep
+        self.thread = 0
         self._ids = RunIds(clock, random)
-        self._clock = clock
+        self._workflows = dict(workflows)
+        self._keep = max(keep, 0)
+        self._runs: dict[str, LiveRun] = {}
+        self._ended: deque[str] = deque()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._changing = asyncio.Lock()
-        self._runs = Runs(
-            workflows,
-            journal=journal,
-            answerer=answerer,
-            waits_for_answers=waits_for_answers,
-            clock=clock,
-            chance=random,
-            pause=sleep,
-            keep=keep,
-        )
 
     async def __aenter__(self) -> Self:
-        self._runs.open()
+        if self._loop is not None:
+            raise InternalError("The engine is in use already.", hint="Make one engine for each context.")
+        self._loop = asyncio.get_running_loop()
         self._changing = asyncio.Lock()
+        self.thread = threading.get_ident()
+        if self.journal is not None:
+            self.journal.listeners.append(self._on_journal_failure)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._runs.close()
-
-    @property
-    def journal(self) -> "Journal | None":
-        """Where history is kept, if it is."""
-        return self._runs.journal
+        try:
+            while tasks := [run.task for run in self._runs.values() if run.task is not None]:
+                for run in tuple(self._runs.values()):
+                    self._stop_run(run, "The engine was closed.")
+                await asyncio.wait(tasks)
+                for run in tuple(self._runs.values()):
+                    self._finalise(run)
+            if self.journal is not None:
+                await in_thread(self.journal.flush)
+        finally:
+            if self.journal is not None:
+                self.journal.listeners.remove(self._on_journal_failure)
+            retire_idle_threads()
+            self._loop = None
 
     # The verbs of the port
 
@@ -91,19 +110,19 @@ class InProcessEngine:
             InvalidInput: `run` cannot be an id, or the payload is not JSON data.
             Unavailable: The engine is not open.
         """
-        self._runs.workflow(workflow)
+        self._workflow(workflow)
         if run is None:
-            new_run = LiveRun(self._runs, RunHistory(self._ids.new(), workflow, payload, label, self._clock()))
+            new_run = self._live(RunHistory(self._ids.new(), workflow, payload, label, self.clock()))
             if self.journal is not None:
                 self.journal.begin(new_run.log.history)
-            self._runs.launch(new_run)
+            self._launch(new_run)
             return new_run.run
         check_run_id(run)
         async with self._changing:  # so that a second start of the same run finds the first
             if self._runs.get(run) is None:
-                named_run = LiveRun(self._runs, RunHistory(run, workflow, payload, label, self._clock()))
-                if await self._runs.begin_once(named_run.log.history):
-                    self._runs.launch(named_run)
+                named_run = self._live(RunHistory(run, workflow, payload, label, self.clock()))
+                if await self._begin_once(named_run.log.history):
+                    self._launch(named_run)
         return run
 
     async def result(self, run: str) -> Result:
@@ -123,9 +142,9 @@ class InProcessEngine:
                 raise Unavailable(f"The process of run `{run}` has ended.", hint="Resume the run.")
             await asyncio.sleep(_POLL_S)
             record = await self.get(run)
-        result = await self._runs.ask_journal(lambda journal: journal.result(run))
+        result = await self._ask_journal(lambda journal: journal.result(run))
         if result is None:
-            raise unknown_run(run, self._runs.ids())
+            raise unknown_run(run, list(self._runs))
         return result
 
     async def events(self, run: str, *, after: int = 0, follow: bool = True) -> AsyncGenerator[Event, None]:
@@ -140,9 +159,13 @@ class InProcessEngine:
             async for event in live.log.follow(after, live=follow):
                 yield event
             return
+
+        def next_events(journal: "Journal") -> Sequence[Event]:
+            return journal.events(run, after=after)
+
         while True:
             record = await self.get(run)
-            while page := await self._page(run, after):
+            while page := await self._ask_journal(next_events):
                 for event in page:
                     yield event
                 after = page[-1].sequence
@@ -183,7 +206,7 @@ class InProcessEngine:
             Unavailable: Another process works on the run.
         """
         if (live := self._runs.get(run)) is not None:
-            self._runs.stop_run(live, reason)
+            self._stop_run(live, reason)
             return
         async with self._changing:
             record = await self.get(run)
@@ -191,15 +214,15 @@ class InProcessEngine:
                 return
             if not record.stalled:
                 raise _other_process_error(run)
-            dead = LiveRun(self._runs, await self._find_history(run))
-            await self._runs.take_over(run)
-            self._runs.end(dead, canceled_result(run, record.workflow, reason))
+            dead = self._live(await self._find_history(run))
+            await self._take_over(run)
+            self._end(dead, canceled_result(run, record.workflow, reason))
 
     async def list(self, *, limit: int = 50) -> Sequence[RunRecord]:
         """See `Engine.list`. Child runs are not listed; `get` finds them as `{run}:{name}`."""
-        records = {run.run: run.describe() for run in self._runs if CHILD not in run.run}
+        records = {run.run: run.describe() for run in self._runs.values() if CHILD not in run.run}
         if self.journal is not None:
-            journal_records = await self._runs.ask_journal(lambda journal: journal.list(limit + len(records)))
+            journal_records = await self._ask_journal(lambda journal: journal.list(limit + len(records)))
             records = {record.run: record for record in journal_records} | records
         newest = sorted(records.values(), key=lambda record: (record.started_ns, record.run), reverse=True)
         return newest[: max(limit, 0)]
@@ -214,8 +237,8 @@ class InProcessEngine:
         if (live := self._runs.get(run)) is not None:
             return live.describe()
         if self.journal is None:
-            raise unknown_run(run, self._runs.ids())
-        return await self._runs.ask_journal(lambda journal: journal.get(run))
+            raise unknown_run(run, list(self._runs))
+        return await self._ask_journal(lambda journal: journal.get(run))
 
     async def resume(self, run: str) -> str:
         """See `Engine.resume`. What `History.kept` names is kept, all other steps run again.
@@ -236,12 +259,12 @@ class InProcessEngine:
             if record.outcome == "success" or (live is not None and live.result is None):
                 return run
             history = await self._find_history(run)
-            self._runs.workflow(history.workflow)
-            await self._runs.take_over(run)
-            live_run = LiveRun(self._runs, history)
+            self._workflow(history.workflow)
+            await self._take_over(run)
+            live_run = self._live(history)
             live_run.origin = run
             result_count = live_run.adopt(history)
-            self._runs.launch(live_run, f"Going on: {_count_phrase(result_count)} kept.")
+            self._launch(live_run, f"Going on: {_count_phrase(result_count)} kept.")
         return run
 
     async def fork(self, run: str, *, without: Sequence[str] = ()) -> str:
@@ -252,7 +275,7 @@ class InProcessEngine:
             ParseError: Its record cannot be read.
         """
         source = await self._find_history(run)
-        self._runs.workflow(source.workflow)
+        self._workflow(source.workflow)
         results = source.kept_results()
         if missing := sorted(set(without) - set(results)):
             raise UnknownName(
@@ -260,14 +283,14 @@ class InProcessEngine:
                 hint=f"Finished: {', '.join(f'`{name}`' for name in results) or 'nothing'}.",
                 suggestions=tuple(results),
             )
-        history = source.copy_for(self._ids.new(), self._clock(), parent=None, without=without)
+        history = source.copy_for(self._ids.new(), self.clock(), parent=None, without=without)
         if self.journal is not None:
             self.journal.begin(history)
-        copy = LiveRun(self._runs, history)
+        copy = self._live(history)
         copy.origin = run
         copy.without = tuple(without)
         result_count = copy.adopt(history)
-        self._runs.launch(copy, f"A copy of run `{run}`: {_count_phrase(result_count)} kept.")
+        self._launch(copy, f"A copy of run `{run}`: {_count_phrase(result_count)} kept.")
         return copy.run
 
     # Within
@@ -277,11 +300,207 @@ class InProcessEngine:
         if live is not None:
             return live.log.history
         if self.journal is None:
-            raise unknown_run(run, self._runs.ids())
-        return await self._runs.ask_journal(lambda journal: journal.history(run))
+            raise unknown_run(run, list(self._runs))
+        return await self._ask_journal(lambda journal: journal.history(run))
 
-    async def _page(self, run: str, after: int) -> Sequence[Event]:
-        return await self._runs.ask_journal(lambda journal: journal.events(run, after=after))
+    @property
+    def _open_loop(self) -> asyncio.AbstractEventLoop:
+        """The loop it works in.
+
+        Raises:
+            Unavailable: It is not open.
+        """
+        if self._loop is None:
+            raise _closed_error()
+        return self._loop
+
+    def _live(self, history: RunHistory) -> LiveRun:
+        return LiveRun(self, history, self._launch_child, self._stop_run)
+
+    def _workflow(self, name: str) -> Workflow:
+        if self._loop is None:
+            raise _closed_error()
+        if (workflow := self._workflows.get(name)) is None:
+            names = tuple(self._workflows)
+            raise UnknownName(
+                f"No workflow is called {name[:80]!r}.", hint=f"Available: {', '.join(names)}.", suggestions=names
+            )
+        return workflow
+
+    # From start to end
+
+    def _launch(self, run: LiveRun, message: str = "") -> None:
+        """Start driving `run`; `message` says why it is not a plain new one."""
+        self._runs[run.run] = run
+        if not run.origin:
+            run.log.record(NodeStarted(instruction=run.log.history.label))
+        if message:
+            run.log.record(Message(message))
+        if self.journal is not None and self.journal.failure is not None and run.parent is None:
+            run.log.record(Message(_unrecorded_message(self.journal.failure), "warning"))
+        run.task = self._open_loop.create_task(self._drive(run))
+
+    def _launch_child(self, parent: LiveRun, name: str, workflow: str, payload: JsonMapping) -> LiveRun:
+        """Start a child run.
+
+        Raises:
+            UnknownName: There is no such workflow.
+            InvalidInput: The payload is not JSON data.
+        """
+        self._workflow(workflow)
+        run = f"{parent.run}{CHILD}{name}"
+        child = self._live(RunHistory(run, workflow, payload, name, self.clock(), parent.run))
+        child.parent = (parent, name)
+        if parent.origin and name not in parent.without:
+            child.origin = f"{parent.origin}{CHILD}{name}"
+            old = self._runs.get(child.origin)
+            child.past = old.log.history if old is not None else None
+        elif self.journal is not None:
+            self.journal.begin(child.log.history)
+        parent.log.record(NodeStarted(), name)  # again when it goes on, so that whoever follows the parent finds it
+        self._launch(child)
+        return child
+
+    def _stop_run(self, run: LiveRun, reason: str) -> None:
+        """Ask a run to stop; throw out its workflow when it goes on."""
+        task = run.task
+        if task is None or run.closing:
+            return
+        if run.reason is None:
+            run.reason = reason
+            run.timer = self._open_loop.call_later(GRACE_S, self._kill, run)
+        task.cancel()
+        if is_not_started(task):
+            self._finalise(run)
+
+    def _end(self, run: LiveRun, result: Result) -> None:
+        """Record what a run came to, tell its parent, and forget the oldest."""
+        self._runs[run.run] = run
+        if run.reason is not None and result.outcome != "canceled":
+            result = as_canceled(result, run.reason)
+        run.end(result)
+        if run.parent is not None:
+            parent, name = run.parent
+            run.parent = None
+            parent.deliver(name, result)
+        self._ended.append(run.run)
+        while len(self._ended) > self._keep:
+            oldest = self._ended.popleft()
+            if (oldest_run := self._runs.get(oldest)) is not None and oldest_run.result is not None:
+                del self._runs[oldest]
+
+    async def _drive(self, run: LiveRun) -> None:
+        with run_span(run.run) as span:
+            self._end(run, await self._outcome(run))
+            if run.result is not None:
+                span.note_result(run.result)
+
+    async def _outcome(self, run: LiveRun) -> Result:
+        try:
+            if run.origin and run.parent:
+                await self._restore(run)
+            history = run.log.history
+            result = cast("Result | None", await self._workflows[history.workflow](run, history.payload))
+            if not isinstance(result, Result):
+                kind = type(result).__name__
+                result = failure_result(run.run, history.workflow, InternalError(f"The workflow gave a `{kind}`."))
+        except asyncio.CancelledError:
+            result = run.cancellation()
+        except BaseException as error:
+            if run.closing or (isinstance(error, GeneratorExit) and not self._open_loop.is_running()):
+                raise  # thrown out, or the loop is gone
+            if isinstance(error, KeyboardInterrupt):
+                raise  # a person's word, wherever it strikes
+            result = failure_result(run.run, run.log.history.workflow, error)
+        run.closing = True
+        await run.shutdown()
+        return result
+
+    async def _restore(self, child: LiveRun) -> None:
+        """Let a child run go on where it was when its parent was interrupted or copied."""
+        past = child.past
+        if past is None and self.journal is not None:
+            try:
+                past = await self._ask_journal(lambda journal: journal.history(child.origin))
+            except UnknownName:  # it had not been started yet
+                past = None
+        if past is not None and child.origin == child.run:
+            child.adopt(past)
+            await self._take_over(child.run)
+            return
+        own = child.log.history
+        if past is not None:
+            own = past.copy_for(child.run, self.clock(), parent=own.parent)
+            child.adopt(own)
+        if self.journal is not None:
+            self.journal.begin(own)
+        if past is None:
+            child.log.record(NodeStarted(instruction=own.label))
+
+    def _finalise(self, run: LiveRun) -> None:
+        """End a run whose task can no longer do it."""
+        if run.result is None and (run.task is None or run.task.done() or is_not_started(run.task)):
+            run.closing = True
+            run.abandon()
+            self._end(run, run.cancellation())
+
+    def _kill(self, run: LiveRun) -> None:
+        if run.closing or run.task is None:
+            return
+        if children := run.children:  # it collects what they finished, and each has a grace of its own
+            for child in children:
+                self._stop_run(child, run.reason or "")
+            run.timer = self._open_loop.call_later(GRACE_S, self._kill, run)
+            return
+        run.log.record(Message(f"The workflow went on for {GRACE_S:g} s after it was stopped.", "warning"))
+        run.closing = True
+        kill(run.task)
+        run.abandon()
+        self._end(run, run.cancellation())
+
+    # The journal
+
+    async def _ask_journal(self, question: "Callable[[Journal], T]") -> T:
+        """What the journal says to `question`, without blocking the loop."""
+        if self.journal is None:
+            raise Unavailable("This engine keeps no history.", hint="Give it a journal.")
+        return await in_thread(question, self.journal)
+
+    async def _begin_once(self, history: RunHistory) -> bool:
+        """Whether there is no run of that id in the journal; then it is there now."""
+        if self.journal is None or self.journal.failure is not None:
+            return True
+        try:
+            return await self._ask_journal(lambda journal: journal.begin_once(history))
+        except InvalidInput:
+            raise
+        except RetinueError:  # no history, but a run all the same; the journal tells why as soon as it gives up
+            self.journal.begin(history)
+            return True
+
+    async def _take_over(self, run: str) -> None:
+        """Note in the journal that this process goes on with a run."""
+        if self.journal is None or self.journal.failure is not None:
+            return
+        try:
+            await self._ask_journal(lambda journal: journal.take_over(run, self.clock()))
+        except (InvalidInput, ParseError):
+            raise
+        except RetinueError:  # as above
+            return
+
+    def _on_journal_failure(self, failure: RetinueError) -> None:
+        """Tell every run that its history is no longer written. Called from the journal's thread."""
+
+        def broadcast() -> None:
+            for run in tuple(self._runs.values()):
+                if run.parent is None:
+                    run.log.record(Message(_unrecorded_message(failure), "warning"))
+
+        loop = self._loop
+        if loop is not None:
+            with suppress(RuntimeError):  # it is closed: there is no run left to tell
+                loop.call_soon_threadsafe(broadcast)
 
 
 def _other_process_error(run: str) -> Unavailable:
@@ -290,3 +509,11 @@ def _other_process_error(run: str) -> Unavailable:
 
 def _count_phrase(count: int) -> str:
     return "1 result is" if count == 1 else f"{count} results are"
+
+
+def _closed_error() -> Unavailable:
+    return Unavailable("The engine is not open.", hint="Use it inside `async with`.")
+
+
+def _unrecorded_message(failure: RetinueError) -> str:
+    return f"History is not recorded: {failure.message} {failure.hint}".strip()

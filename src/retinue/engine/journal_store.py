@@ -1,19 +1,27 @@
-"""The files of a journal: one of SQLite, its failures as our errors, and the locks that tell which owners are alive.
+"""The files of a journal: one of SQLite, the thread that writes it, and the locks that tell which owners are alive.
 
-The table of events is made when first needed. What the rows mean is the business of `journal`; when they are written,
-of `writer`. Each owner of runs holds a lock on a file of its own; the system lets go of it when the process dies,
-however it dies. Process ids would not do: they are reused, and mean nothing in another container.
+The table of events is made when first needed. What the rows mean is the business of `journal`. A failure to write never
+reaches a run as an exception: it is kept in `Writer.failure` and told to the listeners, and from then on rows are
+dropped.
+
+Each owner of runs holds a lock on a file of its own; the system releases it when the process dies, however it dies.
+Process ids would not do: they are reused, and mean nothing in another container.
 """
 
+import atexit
 import fcntl
 import os
 import secrets
 import sqlite3
+import threading
 import time
+from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from errno import EDQUOT, ENOSPC
+from functools import partial
 from pathlib import Path
-from typing import IO, Final, TypeAlias
+from typing import IO, Final, Generic, TypeAlias, TypeVar, cast
 
 from retinue.errors import AccessDenied, InternalError, ParseError, RetinueError, Unavailable
 
@@ -134,12 +142,8 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
         check_same_thread=False,
     )
     # What somebody else wrote into a row may be no UTF-8: it is to fail as a row, not as the whole query.
-    connection.text_factory = _lenient
+    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     return connection
-
-
-def _lenient(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
 
 
 def _enable_wal(connection: sqlite3.Connection) -> None:
@@ -215,3 +219,200 @@ def is_alive(folder: Path, name: str) -> bool:
         with suppress(OSError):
             path.unlink()
         return False
+
+
+T = TypeVar("T")
+
+_DELAY_S: Final = 0.02
+_BATCH: Final = 500
+
+
+class Writer:
+    """Rows in, transactions out: at most 20 ms or 500 rows later.
+
+    Args:
+        path: The file; made by the first row.
+        on_failure: Called, in the writer's thread, with each failure.
+
+    Attributes:
+        failure: Why rows are no longer written, if so.
+    """
+
+    def __init__(self, path: Path, on_failure: Callable[[RetinueError], None]) -> None:
+        self.failure: RetinueError | None = None
+        self._path = path
+        self._on_failure = on_failure
+        self._pending: deque[Row | _Job[object] | Callable[[], None]] = deque()
+        self._wake = threading.Event()
+        self._hurry = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._connection: sqlite3.Connection | None = None
+        self._closing = False
+
+    def append(self, row: Row) -> None:
+        """Write `row` soon. Never waits."""
+        if self.failure is not None:
+            return
+        self._pending.append(row)
+        if not self._wake.is_set():
+            self._wake.set()
+        if len(self._pending) >= _BATCH:
+            self._hurry.set()
+        if self._thread is None:
+            self._start()
+
+    def notify(self, on_written: Callable[[], None]) -> None:
+        """Call `on_written` in the writer's thread, soon: when all rows so far are in the file, or never will be."""
+        self._submit(on_written)
+        if self._thread is None:  # none can be started
+            self._drain()
+
+    def call(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do `work` in one transaction after everything appended so far, and wait for what it gives.
+
+        Raises:
+            RetinueError: The file cannot be written; or `work` raised it.
+        """
+        if self.failure is not None:
+            raise self.failure
+        job = _Job(work)
+        self._submit(cast("_Job[object]", job))
+        if self.failure is not None:  # no thread, so nobody would ever do it
+            raise self.failure
+        return job.outcome()
+
+    def _submit(self, item: "_Job[object] | Callable[[], None]") -> None:
+        self._pending.append(item)
+        self._wake.set()
+        self._hurry.set()
+        if self._thread is None:
+            self._start()
+
+    def flush(self) -> None:
+        """Wait until everything appended so far is written. Says nothing of a failure: `failure` does."""
+        if self._thread is not None and self.failure is None:
+            with suppress(RetinueError):
+                self.call(lambda _: None)
+
+    def close(self) -> None:
+        """Write what is left and end the thread. A later row starts it again."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+            self._closing = True
+            if thread is not None:
+                self._wake.set()
+                self._hurry.set()
+                thread.join()
+                atexit.unregister(self.close)
+            self._drain()  # what came between the thread's last look and its end
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._closing = False
+                if not threading.main_thread().is_alive():  # a thread that is started now may never run, nor return
+                    self._give_up(Unavailable("Nothing more is recorded: this process is ending."))
+                    return
+                thread = threading.Thread(target=self._work, name="retinue-journal", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError as error:
+                    self._give_up(Unavailable(f"Nothing is recorded: no thread can be started ({error})."))
+                    return
+                self._thread = thread
+                atexit.register(self.close)  # a daemon thread ends without a word, and rows with it
+
+    def _work(self) -> None:
+        while True:
+            self._wake.wait()
+            if not self._closing:
+                self._hurry.wait(_DELAY_S)
+            self._wake.clear()
+            self._hurry.clear()
+            self._drain()
+            if self._closing:
+                return
+
+    def _drain(self) -> None:
+        rows: list[Row] = []
+        while self._pending:
+            item = self._pending.popleft()
+            if isinstance(item, _Job):
+                self._write(rows)
+                rows = []
+                job, failure = cast("_Job[object]", item), self.failure
+                value: object = None
+                try:
+                    value = self._transact(job.work) if failure is None else None
+                except RetinueError as error:
+                    failure = error
+                except Exception as error:  # noqa: BLE001 - the caller waits and must be told; the thread must go on
+                    failure = InternalError(f"The history could not be changed: `{type(error).__name__}`: {error}")
+                job.settle(value, failure)
+            elif callable(item):
+                self._write(rows)
+                rows = []
+                item()
+            else:
+                rows.append(item)
+        self._write(rows)
+
+    def _write(self, rows: list[Row]) -> None:
+        if not rows or self.failure is not None:
+            return
+        try:
+            row_count = self._transact(lambda connection: connection.executemany(INSERT, rows).rowcount)
+        except RetinueError as error:
+            self._give_up(error)
+            return
+        except Exception as error:  # noqa: BLE001 - say a name that is no Unicode; whatever it is, the thread must go on
+            self._give_up(InternalError(f"An event cannot be recorded: `{type(error).__name__}`: {error}"))
+            return
+        if row_count < len(rows):
+            runs = ", ".join(f"`{run}`" for run in sorted({row[0] for row in rows})[:3])
+            self._on_failure(InternalError(f"{len(rows) - row_count} events of {runs} were recorded by somebody else."))
+
+    def _give_up(self, failure: RetinueError) -> None:
+        self.failure = failure
+        self._on_failure(failure)
+
+    def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            if self._connection is None:
+                self._connection = open_to_write(self._path)
+            connection = self._connection
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                value = work(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+        except (sqlite3.Error, OSError) as error:
+            raise store_error(self._path, error) from error
+        return value
+
+
+class _Job(Generic[T]):
+    __slots__ = ("_done", "_failure", "_value", "work")
+
+    def __init__(self, work: Callable[[sqlite3.Connection], T]) -> None:
+        self.work = work
+        self._done = threading.Event()
+        self._value: T | None = None
+        self._failure: RetinueError | None = None
+
+    def settle(self, value: T | None, failure: RetinueError | None = None) -> None:
+        self._value, self._failure = value, failure
+        self._done.set()
+
+    def outcome(self) -> T:
+        self._done.wait()
+        if self._failure is not None:
+            raise self._failure
+        return cast("T", self._value)

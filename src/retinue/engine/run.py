@@ -1,25 +1,37 @@
-"""One run while this process works on it: the `Scope` that its workflow gets, and the `Host` that it needs itself.
+"""One run while this process works on it: its events as they happen, and the `WorkflowScope` that its workflow gets.
 
-Which runs there are, and how they are found again, is the business of `inprocess`; what they leave, of `log`. `runs` is
-the host there is; a test may be another.
+Which runs there are, and how they are found again, is the business of `inprocess`.
 """
 
 import asyncio
 import inspect
+import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from retinue.contract.event import Body, Event, Message, NodeFinished, QuestionAnswered, QuestionAsked
+from retinue.contract.event import (
+    AttemptRetried,
+    Body,
+    Decision,
+    Event,
+    Message,
+    NodeFinished,
+    NodeStarted,
+    QuestionAnswered,
+    QuestionAsked,
+)
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
+from retinue.contract.sanitize import printable
 from retinue.contract.task import Answer, Question
 from retinue.engine.base import RunRecord, Step
-from retinue.engine.log import Log
 from retinue.engine.run_history import (
     HistoryReplay,
+    Note,
     RunHistory,
     Value,
     answer_result,
@@ -28,10 +40,12 @@ from retinue.engine.run_history import (
     check_answer,
     failure_result,
     policy_answer,
+    without_data,
 )
 from retinue.errors import InternalError, InvalidInput, Unavailable, UnknownName
 
 if TYPE_CHECKING:
+    from retinue.engine.inprocess import InProcessEngine
     from retinue.engine.journal import Journal
 
 GRACE_S: Final = 5.0
@@ -71,33 +85,138 @@ Answerer: TypeAlias = Callable[[Question], Awaitable[Answer | None]]
 """Asks a person; None when nobody is there."""
 
 
-class Host(Protocol):
-    """What a run needs of its engine."""
+_LOGGER: Final = logging.getLogger("retinue.runs")
+logging.getLogger("retinue").addHandler(logging.NullHandler())  # otherwise Python prints what nobody handles to stderr
 
-    thread: int
-    clock: Callable[[], int]
-    chance: Callable[[], float]
-    pause: Callable[[float], Awaitable[None]]
-    journal: "Journal | None"
-    answerer: Answerer | None
-    waits_for_answers: bool
+_CIRCUITS: Final = {"open_circuit": logging.WARNING, "probe_circuit": logging.INFO, "close_circuit": logging.INFO}
 
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """The loop everything happens in."""
-        ...
 
-    def launch_child(self, parent: "LiveRun", name: str, workflow: str, payload: JsonMapping) -> "LiveRun":
-        """Start a child run.
+def log_event(event: Event) -> None:
+    """Tell `logging.getLogger("retinue.runs")` what an operator acts on: starts, ends, retries, open circuits.
 
-        Raises:
-            UnknownName: There is no such workflow.
-        """
-        ...
+    Never what was asked or answered. The message of a failure is among it, since that is all that tells why.
+    """
+    body, where = event.body, f"run {event.run}" + (f" {event.node}" if event.node else "")
+    level = logging.DEBUG if event.node else logging.INFO
+    match body:
+        case NodeStarted():
+            _LOGGER.log(level, "%s: started%s", where, body.agent and f" `{body.agent}`")
+        case NodeFinished(result):
+            fault, status = result.fault, result.outcome or result.lifecycle
+            if fault is None or result.useful:
+                _LOGGER.log(level, "%s: ended, %s", where, status)
+            else:
+                _LOGGER.warning("%s: ended, %s: %s: %s", where, status, fault.code, _on_one_line(fault.message))
+        case AttemptRetried():
+            why = "corrected" if body.code in {"output_invalid", "parse_error"} else "tried again"
+            _LOGGER.warning(
+                "%s: attempt %d failed (%s), %s in %.3g s", where, event.attempt, body.code, why, body.wait_s
+            )
+        case Decision(move) if move in _CIRCUITS:
+            _LOGGER.log(_CIRCUITS[move], "%s: %s: %s", where, move, _on_one_line(body.reason))
+        case _:
+            pass
 
-    def stop_run(self, run: "LiveRun", reason: str) -> None:
-        """Ask a run to stop."""
-        ...
+
+def _on_one_line(text: str) -> str:
+    return " ".join(printable(text[:500]).split())
+
+
+def _wake(waiters: Sequence["asyncio.Future[None]"]) -> None:
+    for waiter in waiters:
+        if not waiter.done():
+            waiter.set_result(None)
+
+
+class Log:
+    """One run's history while it is being written.
+
+    Attributes:
+        history: What has happened so far.
+        closed: The last event has been recorded.
+        written: It is in the journal too, if there is one: only then is anybody told.
+    """
+
+    __slots__ = ("_clock", "_followers", "_journal", "closed", "history", "is_written")
+
+    def __init__(self, history: RunHistory, clock: Callable[[], int], journal: "Journal | None") -> None:
+        self.history = history
+        self.closed = self.is_written = False
+        self._clock = clock
+        self._journal = journal
+        self._followers: list[asyncio.Future[None]] = []
+
+    def record(self, body: Body, node: str = "", attempt: int = 0) -> None:
+        """Append an event, unless the last one has been recorded."""
+        if self.closed:
+            return
+        events = self.history.events
+        event = Event(self.history.run, node, attempt, len(events) + 1, self._clock(), body)
+        events.append(event)
+        log_event(event)
+        if self._followers:
+            self._wake()
+        if self._journal is None:
+            return
+        try:
+            self._journal.record(event)
+        except InvalidInput as error:
+            what = "an event" if not isinstance(body, NodeFinished) else f"the result of `{node or event.run}`"
+            warning = Message(f"{error.message} So {what} is not recorded.", "warning")
+            stand_in: Body = warning
+            if isinstance(body, NodeFinished) and not node:
+                stand_in = NodeFinished(without_data(body.result, warning.text))
+            with suppress(InvalidInput):
+                self._journal.record(replace(event, body=stand_in))
+            if stand_in is warning:
+                self.record(warning)
+
+    def note(self, note: Note) -> None:
+        """Keep a value that was given to the workflow."""
+        notes = self.history.notes
+        notes.append(note)
+        if self._journal is not None:
+            self._journal.note(self.history.run, len(notes), note, self._clock())
+
+    def close(self, loop: asyncio.AbstractEventLoop, then: Callable[[], None]) -> None:
+        """The last event has been recorded. Calls `then` in `loop` when it is written."""
+        self.closed = True
+
+        def finish() -> None:
+            self.is_written = True
+            self._wake()
+            then()
+
+        def on_written() -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(finish)
+
+        if self._journal is None:
+            finish()
+        else:
+            self._journal.notify(on_written)
+
+    async def follow(self, after: int, *, live: bool) -> AsyncGenerator[Event, None]:
+        """The events above `after`; with `live`, new ones until the last. Slow readers hold nobody up."""
+        place = max(after, 0)
+        while True:
+            events = self.history.events
+            while place < len(events) - (live and self.closed and not self.is_written):
+                yield events[place]
+                place += 1
+            if not live or self.is_written:
+                return
+            follower = asyncio.get_running_loop().create_future()
+            self._followers.append(follower)
+            try:
+                await follower
+            finally:
+                if follower in self._followers:
+                    self._followers.remove(follower)
+
+    def _wake(self) -> None:
+        followers, self._followers = self._followers, []
+        _wake(followers)
 
 
 class LiveRun:
@@ -119,29 +238,18 @@ class LiveRun:
     """
 
     __slots__ = (
-        "_host",
-        "_names",
-        "_open",
-        "_questions",
-        "_ready",
-        "_replay",
-        "_stop_timers",
-        "_waiter",
-        "_waiters",
-        "closing",
-        "log",
-        "origin",
-        "parent",
-        "past",
-        "reason",
-        "result",
-        "run",
-        "task",
-        "timer",
-        "without",
-    )
+        "_host", "_launch_child", "_loop", "_names", "_open", "_questions", "_ready", "_replay", "_stop_run",
+        "_stop_timers", "_waiter", "_waiters", "closing", "log", "origin", "parent", "past", "reason",
+        "result", "run", "task", "timer", "without",
+    )  # fmt: skip
 
-    def __init__(self, host: Host, history: RunHistory) -> None:
+    def __init__(
+        self,
+        host: "InProcessEngine",
+        history: RunHistory,
+        launch_child: Callable[["LiveRun", str, str, JsonMapping], "LiveRun"],
+        stop_run: Callable[["LiveRun", str], None],
+    ) -> None:
         self.run = history.run
         self.log = Log(history, host.clock, host.journal)
         self.origin = ""
@@ -153,7 +261,8 @@ class LiveRun:
         self.reason: str | None = None
         self.timer: asyncio.TimerHandle | None = None
         self.closing = False
-        self._host = host
+        self._host, self._launch_child, self._stop_run = host, launch_child, stop_run
+        self._loop = asyncio.get_running_loop()
         self._names: dict[str, bool] = {}
         self._open: dict[str, asyncio.Task[None] | LiveRun | None] = {}
         self._ready: list[tuple[str, Result]] = []
@@ -187,13 +296,13 @@ class LiveRun:
             )
         self._begin(name)
         if not self._is_replayed(name):
-            self._open[name] = self._host.loop.create_task(self._run_step(name, body))
+            self._open[name] = self._loop.create_task(self._run_step(name, body))
 
     def child(self, name: str, workflow: str, payload: JsonMapping) -> None:
         """See `Scope.child`."""
         self._begin(name)
         if not self._is_replayed(name):
-            self._open[name] = self._host.launch_child(self, name, workflow, payload)
+            self._open[name] = self._launch_child(self, name, workflow, payload)
 
     def ask(self, name: str, question: Question) -> None:
         """See `Scope.ask`."""
@@ -204,7 +313,7 @@ class LiveRun:
         self._questions[name] = question
         self._open[name] = None
         if self._host.answerer is not None:
-            self._open[name] = self._host.loop.create_task(self._ask_person(name, question, self._host.answerer))
+            self._open[name] = self._loop.create_task(self._ask_person(name, question, self._host.answerer))
         elif not self._host.waits_for_answers:
             self._resolve_question(name, None)
 
@@ -218,7 +327,7 @@ class LiveRun:
                     f"The run `{self.run}` waits for something to end, but nothing runs.",
                     hint="The workflow must start a step before it waits.",
                 )
-            self._waiter = self._host.loop.create_future()
+            self._waiter = self._loop.create_future()
             try:
                 await self._waiter
             finally:
@@ -242,7 +351,7 @@ class LiveRun:
             )
         if get_ident() != self._host.thread:
             with suppress(RuntimeError, Unavailable):  # the engine or its loop is closed, so the run has ended
-                self._host.loop.call_soon_threadsafe(self.log.record, body, node, attempt)
+                self._loop.call_soon_threadsafe(self.log.record, body, node, attempt)
             return
         replay = self._replay
         if replay is not None and asyncio.current_task() is self.task and replay.repeats(body, node, attempt):
@@ -255,14 +364,14 @@ class LiveRun:
 
     async def random(self) -> float:
         """See `Scope.random`."""
-        return self._value("random", self._host.chance)
+        return self._value("random", self._host.random)
 
     async def sleep(self, seconds: float) -> None:
         """See `Scope.sleep`."""
         now = self._host.clock()
         end = self._value("sleep", lambda: now + round(max(seconds, 0) * 1_000_000_000))
         # A value from a record may lie far ahead when the clock was set back meanwhile: never wait longer than asked.
-        await self._host.pause(min(max(end - now, 0) / 1_000_000_000, max(seconds, 0)))
+        await self._host.sleep(min(max(end - now, 0) / 1_000_000_000, max(seconds, 0)))
 
     # What its engine does with it
 
@@ -288,10 +397,14 @@ class LiveRun:
             finished_steps=history.finished_steps(),
         )
 
+    def cancellation(self) -> Result:
+        """Its result, when it was stopped before it gave one."""
+        return canceled_result(self.run, self.log.history.workflow, self.reason or "The run was stopped.")
+
     async def wait(self) -> Result:
         """Wait until it has ended, and its end is in the journal."""
         while self.result is None or not self.log.is_written:
-            waiter = self._host.loop.create_future()
+            waiter = self._loop.create_future()
             self._waiters.append(waiter)
             try:
                 await waiter
@@ -359,7 +472,7 @@ class LiveRun:
         """Let go of whatever has not been delivered, without waiting."""
         for name, started in tuple(self._open.items()):
             if isinstance(started, LiveRun):
-                self._host.stop_run(started, _NOT_NEEDED)
+                self._stop_run(started, _NOT_NEEDED)
             elif started is not None:
                 kill(started)
             self._questions.pop(name, None)
@@ -374,16 +487,9 @@ class LiveRun:
         if self.timer is not None:
             self.timer.cancel()
         self._names, self._ready = {}, []
-        self.log.close(self._host.loop, self._wake_waiters)
+        self.log.close(self._loop, lambda: _wake(self._waiters))
 
     # Within
-
-    def _wake_waiters(self) -> None:
-        """Its end is on disk: whoever waits for its result gets it."""
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
 
     def _check_called_by_workflow(self) -> None:
         if asyncio.current_task() is not self.task:
@@ -446,12 +552,12 @@ class LiveRun:
             return
         started = self._open[name]
         if isinstance(started, LiveRun):
-            self._host.stop_run(started, _NOT_NEEDED)
+            self._stop_run(started, _NOT_NEEDED)
             return
         if self._questions.pop(name, None) or started is None or is_not_started(started):
             self.deliver(name, self._cancellation(name))
         elif name not in self._stop_timers:
-            self._stop_timers[name] = self._host.loop.call_later(GRACE_S, self._kill, name, started)
+            self._stop_timers[name] = self._loop.call_later(GRACE_S, self._kill, name, started)
         if started is not None:
             started.cancel()
 
@@ -464,9 +570,8 @@ class LiveRun:
 
     def _queue_result(self, name: str, result: Result) -> None:
         self._ready.append((name, result))
-        waiter = self._waiter
-        if waiter is not None and not waiter.done():
-            waiter.set_result(None)
+        if self._waiter is not None:
+            _wake((self._waiter,))
 
     def _value(self, kind: Value, fresh: Callable[[], float]) -> float:
         if self._replay is not None and (recorded := self._replay.value(kind)) is not None:

@@ -89,15 +89,13 @@ _TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS ratings"
     " (run TEXT PRIMARY KEY, verdict TEXT NOT NULL, comment TEXT NOT NULL, at_ns INTEGER NOT NULL) WITHOUT ROWID"
 )
-_WRITE: Final = "INSERT OR REPLACE INTO ratings VALUES (?, ?, ?, ?)"
-_READ: Final = "SELECT run, verdict, comment, at_ns FROM ratings"
-_FORGET: Final = "DELETE FROM ratings WHERE run = ?"
 
 
 def write_rating(connection: sqlite3.Connection, run: str, rating: Rating) -> None:
     """Keep `rating` for `run`, in place of an earlier one."""
     connection.execute(_TABLE)
-    connection.execute(_WRITE, (run, rating.verdict, rating.comment, rating.at_ns))
+    values = (run, rating.verdict, rating.comment, rating.at_ns)
+    connection.execute("INSERT OR REPLACE INTO ratings VALUES (?, ?, ?, ?)", values)
 
 
 def read_ratings(connection: sqlite3.Connection) -> dict[str, Rating]:
@@ -106,7 +104,7 @@ def read_ratings(connection: sqlite3.Connection) -> dict[str, Rating]:
         return {}
     return {
         run: Rating(cast("Verdict", verdict), comment, at_ns)
-        for run, verdict, comment, at_ns in connection.execute(_READ)
+        for run, verdict, comment, at_ns in connection.execute("SELECT run, verdict, comment, at_ns FROM ratings")
         if verdict in get_args(Verdict) and isinstance(comment, str) and isinstance(at_ns, int)
     }
 
@@ -114,7 +112,7 @@ def read_ratings(connection: sqlite3.Connection) -> dict[str, Rating]:
 def forget_rating(connection: sqlite3.Connection, run: str) -> None:
     """Delete the rating of a run that is deleted itself."""
     if _has_ratings(connection):
-        connection.execute(_FORGET, (run,))
+        connection.execute("DELETE FROM ratings WHERE run = ?", (run,))
 
 
 def _has_ratings(connection: sqlite3.Connection) -> bool:
@@ -181,7 +179,10 @@ def read_facts(
     Raises:
         sqlite3.Error: The file cannot be read.
     """
-    since_ns = min(max(since_ns or 0, _newest(connection, newest)), MOST)
+    if newest is not None:  # when the oldest of them began
+        row = connection.execute(_NTH, (max(newest - 1, 0),)).fetchone()
+        since_ns = max(since_ns or 0, row[0] if row and isinstance(row[0], int) else 0)
+    since_ns = min(max(since_ns or 0, 0), MOST)
     starts = {
         run: (started_ns, label if isinstance(label, str) else "")
         for run, started_ns, label in connection.execute(_STARTS, (since_ns,))
@@ -203,12 +204,25 @@ def read_facts(
         elif kind == "delegated":
             calls.append(_call(run, node, members, callees[run], inside=True))
             callees[run].add(members["agent"])
-        elif (
-            node and f"{run}{CHILD}{node}" not in children and not _is_stand_in(node, members)
-        ):  # of a child run its own calls are counted
-            calls.append(_call(run, node, members, callees[run]))
+        elif node and f"{run}{CHILD}{node}" not in children:  # of a child run its own calls are counted
+            # What the engine puts in place of a step that was stopped before it gave a result is no call.
+            stopped = members["outcome"] == "canceled" and members["duration_ns"] is None
+            if members["agent"] != node or not stopped:
+                calls.append(_call(run, node, members, callees[run]))
         elif not node and CHILD not in run:
-            ends[run] = _run(run, *start, members, ratings.get(run))
+            tokens = _object(members["data.tokens"])
+            ends[run] = RunFacts(
+                run=run,
+                label=start[1],
+                started_ns=start[0],
+                outcome=_outcome(members["outcome"]),
+                duration_ns=_count(members["duration_ns"]),
+                fault=_text(members["fault.code"]),
+                used=_usage(members["usage"]),
+                tokens_full=_count(tokens.get("full")),
+                tokens_handed_on=_count(tokens.get("handed_on")),
+                rating=ratings.get(run),
+            )
     roots = [run for run in starts if CHILD not in run]
     ended_runs = tuple(ends[run] for run in roots if run in ends)
     calls = [call for call in calls if call.run.partition(CHILD)[0] in ends]
@@ -238,19 +252,10 @@ _ENDS: Final = (
 )
 
 
-def _newest(connection: sqlite3.Connection, runs: int | None) -> int:
-    """When the oldest of the newest runs began; 0 when there are not so many."""
-    if runs is None:
-        return 0
-    row = connection.execute(_NTH, (max(runs - 1, 0),)).fetchone()
-    return row[0] if row and isinstance(row[0], int) else 0
-
-
 _NTH: Final = "SELECT at_ns FROM events WHERE sequence = 0 ORDER BY at_ns DESC LIMIT 1 OFFSET ?"
 
 
 def _members(text: object) -> dict[str, Any] | None:
-    """The members of a result; None when it is none."""
     if not isinstance(text, str):
         return None
     try:
@@ -259,27 +264,6 @@ def _members(text: object) -> dict[str, Any] | None:
         return None
     members: dict[str, Any] = dict(zip(_MEMBERS, values, strict=True))
     return members if isinstance(members["agent"], str) else None
-
-
-def _is_stand_in(node: str, members: dict[str, Any]) -> bool:
-    """Whether it is what the engine puts in place of a step that was stopped before anybody gave a result."""
-    return members["agent"] == node and members["outcome"] == "canceled" and members["duration_ns"] is None
-
-
-def _run(run: str, started_ns: int, label: str, members: dict[str, Any], rating: Rating | None) -> RunFacts:
-    tokens = _object(members["data.tokens"])
-    return RunFacts(
-        run=run,
-        label=label,
-        started_ns=started_ns,
-        outcome=_outcome(members["outcome"]),
-        duration_ns=_count(members["duration_ns"]),
-        fault=_text(members["fault.code"]),
-        used=_usage(members["usage"]),
-        tokens_full=_count(tokens.get("full")),
-        tokens_handed_on=_count(tokens.get("handed_on")),
-        rating=rating,
-    )
 
 
 def _call(run: str, node: str, members: dict[str, Any], callees: Collection[str], *, inside: bool = False) -> CallFacts:

@@ -9,17 +9,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final, cast
+from typing import Annotated, Final, cast
 
-from retinue.contract.model import JsonMapping
+from pydantic import Field
+
+from retinue.contract.model import JsonMapping, Many, Model
 from retinue.contract.result import Result, Usage, Warned
 from retinue.contract.sanitize import printable
-from retinue.llm.port import AnswerShape
 from retinue.orchestration._untrusted import one_line, untrusted_block
 from retinue.orchestration.handoff import full_text
 from retinue.orchestration.present.blocks import place_of, sanitize_markdown, sources_in
 from retinue.orchestration.reader.text_tokens import FUNCTION_WORDS, word_tokens
-from retinue.orchestration.structured_model import StructuredModel
+from retinue.orchestration.structured_model import StructuredModel, shape_of
 from retinue.orchestration.synthesise import RUN_AGENT, FinishedRun
 
 _MAX_PIECES: Final = 240
@@ -139,17 +140,13 @@ def _texts(result: Result) -> Iterator[tuple[str, str]]:
         if text := _clean_line(piece):
             yield text, only
     for table in _objects_in(data, "tables"):
-        yield from _rows(table, only)
-
-
-def _rows(table: JsonMapping, source: str) -> Iterator[tuple[str, str]]:
-    names = [str(column.get("name", "")) for column in _objects_in(table, "columns")]
-    rows: object = table.get("rows")
-    for row in cast("list[object]", rows)[:_MAX_PER_RESULT] if isinstance(rows, list) else []:
-        cells = cast("list[object]", row) if isinstance(row, list) else []
-        line = "; ".join(f"{name}: {cell}" for name, cell in zip(names, cells, strict=False) if cell is not None)
-        if text := _clean_line(line):
-            yield text, source
+        names = [str(column.get("name", "")) for column in _objects_in(table, "columns")]
+        rows: object = table.get("rows")
+        for row in cast("list[object]", rows)[:_MAX_PER_RESULT] if isinstance(rows, list) else []:
+            cells = cast("list[object]", row) if isinstance(row, list) else []
+            line = "; ".join(f"{name}: {cell}" for name, cell in zip(names, cells, strict=False) if cell is not None)
+            if text := _clean_line(line):
+                yield text, only
 
 
 def _clean_line(text: str) -> str:
@@ -160,11 +157,22 @@ def _clean_line(text: str) -> str:
 
 def _objects_in(data: JsonMapping, name: str) -> list[JsonMapping]:
     value: object = data.get(name)
-    return (
-        [cast("JsonMapping", one) for one in cast("list[object]", value) if isinstance(one, dict)]
-        if isinstance(value, list)
-        else []
-    )
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return [cast("JsonMapping", one) for one in items if isinstance(one, dict)]
+
+
+class _DraftedClaim(Model):
+    text: Annotated[str, Field(min_length=1, max_length=_CLAIM_CHARS, description="One sentence.")]
+    cites: Annotated[
+        Many[Annotated[str, Field(max_length=120)]],
+        Field(min_length=1, max_length=12, description="Ids of evidence, without brackets."),
+    ]
+
+
+class _DraftedSummary(Model):
+    """The answer to the goal, sentence by sentence."""
+
+    claims: Annotated[Many[_DraftedClaim], Field(min_length=1, max_length=_MAX_CLAIMS)]
 
 
 async def write_claims(goal: str, evidence: Evidence, model: StructuredModel, *, task: str) -> Result:
@@ -181,12 +189,13 @@ async def write_claims(goal: str, evidence: Evidence, model: StructuredModel, *,
 
     def check_claims(data: JsonMapping) -> list[str]:
         """Only what makes the whole useless is sent back; single claims that do not hold are dropped."""
-        claims = cast("list[JsonMapping]", data["claims"])
-        errors = [claim_error(str(one["text"]), cast("list[str]", one["cites"]), pieces_by_id) for one in claims]
-        wrong = [f"Of {str(one['text'])[:80]!r}: {why}" for one, why in zip(claims, errors, strict=True) if why]
-        return wrong if wrong and len(wrong) == len(errors) else []
+        claims = _DraftedSummary.model_validate(data).claims
+        errors = [claim_error(claim.text, claim.cites, pieces_by_id) for claim in claims]
+        wrong = [f"Of {claim.text[:80]!r}: {why}" for claim, why in zip(claims, errors, strict=True) if why]
+        return wrong if len(wrong) == len(errors) else []
 
-    answer = await model.ask(_INSTRUCTIONS, prompt, _shape(), check=check_claims, max_tokens=3_000)
+    shape = shape_of(_DraftedSummary, "answer")
+    answer = await model.ask(_INSTRUCTIONS, prompt, shape, check=check_claims, max_tokens=3_000)
     data: JsonMapping = {"model": answer.model, "evidence": len(evidence.pieces)}
     data |= {"refused": answer.refusal} if answer.data is None else {"claims": answer.data["claims"]}
     return Result(task_id=task, agent=RUN_AGENT, outcome="success", data=data, usage=answer.usage)
@@ -199,7 +208,8 @@ def verify_summary(evidence: Evidence, record: Result) -> CitedSummary:
     claims: list[Claim] = []
     left_out: list[tuple[str, str]] = []
     for one in cast("list[JsonMapping]", data.get("claims") or []):
-        text = _sentence(str(one["text"]))
+        text = one_line(printable(str(one["text"])), limit=_CLAIM_CHARS)
+        text = text if text.endswith((".", "!", "?", ":")) else f"{text}."
         cites = list(dict.fromkeys(cast("list[str]", one["cites"])))
         why = claim_error(text, cites, pieces_by_id)
         if why:
@@ -254,11 +264,6 @@ def _normalise(text: str) -> str:
     return " ".join(re.sub(r"[*_`\"'\u2018\u2019\u201c\u201d]", "", text).casefold().split())
 
 
-def _sentence(text: str) -> str:
-    line = one_line(printable(text), limit=_CLAIM_CHARS)
-    return line if line.endswith((".", "!", "?", ":")) else f"{line}."
-
-
 def with_summary(result: Result, summary: CitedSummary) -> Result:
     """The merged answer `result` with the summary in front, nothing taken away; without a summary, with why."""
     data = dict(cast("JsonMapping", result.data))
@@ -301,38 +306,12 @@ def summary_facts(summary: CitedSummary) -> JsonMapping | None:
 
 def dropped_claim_warnings(summary: CitedSummary) -> tuple[Warned, ...]:
     """What was dropped of a summary, as warnings."""
-    return tuple(_warning(text, why) for text, why in summary.dropped_claims)
-
-
-def _warning(text: str, why: str) -> Warned:
-    return Warned(
-        type="degraded_analysis",
-        message=f"A sentence of the summary was dropped, since {why}: {one_line(text, limit=200)}",
-        impact="The summary is shorter; the agents' own answers below it are whole.",
-        recovery="Read the agents' own answers.",
+    return tuple(
+        Warned(
+            type="degraded_analysis",
+            message=f"A sentence of the summary was dropped, since {why}: {one_line(text, limit=200)}",
+            impact="The summary is shorter; the agents' own answers below it are whole.",
+            recovery="Read the agents' own answers.",
+        )
+        for text, why in summary.dropped_claims
     )
-
-
-def _shape() -> AnswerShape:
-    claim = {
-        "type": "object",
-        "properties": {
-            "text": {"type": "string", "minLength": 1, "maxLength": _CLAIM_CHARS, "description": "One sentence."},
-            "cites": {
-                "type": "array",
-                "items": {"type": "string", "maxLength": 120},
-                "minItems": 1,
-                "maxItems": 12,
-                "description": "Ids of evidence, without brackets.",
-            },
-        },
-        "required": ["text", "cites"],
-        "additionalProperties": False,
-    }
-    schema = {
-        "type": "object",
-        "properties": {"claims": {"type": "array", "items": claim, "minItems": 1, "maxItems": _MAX_CLAIMS}},
-        "required": ["claims"],
-        "additionalProperties": False,
-    }
-    return AnswerShape(schema, name="answer", description="The answer to the goal, sentence by sentence.")

@@ -1,23 +1,18 @@
-"""What one walk knows when it decides: who was asked, who failed too often, what was said less precisely.
+"""Which skills a run calls no more, and its decisions as the record and people see them (P15).
 
-The rules themselves are pure and stand in `recovery` and in `CircuitBreaker`; here they get their facts, and what they
-decide gets its words for the record (P15). Nothing is started or awaited here: that is for `executor`.
+Whether a circuit is open is decided by `CircuitBreaker`, without time or waiting; what happens then, by `executor`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from retinue.contract.definition import Definition
 from retinue.contract.event import Decision
 from retinue.contract.model import JsonMapping
-from retinue.contract.plan import Candidate, Delegation, Plan
-from retinue.contract.result import Result, Warned
-from retinue.errors import FaultCode, Unavailable
+from retinue.contract.plan import Plan
+from retinue.contract.result import Result
+from retinue.errors import FaultCode
 from retinue.orchestration.planning import decision_of, planning_of
-from retinue.orchestration.recovery import Move, Situation, open_moves
-from retinue.orchestration.recovery_choice import RecoveryOptions, apply_choice
-from retinue.orchestration.task_builder import NodeProgress, TaskBuilder
 
 FAILURES: Final = 3
 """So many failures in a row open a circuit. The boundary has retried each of them already."""
@@ -54,12 +49,11 @@ class _Circuit:
 class CircuitBreaker:
     """Which skills and agents a run calls no more.
 
-    A skill's circuit opens after `failures` failures in a row; that of a whole agent too, once these come from two of
+    A skill's circuit opens after `FAILURES` failures in a row; that of a whole agent too, once these come from two of
     its skills. Any other answer closes it, an error that blames the request included.
     """
 
-    def __init__(self, *, failures: int = FAILURES, cool_down: int = COOL_DOWN) -> None:
-        self._max_failures = failures
+    def __init__(self, *, cool_down: int = COOL_DOWN) -> None:
         self._cool_down = cool_down
         self._circuits: dict[_Key, _Circuit] = {}
 
@@ -76,7 +70,12 @@ class CircuitBreaker:
             self._release_probe(node)
             return []
         if result.useful or fault is None or fault.code not in _COUNTED:
-            return self._close_circuits(agent, skill)
+            keys = dict.fromkeys(((agent, skill), (agent, None)))
+            closed = [key for key in keys if (circuit := self._circuits.pop(key, None)) is not None and circuit.open]
+            return [
+                Decision("close_circuit", f"{_name(key)} has answered again.", {"agent": agent, "skill": key[1]})
+                for key in closed
+            ]
         if fault.detail.get("bound") in _RUN_BOUNDS:
             self._release_probe(node)
             return []
@@ -85,9 +84,13 @@ class CircuitBreaker:
             circuit = self._circuits.setdefault(key, _Circuit())
             circuit.failures += 1
             circuit.skills.add(skill or "")
-            if self._opens(key, circuit, node):
+            whole = key[1] is None and circuit.skills != {""}
+            opens = circuit.failures >= FAILURES and (not whole or len(circuit.skills) > 1)
+            if circuit.probe == node if circuit.open else opens:  # one that is open stays so after it was tried
                 circuit.since, circuit.code, circuit.cooling, circuit.probe = node, fault.code, self._cool_down, ""
-                decisions.append(_open_decision(key, circuit))
+                reason = f"{_name(key)} is judged unreliable: {circuit.failures} calls in a row failed, the last with "
+                reason += f"`{circuit.code}`. It is not called again before it has rested."
+                decisions.append(Decision("open_circuit", reason, _facts(key, circuit)))
         return decisions
 
     def skip_decision(self, agent: str, skill: str | None) -> Decision | None:
@@ -125,22 +128,6 @@ class CircuitBreaker:
                 return key, circuit
         return None
 
-    def _opens(self, key: _Key, circuit: _Circuit, node: str) -> bool:
-        """Whether one more failure opens a circuit, or leaves it open after it was tried."""
-        if circuit.open:
-            return circuit.probe == node
-        whole = key[1] is None and circuit.skills != {""}
-        return circuit.failures >= self._max_failures and (not whole or len(circuit.skills) > 1)
-
-    def _close_circuits(self, agent: str, skill: str | None) -> list[Decision]:
-        decisions: list[Decision] = []
-        for key in dict.fromkeys(((agent, skill), (agent, None))):
-            circuit = self._circuits.pop(key, None)
-            if circuit is not None and circuit.open:
-                reason = f"{_name(key)} has answered again."
-                decisions.append(Decision("close_circuit", reason, {"agent": agent, "skill": key[1]}))
-        return decisions
-
     def _tick(self) -> None:
         for circuit in self._circuits.values():
             if circuit.cooling:
@@ -153,12 +140,6 @@ class CircuitBreaker:
                 circuit.probe = ""
 
 
-def _open_decision(key: _Key, circuit: _Circuit) -> Decision:
-    reason = f"{_name(key)} is judged unreliable: {circuit.failures} calls in a row failed, "
-    reason += f"the last with `{circuit.code}`. It is not called again before it has rested."
-    return Decision("open_circuit", reason, _facts(key, circuit))
-
-
 def _facts(key: _Key, circuit: _Circuit) -> dict[str, object]:
     agent, skill = key
     return {"agent": agent, "skill": skill, "failures": circuit.failures, "since": circuit.since, "code": circuit.code}
@@ -167,73 +148,6 @@ def _facts(key: _Key, circuit: _Circuit) -> dict[str, object]:
 def _name(key: _Key) -> str:
     agent, skill = key
     return f"`{agent}`" if skill is None else f"`{agent}.{skill}`"
-
-
-SKIP_CALL: Final = "skip_call"
-"""The move of a call that an open circuit forbids."""
-
-_NOTHING: Final[tuple[Decision, ...]] = ()
-
-
-class RunDecisions:
-    """The decisions of one walk."""
-
-    def __init__(self, tasks: TaskBuilder, definitions: Mapping[str, Definition]) -> None:
-        self._tasks = tasks
-        self._definitions = definitions
-        self._breaker = CircuitBreaker()
-        self._left_out: dict[str, tuple[str, ...]] = {}
-
-    def before_call(self, node: Delegation) -> Decision | None:
-        """What there is to say before `node` is called: nothing, that it is a trial, or that it must not be."""
-        breaker = self._breaker
-        if breaker.is_clear:
-            return None
-        refused = breaker.skip_decision(node.agent, node.skill)
-        return refused or breaker.allow(node.id, node.agent, node.skill)
-
-    def after_call(self, node: Delegation, result: Result) -> Sequence[Decision]:
-        """What follows from a call for the calls to come."""
-        if result.useful and self._breaker.is_clear:
-            return _NOTHING
-        return self._breaker.record_result(node.id, node.agent, node.skill, result)
-
-    def options(self, progress: NodeProgress, result: Result, *, all_of_them: bool = False) -> RecoveryOptions:
-        """What may be done about a result: the rules' own choice, and when a model is to choose, all there is."""
-        moves = open_moves(progress.node, result, self._situation(progress))
-        return RecoveryOptions(tuple(moves) if all_of_them else (next(moves),))
-
-    def resolve_choice(self, progress: NodeProgress, result: Result, choice: Result) -> tuple[Move, Decision]:
-        """What a model chose to do about a result, and the decision as it is recorded."""
-        options = self.options(progress, result, all_of_them=True)
-        return apply_choice(options, choice, progress.node, result, self._situation(progress))
-
-    def note_left_out(self, node: Delegation, words: tuple[str, ...]) -> None:
-        """Note that somebody else is asked without these words of the request."""
-        self._left_out[node.id] = (*self._left_out.get(node.id, ()), *words)
-
-    def _situation(self, progress: NodeProgress) -> Situation:
-        return Situation(
-            tried=progress.tried,
-            rounds=progress.rounds,
-            definition_of=self._definitions.get,
-            request_to=self._tasks.rebind,
-            is_unreliable=self._breaker.is_unreliable,
-            question_ids=progress.answers,
-        )
-
-    def with_left_out_warning(self, node: Delegation, result: Result) -> Result:
-        """`result` as what the node came to: what answers a more general question is only part of an answer."""
-        left_out = self._left_out.get(node.id) if self._left_out and result.useful else None
-        if not left_out:
-            return result
-        warning = Warned(
-            type="degraded_analysis",
-            message=f"It was asked more generally, without {', '.join(map(repr, dict.fromkeys(left_out)))}.",
-            impact="The answer may be about more than was asked.",
-            recovery="Ask for that part in other words.",
-        )
-        return result.model_copy(update={"outcome": "partial", "warnings": (*result.warnings, warning)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,12 +170,6 @@ class RecordedDecision:
         return cls(node, decision.move, decision.reason, decision.facts)
 
 
-def skipped_call_error(decision: Decision) -> Unavailable:
-    """The error of a call that was not made."""
-    hint = "See why it failed, and ask again when that is mended."
-    return Unavailable(decision.reason, hint=hint, detail={"decision": decision.move})
-
-
 def planning_decisions(plan: Plan) -> Iterator[tuple[str, Decision]]:
     """What was decided before the walk: whom each node was given to, and what nobody does.
 
@@ -270,15 +178,11 @@ def planning_decisions(plan: Plan) -> Iterator[tuple[str, Decision]]:
     if (planning := planning_of(plan)) is not None:
         yield "", decision_of(planning)
     for node in plan.nodes:
-        if node.chosen is not None:
-            yield node.id, _choice_decision(node, node.chosen)
+        if (chosen := node.chosen) is not None:
+            others = ", ".join(f"`{one.agent}.{one.skill}` to {one.share:.2f}" for one in node.alternatives)
+            because = f": it {chosen.reason}" if chosen.reason else ""
+            reason = f"`{chosen.agent}.{chosen.skill}` fits to {chosen.share:.2f}{because}."
+            facts: dict[str, object] = {"agent": chosen.agent, "skill": chosen.skill, "share": chosen.share}
+            yield node.id, Decision("choose", f"{reason} Next: {others}." if others else reason, facts)
     for dropped in plan.dropped:
         yield "", Decision("drop", f"{dropped.clause!r} is left out. {dropped.reason}", {"clause": dropped.clause})
-
-
-def _choice_decision(node: Delegation, chosen: Candidate) -> Decision:
-    others = ", ".join(f"`{one.agent}.{one.skill}` to {one.share:.2f}" for one in node.alternatives)
-    because = f": it {chosen.reason}" if chosen.reason else ""
-    reason = f"`{chosen.agent}.{chosen.skill}` fits to {chosen.share:.2f}{because}."
-    facts: dict[str, object] = {"agent": chosen.agent, "skill": chosen.skill, "share": chosen.share}
-    return Decision("choose", f"{reason} Next: {others}." if others else reason, facts)

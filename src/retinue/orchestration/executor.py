@@ -1,116 +1,112 @@
 """The one loop that walks a plan. It decides nothing itself.
 
 `plan_state` says what is ready, `recovery` what to do about a failure, `handoff` what is handed on, `synthesise` what
-the answer is; this starts steps, waits for them through the engine's `Scope`, and keeps what came of each. It obeys the
-rules for workflows in `engine.base`, so the same walk runs in memory and durably.
+the answer is; this starts steps, waits for them through the engine's `WorkflowScope`, and keeps what came of each. It
+obeys the rules for workflows in `engine.base`, so the same walk runs in memory and durably.
 
-The body of a node's step is here as well (`NodeRunner`): one call through the boundary, then a look at the files that
-were expected of it (H24). What it came to is noted at once, for a run that is stopped before the walk has taken it.
+The body of a node's step is here as well: one call through the boundary, then a look at the files that were expected of
+it (H24). What it came to is noted at once, for a run that is stopped before the walk has taken it.
 """
 
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never, cast
 from zlib import crc32
 
 from retinue.contract.definition import Definition
 from retinue.contract.event import Decision, NodeStarted
+from retinue.contract.fault import Fault
+from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Expected, Plan, topological_order
-from retinue.contract.result import Result, Usage
-from retinue.contract.task import Question
+from retinue.contract.result import Result, Usage, Warned
+from retinue.contract.task import Budget, Question
 from retinue.engine.base import Step, Stopped, WorkflowScope
 from retinue.engine.blocking import in_thread
-from retinue.errors import Canceled
+from retinue.errors import BudgetExceeded, Canceled, MissingFile, Unavailable
 from retinue.llm.budget_tracker import BudgetTracker
-from retinue.orchestration.artifact_tracking import LostFile, RunArtifacts
-from retinue.orchestration.child_runs import ChildRuns, plan_in, split_plan_in
-from retinue.orchestration.decisions import SKIP_CALL, RunDecisions, planning_decisions, skipped_call_error
-from retinue.orchestration.expected_files import verify_files
+from retinue.orchestration.budget import Deadline, RunBudget
+from retinue.orchestration.decisions import CircuitBreaker, planning_decisions
+from retinue.orchestration.expected_files import ArtifactTracker, LostFile, file_hashes, verify_files, without_file
 from retinue.orchestration.node_context import (
     MID_STEP_QUESTION,
-    Deadline,
     NodeContext,
     RunServices,
     checkpoint_for,
     counts_as_round,
     waiting_result,
 )
-from retinue.orchestration.plan_checker import PlanChecker
 from retinue.orchestration.plan_state import Actions, PlanState
-from retinue.orchestration.recovery import Accept, Ask, GiveUp, Move, Reroute
-from retinue.orchestration.run_budget import RunBudget
-from retinue.orchestration.run_request import RESERVED, RUN_PLAN, RunRequest
-from retinue.orchestration.run_result import build_result
-from retinue.orchestration.synthesise import FinishedRun, has_reports
+from retinue.orchestration.planning import without_planning
+from retinue.orchestration.recovery import (
+    Accept,
+    Ask,
+    GiveUp,
+    Move,
+    RecoveryOptions,
+    Reroute,
+    Situation,
+    apply_choice,
+    open_moves,
+)
+from retinue.orchestration.run_request import RESERVED, RUN_PLAN, RunRequest, digests_of
+from retinue.orchestration.run_result import build_result, with_quorum_warnings
+from retinue.orchestration.synthesise import RUN_AGENT, FinishedRun, has_reports, union
 from retinue.orchestration.task_builder import NodeProgress, TaskBuilder, qualify_question, read_answer
 
 if TYPE_CHECKING:
     from retinue.orchestration.judge_calls import JudgeCalls, ModelJudge
 
-_Kind: TypeAlias = Literal["step", "child", "ask", "think", "split"]
+_StepKind: TypeAlias = Literal["step", "child", "ask", "think", "split"]
+
+_FILES: Final = f"{RESERVED}files"
+"""The step that measures again, when all nodes have ended, what was written."""
 
 
 class Executor:
-    """One walk of one plan."""
+    """One walk of one plan.
+
+    Args:
+        scope: The door to the engine.
+        services: What all nodes share, and the request that is walked.
+        definitions: The agents at hand, by name.
+        judge: A model that thinks along; without it the rules decide alone.
+        child_limits: Where child runs in this process find the budget and the deadline they share, by their ids.
+    """
 
     def __init__(
         self,
         scope: WorkflowScope,
-        request: RunRequest,
         services: RunServices,
         definitions: Mapping[str, Definition],
         *,
-        judge: "ModelJudge | None" = None,
-        child_limits: dict[str, tuple[BudgetTracker, Deadline]] | None = None,
+        judge: "ModelJudge | None",
+        child_limits: dict[str, tuple[BudgetTracker, Deadline]],
     ) -> None:
-        """Prepare to walk.
-
-        Args:
-            scope: The door to the engine.
-            request: What is walked, within which bounds.
-            services: What all nodes share.
-            definitions: Who there is.
-            judge: A model that thinks along; the rules decide alone without.
-            child_limits: Where child runs in this process find the purse and the deadline they share, by their ids.
-        """
-        self._scope = scope
-        self._request = request
-        self._services = services
-        self._state = PlanState(request.plan)
-        self._run_budget = RunBudget(request.budget, services.budget_tracker)
-        self._run_usage = self._run_budget.run_usage
-        self._tasks = TaskBuilder(scope.run, request, definitions, environment=services.environment)
-        self._decisions = RunDecisions(self._tasks, definitions)
-        self._progress = {node.id: NodeProgress(node) for node in request.plan.nodes}
-        self._open_steps: dict[str, tuple[str, _Kind]] = {}
-        self._artifacts = RunArtifacts(scope.run, request.plan, self._tasks, services.workspace)
-        self._checker = services.checker or PlanChecker(definitions.values())
-        composing = sum(self._tasks.composes(node) for node in request.plan.nodes)
-        self._child_runs = ChildRuns(request, self._run_usage, self._checker, composing)
-        self._unneeded: set[str] = set()
-        self._deadline = services.deadline or Deadline(None)
-        self._runner = NodeRunner(request, services, self._run_budget, self._tasks, judge=judge)
+        plan = services.request.plan
+        self._scope, self._services, self._request = scope, services, services.request
+        self._definitions, self._judge, self._child_limits = definitions, judge, child_limits
+        self._state = PlanState(plan)
+        self._run_budget = RunBudget(services.request.budget, services.tracker)
+        self._tasks = TaskBuilder(services, definitions)
+        self._breaker = CircuitBreaker()
+        self._artifacts = ArtifactTracker(plan)
+        self._progress = {node.id: NodeProgress(node) for node in plan.nodes}
+        self._open_steps: dict[str, tuple[str, _StepKind]] = {}
+        # How many of the plan's agents may still answer with a plan, and share what is left.
+        self._composing = sum(self._tasks.composes(node) for node in plan.nodes)
         self._judge_calls: JudgeCalls | None = None
         if judge is not None:
             from retinue.orchestration import judge_calls  # noqa: PLC0415 - most runs ask no model
 
-            self._judge_calls = judge_calls.JudgeCalls(
-                judge, request, services, self._run_budget, self._tasks, self._checker
-            )
-        self._child_limits = {} if child_limits is None else child_limits
+            self._judge_calls = judge_calls.JudgeCalls(judge, services, self._run_budget, self._tasks)
 
     async def run(self) -> Result:
         """Walk until every node has ended, and give the answer."""
         scope = self._scope
         started = await scope.now()
-        clock = self._services.outside.clock
-        # By the real clock: a run that goes on has its time again, and the recorded start may be days ago.
-        self._deadline = self._services.deadline = self._services.deadline or Deadline(
-            self._request.deadline(clock()), clock
-        )
         self._run_budget.charge_earlier(self._request.spent, scope.events)
         scope.reserve(topological_order(self._request.plan.nodes))
         for node, decision in planning_decisions(self._request.plan):
@@ -134,55 +130,85 @@ class Executor:
         node_id, kind = self._open_steps.pop(name)
         progress = self._progress[node_id]
         progress.open_steps = tuple(other for other in progress.open_steps if other != name)
+        if kind != "ask":
+            self._run_budget.close(name, result.usage, overhead=kind in {"think", "split"})
         match kind:
             case "step":
-                self._run_budget.close(name, result.usage)
-                plan = plan_in(result)
-                if plan is None:
-                    self._handle_result(progress, result)
-                else:
-                    self._start_child_plan(progress, result, plan)
+                # An agent that composes works on, and says with which plan.
+                if result.lifecycle == "working" and "plan" in result.extras:
+                    plan = Plan.model_validate_json(dumps(result.extras["plan"]))
+                    child_request = self._child_request(progress, result, plan)
+                    if isinstance(child_request, RunRequest):
+                        self._start_child_run(progress, child_request)
+                        return
+                    result = child_request
+                self._handle_result(progress, result)
             case "child":
-                self._run_budget.close(name, result.usage)
-                self._handle_result(progress, self._child_runs.close(progress, result))
+                self._handle_result(progress, self._child_result(progress, result))
             case "ask":
                 self._take_answer(progress, name, result)
             case "think":
-                self._run_budget.close(name, result.usage, overhead=True)
                 # Do what the model chose, or the rules where it chose nothing that can be done.
                 last = progress.last or result
                 node_result: Result | None = last
-                if progress.node.id not in self._unneeded:
-                    move, decision = self._decisions.resolve_choice(progress, last, result)
-                    self._scope.emit(decision, node=progress.node.id)
+                if not progress.unneeded:
+                    options = self._options(progress, last, all_of_them=True)
+                    situation = self._situation(progress)
+                    move, decision = apply_choice(options, result, progress.node, last, situation)
+                    self._scope.emit(decision, node=node_id)
                     node_result = self._act(progress, last, move)
                 if node_result is not None:
-                    self._end(progress.node, node_result)
+                    self._end(progress, node_result)
             case "split":
-                self._run_budget.close(name, result.usage, overhead=True)
                 self._handle_split(progress, result)
             case _:
                 assert_never(kind)
 
     def _handle_result(self, progress: NodeProgress, result: Result) -> None:
-        """Note what a call came to, and do what follows from it."""
         node = progress.node
-        for decision in self._decisions.after_call(node, result):
-            self._scope.emit(decision, node=node.id)
-        if node.id in self._unneeded or result.useful:
-            self._end(node, self._decisions.with_left_out_warning(node, result))
-        elif (node_result := self._reconsider(progress, result)) is not None:
-            self._end(node, node_result)
+        if not (result.useful and self._breaker.is_clear):
+            for decision in self._breaker.record_result(node.id, node.agent, node.skill, result):
+                self._scope.emit(decision, node=node.id)
+        if not progress.unneeded and not result.useful:
+            if (node_result := self._reconsider(progress, result)) is not None:
+                self._end(progress, node_result)
+            return
+        if progress.left_out and result.useful:
+            # What answers a more general question is only part of an answer.
+            words = ", ".join(map(repr, dict.fromkeys(progress.left_out)))
+            warning = Warned(
+                type="degraded_analysis",
+                message=f"It was asked more generally, without {words}.",
+                impact="The answer may be about more than was asked.",
+                recovery="Ask for that part in other words.",
+            )
+            result = result.model_copy(update={"outcome": "partial", "warnings": (*result.warnings, warning)})
+        self._end(progress, result)
 
     def _reconsider(self, progress: NodeProgress, result: Result) -> Result | None:
         """Try another way, at once or after a thought; gives what the node has ended with when there is none."""
         calls = self._judge_calls
-        options = self._decisions.options(progress, result, all_of_them=calls is not None)
+        options = self._options(progress, result, all_of_them=calls is not None)
         if calls is not None and (judge_call := calls.reconsider_step(progress, result, options)) is not None:
             progress.last = result
             self._launch(progress, "think", *judge_call)
             return None
         return self._act(progress, result, options.moves[0])
+
+    def _options(self, progress: NodeProgress, result: Result, *, all_of_them: bool) -> RecoveryOptions:
+        """What may be done about a result: the rules' own choice, and when a model is to choose, all there is."""
+        moves = open_moves(progress.node, result, self._situation(progress))
+        return RecoveryOptions(tuple(moves) if all_of_them else (next(moves),))
+
+    def _situation(self, progress: NodeProgress) -> Situation:
+        return Situation(
+            tried=progress.tried,
+            rounds=progress.rounds,
+            definition_of=self._definitions.get,
+            request_to=self._tasks.rebind,
+            is_unreliable=self._breaker.is_unreliable,
+            question_ids=progress.answers,
+        )
 
     def _act(self, progress: NodeProgress, result: Result, move: Move) -> Result | None:
         """Do what was decided; gives what the node has ended with when that is nothing."""
@@ -191,11 +217,10 @@ class Executor:
             case Accept():
                 return result
             case Ask(questions, reason):
-                self._emit_decision("ask", reason, node, questions=[question.id for question in questions])
-                self._ask(progress, questions, result)
+                self._ask(progress, questions, result, reason)
                 return None
             case Reroute(candidate, reason, request, left_out):
-                self._decisions.note_left_out(node, left_out)
+                progress.left_out = (*progress.left_out, *left_out)
                 verb = "elsewhere" if request.instruction == node.instruction else "rephrase"
                 facts = {"to": f"{candidate.agent}.{candidate.skill}", "left_out": list(left_out)}
                 self._emit_decision(verb, reason, node, **facts)
@@ -204,19 +229,22 @@ class Executor:
                     progress.earlier = (*progress.earlier, result)
                 return self._start(progress)
             case GiveUp(reason):
-                self._emit_decision(
-                    "give_up", reason, node, tried=[f"{agent}.{skill}" for agent, skill in progress.tried]
-                )
+                tried = [f"{agent}.{skill}" for agent, skill in progress.tried]
+                self._emit_decision("give_up", reason, node, tried=tried)
                 return result
             case _:
                 assert_never(move)
 
-    def _end(self, node: Delegation, result: Result) -> None:
-        final_result, losses = self._artifacts.note_result(node, result) if result.useful else (result, ())
-        for each in losses:
-            self._record_loss(each)
-        self._tasks.results[node.id] = final_result
-        self._apply(self._state.end(node.id, useful=result.useful))
+    def _end(self, progress: NodeProgress, result: Result) -> None:
+        node, results = progress.node, self._tasks.results
+        useful = result.useful
+        if useful:
+            if node.join == "quorum":
+                result = with_quorum_warnings(node, result, results)
+            for loss in self._artifacts.note(node, result) if result.artifacts or result.files_written else ():
+                self._record_loss(loss)
+        results[node.id] = result
+        self._apply(self._state.end(node.id, useful=useful))
 
     def _apply(self, actions: Actions) -> None:
         """Do what the state asks for; what cannot even start has ended at once, and may ask for more."""
@@ -224,13 +252,13 @@ class Executor:
         while pending:
             now = pending.popleft()
             for name in now.stop:
-                self._unneeded.add(name)
-                self._emit_decision("stop", "It is not needed any more.", self._progress[name].node)
-                for started in self._progress[name].open_steps:
+                progress = self._progress[name]
+                progress.unneeded = True
+                self._emit_decision("stop", "It is not needed any more.", progress.node)
+                for started in progress.open_steps:
                     self._scope.stop(started)
             for skip in now.skip:
-                if skip.unneeded:
-                    self._unneeded.add(skip.node.id)
+                self._progress[skip.node.id].unneeded |= skip.unneeded
                 self._emit_decision("skip", skip.reason, skip.node)
                 canceled = self._tasks.error_result(skip.node, Canceled(skip.reason), outcome="canceled")
                 self._tasks.results[skip.node.id] = canceled
@@ -242,7 +270,6 @@ class Executor:
     # Starting
 
     def _begin(self, progress: NodeProgress) -> Result | None:
-        """Start a node that is ready, or say why not."""
         if progress.node.questions:
             progress.node = self._tasks.fill_from_needs(progress.node)
         progress.node, unclear = self._tasks.bind_words(progress.node)
@@ -255,31 +282,64 @@ class Executor:
         waiting = self._tasks.synthetic_result(node, lifecycle="input_required", questions=node.questions)
         if any(question.parameter is None for question in node.questions):
             return waiting  # no answer can fill in what is wrong
-        self._emit_decision(
-            "ask", "Something is missing to call it.", node, questions=[one.id for one in node.questions]
-        )
-        self._ask(progress, node.questions, waiting)
-        return None
+        return self._ask(progress, node.questions, waiting, "Something is missing to call it.")
 
     def _start(self, progress: NodeProgress) -> Result | None:
-        """Call the agent, or say why not."""
         node = progress.node
-        if (fault := self._run_usage.limit_fault()) is not None:
+        if (fault := self._run_budget.limit_fault()) is not None:
             return self._tasks.synthetic_result(node, outcome="error", fault=fault)
         progress.tried = (*progress.tried, (node.agent, node.skill))
-        if (decision := self._decisions.before_call(node)) is not None:
-            self._scope.emit(decision, node=node.id)
-            if decision.move == SKIP_CALL:
-                return self._reconsider(
-                    progress, self._tasks.error_result(node, skipped_call_error(decision), outcome="error")
-                )
-        self._run_usage.nodes += 1
+        if not self._breaker.is_clear:
+            refusal = self._breaker.skip_decision(node.agent, node.skill)
+            decision = refusal or self._breaker.allow(node.id, node.agent, node.skill)
+            if decision is not None:
+                self._scope.emit(decision, node=node.id)
+            if refusal is not None:
+                hint = "See why it failed, and ask again when that is fixed."
+                error = Unavailable(refusal.reason, hint=hint, detail={"decision": refusal.move})
+                return self._reconsider(progress, self._tasks.error_result(node, error, outcome="error"))
+        self._run_budget.nodes += 1
         name = node.id if len(progress.tried) == 1 else self._fresh_name(progress)
         if name != node.id:
             self._scope.reserve((name,))
         self._track(progress, name, "step")
-        self._scope.step(name, self._runner.step(progress, name))
+        # What its needs hand on is settled now. The rest is made when the step begins: of a thousand that are ready at
+        # once, few are under way at the same moment.
+        self._scope.step(name, partial(self._call, progress, name, self._tasks.inputs_for(node)))
         return None
+
+    async def _call(self, progress: NodeProgress, name: str, inputs: JsonMapping) -> Result:
+        node = progress.node
+        task = self._tasks.task(progress, name, inputs)
+        context = NodeContext(
+            self._services,
+            node.id,
+            budget=self._run_budget.remaining(),
+            answers=progress.answers,
+            checkpoint=checkpoint_for(node, progress.last),
+            open_tracker=partial(self._run_budget.open, name),
+        )
+        context.task = task
+        result = context.with_delegated_usage(await self._services.call(task, context))
+        if node.expects:
+            result = await self._with_files(result, node.expects, context)
+        progress.latest = result
+        if context.waits_for is None or result.useful:
+            return result
+        return waiting_result(task, context, context.waits_for, result.usage)
+
+    async def _with_files(self, agent_result: Result, expects: Sequence[Expected], context: NodeContext) -> Result:
+        """`agent_result` with the facts of the expected files; research reports are judged by their criteria."""
+        result = await in_thread(verify_files, agent_result, tuple(expects), self._services.workspace)
+        reports = [expected for expected in expects if expected.rules == "research"]
+        if not reports or not result.useful:
+            return result
+        from retinue.orchestration.report_judge import judge_reports, read_reports  # noqa: PLC0415 - few runs write reports
+
+        judge = self._judge
+        open_model = None if judge is None else partial(judge.prepare, context.budget_tracker, context.deadline_ns)
+        texts = await in_thread(read_reports, reports, context.workspace)
+        return await judge_reports(agent_result, result, reports, texts, open_model, phases=context.phases)
 
     # Thoughts of a model
 
@@ -291,13 +351,15 @@ class Executor:
     def _handle_split(self, progress: NodeProgress, split: Result) -> None:
         """Walk the parts of a request as a child run, or call its agent with the whole."""
         node = progress.node
-        if node.id in self._unneeded:
-            self._end(node, self._tasks.error_result(node, Canceled("It is not needed any more."), outcome="canceled"))
+        if progress.unneeded:
+            canceled = Canceled("It is not needed any more.")
+            self._end(progress, self._tasks.error_result(node, canceled, outcome="canceled"))
             return
-        plan, reason = split_plan_in(split)
-        if plan is not None:
-            whole = self._tasks.synthetic_result(node, outcome="success")
-            child_request = self._child_request(progress, whole, plan)
+        data = cast("JsonMapping", split.data) if split.useful and isinstance(split.data, dict) else {}
+        reason = str(data.get("reason", "")) or (split.fault.message if split.fault else "")
+        if (parts := cast("object", data.get("plan"))) is not None:
+            plan = Plan.model_validate_json(dumps(parts))
+            child_request = self._child_request(progress, self._tasks.synthetic_result(node, outcome="success"), plan)
             if isinstance(child_request, RunRequest):
                 self._scope.emit(NodeStarted(node.agent, node.skill or "", node.instruction), node=node.id)
                 self._emit_decision("split", f"Its request is several. {reason}", node, parts=len(plan.nodes))
@@ -306,14 +368,11 @@ class Executor:
             reason = child_request.fault.message if child_request.fault else reason
         self._emit_decision("keep_whole", f"Its request stays in one piece. {reason}", node)
         if (refused := self._start(progress)) is not None:
-            self._end(node, refused)
+            self._end(progress, refused)
 
     async def _write_summary(self) -> Result | None:
-        """What the model wrote as the summary; None when there is nothing to write."""
-        if (
-            self._judge_calls is None
-            or (judge_call := self._judge_calls.summary_step(self._finished_run(None))) is None
-        ):
+        calls = self._judge_calls
+        if calls is None or (judge_call := calls.summary_step(self._finished_run(None))) is None:
             return None
         name = judge_call[0]
         self._scope.reserve((name,))
@@ -322,64 +381,116 @@ class Executor:
         self._run_budget.close(name, record.usage, overhead=True)
         return record
 
-    # Child runs
-
-    def _start_child_plan(self, progress: NodeProgress, result: Result, plan: Plan) -> None:
-        """Walk the plan that an agent answered with, as a child run."""
-        child_request = self._child_request(progress, result, plan)
-        if isinstance(child_request, Result):
-            self._handle_result(progress, child_request)
-        else:
-            self._start_child_run(progress, child_request)
+    # Child runs (A25)
 
     def _child_request(self, progress: NodeProgress, result: Result, plan: Plan) -> RunRequest | Result:
-        others = len(self._request.plan.nodes) - len(self._tasks.results) - 1
-        return self._child_runs.open(progress, result, plan, deadline_ns=self._services.deadline_ns, unfinished=others)
+        """The request for walking `plan` below a node; or what the node has come to without."""
+        node, request, checker = progress.node, self._request, self._services.checker
+        # A call each is left for the nodes of this run that have not ended.
+        unfinished = len(request.plan.nodes) - len(self._tasks.results) - 1
+        self._composing = max(self._composing - 1, 0)
+        granted = self._run_budget.grant(sharers=self._composing + 1, reserved=unfinished)
+        error = _child_limit_error(request, node, plan, granted)
+        if granted is None or error is not None:
+            if granted is not None:
+                self._run_budget.refund(granted, 0)
+            if error is None:
+                return result
+            extras = {name: value for name, value in result.extras.items() if name != "plan"}
+            fault = Fault.from_error(error, operation=result.skill, failed_at="plan")
+            ending = {"lifecycle": "ended", "outcome": "error", "fault": fault, "extras": extras}
+            return result.model_copy(update=ending)
+        progress.last, progress.granted = result, granted
+        if node.model is not None:
+            plan = self._with_model(plan, node)
+        return RunRequest(
+            plan=without_planning(plan),  # an agent does not speak for the orchestrator
+            budget=granted,
+            answer="collected" if request.answer == "collected" else "reduced",
+            deadline_ns=self._services.deadline.at_ns,
+            depth=request.depth + 1,
+            above=(*request.above, checker.caller(node, request.place_of(node.id))),
+            today=request.today,
+            counter=request.counter,
+            parent=result.task_id,
+            model=request.model,
+            thinking=request.thinking,
+            definitions=digests_of((one.agent for one in plan.nodes), checker.definition),
+        )
+
+    def _with_model(self, plan: Plan, node: Delegation) -> Plan:
+        """`plan` done with the model that was chosen for `node`, where others think for `node`, or it is split."""
+        checker = self._services.checker
+        node_skill = checker.skill(node.agent, node.skill)
+        by_others = node_skill is not None and node_skill.thinks == "by_others"
+        nodes = list(plan.nodes)
+        for place, one in enumerate(nodes):
+            skill = checker.skill(one.agent, one.skill)
+            uses_model = skill is not None and skill.thinks != "never"
+            if uses_model and one.model is None and (by_others or one.agent == node.agent):
+                nodes[place] = one.model_copy(update={"model": node.model})
+        return plan.model_copy(update={"nodes": tuple(nodes)})
 
     def _start_child_run(self, progress: NodeProgress, child_request: RunRequest) -> None:
         # The plan is in the name, so that a resumed run goes on with a child run of the same plan and no other.
         name = f"{self._fresh_name(progress)}.{crc32(child_request.plan.to_json_text().encode()):08x}"
         reason = f"It answers with a plan of {len(child_request.plan.nodes)} delegations."
         self._emit_decision("descend", reason, progress.node, depth=child_request.depth)
-        self._child_limits[f"{self._scope.run}:{name}"] = self._run_budget.open(name), self._deadline
+        self._child_limits[f"{self._scope.run}:{name}"] = self._run_budget.open(name), self._services.deadline
         self._track(progress, name, "child")
         self._scope.child(name, RUN_PLAN, child_request.to_json())
 
-    # Files
+    def _child_result(self, progress: NodeProgress, result: Result) -> Result:
+        calls: object = result.extras.get("calls")
+        if progress.granted is not None:
+            self._run_budget.refund(progress.granted, calls if isinstance(calls, int) else progress.granted.nodes)
+        return as_node_result(progress.node, progress.last, result)
+
+    # What was written: H24
 
     async def _verify_files(self) -> None:
-        """Measure again what was written."""
-        if not (name := self._artifacts.step):
+        """Measure again what was written: by now another branch may have written over it."""
+        paths = self._artifacts.paths
+        if not paths:
             return
+        workspace, task_id = self._services.workspace, f"{self._scope.run}:{_FILES}"
+
+        async def measure() -> Result:
+            hashes = await in_thread(file_hashes, workspace, paths)
+            return Result(task_id=task_id, agent=RUN_AGENT, outcome="success", data=hashes)
+
+        name = f"{_FILES}{len(paths)}"  # a resumed run may have written more by then, and measures anew
         self._scope.reserve((name,))
-        self._scope.step(name, self._artifacts.measure)
+        self._scope.step(name, measure)
         for _, result in await self._scope.completed():
-            for loss in self._artifacts.lost_files(result):
+            for loss in self._artifacts.find_lost(result.data if result.useful else {}):
                 self._record_loss(loss)
-        if (verdict := self._artifacts.verdict()) is not None:
-            self._scope.emit(verdict)
+        if expecting := [node for node in self._request.plan.nodes if node.expects]:
+            there = sum(self._tasks.results[node.id].useful for node in expecting)
+            reason = f"{there} of {len(expecting)} branches left the files that were expected of them."
+            self._scope.emit(Decision("verify", reason, {"workers": len(expecting), "verified": there}))
 
     def _record_loss(self, loss: LostFile) -> None:
-        node = self._progress[loss.node].node
+        node, results = self._progress[loss.node].node, self._tasks.results
         self._emit_decision("lose", loss.message, node, path=loss.path)
-        self._artifacts.mark_lost(node, loss)
+        results[node.id] = without_file(node, results[node.id], loss)
 
     # Questions
 
-    def _ask(self, progress: NodeProgress, questions: tuple[Question, ...], result: Result) -> None:
+    def _ask(self, progress: NodeProgress, questions: tuple[Question, ...], result: Result, reason: str) -> None:
         node = progress.node
+        self._emit_decision("ask", reason, node, questions=[question.id for question in questions])
         progress.rounds += counts_as_round(result, answered=len(progress.answers))
         progress.last = result
         for question in questions:
             name = self._fresh_name(progress)
             progress.questions = {**progress.questions, name: question}
             self._track(progress, name, "ask")
-            self._deadline.pause()
+            self._services.deadline.pause()
             self._scope.ask(name, qualify_question(question, node))
 
     def _take_answer(self, progress: NodeProgress, name: str, result: Result) -> None:
-        """Take an answer; when it was the last one missing, go on."""
-        self._deadline.resume()
+        self._services.deadline.resume()
         question = progress.questions[name]
         progress.answers = {**progress.answers, question.id: read_answer(question, result)}
         if progress.open_steps:
@@ -387,19 +498,16 @@ class Executor:
         questions, progress.questions = tuple(progress.questions.values()), {}
         last = progress.last
         unheard = any(progress.answers[one.id] is None for one in questions)
-        if last is not None and (
-            progress.node.id in self._unneeded or (unheard and MID_STEP_QUESTION not in last.extras)
-        ):
+        if last is not None and (progress.unneeded or (unheard and MID_STEP_QUESTION not in last.extras)):
             self._emit_decision("give_up", "Nobody answered.", progress.node)
-            self._end(progress.node, last)
+            self._end(progress, last)
             return
         values = {one.parameter: progress.answers[one.id] for one in questions if one.parameter is not None}
         parameters = {name: answer.value for name, answer in values.items() if answer is not None}
-        progress.node = progress.node.model_copy(
-            update={"parameters": {**progress.node.parameters, **parameters}, "questions": ()}
-        )
+        merged = {"parameters": {**progress.node.parameters, **parameters}, "questions": ()}
+        progress.node = progress.node.model_copy(update=merged)
         if (refused := self._start(progress)) is not None:
-            self._end(progress.node, refused)
+            self._end(progress, refused)
 
     # The end, and small things
 
@@ -418,44 +526,41 @@ class Executor:
             task_id=self._request.parent or self._scope.run,
             plan=self._request.plan,
             results={node.id: self._tasks.results[node.id] for node in self._request.plan.nodes},
-            unneeded=frozenset(self._unneeded),
+            unneeded=frozenset(name for name, progress in self._progress.items() if progress.unneeded),
             duration_ns=duration_ns,
-            calls=self._run_usage.nodes,
+            calls=self._run_budget.nodes,
             earlier={name: progress.earlier for name, progress in self._progress.items() if progress.earlier},
         )
 
     async def _cancel_remaining(self) -> None:
         """Note the nodes that have not ended, but for what they finished before the run was stopped."""
+        children: dict[str, NodeProgress] = {}
         for name, (node_id, kind) in self._open_steps.items():
-            if kind == "ask":
-                self._deadline.resume()  # it is the parent's too
-            elif kind != "child":
-                last_result = self._runner.last_results.get(node_id)
-                self._run_budget.close(name, None if last_result is None else last_result.usage)
-        child_progress = {
-            name: self._progress[node] for name, (node, kind) in self._open_steps.items() if kind == "child"
-        }
-        for name in child_progress:
-            self._scope.stop(name)
+            progress = self._progress[node_id]
+            if kind == "child":
+                children[name] = progress
+                self._scope.stop(name)
+            elif kind == "ask":
+                self._services.deadline.resume()  # it is the parent's too
+            else:
+                self._run_budget.close(name, None if progress.latest is None else progress.latest.usage)
         with suppress(Stopped):  # stopped twice: then what has come by now is all
-            while child_progress:
+            while children:
                 for name, result in await self._scope.completed():
-                    if (progress := child_progress.pop(name, None)) is not None:
+                    if (progress := children.pop(name, None)) is not None:
                         self._run_budget.close(name, result.usage)
-                        self._tasks.results[progress.node.id] = self._child_runs.close(progress, result)
+                        self._tasks.results[progress.node.id] = self._child_result(progress, result)
         for node in self._request.plan.nodes:
             if node.id not in self._tasks.results:
-                last_result = self._runner.last_results.get(node.id)
+                latest = self._progress[node.id].latest
                 canceled = self._tasks.error_result(node, Canceled("The run was stopped."), outcome="canceled")
-                self._tasks.results[node.id] = (
-                    last_result if last_result is not None and last_result.useful else canceled
-                )
+                self._tasks.results[node.id] = latest if latest is not None and latest.useful else canceled
 
     def _fresh_name(self, progress: NodeProgress) -> str:
         progress.name_count += 1
         return f"{progress.node.id}{RESERVED}{progress.name_count}"
 
-    def _track(self, progress: NodeProgress, name: str, kind: _Kind) -> None:
+    def _track(self, progress: NodeProgress, name: str, kind: _StepKind) -> None:
         self._open_steps[name] = (progress.node.id, kind)
         progress.open_steps = (*progress.open_steps, name)
 
@@ -463,65 +568,60 @@ class Executor:
         self._scope.emit(Decision(move, reason, {"agent": node.agent, "skill": node.skill, **facts}), node=node.id)
 
 
-class NodeRunner:
-    """Makes the steps of one walk.
-
-    Attributes:
-        came: What each node came to last, by its id.
-    """
-
-    def __init__(
-        self,
-        request: RunRequest,
-        services: RunServices,
-        run_budget: RunBudget,
-        tasks: TaskBuilder,
-        *,
-        judge: "ModelJudge | None" = None,
-    ) -> None:
-        self.last_results: dict[str, Result] = {}
-        self._judge = judge
-        self._request, self._services, self._run_budget, self._tasks = request, services, run_budget, tasks
-
-    def step(self, progress: NodeProgress, name: str) -> Step:
-        """The body of the step called `name`, in which the agent of a node is called.
-
-        What its needs hand on is settled now. The rest is made when the step begins: of a thousand that are ready at
-        once, few are under way at the same moment.
-        """
-        return partial(self._call, progress, name, self._tasks.inputs_for(progress.node))
-
-    async def _call(self, progress: NodeProgress, name: str, inputs: JsonMapping) -> Result:
-        node = progress.node
-        task = self._tasks.task(progress, name, inputs)
-        context = NodeContext(
-            self._services,
-            node.id,
-            budget=self._run_budget.run_usage.remaining(),
-            depth=self._request.depth,
-            answers=progress.answers,
-            checkpoint=checkpoint_for(node, progress.last),
-            open_tracker=partial(self._run_budget.open, name),
+def _child_limit_error(
+    request: RunRequest, node: Delegation, plan: Plan, granted: Budget | None
+) -> BudgetExceeded | None:
+    """Why the plan that `node` answered with is not walked, if so: which bound it breaks, and where."""
+    where, budget = request.place_of(node.id), request.budget
+    head = f"The plan of `{node.agent}` at `{where}` is not walked:"
+    if request.depth + 1 > budget.depth:
+        chain = " → ".join(f"`{caller.agent}.{caller.skill}`" for caller in request.above[-5:])
+        note = f" {chain} stand above it already." if chain else ""
+        return BudgetExceeded(
+            f"{head} delegations may stand {budget.depth} above each other, and this would be one more.{note}",
+            hint="Raise `depth` of the budget, or let it plan less deep.",
+            detail={"bound": "depth", "allowed": budget.depth, "wanted": request.depth + 1, "node": where},
         )
-        context.task = task
-        result = context.with_delegated_usage(await self._services.call(task, context))
-        if expects := node.expects:
-            result = await self._with_files(result, expects, context)
-        self.last_results[node.id] = result
-        question = context.waits_for
-        if question is None or result.useful:
-            return result
-        return waiting_result(task, context, question, result.usage)
+    remaining = granted.nodes if granted else 0
+    if len(plan.nodes) > remaining:
+        return BudgetExceeded(
+            f"{head} it has {len(plan.nodes):,} delegations, and the budget has {remaining:,} left for it.",
+            hint="Raise `nodes` of the budget, or let it plan less.",
+            detail={"bound": "nodes", "allowed": remaining, "wanted": len(plan.nodes), "node": where},
+        )
+    return None
 
-    async def _with_files(self, agent_result: Result, expects: Sequence[Expected], context: NodeContext) -> Result:
-        """`agent_result` with the facts of the expected files; research reports are judged by their criteria."""
-        result = await in_thread(verify_files, agent_result, tuple(expects), self._services.workspace)
-        reports = [expected for expected in expects if expected.rules == "research"]
-        if not reports or not result.useful:
-            return result
-        from retinue.orchestration.report_judge import judge_reports, read_reports  # noqa: PLC0415 - few runs write reports
 
-        judge = self._judge
-        open_model = None if judge is None else partial(judge.prepare, context.budget_tracker, context.deadline_ns)
-        texts = await in_thread(read_reports, reports, context.workspace)
-        return await judge_reports(agent_result, result, reports, texts, open_model, phases=context.phases)
+def as_node_result(node: Delegation, before: Result | None, child: Result) -> Result:
+    """What a child run came to, as the result of its node. Nothing is lost on the way up.
+
+    Args:
+        node: Whose agent answered with the plan.
+        before: That answer: what it said beside the plan holds on.
+        child: The result of the run.
+    """
+    if before is None:
+        return child.model_copy(update={"agent": node.agent, "skill": node.skill})
+    both = (before, child)
+    whole = child.model_copy(
+        update={
+            "task_id": before.task_id,
+            "agent": node.agent,
+            "skill": node.skill,
+            "versions": before.versions,
+            "usage": Usage.total(one.usage for one in both),
+            "artifacts": union(one.artifacts for one in both),
+            "warnings": union(one.warnings for one in both),
+            "files_read": union(one.files_read for one in both),
+            "files_written": union(one.files_written for one in both),
+            "attempts": before.attempts,
+            "retries": before.retries,
+        }
+    )
+    there = {artifact.path for artifact in whole.artifacts} | set(whole.files_written)
+    missing = [expected.path for expected in node.expects if expected.path not in there]
+    if not whole.useful or not missing:
+        return whole
+    message = f"The expected file {missing[0]!r} was written by none of its delegations."
+    error = MissingFile(message, hint="Let one of them write it.", path=missing[0], detail={"missing": missing})
+    return whole.model_copy(update={"outcome": "error", "fault": Fault.from_error(error, operation=node.skill)})

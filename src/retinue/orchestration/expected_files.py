@@ -7,7 +7,7 @@ business of `artifact_tracking`.
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, cast
 
@@ -39,7 +39,6 @@ _PLACEHOLDER: Final = re.compile(
     r"|^[^\S\n]*\.\.\.[^\S\n]*$",
     re.IGNORECASE | re.MULTILINE,
 )
-_FENCES: Final = frozenset({"```", "~~~"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +60,17 @@ class ReportCounts:
 
 def count_report(text: str) -> ReportCounts:
     """Count what there is in a report."""
-    lines = list(_outside_code(text))
-    prose = "\n".join(line for _, line in lines)
+    lines: list[str] = []
+    section, recommended = "", 0
+    for line in _outside_code(text):
+        if (heading := _HEADING.match(line)) is not None:
+            section = heading[1].strip("#*_` ").lower()
+            continue
+        lines.append(line)
+        recommended += section.startswith("recommendation") and _ITEM.match(line) is not None
+    prose = "\n".join(lines)
     files = [(match[1], match[2]) for match in _FILE.finditer(_URL.sub(" ", prose))]
     sources = {match.group().rstrip(".,;:") for match in _URL.finditer(prose)} | {name for name, _ in files}
-    recommended = sum(_ITEM.match(line) is not None for section, line in lines if section.startswith("recommendation"))
     without_line = tuple(dict.fromkeys(name for name, line in files if not line))
     placeholder = _PLACEHOLDER.search(prose)
     return ReportCounts(
@@ -89,19 +94,14 @@ def report_shortfalls(text: str) -> list[str]:
     return shortfalls
 
 
-def _outside_code(text: str) -> Iterator[tuple[str, str]]:
-    """Every line that is no code, with the heading it stands under, lower case."""
-    section, fence = "", ""
+def _outside_code(text: str) -> Iterator[str]:
+    fence = ""
     for line in text.splitlines():
         mark = line.strip()[:3]
-        if mark in _FENCES and (not fence or mark == fence):
+        if mark in {"```", "~~~"} and (not fence or mark == fence):
             fence = "" if fence else mark
-        elif fence:
-            continue
-        elif (heading := _HEADING.match(line)) is not None:
-            section = heading[1].strip("#*_` ").lower()
-        else:
-            yield section, line
+        elif not fence:
+            yield line
 
 
 _MAX_READ_BYTES: Final = 4 * 2**20
@@ -144,26 +144,26 @@ def overlap_findings(plan: Plan) -> list[Finding]:
         for path in dict.fromkeys(_fold_path(expected.path) for expected in node.expects):
             writers[path].append(node.id)
     shared = {path: ids for path, ids in writers.items() if len(ids) > 1}
-    return list(_overlaps(plan, shared)) if shared else []
-
-
-def _overlaps(plan: Plan, shared: Mapping[str, list[str]]) -> Iterator[Finding]:
+    if not shared:
+        return []
     ancestry = Ancestry(plan.nodes)
     rank = {name: place for place, name in enumerate(topological_order(plan.nodes))}
-    place = {node.id: at for at, node in enumerate(plan.nodes)}
+    places = {node.id: place for place, node in enumerate(plan.nodes)}
+    findings: list[Finding] = []
     for path, ids in shared.items():
-        line = sorted(ids, key=rank.__getitem__)
-        for first, second in pairwise(line):
+        for first, second in pairwise(sorted(ids, key=rank.__getitem__)):
             if not ancestry(first, second):
-                second_path = next(
-                    one.path for one in plan.nodes[place[second]].expects if _fold_path(one.path) == path
+                place = places[second]
+                second_path = next(one.path for one in plan.nodes[place].expects if _fold_path(one.path) == path)
+                findings.append(
+                    Finding(
+                        rule="plan/file",
+                        message=f"`{first}` and `{second}` both write {second_path!r}.",
+                        path=f"/nodes/{place}/expects",
+                        fix="Give each a file of its own, or let one need the other.",
+                    )
                 )
-                yield Finding(
-                    rule="plan/file",
-                    message=f"`{first}` and `{second}` both write {second_path!r}.",
-                    path=f"/nodes/{place[second]}/expects",
-                    fix="Give each a file of its own, or let one need the other.",
-                )
+    return findings
 
 
 def verify_files(result: Result, expects: tuple[Expected, ...], workspace: Workspace | None) -> Result:
@@ -183,12 +183,26 @@ def verify_files(result: Result, expects: tuple[Expected, ...], workspace: Works
         except RetinueError as error:
             errors.append(error)
             continue
-        artifacts[facts.path] = _artifact(artifacts.get(facts.path), expected, facts)
-        warnings += _shortfall_warnings(expected, workspace)
+        # The artifact as its worker describes it, with what was measured.
+        fields = {"path": facts.path, "size": facts.size, "sha256": facts.sha256, "media_type": facts.media_type}
+        artifact = artifacts.get(facts.path) or Artifact(path=facts.path, title=expected.title or None)
+        artifacts[facts.path] = artifact.model_copy(update=fields)
+        if workspace is not None and (expected.sections or expected.rules):
+            warnings += _shortfall_warnings(expected, workspace)
     checked = result.model_copy(
         update={"artifacts": tuple(artifacts.values()), "warnings": (*result.warnings, *warnings)}
     )
-    return _as_failure(checked, errors) if errors else checked
+    if not errors:
+        return checked
+    first = errors[0]
+    error = type(first)(
+        " ".join(error.message for error in errors),
+        hint="Look at what it did instead; ask again, or ask an agent that writes files.",
+        path=first.path,
+        detail={"missing": [error.path for error in errors]},
+    )
+    fault = Fault.from_error(error, operation=result.skill, failed_at="output")
+    return checked.model_copy(update={"outcome": "error", "fault": fault})
 
 
 def _measure(expected: Expected, workspace: Workspace | None) -> ArtifactFacts:
@@ -211,64 +225,28 @@ def _measure(expected: Expected, workspace: Workspace | None) -> ArtifactFacts:
     return facts
 
 
-def _artifact(artifact: Artifact | None, expected: Expected, facts: ArtifactFacts) -> Artifact:
-    """The artifact as its worker describes it, with what was measured."""
-    fields = {"path": facts.path, "size": facts.size, "sha256": facts.sha256, "media_type": facts.media_type}
-    if artifact is not None:
-        return artifact.model_copy(update=fields)
-    return Artifact(**fields, title=expected.title or None)  # pyright: ignore[reportArgumentType] - by their names
-
-
-def _shortfall_warnings(expected: Expected, workspace: Workspace | None) -> list[Warned]:
+def _shortfall_warnings(expected: Expected, workspace: Workspace) -> Iterator[Warned]:
     """What a file that is there does not have: headings, or what its rules ask (H29)."""
-    if workspace is None or not (expected.sections or expected.rules):
-        return []
     with workspace.open(check_workspace_path(expected.path)) as file:
         text = file.read(_MAX_READ_BYTES).decode("utf-8", "replace")
-    shortfalls = report_shortfalls(text) if expected.rules == "research" else []
-    return [*_sections_missing(expected, text), *(_shortfall_warning(expected, shortfall) for shortfall in shortfalls)]
-
-
-def _shortfall_warning(expected: Expected, shortfall: str) -> Warned:
-    return Warned(
-        type="degraded_analysis",
-        message=f"The report {expected.path!r} is not as it should be. {shortfall}",
-        impact="What it says can be relied on less.",
-        recovery="Ask for it again, and say what is missing.",
-    )
-
-
-def _sections_missing(expected: Expected, text: str) -> list[Warned]:
-    if not expected.sections:
-        return []
-    there = set(_headings(text))
+    headings = (line.strip() for line in _outside_code(text) if line.strip().startswith("#"))
+    there = {_normalise_heading(heading.strip("#")) for heading in headings}
     missing = [section for section in expected.sections if _normalise_heading(section) not in there]
-    if not missing:
-        return []
-    names = ", ".join(map(repr, missing))
-    return [
-        Warned(
+    if missing:
+        names = ", ".join(map(repr, missing))
+        yield Warned(
             type="missing_data",
             message=f"The file {expected.path!r} lacks the section{'s' if len(missing) > 1 else ''} {names}.",
             impact="What should stand there is not known.",
             recovery="Read the file, and ask for it again where it matters.",
         )
-    ]
-
-
-def _as_failure(result: Result, errors: list[RetinueError]) -> Result:
-    first = errors[0]
-    fault = Fault.from_error(
-        type(first)(
-            " ".join(error.message for error in errors),
-            hint="Look at what it did instead; ask again, or ask an agent that writes files.",
-            path=first.path,
-            detail={"missing": [error.path for error in errors]},
-        ),
-        operation=result.skill,
-        failed_at="output",
-    )
-    return result.model_copy(update={"outcome": "error", "fault": fault})
+    for shortfall in report_shortfalls(text) if expected.rules == "research" else ():
+        yield Warned(
+            type="degraded_analysis",
+            message=f"The report {expected.path!r} is not as it should be. {shortfall}",
+            impact="What it says can be relied on less.",
+            recovery="Ask for it again, and say what is missing.",
+        )
 
 
 def _blame_missing(result: Result, expects: tuple[Expected, ...]) -> Result:
@@ -290,18 +268,6 @@ def _blame_missing(result: Result, expects: tuple[Expected, ...]) -> Result:
     return result.model_copy(update={"fault": Fault.from_error(error, operation=result.skill, failed_at="output")})
 
 
-def _headings(text: str) -> Iterator[str]:
-    """The headings of a Markdown text; what stands in a code fence is none."""
-    fence = ""
-    for line in text.splitlines():
-        bare = line.strip()
-        mark = bare[:3]
-        if mark in {"```", "~~~"} and (not fence or mark == fence):
-            fence = "" if fence else mark
-        elif not fence and bare.startswith("#"):
-            yield _normalise_heading(bare.strip("#"))
-
-
 def _fold_path(path: str) -> str:
     try:
         return check_workspace_path(path).casefold()
@@ -312,3 +278,103 @@ def _fold_path(path: str) -> str:
 def _normalise_heading(heading: str) -> str:
     """A heading without number, marks and case."""
     return _NUMBER.sub("", heading.strip("*_` ")).strip("*_`: ").casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class LostFile:
+    """What a node wrote is not there any more.
+
+    Attributes:
+        winner: Whose file it is now; None when nobody says so.
+        is_gone: The file itself is not there.
+    """
+
+    path: str
+    node: str
+    winner: str | None = None
+    is_gone: bool = False
+
+    @property
+    def message(self) -> str:
+        """One sentence."""
+        if self.winner is not None:
+            return f"`{self.node}` and `{self.winner}` both wrote {self.path!r}, and only one of the two is there."
+        came = "is gone" if self.is_gone else "was changed, and no agent says that it did it"
+        return f"What `{self.node}` wrote to {self.path!r} is not there any more: the file {came}."
+
+
+@dataclass(slots=True)
+class _Owner:
+    node: str
+    sha256: str | None
+
+
+@dataclass(slots=True)
+class ArtifactTracker:
+    """The files of one run."""
+
+    plan: Plan
+    _owners: dict[str, _Owner] = field(default_factory=dict[str, _Owner])
+    _ancestry: Ancestry | None = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Files whose content was measured, and can be measured again."""
+        return tuple(path for path, owner in self._owners.items() if owner.sha256 is not None)
+
+    def note(self, node: Delegation, result: Result) -> list[LostFile]:
+        """Take down what `node` wrote, and say whose files it wrote over."""
+        files = dict.fromkeys(result.files_written) | {one.path: one.sha256 for one in result.artifacts}
+        losses: list[LostFile] = []
+        for path, sha256 in files.items():
+            before = self._owners.get(path)
+            self._owners[path] = _Owner(node.id, sha256)
+            # The same bytes excuse nobody: the second may have written before the first was measured.
+            if before is not None and before.node != node.id and not self._follows(node.id, before.node):
+                losses.append(LostFile(path, before.node, node.id))
+        return losses
+
+    def find_lost(self, hashes: Mapping[str, str | None]) -> list[LostFile]:
+        """What is not there any more by the end."""
+        return [
+            LostFile(path, owner.node, is_gone=hashes[path] is None)
+            for path, owner in self._owners.items()
+            if path in hashes and hashes[path] != owner.sha256
+        ]
+
+    def _follows(self, node: str, other: str) -> bool:
+        if self._ancestry is None:
+            self._ancestry = Ancestry(self.plan.nodes)
+        return self._ancestry(other, node)
+
+
+def file_hashes(workspace: Workspace | None, paths: tuple[str, ...]) -> dict[str, str | None]:
+    """What each file hashes to now; None when it is gone. Reads files: run it in a thread."""
+    return {path: None if (facts := _facts(workspace, path)) is None else facts.sha256 for path in paths}
+
+
+def without_file(node: Delegation, result: Result, loss: LostFile) -> Result:
+    """`result` of `node` as what is left of it: partial, and it says what was lost.
+
+    A file that was expected of it and is gone is a failure, as if it had never been written.
+    """
+    warning = Warned(
+        type="missing_data",
+        message=loss.message,
+        impact="What it wrote cannot be relied on.",
+        recovery="Give each branch a file of its own, and ask again for what is lost.",
+    )
+    partial_result = result.model_copy(update={"outcome": "partial", "warnings": (*result.warnings, warning)})
+    if not loss.is_gone or loss.path not in {expected.path for expected in node.expects}:
+        return partial_result
+    error = MissingFile(loss.message, hint=warning.recovery, path=loss.path)
+    return partial_result.model_copy(
+        update={"outcome": "error", "fault": Fault.from_error(error, operation=result.skill)}
+    )
+
+
+def _facts(workspace: Workspace | None, path: str) -> ArtifactFacts | None:
+    try:
+        return None if workspace is None else workspace.check_artifact(path)
+    except (RetinueError, OSError):
+        return None

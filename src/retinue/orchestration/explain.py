@@ -8,10 +8,9 @@ from collections.abc import Iterable
 
 from retinue.contract.confidence import label_of
 from retinue.contract.model import JsonMapping
-from retinue.contract.plan import Binding, Candidate, Delegation, Plan
+from retinue.contract.plan import Candidate, Delegation, Plan
 from retinue.orchestration.decisions import RecordedDecision
-from retinue.orchestration.model_allocation import allocations_of
-from retinue.orchestration.planning import Planning, planning_of
+from retinue.orchestration.planning import allocations_of, planning_of
 
 
 def explain(plan: Plan, decisions: Iterable[RecordedDecision] = (), *, confidence: float | None = None) -> JsonMapping:
@@ -28,13 +27,17 @@ def explain(plan: Plan, decisions: Iterable[RecordedDecision] = (), *, confidenc
     if confidence is not None:  # a number that nobody computed has no label either
         facts["confidence"] = {"value": confidence, "label": label_of(confidence)}
     if (planning := planning_of(plan)) is not None:
-        facts["planning"] = _planning(planning)
+        # What it cost stands in the usage of the run.
+        entries = planning.to_json().items()
+        facts["planning"] = {
+            name: value for name, value in entries if value not in ("", 0, []) and name not in {"usage", "text"}
+        }
     run_decisions = [
         one for one in decisions if one.move not in {"choose", "drop"} and not one.move.startswith("plan_")
     ]
     allocations = allocations_of(plan)
     return facts | {
-        "clauses": [_clause(node) | _model_facts(node, allocations.get(node.id)) for node in plan.nodes],
+        "clauses": [_clause(node, allocations.get(node.id)) for node in plan.nodes],
         "dropped": [
             {"clause": one.clause, "reason": one.reason, "nearest": [_candidate(near) for near in one.nearest]}
             for one in plan.dropped
@@ -46,7 +49,7 @@ def explain(plan: Plan, decisions: Iterable[RecordedDecision] = (), *, confidenc
     }
 
 
-def _clause(node: Delegation) -> JsonMapping:
+def _clause(node: Delegation, allocation: JsonMapping | None) -> JsonMapping:
     chosen = node.chosen
     considered = [{**_candidate(chosen), "verdict": "chosen"}] if chosen is not None else []
     for other in node.alternatives:
@@ -56,6 +59,14 @@ def _clause(node: Delegation) -> JsonMapping:
             if other.share > chosen.share:
                 verdict = "shares more words and less of what tells them apart; kept in case it fails"
         considered.append({**_candidate(other), "verdict": verdict})
+    if node.bindings:
+        parameters: list[JsonMapping] = []
+        for one in node.bindings:
+            facts: JsonMapping = {"parameter": one.parameter, "value": one.value, "how": one.how}
+            parameters.append(facts | ({"words": one.words} if one.words else {}))
+    else:  # a plan made by hand does not say where they come from
+        parameters = [{"parameter": name, "value": value, "how": "given"} for name, value in node.parameters.items()]
+    model = allocation or ({"model": node.model} if node.model is not None else None)
     return {
         "node": node.id,
         "clause": node.instruction,
@@ -63,39 +74,13 @@ def _clause(node: Delegation) -> JsonMapping:
         "skill": node.skill or "",
         "needs": list(node.needs),
         "candidates": considered,
-        "parameters": [_binding(one) for one in node.bindings] or _handmade_parameters(node),
+        "parameters": parameters,
         "questions": [question.text for question in node.questions],
+        **({"model": model} if model is not None else {}),
+        **({"thinking": node.thinking} if node.thinking is not None else {}),
     }
-
-
-def _planning(planning: Planning) -> JsonMapping:
-    """Who made the plan, and why; what it cost stands in the usage of the run."""
-    facts = planning.to_json()
-    return {name: value for name, value in facts.items() if value not in ("", 0, []) and name not in {"usage", "text"}}
-
-
-def _model_facts(node: Delegation, allocation: JsonMapping | None) -> JsonMapping:
-    """With which model the agent thinks, by what score, and how hard."""
-    facts: JsonMapping = {}
-    if allocation is not None:
-        facts["model"] = allocation
-    elif node.model is not None:
-        facts["model"] = {"model": node.model}
-    if node.thinking is not None:
-        facts["thinking"] = node.thinking
-    return facts
 
 
 def _candidate(candidate: Candidate) -> JsonMapping:
     facts: JsonMapping = {"agent": candidate.agent, "skill": candidate.skill, "share": candidate.share}
     return facts | ({"reason": candidate.reason} if candidate.reason else {})
-
-
-def _binding(binding: Binding) -> JsonMapping:
-    facts: JsonMapping = {"parameter": binding.parameter, "value": binding.value, "how": binding.how}
-    return facts | ({"words": binding.words} if binding.words else {})
-
-
-def _handmade_parameters(node: Delegation) -> list[JsonMapping]:
-    """Parameters of a plan made by hand, which says nothing of where they come from."""
-    return [{"parameter": name, "value": value, "how": "given"} for name, value in node.parameters.items()]

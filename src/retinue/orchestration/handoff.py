@@ -84,7 +84,30 @@ def summarise(text: str, *, limit: int = SUMMARY_CHARS) -> Excerpt:
 
 def hand_on(result: Result, level: ContextLevel, counter: TokenCounter | None) -> EdgePayload:
     """What of `result` an edge of this `level` carries; without a counter nothing is measured."""
-    inputs = _inputs(result, level)
+    inputs: JsonMapping | None = {
+        "task_id": result.task_id,
+        "agent": result.agent,
+        "outcome": result.outcome or result.lifecycle,
+        **({"skill": result.skill} if result.skill else {}),
+    }
+    match level:
+        case "none":
+            inputs = None
+        case "metadata":
+            metadata = metadata_of(result)
+            inputs |= ({} if metadata is None else {"metadata": metadata}) | _artifacts(result)
+        case "summary":
+            # What an agent itself calls its summary, else the beginning of its text.
+            own: object = cast("JsonMapping", result.data).get("summary") if isinstance(result.data, dict) else None
+            text = own if isinstance(own, str) and own.strip() else result.content or full_text(result)
+            summary = summarise(text)
+            inputs |= {"summary": summary.text, "truncated": summary.truncated} | _artifacts(result)
+        case "full":
+            warnings = [warning.message for warning in result.warnings]
+            whole = {"content": result.content, "data": result.data, "warnings": warnings}
+            inputs |= {name: value for name, value in whole.items() if value not in (None, "", [])} | _artifacts(result)
+        case _:
+            assert_never(level)
     if counter is None:
         return EdgePayload(inputs, full=0, handed_on=0)
     return EdgePayload(
@@ -118,46 +141,8 @@ def full_text(result: Result) -> str:
     return "\n".join(filter(None, (result.content, _text_of(result.data)))) or "\n".join(files)
 
 
-def _inputs(result: Result, level: ContextLevel) -> JsonMapping | None:
-    head: JsonMapping = {
-        "task_id": result.task_id,
-        "agent": result.agent,
-        "outcome": result.outcome or result.lifecycle,
-    }
-    if result.skill:
-        head["skill"] = result.skill
-    match level:
-        case "none":
-            return None
-        case "metadata":
-            metadata = metadata_of(result)
-            return head | ({} if metadata is None else {"metadata": metadata}) | _artifacts(result)
-        case "summary":
-            summary = summarise(_gist(result))
-            return head | {"summary": summary.text, "truncated": summary.truncated} | _artifacts(result)
-        case "full":
-            warnings = [warning.message for warning in result.warnings]
-            whole = {"content": result.content, "data": result.data, "warnings": warnings}
-            return (
-                head
-                | {name: value for name, value in whole.items() if value not in (None, "", [])}
-                | _artifacts(result)
-            )
-        case _:
-            assert_never(level)
-
-
 def _artifacts(result: Result) -> JsonMapping:
     return {"artifacts": [artifact.to_json() for artifact in result.artifacts]} if result.artifacts else {}
-
-
-def _gist(result: Result) -> str:
-    """What an agent itself calls its summary, else the beginning of its text."""
-    if isinstance(result.data, dict):
-        summary = cast("dict[str, object]", result.data).get("summary")
-        if isinstance(summary, str) and summary.strip():
-            return summary
-    return result.content or full_text(result)
 
 
 def _text_of(data: object) -> str:

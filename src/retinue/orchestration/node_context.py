@@ -19,18 +19,18 @@ from retinue.contract.result import Result, Usage
 from retinue.contract.task import Answer, Budget, Correction, Question, Task
 from retinue.engine.base import REAL, Outside
 from retinue.engine.offload import Pool
-from retinue.errors import AccessDenied, BudgetExceeded, Canceled, InvalidInput
+from retinue.errors import AccessDenied, BudgetExceeded, Canceled, InvalidInput, RetinueError
 from retinue.llm.budget_tracker import BudgetTracker
+from retinue.orchestration.budget import Deadline
 from retinue.orchestration.plan_checker import ASK_LESS, PlanChecker, call_cycle
 from retinue.orchestration.reader.parameters import EMPTY_ENVIRONMENT, ReaderEnvironment
-from retinue.orchestration.run_request import Caller
+from retinue.orchestration.run_request import Caller, RunRequest
 from retinue.orchestration.task_builder import with_idempotency_key
 from retinue.tools.workspace import Workspace
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_SECOND = 1_000_000_000
 MID_STEP_QUESTION = "asked_inside"
 """Marks a question that an agent asked in the middle: it goes on even when nobody answers, and is told so."""
 
@@ -56,80 +56,40 @@ class AgentCaller(Protocol):
 
 
 @dataclass(slots=True)
-class Deadline:
-    """When a run and its child runs must be over. It stands still while a person is asked.
-
-    Attributes:
-        ends_ns: When, unless somebody is asked now; None when nothing bounds it.
-        clock: Nanoseconds since 1970 UTC.
-    """
-
-    ends_ns: int | None
-    clock: Callable[[], int] = REAL.clock
-    _questions: int = 0
-    _since_ns: int = 0
-
-    @property
-    def at_ns(self) -> int | None:
-        """When it is over, as far as is known now."""
-        waited = self.clock() - self._since_ns if self._questions else 0
-        return None if self.ends_ns is None else self.ends_ns + waited
-
-    def pause(self) -> None:
-        """A person is asked."""
-        if not self._questions:
-            self._since_ns = self.clock()
-        self._questions += 1
-
-    def resume(self) -> None:
-        """One question is over."""
-        at_ns = self.at_ns
-        self._questions -= 1
-        if not self._questions:
-            self.ends_ns = at_ns
-
-
-@dataclass(slots=True)
 class RunServices:
     """What all nodes of one run share.
 
     Attributes:
         emit: Records an event of a node: body, node, attempt.
-        environment: What may be known beside the words of a request.
+        request: What the run was started with; its nodes share its budget.
+        deadline: When the run must be over.
+        tracker: What the models of this run may still spend.
         offload: Where CPU-heavy work goes; without one it is refused.
-        calls_left: How many more agents may be called from inside steps.
+        environment: What may be known beside the words of a request.
         checker: Knows the agents at hand; for plans that agents return.
         light_schema: Says in a few lines who these agents are.
-        above: The delegations above this run, the outermost first.
         grants: What the agents of this run may use at most.
-        budget_tracker: What the models of this run may still spend.
+        calls_left: How many more agents may be called from inside steps.
     """
 
     run: str
     call: AgentCaller
     emit: Callable[[Body, str, int], None]
-    budget: Budget
-    deadline: Deadline | None = None
+    request: RunRequest
+    deadline: Deadline = field(default_factory=lambda: Deadline(None))
+    tracker: BudgetTracker = field(default_factory=BudgetTracker)
     workspace: Workspace | None = None
     offload: Pool | None = None
     outside: Outside = REAL
     environment: ReaderEnvironment = EMPTY_ENVIRONMENT
-    calls_left: int = field(default=0)
-    checker: PlanChecker | None = None
+    checker: PlanChecker = field(default_factory=lambda: PlanChecker(()))
     light_schema: Callable[[], str] = str
-    above: tuple[Caller, ...] = ()
     grants: Grants = ALL
-    budget_tracker: BudgetTracker = field(init=False)
+    calls_left: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """All the nodes of the budget, unless said otherwise; and all its tokens and money."""
-        self.calls_left = self.calls_left or self.budget.nodes
-        self.budget_tracker = BudgetTracker(tokens=self.budget.tokens, usd=self.budget.cost_usd)
-
-    @property
-    def deadline_ns(self) -> int | None:
-        """When the run must be over."""
-        return None if self.deadline is None else self.deadline.at_ns
+        """Agents inside steps may be called as often as nodes may be."""
+        self.calls_left = self.request.budget.nodes
 
 
 class NodeContext:
@@ -145,27 +105,9 @@ class NodeContext:
     """
 
     __slots__ = (
-        "_above",
-        "_answers",
-        "_budget_tracker",
-        "_delegated",
-        "_delegation_count",
-        "_depth",
-        "_inner",
-        "_open_tracker",
-        "_place",
-        "_services",
-        "attempt",
-        "budget",
-        "checkpoint",
-        "correction",
-        "deadline_ns",
-        "grants",
-        "node",
-        "phases",
-        "run",
-        "task",
-        "waits_for",
+        "_above", "_answers", "_budget_tracker", "_delegated", "_delegation_count", "_depth", "_inner",
+        "_open_tracker", "_place", "_services", "attempt", "budget", "checkpoint", "correction",
+        "deadline_ns", "grants", "node", "phases", "run", "task", "waits_for",
     )  # fmt: skip
 
     def __init__(
@@ -174,23 +116,23 @@ class NodeContext:
         node: str,
         *,
         budget: Budget | None = None,
-        depth: int = 0,
         answers: Mapping[str, Answer | None] | None = None,
-        grants: Grants | None = None,
         checkpoint: dict[str, Any] | None = None,
         open_tracker: Callable[[], BudgetTracker] | None = None,
     ) -> None:
         self.run = services.run
         self.node = node
         self.attempt = 0
-        self.deadline_ns = services.deadline_ns
-        self.budget = budget or services.budget
+        self.deadline_ns = services.deadline.at_ns
+        self.budget = budget or services.request.budget
+        self.grants = services.grants
+        self.checkpoint = {} if checkpoint is None else checkpoint
         self.correction: Correction | None = None
         self.waits_for: Question | None = None
         self.task: Task | None = None
         self.phases: dict[str, frozenset[str]] = {}
         self._services = services
-        self._depth = depth
+        self._depth = services.request.depth
         self._inner = False
         self._above: tuple[Caller, ...] | None = None
         self._delegation_count = 0
@@ -199,8 +141,6 @@ class NodeContext:
         self._answers = answers or {}
         self._open_tracker = open_tracker
         self._budget_tracker: BudgetTracker | None = None
-        self.grants = grants or services.grants
-        self.checkpoint = {} if checkpoint is None else checkpoint
 
     @property
     def workspace(self) -> Workspace:
@@ -217,7 +157,7 @@ class NodeContext:
     def budget_tracker(self) -> BudgetTracker:
         """What the models of its agent may still spend."""
         if self._budget_tracker is None:
-            self._budget_tracker = self._services.budget_tracker if self._open_tracker is None else self._open_tracker()
+            self._budget_tracker = self._services.tracker if self._open_tracker is None else self._open_tracker()
         return self._budget_tracker
 
     @property
@@ -226,16 +166,14 @@ class NodeContext:
         return self._services.light_schema()
 
     def definition_of(self, name: str) -> Definition | None:
-        """What the agent called `name` says of itself; None when nobody is called that."""
-        checker = self._services.checker
-        return None if checker is None else checker.definition(name)
+        """The definition of the agent called `name`; None when there is none of that name."""
+        return self._services.checker.definition(name)
 
     def review(self, plan: Plan) -> list[Finding]:
         """What keeps `plan` from being walked as the answer to this node's task."""
-        checker, task = self._services.checker, self.task
-        if checker is None:
-            return []
-        above = self._services.above if task is None else (*self._services.above, checker.caller(task, self.node))
+        checker, task, above = self._services.checker, self.task, self._services.request.above
+        if task is not None:
+            above = (*above, checker.caller(task, self.node))
         return [*checker.findings(plan), *checker.cycles(plan, above)]
 
     def emit(self, body: Body) -> None:
@@ -283,10 +221,11 @@ class NodeContext:
         """Call another agent through the boundary, inside this step; at least once, as task `{run}:{node}:{key}`.
 
         Whatever `grants` says, the other may use no more than this agent. What it noted for itself when it had to ask
-        is kept in this agent's memo, so that it goes on from there. What it took is marked as its own, so that whoever
-        adds it to a usage of its own does not pass for the one who took it. To ask again exactly what is being
-        answered, by however many others, is refused: that would never end.
+        is kept in this agent's checkpoint, so that it goes on from there. What it took is marked as its own, so that an
+        agent that adds it to a usage of its own does not pass for the one that took it. To ask again exactly what is
+        being answered, by however many others, is refused: that would never end.
         """
+        services = self._services
         self._delegation_count += 1
         name = f"{self._place}:{key or self._delegation_count}"
         request = task.model_copy(update={"id": name, "depth": self._depth + 1, "parent": self._place})
@@ -295,17 +234,23 @@ class NodeContext:
         except InvalidInput as error:
             fault = Fault.from_error(error)
             return Result(task_id=name, agent=task.agent, skill=task.skill, outcome="rejected", fault=fault)
-        above, checker = self._callers(), self._services.checker
-        again = () if checker is None else (checker.caller(request, self.node),)
-        if (fault := _cycle_fault(above, *again) or self._limit_fault()) is not None:
+        if self._above is None:
+            own = () if self.task is None else (services.checker.caller(self.task, self.node),)
+            self._above = (*services.request.above, *own)
+        caller = services.checker.caller(request, self.node)
+        if (error := self._delegation_error(self._above, caller)) is not None:
+            fault = Fault.from_error(error)
             return Result(task_id=name, agent=task.agent, skill=task.skill, outcome="error", fault=fault)
-        self._services.calls_left -= 1
+        services.calls_left -= 1
         self.emit(Decision("delegate", f"`{self.node}` calls `{task.agent}` itself.", {"task": name}))
         notes: dict[str, Any] = self.checkpoint.setdefault(_CALLS, {})
-        inner = self._nested_context(name, grants, notes.setdefault(name, {}))
-        inner._above = (*above, *again)  # noqa: SLF001 - one of us
-        result = await self._services.call(request, inner)
-        result = inner.with_delegated_usage(result)
+        checkpoint = notes.setdefault(name, {})
+        inner = NodeContext(services, self.node, budget=self.budget, answers=self._answers, checkpoint=checkpoint)
+        inner.grants = grants.within(self.grants) if grants else self.grants
+        inner.deadline_ns, inner._depth, inner._inner = self.deadline_ns, self._depth + 1, True
+        inner._place, inner._above = name, (*self._above, caller)
+        inner._budget_tracker = BudgetTracker(parent=self.budget_tracker, separate=True)
+        result = inner.with_delegated_usage(await services.call(request, inner))
         if result.usage is not None:
             result = result.model_copy(update={"usage": result.usage.with_agent(result.agent)})
             self._delegated = Usage.total((self._delegated, result.usage))
@@ -315,12 +260,21 @@ class NodeContext:
         del notes[name]
         return result
 
-    def _with_parameters(self, task: Task) -> Task:
-        """`task` with the parameters that its words say, where it has words only.
+    def _delegation_error(self, above: tuple[Caller, ...], caller: Caller) -> RetinueError | None:
+        """Why a further agent may not be called from here, if so; the chain names who asked whom."""
+        if chain := call_cycle(above, caller):
+            message = f"This asks again exactly what is being answered: {chain}."
+            return InvalidInput(message, hint=ASK_LESS, detail={"bound": "ring", "ring": chain})
+        hint = "Raise the budget, or delegate less."
+        if self._depth + 1 > self.budget.depth:
+            message = f"Delegations may stand {self.budget.depth} above each other, and this would be one more."
+            return BudgetExceeded(message, hint=hint)
+        if self._services.calls_left < 1:
+            return BudgetExceeded(f"All {self.budget.nodes} delegations of this run are used up.", hint=hint)
+        return None
 
-        Raises:
-            InvalidInput: Some of the words cannot be said to the agent.
-        """
+    def _with_parameters(self, task: Task) -> Task:
+        """`task` with the parameters that its words say, where it has words only."""
         definition = None if task.parameters or not task.instruction.strip() else self.definition_of(task.agent)
         skill = None if definition is None else definition.skill(task.skill) if task.skill else definition.default_skill
         if definition is None or skill is None or len(skill.input_schema.get("properties", {})) < 2:
@@ -343,23 +297,6 @@ class NodeContext:
             return result
         return result.model_copy(update={"usage": Usage.total((own_usage, theirs))})
 
-    def _nested_context(self, place: str, grants: Grants | None, checkpoint: dict[str, Any]) -> "NodeContext":
-        """The context of an agent that this one calls."""
-        inner = NodeContext(
-            self._services,
-            self.node,
-            budget=self.budget,
-            depth=self._depth + 1,
-            answers=self._answers,
-            checkpoint=checkpoint,
-        )
-        inner.grants, inner._budget_tracker = (
-            grants.within(self.grants) if grants else self.grants,
-            BudgetTracker(parent=self.budget_tracker, separate=True),
-        )
-        inner.deadline_ns, inner._inner, inner._place = self.deadline_ns, True, place
-        return inner
-
     async def offload(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run CPU-heavy work in another process, which is killed when time is up.
 
@@ -372,35 +309,8 @@ class NodeContext:
             raise AccessDenied("This run has no worker processes.", hint="Start it with a `Pool`.")
         if self.deadline_ns is None:
             return await pool.run(function, *args, **kwargs)
-        left_s = max(self.deadline_ns - self.now(), 0) / _SECOND
+        left_s = max(self.deadline_ns - self.now(), 0) / 1_000_000_000
         return await pool.run(function, *args, timeout_s=left_s, **kwargs)
-
-    def _callers(self) -> tuple[Caller, ...]:
-        """Everybody whose answer waits for this agent's, itself included, the outermost first."""
-        if self._above is None:
-            checker, task = self._services.checker, self.task
-            own = () if checker is None or task is None else (checker.caller(task, self.node),)
-            self._above = (*self._services.above, *own)
-        return self._above
-
-    def _limit_fault(self) -> Fault | None:
-        """Why no further agent may be called from here, if so."""
-        if self._depth + 1 > self.budget.depth:
-            bound = f"Delegations may stand {self.budget.depth} above each other, and this would be one more."
-        elif self._services.calls_left < 1:
-            bound = f"All {self.budget.nodes} delegations of this run are used up."
-        else:
-            return None
-        return Fault.from_error(BudgetExceeded(bound, hint="Raise the budget, or delegate less."))
-
-
-def _cycle_fault(above: tuple[Caller, ...], again: Caller | None = None) -> Fault | None:
-    """Why a request is not made that is being answered already; the chain names who asked whom."""
-    chain = "" if again is None else call_cycle(above, again)
-    if not chain:
-        return None
-    message = f"This asks again exactly what is being answered: {chain}."
-    return Fault.from_error(InvalidInput(message, hint=ASK_LESS, detail={"bound": "ring", "ring": chain}))
 
 
 def waiting_result(task: Task, context: NodeContext, question: Question, usage: Usage | None) -> Result:

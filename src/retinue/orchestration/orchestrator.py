@@ -1,40 +1,69 @@
 """The one entry to orchestration: a goal, a plan or a single task in, one result out (A2, A3, G17).
 
-It has the goal planned (`goal_planner`), hands the plan to an engine as the payload of the one workflow there is
-(`workflows`), and waits. Which engine, and what becomes of its history, is its caller's choice.
+Here it is decided who plans a goal, and within which budget; how, is the business of `reader`. The plan goes to an
+engine as the payload of the one workflow there is. Which engine, and what becomes of its history, is its caller's
+choice.
 """
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from retinue.agents.boundary import Boundary
 from retinue.agents.grants import ALL, Grants
 from retinue.agents.registry import Registry
 from retinue.contract.definition import Definition
+from retinue.contract.event import Body
 from retinue.contract.model import JsonMapping
-from retinue.contract.plan import Delegation, Join, Plan
-from retinue.contract.result import Result
-from retinue.contract.task import Budget, Limits, Thinking
+from retinue.contract.plan import Delegation, Dropped, Join, Plan
+from retinue.contract.result import Result, Usage
+from retinue.contract.task import Answer, Budget, Limits, Question, Thinking
 from retinue.contract.tokens import DEFAULT
-from retinue.engine.base import REAL, Engine
-from retinue.errors import UnknownName
-from retinue.orchestration.budget_allocation import allocate_tokens
-from retinue.orchestration.goal_planner import Answerer, GoalPlanner, PlannerChoice, by_name, judge_model_name
-from retinue.orchestration.planning import planning_of
+from retinue.engine.base import REAL, Engine, Outside, Workflow, WorkflowScope
+from retinue.engine.offload import Pool
+from retinue.errors import RetinueError, Unavailable, UnknownName
+from retinue.llm.budget_tracker import BudgetTracker
+from retinue.orchestration.budget import (
+    Deadline,
+    allocate_tokens,
+    harder,
+    orchestrator_share,
+    thinking_in,
+    with_thinking,
+)
+from retinue.orchestration.executor import Executor
+from retinue.orchestration.node_context import RunServices
+from retinue.orchestration.plan_checker import PlanChecker
+from retinue.orchestration.planning import (
+    Planning,
+    allocate_models,
+    by_name,
+    default_allocator,
+    planning_of,
+    with_planning,
+)
 from retinue.orchestration.reader.parameters import ReaderEnvironment, reader_environment
 from retinue.orchestration.run_request import RUN_PLAN, RunRequest, digests_of
-from retinue.orchestration.workflows import workflows
+from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from retinue.llm.models import Models
-    from retinue.orchestration.model_allocation import Allocator
+    from retinue.llm.port import LanguageModel
+    from retinue.orchestration.planning import Allocator
+    from retinue.orchestration.reader.model_reader import ModelReader
     from retinue.orchestration.reader.planner import Planner
     from retinue.orchestration.reader.router import Embedder
+    from retinue.orchestration.structured_model import StructuredModel
 
-__all__ = ["Orchestrator", "workflows"]
+PlannerChoice: TypeAlias = Literal["auto", "model", "rules"]
+"""Who plans: a model when one is configured, a model in any case, or the rules."""
+
+Answerer: TypeAlias = Callable[[Question], Awaitable[Answer | None]]
+"""Puts a question to the person; None when nobody is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +103,9 @@ class Orchestrator:
         Raises:
             InvalidInput: The goal is empty, too long, or holds control characters.
         """
-        return self._goal_planner().plan_by_rules(goal)
+        mode, words = thinking_in(goal)
+        plan = self._with_models(self._rules().plan(words, environment=self._environment()))
+        return self._finish(plan, goal, words, harder(self.thinking, mode))
 
     async def plan_goal(
         self, goal: str, *, budget: Budget | None = None, by: PlannerChoice = "auto", ask: Answerer | None = None
@@ -95,7 +126,40 @@ class Orchestrator:
             Unavailable: `by` is `model`, and none is configured.
             RetinueError: `by` is `model`, and it cannot be opened: its name, its key or a package is missing.
         """
-        return await self._goal_planner().plan(goal, budget=budget or Budget(), by=by, ask=ask)
+        mode, words = thinking_in(goal)
+        thinking = harder(self.thinking, mode)
+        model = None if by == "rules" else self._planning_model(budget or Budget(), thinking, required=by == "model")
+        if model is None:
+            return self.plan(goal)
+        if isinstance(model, str):
+            name = self.model or (self.models.default if self.models else "")
+            reason = f"The rules made the plan, since `{name}` cannot be asked: {model}"
+            return with_planning(self.plan(goal), Planning(model=name, reason=reason))
+        from retinue.orchestration.reader.model_reader import ModelReader  # noqa: PLC0415 - only with a model
+
+        reader = ModelReader(self.registry.selectable(), self._rules(), self.grants, self._with_models)
+        environment = self._environment()
+        began_ns = REAL.clock()
+        asked_ns = 0
+        answers: list[tuple[str, str]] = []
+        usage: list[Usage] = []
+        while True:
+            plan = await reader.plan(words, model, environment=environment, answers=answers)
+            planning = planning_of(plan) or Planning()
+            usage += [planning.usage] if planning.usage else []
+            if planning.move != "clarify" or ask is None or answers:
+                break
+            since_ns = REAL.clock()
+            answer = await ask(Question(id="clarify", text=planning.text, agent=RUN_AGENT))
+            asked_ns = REAL.clock() - since_ns
+            if model.deadline_ns is not None:
+                model = replace(model, deadline_ns=model.deadline_ns + asked_ns)
+            if answer is None or not str(answer.value or "").strip():
+                break
+            answers.append((planning.text, str(answer.value)))
+        took = {"usage": Usage.total(usage), "duration_ns": max(0, REAL.clock() - began_ns - asked_ns)}
+        plan = with_planning(plan, planning.model_copy(update=took))
+        return self._finish(plan, goal, words, thinking)
 
     async def start(
         self,
@@ -118,7 +182,7 @@ class Orchestrator:
             answer=answer,
             today=self._day().isoformat(),
             counter=self.counter,
-            model=judge_model_name(self.models, self.model),
+            model=self._judge_model(),
             thinking=self.thinking,
             spent=planning.usage if planning else None,
             planned_ns=planning.duration_ns if planning else 0,
@@ -249,21 +313,161 @@ class Orchestrator:
             return self.registry.get(name).definition
         return None
 
-    def _goal_planner(self) -> GoalPlanner:
-        return GoalPlanner(
-            registry=self.registry,
-            environment=self._environment(),
-            planner=self.planner,
-            likeness=self.likeness,
-            models=self.models,
-            model=self.model,
-            thinking=self.thinking,
-            grants=self.grants,
-            allocate=self.allocate,
-        )
+    def _planning_model(
+        self, budget: Budget, thinking: Thinking | None, *, required: bool
+    ) -> "StructuredModel | str | None":
+        """The model that plans, within the budget; None when none is configured, or why the one that is cannot."""
+        models = self.models
+        if models is None or not (required or self.model or models.configured):
+            if required:
+                raise Unavailable("No model is configured to plan with.", hint="Name one, or plan by rules.")
+            return None
+        try:
+            model = models.get(models.choose(model=self.model, source="user").name)
+        except RetinueError as error:
+            if required:
+                raise
+            return f"{error.message} {error.hint}"
+        from retinue.orchestration.structured_model import StructuredModel  # noqa: PLC0415 - the rules need none
+
+        tokens = None if budget.tokens is None else orchestrator_share(budget.tokens)
+        tracker = BudgetTracker(tokens=tokens, usd=budget.cost_usd, name="orchestrator")
+        deadline_ns = None if budget.timeout_s is None else REAL.clock() + int(budget.timeout_s * 1_000_000_000)
+        return StructuredModel(model, tracker, deadline_ns, thinking)
+
+    def _judge_model(self) -> str | None:
+        """The name of the model that thinks along in a run; None when none is configured, or none of that name."""
+        if self.models is not None and (self.model or self.models.configured):
+            with suppress(RetinueError):
+                return self.models.choose(model=self.model, source="user").name
+        return None
+
+    def _rules(self) -> "Planner":
+        from retinue.orchestration.reader.planner import Planner  # noqa: PLC0415 - a plan made by hand needs none
+
+        return self.planner or Planner(self.registry.selectable(), likeness=self.likeness)
+
+    def _with_models(self, plan: Plan) -> Plan:
+        if self.allocate is None and (self.models is None or not self.models.configured):
+            return plan
+        definitions = by_name(self.registry.definitions())
+        return allocate_models(plan, definitions, self.allocate or default_allocator(self.models))
+
+    def _finish(self, plan: Plan, goal: str, words: str, thinking: Thinking | None) -> Plan:
+        """`plan` for the goal as it was said, with how hard its agents are to think, and examples beside refusals."""
+        update: dict[str, object] = {} if words == goal else {"goal": goal.strip()}
+        if plan.dropped:
+            update["dropped"] = tuple(one if one.examples else self._with_examples(one) for one in plan.dropped)
+        return with_thinking(plan.model_copy(update=update), thinking)
+
+    def _with_examples(self, dropped: Dropped) -> Dropped:
+        """`dropped` with an example of each skill that came near, of those that name no file that is not here."""
+        definitions = by_name(self.registry.selectable())
+        exists = self._environment().exists
+        requests: list[str] = []
+        for near in dropped.nearest if dropped.wanted else ():
+            skill = definitions[near.agent].skill(near.skill) if near.agent in definitions else None
+            for example in () if skill is None else skill.examples:
+                words = (word.strip("`'\"?,.:;()") for word in example.split())
+                if exists is None or all(exists(word) for word in words if "/" in word or "." in word):
+                    requests.append(example)
+                    break
+        return dropped.model_copy(update={"examples": tuple(requests)})
 
     def _environment(self) -> ReaderEnvironment:
         return reader_environment(self.registry, self.workspace, self._day(), grants=self.grants)
 
     def _day(self) -> date:
         return self.today or datetime.fromtimestamp(REAL.clock() / 1_000_000_000, UTC).astimezone().date()
+
+
+def workflows(
+    registry: Registry,
+    *,
+    boundary: Boundary | None = None,
+    workspace: Workspace | None = None,
+    offload: Pool | None = None,
+    outside: Outside = REAL,
+    models: "Models | None" = None,
+    grants: Grants = ALL,
+    likeness: "Embedder | None" = None,
+) -> Mapping[str, Workflow]:
+    """What an engine must know to run plans for the agents of `registry`: give it to the engine when it is made.
+
+    Args:
+        registry: Who there is.
+        boundary: Calls them.
+        workspace: The fenced directory.
+        offload: Where CPU-heavy work goes.
+        outside: Time and chance for the bodies of steps.
+        models: Where the model that thinks along in a run comes from, for runs that have one.
+        grants: What the agents may use at most.
+        likeness: Ranks skills by meaning as well, such as `retinue.SentenceEmbedder`.
+    """
+    call = (boundary or Boundary(registry)).call
+    definitions = by_name(registry.definitions())
+    checker = PlanChecker(registry.definitions())
+    environment = reader_environment(registry, workspace, grants=grants)
+    child_limits: dict[str, tuple[BudgetTracker, Deadline]] = {}
+    readers: dict[int, ModelReader] = {}
+
+    def light_schema() -> str:
+        from retinue.agents.registry import light_schema_of  # noqa: PLC0415 - few agents ask who there is
+
+        return light_schema_of(registry)
+
+    def model_reader() -> "ModelReader":
+        from retinue.orchestration.reader.model_reader import ModelReader  # noqa: PLC0415 - most runs ask no model
+        from retinue.orchestration.reader.planner import Planner  # noqa: PLC0415 - as above
+
+        if len(registry) not in readers:  # made once, and again when there are more agents
+            agents = registry.selectable()
+            readers.clear()
+            readers[len(registry)] = ModelReader(agents, Planner(agents, likeness=likeness), grants)
+        return readers[len(registry)]
+
+    async def run_plan(scope: WorkflowScope, payload: JsonMapping) -> Result:
+        request = RunRequest.read(payload)
+        budget = request.budget
+
+        def emit(body: Body, node: str, attempt: int) -> None:
+            scope.emit(body, node=node, attempt=attempt)
+
+        # By the real clock: a resumed run has its time again, and the recorded start may be days ago.
+        own = None, Deadline(request.deadline(outside.clock()), outside.clock)
+        parent_tracker, deadline = child_limits.pop(scope.run, own)
+        services = RunServices(
+            run=scope.run,
+            call=call,
+            emit=emit,
+            request=request,
+            deadline=deadline,
+            tracker=BudgetTracker(tokens=budget.tokens, usd=budget.cost_usd, parent=parent_tracker),
+            workspace=workspace,
+            offload=offload,
+            outside=outside,
+            environment=environment,
+            checker=checker,
+            light_schema=light_schema,
+            grants=grants,
+        )
+        judge = None
+        if request.model is not None:
+            from retinue.orchestration.judge_calls import ModelJudge  # noqa: PLC0415 - most runs ask no model
+
+            judge = ModelJudge(
+                request.model,
+                partial(_open_model, models, request.model),
+                model_reader,
+                request.thinking,
+                outside.clock,
+            )
+        return await Executor(scope, services, definitions, judge=judge, child_limits=child_limits).run()
+
+    return {RUN_PLAN: run_plan}
+
+
+def _open_model(models: "Models | None", name: str) -> "LanguageModel":
+    if models is None:
+        raise Unavailable(f"No models are configured here, and the run thinks with `{name}`.", hint="Configure one.")
+    return models.get(name)

@@ -5,19 +5,21 @@ business.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast, get_args
+
+from pydantic import BaseModel, ValidationError
 
 from retinue.contract import names, schema
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.finding import Finding
-from retinue.contract.json import pointer
+from retinue.contract.json import JsonValue, dumps, loads, pointer
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.sanitize import check_workspace_path
 from retinue.contract.schema import Validator
 from retinue.contract.task import Task
-from retinue.errors import InvalidDefinition, RetinueError
+from retinue.errors import InvalidDefinition, InvalidInput, RetinueError
 from retinue.orchestration.expected_files import overlap_findings
 from retinue.orchestration.run_request import RESERVED, Caller
 
@@ -151,7 +153,12 @@ class PlanChecker:
                 fix = f"Add `{need}` to its `needs`, or remove it from `context`."
                 there = path + pointer(["context", need])
                 yield Finding(rule="plan/context", message=message, path=there, fix=fix, severity="warning")
-        yield from _file_findings(node, path)
+        for place, expected in enumerate(node.expects):
+            try:
+                check_workspace_path(expected.path)
+            except RetinueError as error:
+                there = f"{path}/expects/{place}/path"
+                yield Finding(rule="plan/file", message=f"`{node.id}`: {error.message}", path=there, fix=error.hint)
 
     def _resolve(self, agent: str, major: int | None, skill: str | None) -> "_ResolvedSkill | Finding":
         """Who is meant, looked up once for each way of naming; a finding without its place when nobody is."""
@@ -164,32 +171,28 @@ class PlanChecker:
     def _look_up(self, agent: str, major: int | None, skill: str | None) -> "_ResolvedSkill | Finding":
         name = agent if agent in self._majors else self._names.get(names.fold(agent))
         if name is None:
-            return _unknown_finding(
-                "plan/agent", f"No agent is called `{agent}`.", "/agent", agent, sorted(self._majors)
-            )
+            fix = _suggestion(agent, sorted(self._majors))
+            return Finding(rule="plan/agent", message=f"No agent is called `{agent}`.", path="/agent", fix=fix)
         majors = self._majors[name]
         definition = majors.get(min(majors) if major is None else major)
         if definition is None:
-            there = ", ".join(map(str, sorted(majors)))
-            message = f"`{name}` has no major {major}."
-            return Finding(rule="plan/agent", message=message, path="/major", fix=f"Available: {there}.")
+            fix = f"Available: {', '.join(map(str, sorted(majors)))}."
+            return Finding(rule="plan/agent", message=f"`{name}` has no major {major}.", path="/major", fix=fix)
         target_skill = definition.default_skill if skill is None else definition.skill(skill)
         if target_skill is None:
             message = f"`{name}` has several skills, and none is named."
             if skill is not None:
                 message = f"`{name}` has no skill `{skill}`."
-            return _unknown_finding(
-                "plan/skill", message, "/skill", skill or "", [one.name for one in definition.skills]
-            )
+            fix = _suggestion(skill or "", [one.name for one in definition.skills])
+            return Finding(rule="plan/skill", message=message, path="/skill", fix=fix)
         if target_skill.unavailable:
             message = f"`{name}.{target_skill.name}` is not available."
             return Finding(rule="plan/unavailable", message=message, path="/skill", fix=target_skill.unavailable)
         try:
-            return _ResolvedSkill(definition, target_skill, schema.compile(target_skill.input_schema))
+            validator = schema.compile(target_skill.input_schema)
         except InvalidDefinition:
-            return _ResolvedSkill(
-                definition, target_skill, None
-            )  # lint says what is wrong with it; the boundary refuses it
+            validator = None  # lint says what is wrong with it; the boundary refuses it
+        return _ResolvedSkill(definition, target_skill, validator)
 
 
 def call_cycle(above: tuple[Caller, ...], again: Caller) -> str:
@@ -198,12 +201,11 @@ def call_cycle(above: tuple[Caller, ...], again: Caller) -> str:
     return "" if same is None else " → ".join(f"`{one.agent}.{one.skill}`" for one in (*above[same:], again))
 
 
-def _unknown_finding(rule: str, message: str, path: str, name: str, there: list[str]) -> Finding:
+def _suggestion(name: str, there: list[str]) -> str:
+    """The nearest of the names that there are, and all of them; of very many the first."""
     near = names.nearest(name, there)
     available = f"Available: {', '.join(there[:20])}{' …' if len(there) > 20 else ''}." if there else "There is none."
-    return Finding(
-        rule=rule, message=message, path=path, fix=f"Did you mean `{near[0]}`? {available}" if near else available
-    )
+    return f"Did you mean `{near[0]}`? {available}" if near else available
 
 
 def _parameter_findings(node: Delegation, ready: _ResolvedSkill, path: str) -> Iterator[Finding]:
@@ -227,10 +229,62 @@ def _parameter_findings(node: Delegation, ready: _ResolvedSkill, path: str) -> I
         )
 
 
-def _file_findings(node: Delegation, path: str) -> Iterator[Finding]:
-    for place, expected in enumerate(node.expects):
-        try:
-            check_workspace_path(expected.path)
-        except RetinueError as error:
-            there = f"{path}/expects/{place}/path"
-            yield Finding(rule="plan/file", message=f"`{node.id}`: {error.message}", path=there, fix=error.hint)
+_SHOWN: Final = 3
+
+
+def read_plan(text: str | bytes) -> Plan:
+    """The plan that `text` says as JSON: what `Plan.to_json` gives, edited or made by hand.
+
+    Raises:
+        ParseError: It is no JSON, or not strict: keys twice, numbers that nobody can hold, too deep, too large.
+        InvalidDefinition: It is no plan. `detail["findings"]` lists every unknown field, with the nearest name, every
+            value that does not fit, and every id or circle that keeps it from being an order of work.
+    """
+    document = loads(text)
+    try:
+        return Plan.model_validate_json(dumps(document))
+    except ValidationError as error:
+        findings = [_form_finding(each["type"], each["loc"], each["msg"]) for each in error.errors()[:_MAX_FINDINGS]]
+    except InvalidInput as error:  # no graph: the noun has said so itself
+        raw_findings: list[object] = error.detail.get("findings") or []
+        findings = [Finding.model_validate_json(dumps(cast("JsonValue", one))) for one in raw_findings]
+    summary = " ".join(f"{one.message} (at `{one.path or '/'}`)" for one in findings[:_SHOWN])
+    more = f" And {len(findings) - _SHOWN} more." if len(findings) > _SHOWN else ""
+    raise InvalidDefinition(
+        f"This is not a plan: {summary}{more}",
+        hint="Fix what is said of each place; `retinue plan --json` shows the form.",
+        path=findings[0].path if findings else "",
+        detail={"findings": [one.to_json() for one in findings]},
+    )
+
+
+def _form_finding(kind: str, place: Sequence[str | int], message: str) -> Finding:
+    path = pointer(place)
+    if kind == "extra_forbidden":
+        name, there = str(place[-1]), list(_fields(place[:-1]))
+        fix = _suggestion(name, there) if there else "Remove it."
+        return Finding(rule="plan/unknown-field", message=f"There is no field `{name}`.", path=path, fix=fix)
+    if kind == "missing":
+        return Finding(rule="plan/missing-field", message=f"`{place[-1]}` is missing.", path=path, fix="Add it.")
+    if kind in {"model_type", "model_attributes_type"}:
+        fix = f"It has: {', '.join(_fields(place))}."
+        return Finding(rule="plan/value", message="An object belongs here.", path=path, fix=fix)
+    return Finding(rule="plan/value", message=f"{message}.", path=path, fix="Put a value there that fits.")
+
+
+def _fields(place: Sequence[str | int]) -> Iterator[str]:
+    model: type[BaseModel] | None = Plan
+    for part in place:
+        if model is None:
+            return
+        if isinstance(part, str):
+            field = model.model_fields.get(part)
+            model = None if field is None else _model_in(field.annotation)
+    if model is not None:
+        yield from (field.alias or name for name, field in model.model_fields.items())
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((model for inside in get_args(annotation) if (model := _model_in(inside)) is not None), None)

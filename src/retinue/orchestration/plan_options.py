@@ -18,8 +18,7 @@ from retinue.contract.tokens import get_counter
 from retinue.errors import UnknownName
 from retinue.llm.allocation import TARGET, Allocation, allocate
 from retinue.llm.estimate import Estimate, PastCall, PriceOf, combine, estimate, unknown_estimate
-from retinue.orchestration.model_allocation import allocations_of
-from retinue.orchestration.planning import planning_of
+from retinue.orchestration.planning import allocations_of, planning_of
 
 AUTO: Final = "auto"
 """Takes the recommended option: "decide for me"."""
@@ -72,8 +71,7 @@ class Option:
     Attributes:
         letter: What it is chosen by.
         model_by_node: By the id of a delegation, the tier or model it is done with; without those that ask no model,
-            and
-            without those whose plan's agents go by their own rules.
+            and without those whose plan's agents go by their own rules.
         models: Their names, as far as they are known.
         reasons: Two, for it or against it.
     """
@@ -150,13 +148,23 @@ def menu_of(
         node for node in plan.nodes if node.agent in definitions and definitions[node.agent].uses_model(node.skill)
     ]
     allocation_notes = allocations_of(plan)
-    by_rules = {node.id for node in model_nodes if _by_the_rules(node, allocation_notes.get(node.id, {}))}
-    requested_models = {node.id: None if node.id in by_rules else node.model for node in model_nodes}
-    allocations = {
-        node.id: _allocation_for(node, definitions[node.agent], catalogue, requested_model=requested_models[node.id])
-        for node in model_nodes
-        if requested_models[node.id] is not None or not _delegates_thinking(node, definitions)
-    }
+    requested_models: dict[str, str | None] = {}
+    allocations: dict[str, Allocation] = {}
+    for node in model_nodes:
+        facts, definition = allocation_notes.get(node.id, {}), definitions[node.agent]
+        # The rules gave it its model, and nobody has edited the plan since.
+        by_rules = "score" in facts and node.model == facts.get("model", facts.get("tier"))
+        requested = requested_models[node.id] = None if by_rules else node.model
+        skill = definition.skill_for(node.skill)
+        if requested is not None or skill is None or skill.thinks != "by_others":
+            allocations[node.id] = allocate(
+                definition,
+                instruction=node.instruction,
+                context_tokens=_request_tokens(node, definition),
+                choice=requested,
+                default=catalogue.default,
+                tiers=catalogue.tiers,
+            )
     rule_models = {name: each.model or each.tier or "small" for name, each in allocations.items()}
     ways: list[tuple[str, Mapping[str, str], bool]] = [
         ("the smallest models", dict.fromkeys(requested_models, "small"), False),
@@ -172,7 +180,11 @@ def menu_of(
             unique_ways[names] = title, words, recommended
         elif recommended:
             unique_ways[names] = earlier[0], words, True
-    whole = [combine(_estimates(plan, definitions, words, catalogue)) for _, words, _ in unique_ways.values()]
+    known_nodes = [(node, definitions[node.agent]) for node in plan.nodes if node.agent in definitions]
+    whole = [
+        combine([_node_estimate(node, definition, words.get(node.id), catalogue) for node, definition in known_nodes])
+        for _, words, _ in unique_ways.values()
+    ]
     best = next(place for place, (_, _, recommended) in enumerate(unique_ways.values()) if recommended)
     options = tuple(
         Option(
@@ -188,57 +200,25 @@ def menu_of(
         )
         for place, (names, (title, words, _)) in enumerate(unique_ways.items())
     )
-    why_not = ""
-    if model_nodes:
-        first = model_nodes[0]
-        why_not = _not_routine(
-            plan, definitions[first.agent], allocations.get(first.id), options[best].estimate, routine
-        )
-    return Menu(options, not why_not, why_not or _why_routine(model_nodes, definitions))
-
-
-def _by_the_rules(node: Delegation, facts: JsonMapping) -> bool:
-    """Whether the rules gave a delegation its model, and nobody has edited the plan since."""
-    return "score" in facts and node.model == facts.get("model", facts.get("tier"))
-
-
-def _delegates_thinking(node: Delegation, definitions: Mapping[str, Definition]) -> bool:
-    skill = definitions[node.agent].skill_for(node.skill)
-    return skill is not None and skill.thinks == "by_others"
+    if not model_nodes:
+        return Menu(options, routine=True, why="No model is asked.")
+    first = model_nodes[0]
+    definition = definitions[first.agent]
+    if why_not := _not_routine(plan, definition, allocations.get(first.id), options[best].estimate, routine):
+        return Menu(options, routine=False, why=why_not)
+    reads = _reads_only(definition, definition.skill_for(first.skill))
+    why = f"It is one small delegation that {'only reads' if reads else 'could do without a model'}."
+    return Menu(options, routine=True, why=why)
 
 
 def _name(word: str | None, catalogue: ModelCatalogue) -> str | None:
     return (catalogue.model_of(word) or word) if word else None
 
 
-def _allocation_for(
-    node: Delegation, definition: Definition, catalogue: ModelCatalogue, *, requested_model: str | None
-) -> Allocation:
-    return allocate(
-        definition,
-        instruction=node.instruction,
-        context_tokens=_request_tokens(node, definition),
-        choice=requested_model,
-        default=catalogue.default,
-        tiers=catalogue.tiers,
-    )
-
-
 def _request_tokens(node: Delegation, definition: Definition) -> int:
-    """Tokens of what is known of a request before anything has run."""
     count = get_counter().count
     parameters = json.dumps(node.parameters, default=str) if node.parameters else ""
     return sum(map(count, (definition.instructions or "", node.instruction, node.target or "", parameters)))
-
-
-def _estimates(
-    plan: Plan, definitions: Mapping[str, Definition], model_by_node: Mapping[str, str], catalogue: ModelCatalogue
-) -> list[Estimate]:
-    return [
-        _node_estimate(node, definitions[node.agent], model_by_node.get(node.id), catalogue)
-        for node in plan.nodes
-        if node.agent in definitions
-    ]
 
 
 def _node_estimate(node: Delegation, definition: Definition, word: str | None, catalogue: ModelCatalogue) -> Estimate:
@@ -246,6 +226,10 @@ def _node_estimate(node: Delegation, definition: Definition, word: str | None, c
     if skill is not None and skill.thinks == "by_others":
         return unknown_estimate(f"What `{node.id}` takes is not known: it answers with a plan, and others do it.")
     name = _name(word, catalogue)
+    # What a model is asked is the request itself, where no code of the agent's own decides it.
+    is_data = definition.source is not None and not definition.source.file.endswith(".py")
+    asks_itself = is_data and skill is not None and skill.thinks == "must" and skill.thinks_within is None
+    is_prompted = definition.instructions is not None or asks_itself
     return estimate(
         model=name,
         request_tokens=_request_tokens(node, definition),
@@ -254,20 +238,9 @@ def _node_estimate(node: Delegation, definition: Definition, word: str | None, c
         max_requests=1 if definition.tools == () else definition.runner.max_turns,
         price=catalogue.price_of(name) if name else None,
         past=catalogue.past_of(node.agent, node.skill or ""),
-        limits=None if _is_prompted(definition, skill) else (skill and skill.thinks_within) or ThinkingBounds(),
+        limits=None if is_prompted else (skill and skill.thinks_within) or ThinkingBounds(),
         is_optional=skill is not None and skill.thinks == "can",
     )
-
-
-def _is_prompted(definition: Definition, skill: Skill | None) -> bool:
-    """Whether what a model is asked is the request itself: no code of the agent's own decides it."""
-    if definition.instructions is not None:
-        return True
-    is_data = definition.source is not None and not definition.source.file.endswith(".py")
-    return is_data and skill is not None and skill.thinks == "must" and skill.thinks_within is None
-
-
-# Reasons.
 
 
 def _reasons(
@@ -280,20 +253,19 @@ def _reasons(
         lines = [f"{name} gets {each.tier or each.model}: {each.why}" for name, each in allocations.items()]
         lines += [f"{name} has others think, each by its own rules" for name in others]
         sample, more = lines[:3], f", and {len(lines) - 3} more" if len(lines) > 3 else ""
-        return f"{'; '.join(sample)}{more}.", _against_target(allocations)
+        against_target = "Which models these are shows when it has made its plan."
+        if allocations:
+            tiers = [each.tier for each in allocations.values()]
+            percentages = "/".join(f"{tiers.count(tier) / len(tiers):.0%}" for tier in TARGET)
+            against_target = (
+                f"By delegations that is {percentages} small/medium/large; over many runs 70/25/5 is aimed at."
+            )
+        return f"{'; '.join(sample)}{more}.", against_target
     if place < best:
         against = ", ".join(f"{name} has {score} points" for name, score in list(demanding.items())[:3])
         return _cost_comparison(whole[place], whole[best]), f"But {against or 'the rules give more'}."
     first = "The most capable model does every delegation."
     return first, _cost_comparison(whole[place], whole[best])
-
-
-def _against_target(allocations: Mapping[str, Allocation]) -> str:
-    if not allocations:
-        return "Which models these are shows when it has made its plan."
-    shares = {tier: sum(each.tier == tier for each in allocations.values()) / len(allocations) for tier in TARGET}
-    percentages = "/".join(f"{share:.0%}" for share in shares.values())
-    return f"By delegations that is {percentages} small/medium/large; over many runs 70/25/5 is aimed at."
 
 
 def _cost_comparison(one: Estimate, other: Estimate) -> str:
@@ -310,13 +282,6 @@ def _not_routine(
 
     A skill that does its work without a model too, and would ask a small one, is routine whatever it touches: which
     model helps it changes nothing of that, and what it may touch is asked by the rules for its tools.
-
-    Args:
-        plan: What is to be done.
-        definition: The first agent of it that asks a model.
-        allocation: What that one gets; None when it has others think, each by its own rules.
-        expected: What the whole will take.
-        routine: Up to where it is routine.
     """
     tokens, usd = expected.tokens, expected.usd
     skill = definition.skill_for(plan.nodes[0].skill)
@@ -336,23 +301,12 @@ def _not_routine(
     return next((why for holds, why in reasons if holds), "")
 
 
-def _why_routine(model_nodes: Sequence[Delegation], definitions: Mapping[str, Definition]) -> str:
-    if not model_nodes:
-        return "No model is asked."
-    definition = definitions[model_nodes[0].agent]
-    reads = _reads_only(definition, definition.skill_for(model_nodes[0].skill))
-    return f"It is one small delegation that {'only reads' if reads else 'could do without a model'}."
-
-
 def _reads_only(definition: Definition, skill: Skill | None) -> bool:
     if skill is None or not set(skill.possible_effects) <= {"read"}:
         return False
     # Instructions touch what their tools do; what an agent's own code touches, its effects say.
     tools = {tool.partition("(")[0].strip().lower() for tool in definition.tools or ("*",)}
     return definition.instructions is None or definition.tools == () or tools <= _READING
-
-
-# What was chosen, and what came of it.
 
 
 def with_option(plan: Plan, option: Option, *, by: By) -> Plan:
@@ -389,7 +343,6 @@ def actuals(plan: Plan, result: Result) -> JsonMapping | None:
 
 
 def _spent(usage: Usage | None) -> tuple[int | None, float | None]:
-    """Tokens and US dollars."""
     if usage is None:
         return None, None
     return usage.tokens, usage.cost.usd if usage.cost else None

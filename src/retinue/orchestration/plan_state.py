@@ -6,7 +6,6 @@ and once for each edge, so a plan of n nodes and m edges takes O(n + m) in all, 
 
 import math
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, assert_never
 
@@ -98,25 +97,23 @@ class PlanState:
         pending = deque([(ended_node, useful)])
         while pending:
             node, worth = pending.popleft()
-            if node.status != "ended":
-                self._end(node, actions, pending, useful=worth)
+            if node.status == "ended":
+                continue
+            node.status = "ended"
+            self._open -= 1
+            for follower in node.followers:
+                follower.ended_needs += 1
+                follower.useful_needs += worth
+                follower.missing_needs += not worth and not node.delegation.optional
+                if follower.status == "waiting":
+                    self._update_node(follower, actions, pending)
+            self._update_plan(node, actions, pending, useful=worth)
         return self._with_ready_nodes(actions)
 
     def _with_ready_nodes(self, actions: Actions) -> Actions:
         ready, self._ready = self._ready, {}
         actions.start = sorted(ready.values(), key=lambda node: self._nodes[node.id].place)
         return actions
-
-    def _end(self, node: _Node, actions: Actions, pending: "deque[tuple[_Node, bool]]", *, useful: bool) -> None:
-        node.status = "ended"
-        self._open -= 1
-        for follower in node.followers:
-            follower.ended_needs += 1
-            follower.useful_needs += useful
-            follower.missing_needs += not useful and not node.delegation.optional
-            if follower.status == "waiting":
-                self._update_node(follower, actions, pending)
-        self._update_plan(node, actions, pending, useful=useful)
 
     def _update_node(self, node: _Node, actions: Actions, pending: "deque[tuple[_Node, bool]]") -> None:
         verdict = _verdict(node.delegation.join, node)
@@ -128,7 +125,13 @@ class PlanState:
                 self._release(node, actions, pending)
             case "skip":
                 node.status = "stopping"
-                actions.skip.append(Skip(node.delegation, _why(node), unneeded=False))
+                needs = node.delegation.needs
+                names = ", ".join(f"`{name}`" for name in needs[:5]) + (" …" if len(needs) > 5 else "")
+                why = f"what it needs has not come ({names})"
+                if node.delegation.join == "quorum":
+                    required, reachable = required_count(node.delegation.quorum, node.needs), _reachable(node)
+                    why = f"{required} of its {node.needs} needs are wanted, and no more than {reachable} can come"
+                actions.skip.append(Skip(node.delegation, f"Not started: {why}.", unneeded=False))
                 pending.append((node, False))
                 if node.delegation.join == "fail_fast":
                     self._release(node, actions, pending)
@@ -188,7 +191,6 @@ def required_count(quorum: float, branches: int) -> int:
 
 
 def _verdict(join: Join, node: _Node) -> _Verdict:
-    """What the join policy says of a node, now that some of its needs have ended."""
     all_ended = node.ended_needs == node.needs
     match join:
         case "all" | "fail_fast":
@@ -205,19 +207,5 @@ def _verdict(join: Join, node: _Node) -> _Verdict:
             assert_never(join)
 
 
-def _why(node: _Node) -> str:
-    """Why a node is not started."""
-    if node.delegation.join != "quorum":
-        return f"Not started: what it needs has not come ({_names(node.delegation.needs)})."
-    required = required_count(node.delegation.quorum, node.needs)
-    return (
-        f"Not started: {required} of its {node.needs} needs are wanted, and no more than {_reachable(node)} can come."
-    )
-
-
 def _reachable(node: _Node) -> int:
     return node.useful_needs + node.needs - node.ended_needs
-
-
-def _names(ids: Sequence[str]) -> str:
-    return ", ".join(f"`{name}`" for name in ids[:5]) + (" …" if len(ids) > 5 else "")

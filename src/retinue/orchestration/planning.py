@@ -4,19 +4,23 @@ What the planner decided is read here and nowhere else. A plan that an agent ans
 orchestrator: `without_planning` takes such facts out before it is walked.
 """
 
-from typing import Final, Literal, TypeAlias, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from pydantic import Field, ValidationError
 
+from retinue.contract.definition import Definition
 from retinue.contract.event import Decision
 from retinue.contract.json import dumps
-from retinue.contract.model import Count, Model
+from retinue.contract.model import Count, JsonMapping, Model
 from retinue.contract.plan import Plan
 from retinue.contract.result import Usage
 
-PlanningMove: TypeAlias = Literal["delegate", "respond_directly", "clarify", "cannot_handle"]
+if TYPE_CHECKING:
+    from retinue.llm.allocation import Allocation
+    from retinue.llm.models import Models
 
-MOVES: Final[tuple[PlanningMove, ...]] = ("delegate", "respond_directly", "clarify", "cannot_handle")
+PlanningMove: TypeAlias = Literal["delegate", "respond_directly", "clarify", "cannot_handle"]
 
 _KEY: Final = "planning"
 
@@ -88,3 +92,71 @@ def decision_of(planning: Planning) -> Decision:
     if planning.refused:
         facts["refused"] = list(planning.refused)
     return Decision("plan_by_rules" if planning.by == "rules" else f"plan_{planning.move}", planning.reason, facts)
+
+
+Allocator: TypeAlias = "Callable[[Definition, str], Allocation]"
+"""Which model an agent gets for an instruction."""
+
+_ALLOCATION_KEY: Final = "allocation"
+
+
+def allocate_models(plan: Plan, definitions: Mapping[str, Definition], allocate: Allocator) -> Plan:
+    """`plan` with a model, or a tier, on every node that thinks with one."""
+    nodes = list(plan.nodes)
+    notes: JsonMapping = {}
+    for place, node in enumerate(nodes):
+        definition = definitions.get(node.agent)
+        skill = None if definition is None else definition.skill_for(node.skill)
+        if definition is None or skill is None or skill.thinks == "never":
+            continue
+        if node.model is not None:
+            notes[node.id] = {"model": node.model, "why": "the plan names it"}
+            continue
+        if skill.thinks == "by_others":
+            continue
+        allocation = allocate(definition, node.instruction)
+        choice = allocation.model or allocation.tier
+        if choice is not None:
+            nodes[place] = node.model_copy(update={"model": choice})
+            facts: JsonMapping = {
+                "model": allocation.model,
+                "tier": allocation.tier,
+                "why": allocation.why,
+                "score": allocation.score,
+            }
+            facts["reasons"] = list(allocation.reasons)
+            notes[node.id] = {name: value for name, value in facts.items() if value not in (None, [])}
+    if not notes:
+        return plan
+    return plan.model_copy(update={"nodes": tuple(nodes), "extras": {**plan.extras, _ALLOCATION_KEY: notes}})
+
+
+def default_allocator(models: "Models | None") -> Allocator:
+    """The rules of `llm.allocation`, with the tiers and the default that are configured."""
+    from retinue.llm.allocation import allocate  # noqa: PLC0415 - plans without models need none
+    from retinue.llm.models import DEFAULT_TIERS  # noqa: PLC0415 - as above
+
+    tiers = models.tiers if models is not None else DEFAULT_TIERS
+    default = models.default if models is not None else ""
+
+    def by_rules(definition: Definition, instruction: str) -> "Allocation":
+        return allocate(definition, instruction=instruction, default=default, tiers=tiers)
+
+    return by_rules
+
+
+def allocations_of(plan: Plan) -> Mapping[str, JsonMapping]:
+    """What `allocate_models` noted, by node; nothing where a plan was made by hand."""
+    entry: object = plan.extras.get(_ALLOCATION_KEY)
+    if not isinstance(entry, dict):
+        return {}
+    notes = cast("Mapping[str, object]", entry)
+    return {name: cast("JsonMapping", facts) for name, facts in notes.items() if isinstance(facts, dict)}
+
+
+def by_name(definitions: Iterable[Definition]) -> dict[str, Definition]:
+    """The definitions by their names; of two majors the oldest, which answers to the bare name."""
+    oldest: dict[str, Definition] = {}
+    for definition in definitions:
+        oldest.setdefault(definition.name, definition)
+    return oldest

@@ -33,18 +33,17 @@ _TITLE: Final = 120
 def as_agent_result(
     request: RunRequest, run: FinishedRun, merged: Result, summary: "CitedSummary | None" = None
 ) -> Result:
-    """`merged`, the answer of a child run, as one agent's result.
-
-    Args:
-        request: What the run was told.
-        run: What its nodes came to.
-        merged: The answer that `synthesise` made of them.
-        summary: What holds of a model's summary; it leads.
-    """
+    """`merged`, the answer of a child run, as one agent's result."""
     merged_data = cast("JsonMapping", merged.data)
     pairs = run.pairs()
-    tally = _tally([result for _, result in pairs])
-    claims = _claims(summary)
+    whole = sum(result.outcome == "success" for _, result in pairs)
+    in_part = sum(has_reports(result) for _, result in pairs) - whole
+    tally = f"{whole} of {len(pairs)} {'part is' if len(pairs) == 1 else 'parts are'} answered"
+    tally += f", {in_part} more in part." if in_part else "."
+    claims: list[str] = []
+    for claim in summary.claims if summary else ():
+        places = dict.fromkeys(piece.source for piece in claim.pieces if piece.source)
+        claims.append(f"{claim.text} ({', '.join(places)})" if places else claim.text)
     answer = "\n".join((*claims, tally))
     parts = [_part(request, node, result) for node, result in run.reports]
     data: JsonMapping = {
@@ -61,27 +60,26 @@ def as_agent_result(
     }
     filled_data = {name: value for name, value in data.items() if value not in ([], None)}
     opening = "\n\n".join(filter(None, (sanitize_markdown("\n".join(f"- {claim}" for claim in claims)), tally)))
-    artifacts = tuple(_with_status(one, result) for _, result in pairs if result.useful for one in result.artifacts)
-    whole = merged.model_copy(update={"data": filled_data, "content": _content(opening, parts), "artifacts": artifacts})
-    return whole if summary is None else _with_summary(whole, summary)
+    sections = [opening]
+    for part in parts:  # as its agent gave it: escaped where it is shown
+        if part["text"]:  # of a part with nothing but files, the files are told of all parts together
+            sources = cast("list[str]", part["sources"])
+            cited = f"\n\nSources: {', '.join(sources[:_CITED])}" if sources else ""
+            sections.append(f"### {part['title']}\n\n{part['text']}{cited}")
+    artifacts: list[Artifact] = []
+    for _, result in pairs:  # with how its worker ended: above, only the whole is known
+        status = "complete" if result.outcome == "success" else result.outcome
+        finished = result.artifacts if result.useful else ()
+        artifacts += [one if one.status else one.model_copy(update={"status": status}) for one in finished]
+    warnings = merged.warnings
+    if summary is not None:
+        from retinue.orchestration.cited_summary import dropped_claim_warnings, summary_facts  # noqa: PLC0415 - only with a model
 
-
-def _claims(summary: "CitedSummary | None") -> tuple[str, ...]:
-    """The sentences of a summary, each with its places."""
-    claims = summary.claims if summary else ()
-    sentences: list[str] = []
-    for claim in claims:
-        places = dict.fromkeys(piece.source for piece in claim.pieces if piece.source)
-        sentences.append(f"{claim.text} ({', '.join(places)})" if places else claim.text)
-    return tuple(sentences)
-
-
-def _with_summary(whole: Result, summary: "CitedSummary") -> Result:
-    from retinue.orchestration.cited_summary import dropped_claim_warnings, summary_facts  # noqa: PLC0415 - only with a model
-
-    facts = summary_facts(summary)
-    data: JsonMapping = {**cast("JsonMapping", whole.data), **({"summary": facts} if facts else {})}
-    return whole.model_copy(update={"data": data, "warnings": (*whole.warnings, *dropped_claim_warnings(summary))})
+        facts = summary_facts(summary)
+        filled_data |= {"summary": facts} if facts else {}
+        warnings = (*warnings, *dropped_claim_warnings(summary))
+    update = {"data": filled_data, "content": "\n\n".join(sections), "artifacts": tuple(artifacts)}
+    return merged.model_copy(update={**update, "warnings": warnings})
 
 
 def locate_fault(request: RunRequest, run: FinishedRun, fault: Fault | None) -> Fault | None:
@@ -91,20 +89,6 @@ def locate_fault(request: RunRequest, run: FinishedRun, fault: Fault | None) -> 
     node = next((node for node, result in run.pairs() if result.fault == fault), None)
     where = request.above[-1].node if node is None else request.place_of(node.id)
     return fault.model_copy(update={"detail": {**fault.detail, "node": where}})
-
-
-def _tally(results: list[Result]) -> str:
-    """How many parts there are, and how many of them are answered."""
-    whole = sum(result.outcome == "success" for result in results)
-    in_part = sum(has_reports(result) for result in results) - whole
-    text = f"{whole} of {len(results)} {'part is' if len(results) == 1 else 'parts are'} answered"
-    return f"{text}, {in_part} more in part." if in_part else f"{text}."
-
-
-def _with_status(artifact: Artifact, result: Result) -> Artifact:
-    """`artifact` with how its worker ended: above, only the whole is known."""
-    status = "complete" if result.outcome == "success" else result.outcome
-    return artifact if artifact.status else artifact.model_copy(update={"status": status})
 
 
 def _part(request: RunRequest, node: Delegation, result: Result) -> JsonMapping:
@@ -124,13 +108,15 @@ def _part(request: RunRequest, node: Delegation, result: Result) -> JsonMapping:
 
 
 def _with_place(request: RunRequest, item: JsonMapping) -> JsonMapping:
-    """A part with where it stands in the whole."""
     return {**item, "node": request.place_of(str(item["node"]))} if "node" in item else item
 
 
 def _overview(plan: Plan, pairs: list[tuple[Delegation, Result]]) -> Table:
-    """One row a delegation: as many as were asked, found or not."""
     title = summarise(plan.goal).text
+    rows: list[tuple[Cell, ...]] = []
+    for node, result in pairs:
+        found = "yes" if result.outcome == "success" else "in part" if has_reports(result) else "no"
+        rows.append((_title(node), found, *_gist(result)))
     columns = (
         TableColumn(name="subject"),
         TableColumn(name="found"),
@@ -140,12 +126,8 @@ def _overview(plan: Plan, pairs: list[tuple[Delegation, Result]]) -> Table:
     return Table(
         title=title[:1].upper() + title[1:],
         columns=columns,
-        rows=tuple((_title(node), _found_word(result), *_gist(result)) for node, result in pairs),
+        rows=tuple(rows),
     )
-
-
-def _found_word(result: Result) -> str:
-    return "yes" if result.outcome == "success" else "in part" if has_reports(result) else "no"
 
 
 def _gist(result: Result) -> tuple[Cell, Cell]:
@@ -175,7 +157,6 @@ def _why_not(result: Result) -> str:
 
 
 def _collect_items(reports: list[tuple[Delegation, Result]], name: str) -> list[object]:
-    """The tables or charts of all reports, as their agents gave them."""
     items: list[object] = []
     for _, result in reports:
         values: object = cast("Mapping[str, object]", result.data).get(name) if isinstance(result.data, dict) else None
@@ -184,20 +165,7 @@ def _collect_items(reports: list[tuple[Delegation, Result]], name: str) -> list[
     return items
 
 
-def _content(answer: str, parts: list[JsonMapping]) -> str:
-    """A section for every part that brought something, as it is: whoever shows it makes it harmless."""
-    sections = [answer]
-    for part in parts:
-        if not part["text"]:
-            continue  # its files are told of all parts together
-        sources = cast("list[str]", part["sources"])
-        cited = f"\n\nSources: {', '.join(sources[:_CITED])}" if sources else ""
-        sections.append(f"### {part['title']}\n\n{part['text']}{cited}")
-    return "\n\n".join(sections)
-
-
 def _title(node: Delegation) -> str:
-    """What a delegation is about: its target, else what it is asked."""
     title = " ".join((node.target or node.instruction or f"{node.agent} {node.skill or ''}").split())
     return title if len(title) <= _TITLE else f"{title[:_TITLE].rsplit(' ', 1)[0]} …"
 
@@ -211,51 +179,26 @@ def build_result(
     record: Result | None = None,
     usage: Usage | None = None,
 ) -> Result:
-    """The result of a run.
-
-    Args:
-        request: What the run was told.
-        run: What its nodes came to.
-        savings: What hand-offs spared.
-        counter: Counts tokens.
-        record: What a model wrote as the summary, not yet judged.
-        usage: What all of it took: also what failed, was stopped, or was done by the orchestrator itself.
-    """
+    """The result of a run."""
     if request.answer == "collected":
         result = collect(run)
     else:
         merged = synthesise(run, savings=savings, counter=counter)
-        summary = _verified_summary(run, record)
-        result = (
-            as_agent_result(request, run, merged, summary)
-            if request.answer == "reduced"
-            else _lead_with_summary(merged, summary)
-        )
+        summary = None
+        if record is not None:
+            from retinue.orchestration import cited_summary  # noqa: PLC0415 - only with a model
+
+            summary = cited_summary.verify_summary(cited_summary.collect_evidence(run), record)
+            if request.answer == "merged":  # what holds of the summary leads
+                merged = cited_summary.with_summary(merged, summary)
+                merged = merged.model_copy(update={"content": blocks_to_markdown(answer_blocks(merged.data))})
+        result = as_agent_result(request, run, merged, summary) if request.answer == "reduced" else merged
     if usage is not None:
         result = result.model_copy(update={"usage": usage})
     if run.plan.join == "quorum" and result.outcome in {"success", "partial", "error"}:
         result = _apply_quorum(request, run, result)
     fault = locate_fault(request, run, result.fault)
     return result if fault is result.fault else result.model_copy(update={"fault": fault})
-
-
-def _verified_summary(run: FinishedRun, record: Result | None) -> "CitedSummary | None":
-    """What holds of the summary that a model wrote."""
-    if record is None:
-        return None
-    from retinue.orchestration.cited_summary import collect_evidence, verify_summary  # noqa: PLC0415 - only with a model
-
-    return verify_summary(collect_evidence(run), record)
-
-
-def _lead_with_summary(merged: Result, summary: "CitedSummary | None") -> Result:
-    """`merged` with what holds of the summary in front."""
-    if summary is None:
-        return merged
-    from retinue.orchestration.cited_summary import with_summary  # noqa: PLC0415 - only with a model
-
-    whole = with_summary(merged, summary)
-    return whole.model_copy(update={"content": blocks_to_markdown(answer_blocks(whole.data))})
 
 
 def with_quorum_warnings(node: Delegation, result: Result, results: Mapping[str, Result]) -> Result:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from retinue.contract import json, schema
-from retinue.contract.model import JsonMapping
+from retinue.contract.model import JsonMapping, Model
 from retinue.contract.result import Usage
 from retinue.contract.task import Thinking
 from retinue.engine.base import REAL
@@ -20,7 +20,6 @@ from retinue.orchestration._untrusted import one_line
 
 if TYPE_CHECKING:
     from retinue.llm.budget_tracker import BudgetTracker
-    from retinue.llm.conversation import Conversation
 
 CORRECTIONS: Final = 2
 """So often an answer is sent back (C6)."""
@@ -34,6 +33,14 @@ _FINDING: Final = 400
 
 AnswerCheck: TypeAlias = Callable[[JsonMapping], Sequence[str]]
 """What is wrong with an answer that has the right form, in sentences; nothing when it holds."""
+
+
+def shape_of(kind: type[Model], name: str, **choices: Sequence[str]) -> AnswerShape:
+    """The shape of an answer that is a `kind`; each member named in `choices` is one of those."""
+    form = kind.model_json_schema()
+    for member, values in choices.items():
+        form["properties"][member]["enum"] = list(values)
+    return AnswerShape(form, name=name, description=kind.__doc__ or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,68 +82,61 @@ class StructuredModel:
     clock: Callable[[], int] = REAL.clock
 
     async def ask(
-        self, instructions: str, prompt: str, shape: AnswerShape, *, check: AnswerCheck, max_tokens: int = 4_000
+        self,
+        instructions: str,
+        prompt: str,
+        shape: AnswerShape,
+        *,
+        check: AnswerCheck = lambda _: (),
+        max_tokens: int = 4_000,
     ) -> StructuredAnswer:
-        """Ask, and send back what does not hold.
+        """Ask, and send back what does not hold."""
+        from retinue.llm.conversation import converse  # noqa: PLC0415 - heavy, and most runs ask no model
 
-        Args:
-            instructions: What is wanted, in words of our own only.
-            prompt: The matter itself; foreign parts of it are marked.
-            shape: What the answer looks like.
-            check: What is wrong with an answer of that shape.
-            max_tokens: The longest answer.
-        """
         turns: list[Turn] = [UserMessage(prompt)]
         usages: list[Usage] = []
         objections: tuple[str, ...] = ()
         validator = schema.compile(shape.schema)
+
+        def no_answer(why: str, corrections: int) -> StructuredAnswer:
+            return StructuredAnswer(None, Usage.total(usages), self.model.name, corrections, objections, why)
+
         for corrections in range(CORRECTIONS + 1):
+            request = Request(
+                turns=tuple(turns),
+                instructions=instructions,
+                shape=shape,
+                max_tokens=min(max_tokens, self.model.max_output or max_tokens),
+                effort=EFFORT_OF[self.thinking or "standard"],
+                timeout_s=_TIMEOUT_S,
+            )
             try:
-                conversation = await self._converse(instructions, turns, shape, max_tokens)
-            except Exception as error:  # noqa: BLE001 - a model may be anybody's; without an answer the rules decide
-                return self._no_answer(_error_text(error), usages, corrections, objections)
+                conversation = await converse(
+                    self.model,
+                    request,
+                    budget_tracker=self.budget_tracker,
+                    max_turns=2,  # a second only when the answer was empty
+                    clock=self.clock,
+                    deadline_ns=self.deadline_ns,
+                )
+            except Exception as error:  # noqa: BLE001 - a model may fail in any way; without an answer the rules decide
+                return no_answer(_error_text(error), corrections)
             usages.append(conversation.usage)
             if conversation.error is not None:
-                return self._no_answer(_error_text(conversation.error), usages, corrections, objections)
+                return no_answer(_error_text(conversation.error), corrections)
             data, objections = _read(conversation.text, validator, check)
             if data is not None and not objections:
                 return StructuredAnswer(data, Usage.total(usages), self.model.name, corrections)
-            turns = [*conversation.turns, UserMessage(_correction(objections))]
+            lines = "\n".join(f"- {each}" for each in objections)
+            request_again = "Give the whole JSON object again, with all of this fixed."
+            correction = UserMessage(f"This answer cannot be used:\n{lines}\n{request_again}")
+            turns = [*conversation.turns, correction]
         last = next(iter(objections), "nothing was said of it")
         refusal = f"its answer was refused {CORRECTIONS + 1} times, the last time because of this: {last}"
-        return self._no_answer(refusal, usages, CORRECTIONS, objections)
-
-    async def _converse(
-        self, instructions: str, turns: list[Turn], shape: AnswerShape, max_tokens: int
-    ) -> "Conversation":
-        """One request. A second is made only when the answer was empty."""
-        from retinue.llm.conversation import converse  # noqa: PLC0415 - as above
-
-        request = Request(
-            turns=tuple(turns),
-            instructions=instructions,
-            shape=shape,
-            max_tokens=min(max_tokens, self.model.max_output or max_tokens),
-            effort=EFFORT_OF[self.thinking or "standard"],
-            timeout_s=_TIMEOUT_S,
-        )
-        return await converse(
-            self.model,
-            request,
-            budget_tracker=self.budget_tracker,
-            max_turns=2,
-            clock=self.clock,
-            deadline_ns=self.deadline_ns,
-        )
-
-    def _no_answer(
-        self, why: str, usages: list[Usage], corrections: int, objections: tuple[str, ...]
-    ) -> StructuredAnswer:
-        return StructuredAnswer(None, Usage.total(usages), self.model.name, corrections, objections, why)
+        return no_answer(refusal, CORRECTIONS)
 
 
 def _read(text: str, validator: schema.Validator, check: AnswerCheck) -> tuple[JsonMapping | None, tuple[str, ...]]:
-    """The answer, and what is wrong with it."""
     try:
         data = json.loads(text, max_bytes=_MAX_BYTES)
     except ParseError:
@@ -152,11 +152,6 @@ def _read(text: str, validator: schema.Validator, check: AnswerCheck) -> tuple[J
         return None, tuple(one_line(each, limit=_FINDING) for each in lines)
     objections = check(data)
     return data, tuple(one_line(each, limit=_FINDING) for each in objections[:_SHOWN])
-
-
-def _correction(objections: tuple[str, ...]) -> str:
-    lines = "\n".join(f"- {each}" for each in objections)
-    return f"This answer cannot be used:\n{lines}\nGive the whole JSON object again, with all of this mended."
 
 
 def _error_text(error: Exception) -> str:

@@ -5,14 +5,36 @@ counts what came against what was asked, and asks for at least the quorum (H24, 
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, Literal, cast
 
+from retinue.agents.boundary.policy import POLICY, RULES, Policy, Rule
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold
 from retinue.contract.plan import Delegation, Expected, Plan
 from retinue.contract.sanitize import check_workspace_path
 from retinue.contract.task import Limits
 from retinue.errors import InvalidInput
+
+WORKER: Final = Policy(max_retries=1, first_wait_s=2.0, timeout_s=300.0)
+"""A worker of a supervisor: 300 seconds, two attempts two seconds apart."""
+
+RESEARCH: Final = Policy(
+    rules=MappingProxyType(
+        {
+            **RULES,
+            "network_error": Rule("backoff", retries=3),
+            "missing_file": Rule("backoff", retries=2, first_wait_s=0.5, insists=True),
+            "unavailable": Rule("backoff", retries=1),
+        }
+    ),
+    max_retries=3,
+    first_wait_s=1.0,
+)
+"""An agent that does research: the network is tried again after 1, 2 and 4 seconds, a file twice after half a second
+and one, a search that is not to be had once."""
+
+POLICIES: Final[Mapping[str, Policy]] = MappingProxyType({"usual": POLICY, "worker": WORKER, "research": RESEARCH})
 
 SECTIONS: Final = ("Overview", "Findings", "Recommendations")
 """What a research report has (H23)."""
@@ -70,13 +92,12 @@ def supervise(
         )
     place = None if folder is None else check_workspace_path(folder)
     width = max(3, len(str(len(topics))))
-
-    def report(path: str, topic: str) -> Expected:
-        return Expected(path=path, title=topic, sections=tuple(sections), min_bytes=min_bytes, rules=rules)
-
     workers: list[Delegation] = []
     for number, topic in enumerate(topics, start=1):
         name = f"{number:0{width}}_{fold(topic.replace('/', ' '))[:_SLUG].strip('_') or 'topic'}"
+        report = Expected(
+            path=f"{place}/{name}.md", title=topic, sections=tuple(sections), min_bytes=min_bytes, rules=rules
+        )
         workers.append(
             Delegation(
                 id=name,
@@ -85,21 +106,23 @@ def supervise(
                 instruction=instruction.replace(_TOPIC, topic),
                 target=topic,
                 parameters=cast("JsonMapping", _fill_topic(topic, dict(parameters or {}))),
-                expects=() if place is None else (report(f"{place}/{name}.md", topic),),
+                expects=() if place is None else (report,),
                 limits=limits or Limits(),
             )
         )
     if then is None:
         return Plan(goal=goal, nodes=tuple(workers), join="quorum", quorum=quorum)
-    return Plan(goal=goal, nodes=(*workers, _with_workers(then, workers, quorum)))
+    needs = tuple(dict.fromkeys((*then.needs, *(worker.id for worker in workers))))
+    context = {worker.id: "metadata" for worker in workers} | then.context
+    joined = then.model_copy(update={"needs": needs, "context": context, "join": "quorum", "quorum": quorum})
+    return Plan(goal=goal, nodes=(*workers, joined))
 
 
 def _check_topics(topics: Sequence[str]) -> None:
     keys = [" ".join(topic.split()).casefold() for topic in topics]
     empty = [f"topic {place} is empty" for place, topic in enumerate(keys) if not topic]
     twice = [f"{topics[place]!r} appears twice" for place, topic in enumerate(keys) if topic in keys[:place]]
-    wrong = [*empty, *dict.fromkeys(twice)] if topics else ["there are none"]
-    if wrong:
+    if wrong := [*empty, *dict.fromkeys(twice)] if topics else ["there are none"]:
         raise InvalidInput(
             f"These topics cannot be given out: {'; '.join(wrong[:5])}.",
             hint="Give at least one topic, each once, in words.",
@@ -108,7 +131,6 @@ def _check_topics(topics: Sequence[str]) -> None:
 
 
 def _fill_topic(topic: str, value: object) -> Any:
-    """`value` with the topic in the place of its mark."""
     if isinstance(value, str):
         return value.replace(_TOPIC, topic)
     if isinstance(value, dict):
@@ -116,9 +138,3 @@ def _fill_topic(topic: str, value: object) -> Any:
     if isinstance(value, (list, tuple)):
         return [_fill_topic(topic, item) for item in cast("Sequence[object]", value)]
     return value
-
-
-def _with_workers(then: Delegation, workers: list[Delegation], quorum: float) -> Delegation:
-    needs = tuple(dict.fromkeys((*then.needs, *(worker.id for worker in workers))))
-    context = {worker.id: "metadata" for worker in workers} | then.context
-    return then.model_copy(update={"needs": needs, "context": context, "join": "quorum", "quorum": quorum})

@@ -7,6 +7,7 @@ what was stopped and what still has to be asked stands in the answer as well, ne
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Final, TypeVar, cast
 
 from retinue.agents.boundary.validate_reply import render_content
@@ -14,7 +15,7 @@ from retinue.contract import CONTRACT_VERSION
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Dropped, Plan
-from retinue.contract.result import Lifecycle, Outcome, Result, Versions, Warned
+from retinue.contract.result import Lifecycle, Outcome, Result, Usage, Versions, Warned
 from retinue.contract.task import Question
 from retinue.contract.tokens import TokenCounter
 from retinue.errors import InvalidInput
@@ -23,8 +24,6 @@ from retinue.orchestration.planning import planning_of
 from retinue.orchestration.present.answer_figures import figures_in
 from retinue.orchestration.present.blocks import answer_blocks, place_of, sanitize_markdown, sources_in
 from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
-from retinue.orchestration.run_budget import total_usage
-from retinue.orchestration.targets import compare_to_targets
 
 T = TypeVar("T")
 
@@ -142,9 +141,23 @@ def _result(run: FinishedRun, data: JsonMapping, content: str) -> Result:
     results = list(run.results.values())
     useful = [result for result in results if result.useful]
     failed = [result.fault for _, result in run.failures if result.fault]
-    fault = _no_agent_fault(run.plan) if outcome == "rejected" else None
+    fault = None
+    if outcome == "rejected":
+        dropped = run.plan.dropped
+        error = InvalidInput(
+            "No agent here can do any part of this goal.",
+            hint="Say it in other words, ask an agent by name, or add one that does it.",
+            suggestions=tuple(dict.fromkeys(f"{near.agent}.{near.skill}" for one in dropped for near in one.nearest)),
+            path="/goal",
+        )
+        fault = Fault.from_error(error)
     if outcome is not None and not useful and failed:
         fault = failed[0]
+    # A chain is as sure as its weakest part; unknown when one part is (C31).
+    confidences = [result.confidence for result in useful if result.confidence is not None]
+    confidence = min(confidences) if confidences and len(confidences) == len(useful) else None
+    request_count = len(run.results) - len(run.unneeded) + len(_unplanned(run.plan))
+    completeness = None if request_count < 1 else min(100, 100 * len(useful) // request_count)
     return Result(
         task_id=run.task_id,
         agent=RUN_AGENT,
@@ -153,15 +166,15 @@ def _result(run: FinishedRun, data: JsonMapping, content: str) -> Result:
         outcome=outcome,
         data=data,
         content=content,
-        artifacts=_union(result.artifacts for _, result in run.reports),
+        artifacts=union(result.artifacts for _, result in run.reports),
         warnings=_warnings(run),
         fault=fault,
-        usage=total_usage(results),
+        usage=Usage.total(result.usage for result in results),
         duration_ns=run.duration_ns,
-        confidence=_confidence(useful),
-        completeness=_completeness(run, len(useful)),
-        files_read=_union(result.files_read for result in results),
-        files_written=_union(result.files_written for result in results),
+        confidence=confidence,
+        completeness=completeness,
+        files_read=union(result.files_read for result in results),
+        files_written=union(result.files_written for result in results),
         questions=run.questions,
         extras={"calls": run.calls, "reports": len(run.reports)},
     )
@@ -194,7 +207,6 @@ def _unplanned(plan: Plan) -> list[Dropped]:
 
 
 def _empty_goal_answer(run: FinishedRun) -> list[JsonMapping]:
-    """The answer to a goal for which no agent is needed."""
     if run.plan.nodes or _unplanned(run.plan) or run.questions:
         return []
     section: JsonMapping = {
@@ -219,8 +231,12 @@ def _section(node: Delegation, result: Result, seen_lines: set[str]) -> JsonMapp
         text = sanitize_markdown(result.content)
     elif result.data is None:
         text = "" if result.artifacts else DONE
-    else:
-        text = _data_text(result.data, figures)
+    elif not isinstance(result.data, dict) or not figures:
+        text = render_content(cast("object", result.data))
+    else:  # without what is drawn; nothing when all of it is
+        data = cast("JsonMapping", result.data)
+        rest = {name: value for name, value in data.items() if name not in {"tables", "charts"}}
+        text = render_content(rest) if rest else ""
     return {
         "node": node.id,
         "title": _title(node),
@@ -228,18 +244,10 @@ def _section(node: Delegation, result: Result, seen_lines: set[str]) -> JsonMapp
         "skill": result.skill or node.skill or "",
         "outcome": result.outcome,
         "text": _without_repeats(text, seen_lines) if text else "",
-        "sources": list(sources_in(result.data)),
+        "sources": list(sources_in(cast("object", result.data))),
         **({"artifacts": [artifact.to_json() for artifact in result.artifacts]} if result.artifacts else {}),
         **figures,
     }
-
-
-def _data_text(data: object, figures: JsonMapping) -> str:
-    """`data` in words, without what is drawn; nothing when all of it is."""
-    if not isinstance(data, dict) or not figures:
-        return render_content(cast("object", data))
-    rest = {name: value for name, value in cast("JsonMapping", data).items() if name not in {"tables", "charts"}}
-    return render_content(rest) if rest else ""
 
 
 def _title(node: Delegation) -> str:
@@ -270,7 +278,6 @@ def _without_repeats(text: str, seen_lines: set[str]) -> str:
 
 
 def _findings(reports: list[tuple[Delegation, Result]]) -> list[JsonMapping]:
-    """The findings of all agents, the same fact from the same place once."""
     findings: dict[tuple[str, str], JsonMapping] = {}
     for node, result in reports:
         data = cast("dict[str, object]", result.data) if isinstance(result.data, dict) else {}
@@ -300,20 +307,17 @@ def _failure(node: Delegation, result: Result) -> JsonMapping:
 
 
 def _warnings(run: FinishedRun) -> tuple[Warned, ...]:
-    missing = [
-        Warned(
-            type="missing_data",
-            message=f"{_title(node)}: {failure['message']}",
-            impact="This part of the goal is not answered." if not node.optional else "An optional part is missing.",
-            recovery=str(failure["hint"]) or "Ask for it again, or ask another agent.",
-        )
-        for node, result in run.failures
-        for failure in (_failure(node, result),)
-    ]
+    missing: list[Warned] = []
+    for node, result in run.failures:
+        failure = _failure(node, result)
+        impact = "An optional part is missing." if node.optional else "This part of the goal is not answered."
+        recovery = str(failure["hint"]) or "Ask for it again, or ask another agent."
+        message = f"{_title(node)}: {failure['message']}"
+        missing.append(Warned(type="missing_data", message=message, impact=impact, recovery=recovery))
     unasked = [
         Warned(
             type="incomplete_context",
-            message=f"Nobody here does this: {dropped.clause}",
+            message=f"No agent here does this: {dropped.clause}",
             impact="This part of the goal is not answered.",
             recovery="Add an agent that does it, or say it in other words.",
         )
@@ -332,29 +336,62 @@ def _warnings(run: FinishedRun) -> tuple[Warned, ...]:
     return tuple(dict.fromkeys([*missing, *unasked, *waiting, *own]))
 
 
-def _completeness(run: FinishedRun, useful: int) -> int | None:
-    """How many of the requests in the goal were answered, in full or in part, as a percentage."""
-    request_count = len(run.results) - len(run.unneeded) + len(_unplanned(run.plan))
-    return None if request_count < 1 else min(100, 100 * useful // request_count)
-
-
-def _confidence(useful: list[Result]) -> float | None:
-    """A chain is as sure as its weakest part; unknown when one part is (C31)."""
-    confidences = [result.confidence for result in useful if result.confidence is not None]
-    return min(confidences) if confidences and len(confidences) == len(useful) else None
-
-
-def _no_agent_fault(plan: Plan) -> Fault:
-    near = tuple(dict.fromkeys(f"{one.agent}.{one.skill}" for dropped in plan.dropped for one in dropped.nearest))
-    return Fault.from_error(
-        InvalidInput(
-            "No agent here can do any part of this goal.",
-            hint="Say it in other words, ask an agent by name, or add one that does it.",
-            suggestions=near,
-            path="/goal",
-        )
-    )
-
-
-def _union(groups: Iterable[tuple[T, ...]]) -> tuple[T, ...]:
+def union(groups: Iterable[tuple[T, ...]]) -> tuple[T, ...]:
+    """The items of all `groups` in order, each once."""
     return tuple(dict.fromkeys(one for group in groups for one in group))
+
+
+_TARGETS: Final[Mapping[str, tuple[float, float]]] = MappingProxyType(
+    {"delegation": (0.90, 0.50), "files": (1.00, 0.80), "reduction": (0.90, 0.50), "speed_up": (0.40, 0.20)}
+)
+"""Shares to reach, and shares that they should not fall below (H28). Of the goal's requests those that went to agents;
+of the expected files those that are there; of all tokens that could have been handed on those that were not; of the
+time that the branches took one by one, what side by side spared."""
+
+
+def compare_to_targets(
+    plan: Plan, results: Mapping[str, Result], *, savings: Savings, duration_ns: int | None
+) -> JsonMapping:
+    """The measured figures of a run, each with its target, and whether it is met.
+
+    What a run did not do has no figure: without expected files there is no share of them, and one branch alone is no
+    quicker than itself. A child run hands its figures up in its extras, as parts and wholes, so that those of the run
+    above count what happened below a supervisor too. Nothing follows from these; they are told.
+    """
+    below = [result.extras.get("targets") for result in results.values()]
+    durations = [
+        (_figure(result.extras.get("targets"), "speed_up")[1] or result.duration_ns or 0) for result in results.values()
+    ]
+    branches = sum(map(bool, durations)) + sum(_figure(each, "speed_up")[1] > 0 for each in below)
+    wanted_files = [(node.id, expected.path) for node in plan.nodes for expected in node.expects]
+    files = {(name, artifact.path) for name, one in results.items() for artifact in one.artifacts if artifact.size}
+    own = {
+        "delegation": (len(plan.nodes), len(plan.nodes) + sum(dropped.wanted for dropped in plan.dropped)),
+        "files": (sum(one in files for one in wanted_files), len(wanted_files)),
+        "reduction": (savings.full - savings.handed_on, savings.full),
+    }
+    figures: dict[str, tuple[int, int]] = {}
+    for name, figure in own.items():
+        parts, wholes = zip(figure, *(_figure(each, name) for each in below), strict=True)
+        figures[name] = sum(parts), sum(wholes)
+    if duration_ns and branches > 1:
+        figures["speed_up"] = sum(durations) - duration_ns, sum(durations)
+    comparison: JsonMapping = {}
+    for name, (part, whole) in figures.items():
+        if whole:
+            share, (aim, critical) = part / whole, _TARGETS[name]
+            verdict = "met" if share >= aim else "critical" if share < critical else "below"
+            facts = {"measured": round(share, 4), "part": part, "whole": whole}
+            comparison[name] = {**facts, "target": aim, "critical": critical, "verdict": verdict}
+    return comparison
+
+
+def _figure(targets: object, name: str) -> tuple[int, int]:
+    """Part and whole as a child run gave them; an agent that fills its extras with something else gave none."""
+    figures = cast("JsonMapping", targets) if isinstance(targets, dict) else {}
+    figure: object = figures.get(name)
+    if isinstance(figure, dict):
+        part, whole = (cast("JsonMapping", figure).get(key) for key in ("part", "whole"))
+        if isinstance(part, int) and isinstance(whole, int) and part <= whole > 0:
+            return part, whole
+    return 0, 0

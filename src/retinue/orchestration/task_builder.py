@@ -7,25 +7,25 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cache
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from zlib import crc32
 
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.facts import FACTS_KEYWORD
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
-from retinue.contract.plan import Binding, Candidate, Delegation, Expected
+from retinue.contract.plan import Binding, Candidate, Delegation
 from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.contract.schema import compile as compiled
 from retinue.contract.task import Answer, Budget, Context, OutputWish, Question, Task
 from retinue.contract.tokens import get_counter
 from retinue.errors import InvalidInput, RetinueError
 from retinue.orchestration.handoff import Savings, hand_on
-from retinue.orchestration.reader.parameters import EMPTY_ENVIRONMENT, ReaderEnvironment
-from retinue.orchestration.run_request import RunRequest
 from retinue.orchestration.synthesise import RUN_AGENT
+
+if TYPE_CHECKING:
+    from retinue.orchestration.node_context import RunServices
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -36,13 +36,19 @@ class NodeProgress:
 
     Attributes:
         node: The delegation as it is asked now: an alternative replaces agent, skill and parameters.
+        tried: Agents and skills that were called.
         rounds: How often a person was asked.
+        name_count: How many of its steps were given a name.
         answers: By the id of the question; None where nobody was there.
+        questions: Those that wait for an answer, by the name of their step.
         open_steps: What was started on its behalf and has not ended.
         last: What it came to before a person was asked, or before its child run.
+        latest: What its agent came to last, noted in the step itself.
         granted: What its child run may spend.
         judge_calls: How often a model reconsidered it.
-        earlier: What it came to before it was put to somebody else, where some of that was finished.
+        earlier: What it came to before another agent was asked, where some of that was finished.
+        left_out: The words of its request that another agent is asked without.
+        unneeded: No other node needs it any more.
     """
 
     node: Delegation
@@ -53,9 +59,12 @@ class NodeProgress:
     questions: Mapping[str, Question] = field(default_factory=lambda: _NOTHING)
     open_steps: tuple[str, ...] = ()
     last: Result | None = None
+    latest: Result | None = None
     granted: Budget | None = None
     judge_calls: int = 0
     earlier: tuple[Result, ...] = ()
+    left_out: tuple[str, ...] = ()
+    unneeded: bool = False
 
 
 class TaskBuilder:
@@ -66,22 +75,15 @@ class TaskBuilder:
         savings: Tokens that hand-offs spared so far.
     """
 
-    def __init__(
-        self,
-        run: str,
-        request: RunRequest,
-        definitions: Mapping[str, Definition],
-        *,
-        environment: ReaderEnvironment = EMPTY_ENVIRONMENT,
-    ) -> None:
+    def __init__(self, services: "RunServices", definitions: Mapping[str, Definition]) -> None:
+        request = services.request
         self.results: dict[str, Result] = {}
         self.counter = get_counter(request.counter)
         self.savings = Savings(self.counter.name)
-        self._run = run
-        self._request = request
-        self._definitions = definitions
+        self._run, self._request, self._definitions = services.run, request, definitions
+        self._no_wish = OutputWish()  # one for all nodes, as nothing in it can be changed
         today = date.fromisoformat(request.today) if request.today else None
-        self.environment = replace(environment, today=today)
+        self.environment = replace(services.environment, today=today)
 
     def task(self, progress: NodeProgress, name: str, inputs: JsonMapping) -> Task:
         """The task of a node, to be called in the step called `name`, with what its needs have `inputs_for`."""
@@ -90,8 +92,9 @@ class TaskBuilder:
             f"{question}: {answer.value}" for question, answer in progress.answers.items() if answer is not None
         )
         goal = self._request.plan.goal
-        if node.expects:
-            constraints = (*constraints, *map(_file_constraint, node.expects))
+        for expected in node.expects:
+            sections = f", with the sections {', '.join(expected.sections)}" if expected.sections else ""
+            constraints = (*constraints, f"Write the report to {expected.path}{sections}.")
         task = Task(
             id=f"{self._run}:{name}",
             agent=node.agent,
@@ -104,7 +107,7 @@ class TaskBuilder:
             if goal or constraints or inputs
             else Context(),
             limits=node.limits,
-            output=OutputWish(path=node.expects[0].path) if len(node.expects) == 1 else _no_wish(),
+            output=OutputWish(path=node.expects[0].path) if len(node.expects) == 1 else self._no_wish,
             source_agent=RUN_AGENT,
             parent=self._request.parent,
             depth=self._request.depth,
@@ -144,7 +147,10 @@ class TaskBuilder:
                 values = {
                     name: data.get(name) or self._matching_subject(node, one, data) for name, one in questions.items()
                 }
-                parameters |= {name: value for name, value in values.items() if value and _fits(value, questions[name])}
+                for name, value in values.items():
+                    form = questions[name].answer_schema
+                    if value and (form is None or compiled(form).is_valid(value)):
+                        parameters[name] = value
         if not parameters:
             return node
         bound = tuple(Binding(parameter=name, value=value, how="delegation") for name, value in parameters.items())
@@ -247,12 +253,6 @@ class TaskBuilder:
         return definition is not None and definition.composes
 
 
-@cache
-def _no_wish() -> OutputWish:
-    """The wish of a node that expects no file; one for all, as nothing in it can be changed."""
-    return OutputWish()
-
-
 def with_idempotency_key(task: Task, place: str) -> Task:
     """`task` with an idempotency key: the same for the same request at the same place, also when it is made again.
 
@@ -263,17 +263,6 @@ def with_idempotency_key(task: Task, place: str) -> Task:
     # A checksum tells the few requests of one place apart; a digest would cost the quick path 2 ms for its import.
     checksum = crc32(json.dumps(request, sort_keys=True, default=repr).encode())
     return task.model_copy(update={"idempotency_key": f"{place}:{checksum:08x}"})
-
-
-def _fits(value: object, question: Question) -> bool:
-    """Whether `value` has the form in which `question` wants its answer."""
-    return question.answer_schema is None or compiled(question.answer_schema).is_valid(value)
-
-
-def _file_constraint(expected: Expected) -> str:
-    """What is expected, as the agent reads it."""
-    sections = f", with the sections {', '.join(expected.sections)}" if expected.sections else ""
-    return f"Write the report to {expected.path}{sections}."
 
 
 def qualify_question(question: Question, node: Delegation) -> Question:
