@@ -21,7 +21,7 @@ from retinue.llm.port import (
     UserMessage,
 )
 from retinue.llm.scripted import ScriptedModel
-from retinue.llm.sizes import RequestSizer, turn_text
+from retinue.llm.conversation_budget import RequestSizer, turn_text
 
 TOOL = ToolSpec(name="read", description="Reads a file.", input_schema={"type": "object"})
 

@@ -25,7 +25,7 @@ from retinue.contract.task import Budget, Question
 from retinue.engine.journal import Journal
 from retinue.errors import RetinueError
 from retinue.llm.estimate import Estimate, PastCall, PriceOf, Range
-from retinue.llm.model_listing import model_listing
+from retinue.llm.prices import model_listing
 from retinue.llm.models import Models
 from retinue.llm.prices import price
 from retinue.orchestration.goal_planner import by_name

@@ -12,29 +12,33 @@ import json
 import os
 import time
 from collections import defaultdict
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final, TypeVar, cast
+from typing import Annotated, Final, Literal, TypeVar, cast
+
+from pydantic import Field, ValidationError
 
 from retinue.contract.credentials import Cleaner
 from retinue.contract.fault import Fault
-from retinue.contract.json import JsonValue
-from retinue.contract.model import JsonMapping
-from retinue.errors import NotInstalled, RetinueError, Unauthenticated, UnknownName
-
-from ._difference import difference, nearest
-from ._recording_file import (
-    VERSION,
-    RecordedExchange,
-    RecordedModel,
-    RecordedResponse,
-    append_line,
-    read_recording,
-    recording_files,
-    start_recording,
-    translate_os_errors,
+from retinue.contract.finding import as_detail, findings_of, summarise_findings
+from retinue.contract.json import JsonValue, dumps, loads, pointer
+from retinue.contract.model import Count, JsonMapping, Model
+from retinue.contract.result import Usage
+from retinue.errors import (
+    AccessDenied,
+    InvalidInput,
+    MissingFile,
+    NotInstalled,
+    ParseError,
+    RetinueError,
+    Unauthenticated,
+    UnknownName,
 )
-from .port import AssistantMessage, LanguageModel, OnText, Request, Response, Turn
+
+from .port import AssistantMessage, LanguageModel, OnText, Request, Response, StopReason, Turn
 from .turns import turn_from_json, turn_to_json, turns_to_json
 
 __all__ = ["VERSION", "Recorder", "Replay", "record_into"]
@@ -44,6 +48,155 @@ _PRICED: Final = 1_000
 
 _UNRECORDED: Final = (NotInstalled, Unauthenticated)
 """What goes wrong before a provider says anything worth keeping."""
+
+VERSION: Final = 1
+"""Of the format. A recording of another version is refused."""
+
+MAX_LINE: Final = 64 * 2**20
+_MAX_DEPTH: Final = 160
+"""An argument of a tool may be as deep as any JSON, and stands a few levels down here."""
+
+
+class Header(Model):
+    """The first line."""
+
+    retinue_recording: Literal[1]
+
+
+class RecordedModel(Model):
+    """A model that took part. The prices are US dollars for a million tokens, where they are known."""
+
+    model: str
+    max_output: Count | None = None
+    usd_in: Annotated[float, Field(ge=0)] | None = None
+    usd_out: Annotated[float, Field(ge=0)] | None = None
+
+
+class RecordedResponse(Model):
+    """A response, its turn as `turns` writes it."""
+
+    turn: JsonMapping
+    usage: Usage = Usage()
+    stop: StopReason = "end"
+
+
+class RecordedExchange(Model):
+    """What `model` was asked, and its answer, or else the fault."""
+
+    model: str
+    request: JsonMapping
+    answer: RecordedResponse | None = None
+    fault: Fault | None = None
+
+
+def append_line(path: Path, line: JsonValue) -> None:
+    """Append `line` in one write, so that lines of several recorders never mix."""
+    text = dumps(line, max_bytes=MAX_LINE, max_depth=_MAX_DEPTH)
+    with translate_os_errors(path, "written"):
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND)
+        with open(handle, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor that only appends
+            data = memoryview(f"{text}\n".encode())
+            while data:
+                data = data[file.write(data) :]
+
+
+def start_recording(path: Path) -> None:
+    """Make the recording with its first line, or see that what is there is one."""
+    with translate_os_errors(path, "written"):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        with open(handle, "a+b") as file:  # noqa: PTH123 - a descriptor made with its mode
+            file.seek(0)
+            first = file.readline(MAX_LINE)
+            if not first:
+                file.write(Header(retinue_recording=VERSION).to_json_text().encode() + b"\n")
+                return
+    if not _is_header(first):
+        raise InvalidInput(
+            f"{str(path)!r} is there, and is not a recording of version {VERSION} that could be continued.",
+            hint="Record into another file.",
+            path=str(path),
+        )
+
+
+def _is_header(line: bytes) -> bool:
+    try:
+        Header.model_validate(loads(line))
+    except (ParseError, ValidationError):
+        return False
+    return True
+
+
+def recording_files(path: Path) -> list[Path]:
+    """The recordings that `path` stands for."""
+    if not path.is_dir():
+        return [path]
+    if paths := sorted(path.glob("*.jsonl")):
+        return paths
+    raise MissingFile(
+        f"There are no recordings in {str(path)!r}.", hint="Name a recording, or a folder of them.", path=str(path)
+    )
+
+
+def read_recording(path: Path) -> Iterator[tuple[str, RecordedModel | RecordedExchange]]:
+    """Each line after the first with its place; blank lines are passed over."""
+    with translate_os_errors(path, "read"), path.open("rb") as file:
+        if not _is_header(file.readline(MAX_LINE)):
+            raise ParseError(
+                f"{str(path)!r} is not a recording of version {VERSION}.",
+                hint=f'A recording begins with `{{"retinue_recording":{VERSION}}}`.',
+                path=f"{path}:1",
+                detail={"line": 1, "column": 1},
+            )
+        for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 2):
+            if line.strip():
+                place = f"{path}:{number}"
+                yield place, _parse_line(line, place=place, number=number)
+
+
+def _parse_line(line: bytes, *, place: str, number: int) -> RecordedModel | RecordedExchange:
+    """One line, all of it looked at: also the turn that will be answered."""
+
+    def line_error(why: str, *, hint: str = "", detail: JsonMapping | None = None) -> ParseError:
+        message = f"Line {number} of the recording cannot be read: {why.rstrip('.')}."
+        detail = {**(detail or {}), "line": number}
+        return ParseError(message, hint=hint or "Use what a recorder wrote, unchanged.", path=place, detail=detail)
+
+    try:
+        data = loads(line, max_bytes=MAX_LINE, max_depth=_MAX_DEPTH)
+        record = (
+            RecordedExchange if isinstance(data, dict) and "request" in data else RecordedModel
+        ).model_validate_json(line)
+        turn = turn_from_json(record.answer.turn) if isinstance(record, RecordedExchange) and record.answer else None
+    except ParseError as error:
+        raise line_error(error.message, hint=error.hint, detail=error.detail) from None
+    except ValidationError as error:
+        findings = findings_of(error, rule="recording/line")
+        raise line_error(summarise_findings(findings), detail=cast("JsonMapping", as_detail(findings))) from None
+    if isinstance(record, RecordedExchange) and (record.answer is None) == (record.fault is None):
+        raise line_error("an exchange has either an `answer` or a `fault`")
+    if turn is not None and not isinstance(turn, AssistantMessage):
+        raise line_error("the answer is not a turn of a model")
+    return record
+
+
+@contextmanager
+def translate_os_errors(path: Path, what: str) -> Generator[None]:
+    """What the system says against the file, in our words."""
+    try:
+        yield
+    except FileNotFoundError:
+        missing = path if path.parent.is_dir() else path.parent
+        raise MissingFile(
+            f"{str(missing)!r} is not there, so the recording cannot be {what}.",
+            hint="Name a recording that is there." if what == "read" else "Make the folder first.",
+            path=str(missing),
+        ) from None
+    except OSError as error:
+        raise AccessDenied(
+            f"The recording {str(path)!r} cannot be {what}: {error.strerror or error}.",
+            hint="Name another file, or change its permissions.",
+            path=str(path),
+        ) from error
 
 
 class Recorder:
@@ -248,3 +401,69 @@ def _content(request: JsonValue) -> JsonMapping:
 
 def _digest(request: JsonMapping) -> str:
     return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+
+
+_COMPARED: Final = 500
+"""So many recorded requests are compared; the first of them."""
+
+_LEAVES: Final = 5_000
+_CONTEXT: Final = 40
+_ABSENT: Final = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The recorded request that has most in common with the one asked, and its place in the list."""
+
+    index: int
+    recorded: JsonMapping
+
+
+def nearest(request: JsonMapping, recorded: Sequence[JsonMapping]) -> Nearest | None:
+    """The recorded request with the fewest places that differ, the first of equals; None when there are none."""
+    expected = dict(_leaves(request))
+    best: Nearest | None = None
+    fewest = 0
+    for index, each in enumerate(recorded[:_COMPARED]):
+        actual = dict(_leaves(each))
+        differing = sum(actual.get(place, _ABSENT) != value for place, value in expected.items())
+        differing += sum(place not in expected for place in actual)
+        if best is None or differing < fewest:
+            best, fewest = Nearest(index, each), differing
+    return best
+
+
+def difference(recorded: JsonMapping, request: JsonMapping) -> tuple[str, str]:
+    """The first place where the two differ, as a JSON Pointer, and what stands there in each."""
+    actual, expected = dict(_leaves(recorded)), dict(_leaves(request))
+    for place in (*expected, *actual):
+        recorded_value, request_value = actual.get(place, _ABSENT), expected.get(place, _ABSENT)
+        if recorded_value != request_value:
+            return (
+                place,
+                f"recorded {_excerpt(recorded_value, request_value)}, asked {_excerpt(request_value, recorded_value)}",
+            )
+    return "", "they differ further down"
+
+
+def _leaves(value: JsonValue) -> Iterator[tuple[str, str]]:
+    """Each place that holds no further place, with what it holds as Python would write it; up to a bound."""
+    stack: list[tuple[tuple[str | int, ...], JsonValue]] = [((), value)]
+    for _ in range(_LEAVES):
+        if not stack:
+            return
+        place, each = stack.pop()
+        if isinstance(each, dict) and each:
+            stack += [((*place, name), each[name]) for name in sorted(each, reverse=True)]
+        elif isinstance(each, list) and each:
+            stack += [((*place, number), item) for number, item in reversed(list(enumerate(each)))]
+        else:
+            yield pointer(place), repr(each)
+
+
+def _excerpt(value: str, other: str) -> str:
+    """`value` from a little before where it leaves `other`, cut to a readable length."""
+    same = next((at for at, (one, two) in enumerate(zip(value, other, strict=False)) if one != two), 0)
+    start = max(0, same - _CONTEXT // 2)
+    part = value[start : start + 2 * _CONTEXT]
+    return f"{'…' if start else ''}{part}{'…' if start + len(part) < len(value) else ''}"

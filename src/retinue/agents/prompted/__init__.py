@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from .agent import PromptedAgent
-    from .assembly import default_toolbox
-    from .definition_permissions import findings_about
-    from .permissions import grants_from_settings, rule_findings, rules_from
-    from .toolbox import EMPTY, Toolbox, ToolsetFactory
+    from .definition_permissions import findings_about, grants_from_settings, rule_findings, rules_from
+    from .toolbox import EMPTY, Toolbox, ToolsetFactory, default_toolbox
 
 __all__ = [
     "EMPTY",

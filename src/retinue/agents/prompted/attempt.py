@@ -4,32 +4,30 @@ Whatever way it ends, the conversation is noted, so that a further attempt goes 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Literal, TypeAlias
+from types import MappingProxyType
+from typing import Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.tool_references import DELEGATE, SKILL
 from retinue.contract.definition import Definition, Skill
-from retinue.contract.event import Decision
+from retinue.contract.event import Decision, TextDelta
+from retinue.contract.fault import Fault
 from retinue.contract.names import fold
-from retinue.contract.result import Usage
+from retinue.contract.result import Usage, Warned
+from retinue.contract.sanitize import printable
 from retinue.contract.task import Task
-from retinue.errors import Canceled, RetinueError
+from retinue.errors import Canceled, LimitReached, RetinueError
 from retinue.llm.budget_tracker import BudgetTracker
 from retinue.llm.conversation import MAX_TURNS, Conversation
 from retinue.llm.models import ModelChoice
-from retinue.llm.port import AnswerShape, AssistantMessage, LanguageModel, Request, Turn, UserMessage
-from retinue.tools.port import Tool
+from retinue.llm.port import EFFORT_OF, AnswerShape, AssistantMessage, Effort, LanguageModel, Request, Turn, UserMessage
+from retinue.tools.port import Tool, ToolContext
 
-from .checkpoint import read_checkpoint, write_checkpoint
+from .checkpoint import ConversationCheckpoint, read_checkpoint, write_checkpoint
 from .definition_permissions import EffectivePermissions
-from .delegate_tool import DelegateTool
-from .effort import effort_for, ignored_settings
+from .delegate_tool import DelegateTool, SkillTool
 from .loop import Loop
-from .memory_lookup import recall_memories
-from .reply import build_reply
-from .skill_tool import SkillTool
-from .task_prompt import answer_schema_of, correction_text, task_text
-from .text_stream import TextStream
+from .task_prompt import answer_schema_of, as_data_block, correction_text, task_text
 from .tool_executor import ToolExecutor
 
 MAX_REQUESTS: Final = 50
@@ -248,3 +246,186 @@ def _partial_conversation(turns: tuple[Turn, ...], error: RetinueError) -> Conve
         return None
     text = next((turn.text for turn in reversed(answers) if turn.text), "")
     return Conversation(text=text, turns=turns, usage=Usage(), requests=0, error=error)
+
+
+EFFORTS: Final[Mapping[str, Effort]] = MappingProxyType(
+    {"low": "low", "medium": "medium", "high": "high", "xhigh": "max", "max": "max"}
+)
+"""What definitions write, and what it means."""
+
+
+@runtime_checkable
+class _ReportsUnsupported(Protocol):
+    """A model that knows what of a request it will not heed."""
+
+    def unsupported(self, request: Request) -> tuple[str, ...]:
+        """The names of those fields."""
+        ...
+
+
+def effort_for(task: Task, definition: Definition) -> tuple[Effort | None, str]:
+    """How hard to think about `task`, as the task says, else the definition; and what nobody knows of the latter."""
+    name = definition.runner.effort
+    own = EFFORTS.get(fold(name)) if name else None
+    unknown = f"the effort {name[:80]!r}." if name and own is None else ""
+    task_effort = None if task.thinking is None else EFFORT_OF[task.thinking]
+    return task_effort or own, unknown
+
+
+def ignored_settings(model: LanguageModel, request: Request) -> tuple[str, ...]:
+    """What of `request` the model says that it will not heed, each as the end of a sentence."""
+    if not isinstance(model, _ReportsUnsupported):
+        return ()
+    labels = {"effort": f"the effort `{request.effort}`"}
+    return tuple(f"{labels.get(name, f'`{name}`')} by the model `{model.name}`." for name in model.unsupported(request))
+
+
+_MOMENT_NS: Final = 50_000_000
+_MANY: Final = 200
+
+
+class TextStream:
+    """Hears text and emits it in pieces of about 200 characters or 50 ms, whichever comes first."""
+
+    def __init__(self, run: RunContext) -> None:
+        self._run = run
+        self._pieces: list[str] = []
+        self._size = 0
+        self._since = 0
+
+    def on_text(self, text: str) -> None:
+        """Hear the next piece."""
+        if not text:
+            return
+        now = self._run.now()
+        if not self._pieces:
+            self._since = now
+        self._pieces.append(text)
+        self._size += len(text)
+        if self._size >= _MANY or now - self._since >= _MOMENT_NS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Emit what is left."""
+        if self._pieces:
+            self._run.emit(TextDelta("".join(self._pieces)))
+            self._pieces.clear()
+            self._size = 0
+
+
+RECALL: Final = "recall"
+
+SCOPES: Final[Mapping[str, str]] = MappingProxyType(
+    {"global": "global", "user": "global", "project": "project", "local": "project"}
+)
+"""What definitions write, and which memories they mean."""
+
+_LONGEST_QUERY: Final = 1_000
+_LIMIT: Final = 4_000
+
+
+async def recall_memories(
+    scope: str, task: Task, tools: Mapping[str, Tool], *, deadline_ns: int | None = None
+) -> tuple[str, str]:
+    """What is remembered about `task`, between marks; and why nothing could be looked up, if so.
+
+    Args:
+        scope: As the definition says it.
+        task: What it is about.
+        tools: Those the agent may use.
+        deadline_ns: When its time is up.
+    """
+    memory_scope, recall = SCOPES.get(fold(scope)), tools.get(RECALL)
+    if memory_scope is None:
+        return "", f"the memory {scope[:80]!r}; there is `user` and `project`."
+    if recall is None:
+        return "", f"memory: the agent has no tool `{RECALL}`."
+    query = " ".join((task.instruction or task.target or task.context.what).split())[:_LONGEST_QUERY]
+    if not query:
+        return "", ""
+    try:
+        output = await recall.use({"query": query, "scope": memory_scope}, ToolContext(None, deadline_ns, _LIMIT))
+    except RetinueError as error:
+        return "", f"memory: {error.message}"
+    if not output.data or not output.data.get("memories"):
+        return "", ""
+    return (
+        f"What you remember that may bear on it:\n{as_data_block(printable(output.text[:_LIMIT]), output.origin)}",
+        "",
+    )
+
+
+_GO_ON: Final = "Raise the bound, or ask for less."
+
+
+def build_reply(
+    conversation: Conversation, checkpoint: ConversationCheckpoint, *, needs_parsing: bool, usage: Usage | None
+) -> Reply:
+    """The reply that a conversation makes.
+
+    Args:
+        conversation: How it went.
+        checkpoint: What there is beside it, from earlier attempts too.
+        needs_parsing: Whether the text is still to be read, as a dialect's or as JSON; else it is the answer as it
+            stands.
+        usage: What it took.
+    """
+    reply = (
+        _complete_reply(conversation, needs_parsing=needs_parsing)
+        if conversation.error is None
+        else _partial_reply(conversation, needs_parsing=needs_parsing)
+    )
+    reply.usage = usage
+    reply.traces = tuple(checkpoint.traces)
+    reply.files_read = tuple(checkpoint.files_read)
+    reply.files_written = tuple(checkpoint.files_written)
+    refusals = (_unapproved_warning(each) for each in checkpoint.unapproved)
+    reply.warnings = (*reply.warnings, *(unsupported_warning(each) for each in checkpoint.warnings), *refusals)
+    return reply
+
+
+def unsupported_warning(message: str) -> Warned:
+    """The warning that something a definition asks for is not done."""
+    return Warned(
+        type="degraded_analysis",
+        message=message,
+        impact="The agent ran without it.",
+        recovery="Remove it from the definition, or put in what is supported.",
+        synthetic=True,
+    )
+
+
+def _unapproved_warning(message: str) -> Warned:
+    return Warned(
+        type="degraded_analysis",
+        message=message,
+        impact="The agent went on without it.",
+        recovery="Say yes when it asks, or put a rule for it into `permissions.allow`.",
+        synthetic=True,
+    )
+
+
+def _complete_reply(conversation: Conversation, *, needs_parsing: bool) -> Reply:
+    return Reply(text=conversation.text) if needs_parsing else Reply(content=conversation.text)
+
+
+def _partial_reply(conversation: Conversation, *, needs_parsing: bool) -> Reply:
+    """What there is of an answer that was stopped: a part, where a bound was hit and words are an answer."""
+    error = conversation.error
+    if error is None:  # pragma: no cover - whoever calls has seen that it was stopped
+        return Reply()
+    fault = Fault.from_error(error)
+    if needs_parsing or not conversation.text or not isinstance(error, LimitReached):
+        return Reply(outcome="error", fault=fault, content=conversation.text)
+    warning = Warned(
+        type="missing_data",
+        message=f"The answer is not whole: {_lower(error)}",
+        impact="It holds what was known by then.",
+        recovery=error.hint or _GO_ON,
+        synthetic=True,
+    )
+    return Reply(outcome="partial", fault=fault, content=conversation.text, warnings=(warning,))
+
+
+def _lower(error: RetinueError) -> str:
+    return error.message[:1].lower() + error.message[1:]

@@ -28,9 +28,9 @@ from retinue.telemetry import tool_span
 from retinue.tools.port import Tool, ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
-from .data_block import as_data_block
 from .delegate_tool import DelegateTool
 from .permission_subjects import call_summary, permission_subjects
+from .task_prompt import as_data_block
 
 OUTPUT_LIMIT: Final = 30_000
 """Characters of a tool's output that a model is given, unless said otherwise."""
