@@ -28,8 +28,8 @@ GROUPS: Final[Mapping[str, str]] = {
     "Orchestration": "Orchestrator Planner SentenceEmbedder Plan Delegation Expected Candidate Binding Dropped supervise workflows Budget "
     "Question Answer",
     "Runs and events": "Engine InProcessEngine Capabilities Journal RunRecord Event Progress Checkpoint Message",
-    "Models": "Models ProviderSettings Price LanguageModel Request Response ToolUse AnswerShape ScriptedModel Recorder "
-    "Replay Purse Ledger Loop Cleaner",
+    "Models": "Models ProviderSettings Price LanguageModel Request Response ToolCall AnswerShape ScriptedModel Recorder "
+    "Replay BudgetTracker BudgetScope Loop Cleaner",
     "Tools and permissions": "Grants ToolRule Tool ToolOutput ToolSpec Toolbox default_toolbox Workspace",
 }
 """All names of `retinue.__all__` but the version, as somebody would look for them."""

@@ -1,4 +1,4 @@
-"""Public names stand in `__all__`, complete, sorted and real; modules say what they are, in names that say it too."""
+"""Where `__all__` says something it is complete, sorted and real; modules say what they are, in names that say it too."""
 
 import ast
 import importlib
@@ -52,8 +52,7 @@ def rank(name: str) -> tuple[int, list[tuple[int, str]]]:
 @pytest.mark.parametrize("module", PUBLIC, ids=lambda module: module.name)
 def test_public_names_are_complete_sorted_and_real(module: Module) -> None:
     names = declared(module)
-    if names is None:
-        assert list(defined(module)) == [], f"{module.where} has public names and no `__all__`"
+    if names is None:  # a module that exports what it defines needs no list
         return
     assert names == sorted(set(names), key=rank)
     assert set(defined(module)) - set(names) == set(), f"{module.where}: public, but not in `__all__`"

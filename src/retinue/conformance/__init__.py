@@ -1,11 +1,11 @@
 """Judges other people's agents.
 
 Each dialect that agents are judged by has a folder here: `requirements.toml` (what is asked, frozen), `probes` (the
-requests that show it), `checks` (what is looked at in the answers) and `broken` (a good agent, and for every
+requests that show it), `checks` (what is looked at in the answers) and `mutants` (a good agent, and for every
 requirement one that breaks it: a check is trusted once it has failed). Who is judged is in `subjects`; what came of it
 in `report`.
 
-    order = Order(words="agent.py:answer", dialect="markdown_json", agent="reviewer", operation="full_review")
-    ready = await prepare(order)
-    report = await ready.judged()
+    request = CheckRequest(words="agent.py:answer", dialect="markdown_json", agent="reviewer", operation="full_review")
+    check = await prepare(request)
+    report = await check.judge()
 """

@@ -273,7 +273,7 @@ class Planner:
             is_whole=accepts_query(skill) and not bound.rest,
             reference=reference if reference is not None and not is_known else "",
         )
-        result = replace(result, unknown=tuple(self.router.unknown_words(bound.rest, index)))
+        result = replace(result, unknown_words=tuple(self.router.unknown_words(bound.rest, index)))
         objection = self._objection(result, skill, {one.name: one for one in parameters})
         return replace(result, fits=not objection, objection=objection)
 
@@ -502,7 +502,7 @@ def read_words(
         call,
         chosen=nearest[0],
         bound=bind(nearest_skill, words, agent=definition.name, environment=environment),
-        unknown=(),
+        unknown_words=(),
     )
 
 
