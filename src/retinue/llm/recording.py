@@ -1,8 +1,8 @@
 """Recordings of real exchanges with models, and their replay without a network or a key.
 
-A recording is a file of JSON lines: what it is, which models took part, then each exchange, the request whole and the
-answer or the fault. Credentials are taken out before anything is written, and out of what is asked before it is looked
-up, so both stay alike. A request is found by its content; equal ones are answered in the order they were recorded. The
+A recording is a file of JSON lines: a header, the models that took part, then each exchange, the request whole and the
+answer or the fault. Credentials are removed before anything is written, and from each request before it is looked up,
+so both stay alike. A request is found by its content; equal ones are answered in the order they were recorded. The
 provider's own form of a turn is not kept: only that provider could use it.
 """
 
@@ -14,10 +14,9 @@ import time
 from collections import defaultdict
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeVar, cast
+from typing import Annotated, Final, cast
 
 from pydantic import Field, ValidationError
 
@@ -52,15 +51,19 @@ _UNRECORDED: Final = (NotInstalled, Unauthenticated)
 VERSION: Final = 1
 """Of the format. A recording of another version is refused."""
 
+_HEADER: Final = {"retinue_recording": VERSION}
+"""The first line."""
+
 MAX_LINE: Final = 64 * 2**20
 _MAX_DEPTH: Final = 160
 """An argument of a tool may be as deep as any JSON, and stands a few levels down here."""
 
+_COMPARED: Final = 500
+"""The most recorded requests that are compared, from the first on."""
 
-class Header(Model):
-    """The first line."""
-
-    retinue_recording: Literal[1]
+_LEAVES: Final = 5_000
+_CONTEXT: Final = 40
+_ABSENT: Final = "nothing"
 
 
 class RecordedModel(Model):
@@ -89,17 +92,6 @@ class RecordedExchange(Model):
     fault: Fault | None = None
 
 
-def append_line(path: Path, line: JsonValue) -> None:
-    """Append `line` in one write, so that lines of several recorders never mix."""
-    text = dumps(line, max_bytes=MAX_LINE, max_depth=_MAX_DEPTH)
-    with translate_os_errors(path, "written"):
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND)
-        with open(handle, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor that only appends
-            data = memoryview(f"{text}\n".encode())
-            while data:
-                data = data[file.write(data) :]
-
-
 def start_recording(path: Path) -> None:
     """Make the recording with its first line, or see that what is there is one."""
     with translate_os_errors(path, "written"):
@@ -108,7 +100,7 @@ def start_recording(path: Path) -> None:
             file.seek(0)
             first = file.readline(MAX_LINE)
             if not first:
-                file.write(Header(retinue_recording=VERSION).to_json_text().encode() + b"\n")
+                file.write(f"{dumps(_HEADER)}\n".encode())
                 return
     if not _is_header(first):
         raise InvalidInput(
@@ -120,10 +112,9 @@ def start_recording(path: Path) -> None:
 
 def _is_header(line: bytes) -> bool:
     try:
-        Header.model_validate(loads(line))
-    except (ParseError, ValidationError):
+        return loads(line) == _HEADER
+    except ParseError:
         return False
-    return True
 
 
 def recording_files(path: Path) -> list[Path]:
@@ -143,7 +134,7 @@ def read_recording(path: Path) -> Iterator[tuple[str, RecordedModel | RecordedEx
         if not _is_header(file.readline(MAX_LINE)):
             raise ParseError(
                 f"{str(path)!r} is not a recording of version {VERSION}.",
-                hint=f'A recording begins with `{{"retinue_recording":{VERSION}}}`.',
+                hint=f"A recording begins with `{dumps(_HEADER)}`.",
                 path=f"{path}:1",
                 detail={"line": 1, "column": 1},
             )
@@ -157,9 +148,12 @@ def _parse_line(line: bytes, *, place: str, number: int) -> RecordedModel | Reco
     """One line, all of it looked at: also the turn that will be answered."""
 
     def line_error(why: str, *, hint: str = "", detail: JsonMapping | None = None) -> ParseError:
-        message = f"Line {number} of the recording cannot be read: {why.rstrip('.')}."
-        detail = {**(detail or {}), "line": number}
-        return ParseError(message, hint=hint or "Use what a recorder wrote, unchanged.", path=place, detail=detail)
+        return ParseError(
+            f"Line {number} of the recording cannot be read: {why.rstrip('.')}.",
+            hint=hint or "Use what a recorder wrote, unchanged.",
+            path=place,
+            detail={**(detail or {}), "line": number},
+        )
 
     try:
         data = loads(line, max_bytes=MAX_LINE, max_depth=_MAX_DEPTH)
@@ -220,12 +214,10 @@ class Recorder:
         self._path = Path(path).expanduser().absolute()
         self._cleaner = Cleaner() if cleaner is None else cleaner
         start_recording(self._path)
-        priced = {
-            "usd_in": model.price(tokens_in=_PRICED, tokens_out=0),
-            "usd_out": model.price(tokens_in=0, tokens_out=_PRICED),
-        }
-        prices = {name: None if usd is None else usd * 1e6 / _PRICED for name, usd in priced.items()}
-        self._write(RecordedModel(model=self.name, max_output=self.max_output, **prices))
+        usd_in = model.price(tokens_in=_PRICED, tokens_out=0)
+        usd_out = model.price(tokens_in=0, tokens_out=_PRICED)
+        usd_in, usd_out = (None if usd is None else usd * 1e6 / _PRICED for usd in (usd_in, usd_out))
+        self._write(RecordedModel(model=self.name, max_output=self.max_output, usd_in=usd_in, usd_out=usd_out))
 
     async def respond(self, request: Request, *, on_text: OnText | None = None) -> Response:
         """What the model says, written down before it is handed on. A canceled request leaves nothing.
@@ -239,10 +231,12 @@ class Recorder:
         except _UNRECORDED:
             raise
         except RetinueError as error:
-            self._write_exchange(request, fault=Fault.from_error(error))
+            fault = Fault.from_error(error)
+            self._write(RecordedExchange(model=self.name, request=_request_to_json(request), fault=fault))
             raise
         turn = turn_to_json(_without_native(response.turn))
-        self._write_exchange(request, answer=RecordedResponse(turn=turn, usage=response.usage, stop=response.stop))
+        answer = RecordedResponse(turn=turn, usage=response.usage, stop=response.stop)
+        self._write(RecordedExchange(model=self.name, request=_request_to_json(request), answer=answer))
         return response
 
     def price(self, *, tokens_in: int, tokens_out: int) -> float | None:
@@ -255,13 +249,15 @@ class Recorder:
         if close is not None:
             await close()
 
-    def _write_exchange(
-        self, request: Request, *, answer: RecordedResponse | None = None, fault: Fault | None = None
-    ) -> None:
-        self._write(RecordedExchange(model=self.name, request=_request_to_json(request), answer=answer, fault=fault))
-
-    def _write(self, line: RecordedModel | RecordedExchange) -> None:
-        append_line(self._path, self._cleaner.data(line.to_json()))
+    def _write(self, record: RecordedModel | RecordedExchange) -> None:
+        """Append `record` in one write, so that lines of several recorders never mix."""
+        line = dumps(self._cleaner.data(record.to_json()), max_bytes=MAX_LINE, max_depth=_MAX_DEPTH)
+        with translate_os_errors(self._path, "written"):
+            handle = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+            with open(handle, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor that only appends
+                data = memoryview(f"{line}\n".encode())
+                while data:
+                    data = data[file.write(data) :]
 
 
 def record_into(folder: str | os.PathLike[str], model: LanguageModel, *, cleaner: Cleaner | None = None) -> Recorder:
@@ -340,11 +336,7 @@ class Replay:
                     hint=again,
                     detail={"recorded": times},
                 )
-            at, place, message = "", "", "It holds no requests at all."
-            if match := nearest(content, [request for _, request in self._requests]):
-                at = self._requests[match.index][0]
-                place, message = difference(match.recorded, content)
-                message = f"The nearest, at {at}, differs in `{place}`: {message}."
+            at, place, message = _nearest(content, self._requests)
             raise UnknownName(
                 f"`{self.name}` has no answer to this request.",
                 hint=f"{message} {again}",
@@ -354,7 +346,7 @@ class Replay:
         exchange = pending.pop(0)
         if exchange.fault is not None:
             raise exchange.fault.to_error()
-        answer = cast("RecordedResponse", exchange.answer)  # one of the two is there: `_read` saw to it
+        answer = cast("RecordedResponse", exchange.answer)  # one of the two is there: `_parse_line` saw to it
         turn = cast("AssistantMessage", turn_from_json(answer.turn))
         if on_text is not None and turn.text:
             on_text(turn.text)
@@ -386,16 +378,13 @@ def _request_to_json(request: Request) -> JsonMapping:
     return data
 
 
-_T = TypeVar("_T", bound=Turn)
-
-
-def _without_native(turn: _T) -> _T:
+def _without_native(turn: Turn) -> Turn:
     """`turn` without the provider's own form of it."""
     return dataclasses.replace(turn, native=None) if isinstance(turn, AssistantMessage) else turn
 
 
 def _content(request: JsonValue) -> JsonMapping:
-    """What a request is found by: without `max_tokens`, which follows from what is left in a purse."""
+    """What a request is found by: without `max_tokens`, which follows from what is left in a budget."""
     return {name: value for name, value in cast("JsonMapping", request).items() if name != "max_tokens"}
 
 
@@ -403,47 +392,26 @@ def _digest(request: JsonMapping) -> str:
     return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
 
 
-_COMPARED: Final = 500
-"""So many recorded requests are compared; the first of them."""
+def _nearest(request: JsonMapping, recorded: Sequence[tuple[str, JsonMapping]]) -> tuple[str, str, str]:
+    """Where the recorded request with the fewest differences is, the place of the first of those, and it in words.
 
-_LEAVES: Final = 5_000
-_CONTEXT: Final = 40
-_ABSENT: Final = "nothing"
-
-
-@dataclass(frozen=True, slots=True)
-class Nearest:
-    """The recorded request that has most in common with the one asked, and its place in the list."""
-
-    index: int
-    recorded: JsonMapping
-
-
-def nearest(request: JsonMapping, recorded: Sequence[JsonMapping]) -> Nearest | None:
-    """The recorded request with the fewest places that differ, the first of equals; None when there are none."""
+    For a message to a person: cheap, and good enough.
+    """
     expected = dict(_leaves(request))
-    best: Nearest | None = None
-    fewest = 0
-    for index, each in enumerate(recorded[:_COMPARED]):
+    best: tuple[str, dict[str, str], list[str]] | None = None
+    for where, each in recorded[:_COMPARED]:
         actual = dict(_leaves(each))
-        differing = sum(actual.get(place, _ABSENT) != value for place, value in expected.items())
-        differing += sum(place not in expected for place in actual)
-        if best is None or differing < fewest:
-            best, fewest = Nearest(index, each), differing
-    return best
-
-
-def difference(recorded: JsonMapping, request: JsonMapping) -> tuple[str, str]:
-    """The first place where the two differ, as a JSON Pointer, and what stands there in each."""
-    actual, expected = dict(_leaves(recorded)), dict(_leaves(request))
-    for place in (*expected, *actual):
-        recorded_value, request_value = actual.get(place, _ABSENT), expected.get(place, _ABSENT)
-        if recorded_value != request_value:
-            return (
-                place,
-                f"recorded {_excerpt(recorded_value, request_value)}, asked {_excerpt(request_value, recorded_value)}",
-            )
-    return "", "they differ further down"
+        places = [name for name in expected | actual if actual.get(name, _ABSENT) != expected.get(name, _ABSENT)]
+        if best is None or len(places) < len(best[2]):
+            best = where, actual, places
+    if best is None:
+        return "", "", "It holds no requests at all."
+    where, actual, places = best
+    if not places:
+        return where, "", f"The nearest, at {where}, differs only further down than is compared."
+    old, new = actual.get(places[0], _ABSENT), expected.get(places[0], _ABSENT)
+    message = f"recorded {_excerpt(old, new)}, asked {_excerpt(new, old)}"
+    return where, places[0], f"The nearest, at {where}, differs in `{places[0]}`: {message}."
 
 
 def _leaves(value: JsonValue) -> Iterator[tuple[str, str]]:

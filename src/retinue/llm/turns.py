@@ -5,10 +5,10 @@ written; only the provider that wrote it reads it again.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol, assert_never, cast, runtime_checkable
+from typing import Any, Final, Protocol, Required, assert_never, cast, runtime_checkable
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
-from typing_extensions import Required, TypedDict
+from typing_extensions import TypedDict
 
 from retinue.contract.finding import findings_of
 from retinue.contract.model import JsonMapping

@@ -1,25 +1,20 @@
-"""The tools at hand, by name: those that all conversations share, and those that each conversation gets anew.
+"""The available tools, by name: those that all conversations share, and those that each conversation gets anew.
 
-What is missing here, and why, is kept: whoever asks for such a tool is told. Who may use what is decided elsewhere.
+For tools that are not available here the reason is kept, for whoever asks for one. Permissions are checked elsewhere.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from retinue.contract.definition import ToolSpec
 from retinue.errors import NotInstalled, RetinueError
+from retinue.tools.port import Tool
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
-    from retinue.tools.port import Tool
-
-
-ToolsetFactory: TypeAlias = "Callable[[], Iterable[Tool]]"
+ToolsetFactory: TypeAlias = Callable[[], Iterable[Tool]]
 """Makes tools that remember what one conversation has seen."""
 
 
@@ -34,16 +29,16 @@ class Toolbox:
 
     Attributes:
         absent: As given.
-        remembers: Whether some of its tools remember what one conversation has seen.
+        is_stateful: Whether some of its tools remember what one conversation has seen.
     """
 
     def __init__(
         self,
-        tools: "Mapping[str, Tool] | None" = None,
+        tools: Mapping[str, Tool] | None = None,
         *,
         toolsets: Sequence[ToolsetFactory] = (),
         absent: Mapping[str, str] | None = None,
-        closers: "Sequence[Callable[[], Awaitable[None]]]" = (),
+        closers: Sequence[Callable[[], Awaitable[None]]] = (),
     ) -> None:
         self.absent: Mapping[str, str] = MappingProxyType(dict(absent or {}))
         self._shared: dict[str, Tool] = dict(tools or {})
@@ -59,14 +54,15 @@ class Toolbox:
             self._specs = MappingProxyType({name: tool.spec for name, tool in self.open_tools().items()})
         return self._specs
 
-    def open_tools(self) -> "dict[str, Tool]":
+    def open_tools(self) -> dict[str, Tool]:
         """All tools, ready for one conversation."""
-        return {**self._shared, **{tool.spec.name: tool for factory in self._toolsets for tool in factory()}}
+        return self._shared | _by_name(tool for factory in self._toolsets for tool in factory())
 
-    def with_tools(self, tools: "Iterable[Tool]") -> "Toolbox":
+    def with_tools(self, tools: Iterable[Tool]) -> "Toolbox":
         """The same tools and more; of two with one name the later is taken."""
-        more = {**self._shared, **{tool.spec.name: tool for tool in tools}}
-        return Toolbox(more, toolsets=self._toolsets, absent=self.absent, closers=self._closers)
+        return Toolbox(
+            self._shared | _by_name(tools), toolsets=self._toolsets, absent=self.absent, closers=self._closers
+        )
 
     async def aclose(self) -> None:
         """Close what was opened: language servers, connections. All of them, also when one fails to."""
@@ -84,23 +80,7 @@ EMPTY: Final = Toolbox()
 """No tools at all."""
 
 ANY_PROGRAM: Final = ("*",)
-"""The shell may run whatever is installed; whether a certain call may be made is for the permissions to say."""
-
-
-@dataclass(slots=True)
-class _ToolboxParts:
-    """What has been put in so far."""
-
-    tools: "dict[str, Tool]" = field(default_factory=dict)
-    toolsets: list[ToolsetFactory] = field(default_factory=list[ToolsetFactory])
-    closers: "list[Callable[[], Awaitable[None]]]" = field(default_factory=list)
-
-    def add(self, tools: "Iterable[Tool]") -> None:
-        """Add tools that have no memory of a conversation."""
-        self.tools |= {tool.spec.name: tool for tool in tools}
-
-
-_Part: TypeAlias = Callable[[_ToolboxParts], None]
+"""The shell may run every installed program; permissions decide about each call."""
 
 
 def default_toolbox(
@@ -122,53 +102,46 @@ def default_toolbox(
         environment: Where keys of search services are looked up.
         language_servers: Commands of language servers, by language.
     """
-    parts: tuple[tuple[str, tuple[str, ...], _Part], ...] = (
-        ("hands", ("read", "glob", "grep", "git", "write", "edit", "shell"), partial(_builtin, programs=programs)),
-        ("web", ("web_fetch", "web_search"), partial(_web, search=search, environment=environment or {})),
-        ("memory", ("remember", "recall", "forget"), partial(_memory, state=state, project=project)),
-        ("lsp", ("lsp",), partial(_lsp, commands=language_servers)),
-        ("outline", ("outline",), _outline),
-    )
-    contents, absent = _ToolboxParts(), dict[str, str]()
-    for part, names, pack in parts:
+    tools, toolsets = dict[str, Tool](), list[ToolsetFactory]()
+    closers, absent = list[Callable[[], Awaitable[None]]](), dict[str, str]()
+
+    @contextmanager
+    def part(label: str, *names: str) -> Generator[None]:
+        """Leave out a part that cannot be made here, and keep the reason."""
         try:
-            pack(contents)
+            yield
         except (ImportError, RetinueError) as error:
             why = error.hint or error.message if isinstance(error, RetinueError) else f"{error}."
-            absent |= dict.fromkeys(names, f"`{part}` is not here: {why}")
-    return Toolbox(contents.tools, toolsets=contents.toolsets, absent=absent, closers=contents.closers)
+            absent.update(dict.fromkeys(names, f"`{label}` is not available: {why}"))
+
+    # Imported here, because most processes make no toolbox.
+    with part("builtin", "read", "glob", "grep", "git", "write", "edit", "shell"):
+        from retinue.tools.builtin import builtin_tools  # noqa: PLC0415
+
+        toolsets.append(partial(builtin_tools, programs=tuple(programs)))
+    with part("web", "web_fetch", "web_search"):
+        from retinue.tools.web.fetch import WebFetch  # noqa: PLC0415
+        from retinue.tools.web.search.tool import WebSearch  # noqa: PLC0415
+
+        tools |= _by_name((WebFetch(), WebSearch.from_environment(search, environ=environment or {})))
+    with part("memory", "remember", "recall", "forget"):
+        from retinue.tools.memory.tools import MemoryPlace, memory_tools  # noqa: PLC0415
+
+        if state is None:
+            raise NotInstalled("No state directory is known.", hint="Give `default_toolbox` a `state` directory.")
+        tools |= _by_name(memory_tools(MemoryPlace(state, project=project)))
+    with part("lsp", "lsp"):
+        from retinue.tools.lsp import LanguageServerPool, LspTool  # noqa: PLC0415
+
+        servers = LanguageServerPool(language_servers)
+        tools |= _by_name((LspTool(servers),))
+        closers.append(servers.close)
+    with part("outline", "outline"):
+        from retinue.tools.outline.tool import OutlineTool  # noqa: PLC0415
+
+        tools |= _by_name((OutlineTool(),))
+    return Toolbox(tools, toolsets=toolsets, absent=absent, closers=closers)
 
 
-def _builtin(contents: _ToolboxParts, *, programs: Collection[str]) -> None:
-    from retinue.tools.builtin import builtin_tools  # noqa: PLC0415 - most processes make no toolbox; so below
-
-    contents.toolsets.append(partial(builtin_tools, programs=tuple(programs)))
-
-
-def _web(contents: _ToolboxParts, *, search: str | None, environment: Mapping[str, str]) -> None:
-    from retinue.tools.web.fetch import WebFetch  # noqa: PLC0415
-    from retinue.tools.web.search.tool import WebSearch  # noqa: PLC0415
-
-    contents.add((WebFetch(), WebSearch.from_environment(search, environ=environment)))
-
-
-def _memory(contents: _ToolboxParts, *, state: Path | None, project: Path | None) -> None:
-    from retinue.tools.memory.tools import MemoryPlace, memory_tools  # noqa: PLC0415
-
-    if state is None:
-        raise NotInstalled("No state directory is known.", hint="Give `default_toolbox` a `state` directory.")
-    contents.add(memory_tools(MemoryPlace(state, project=project)))
-
-
-def _lsp(contents: _ToolboxParts, *, commands: Mapping[str, tuple[str, ...]] | None) -> None:
-    from retinue.tools.lsp import LanguageServerPool, LspTool  # noqa: PLC0415
-
-    servers = LanguageServerPool(commands)
-    contents.add((LspTool(servers),))
-    contents.closers.append(servers.close)
-
-
-def _outline(contents: _ToolboxParts) -> None:
-    from retinue.tools.outline.tool import OutlineTool  # noqa: PLC0415
-
-    contents.add((OutlineTool(),))
+def _by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
+    return {tool.spec.name: tool for tool in tools}
