@@ -10,8 +10,8 @@ from retinue.cli.options import json_option, workspace_option
 
 if TYPE_CHECKING:
     from retinue.cli.providers import ProviderState
-    from retinue.llm.prices import ModelListing
     from retinue.llm.models import Models
+    from retinue.llm.prices import ModelListing
 
 
 @click.group("models", invoke_without_command=True)
