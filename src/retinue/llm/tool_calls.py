@@ -137,7 +137,7 @@ async def _execute(call: ToolCall, specs: dict[str, ToolSpec], call_tool: ToolCa
     except Canceled:
         raise
     except RetinueError as error:
-        return ToolResult(call.id, call.name, _error_text(error), failed=True)
+        return ToolResult(call.id, call.name, error_text(error), failed=True)
     except Exception as error:  # noqa: BLE001 - a tool's own mistake must not end the conversation
         text = f"internal_error: the tool {call.name!r} failed with {type(error).__name__}. Try something else."
         return ToolResult(call.id, call.name, text, failed=True)
@@ -174,7 +174,8 @@ def _refusal(call: ToolCall, specs: dict[str, ToolSpec], call_tool: ToolCaller |
     return f"invalid_input: the arguments of `{call.name}` cannot be used: {what}. {hint}"
 
 
-def _error_text(error: RetinueError) -> str:
+def error_text(error: RetinueError) -> str:
+    """`error` as a model reads it: its code, message, place and hint."""
     where = f" (at `{error.path}`)" if error.path else ""
     return " ".join(part for part in (f"{error.code}: {error.message}{where}", error.hint) if part)
 
