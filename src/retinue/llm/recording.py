@@ -40,8 +40,6 @@ from retinue.errors import (
 from .port import AssistantMessage, LanguageModel, OnText, Request, Response, StopReason, Turn
 from .turns import turn_from_json, turn_to_json, turns_to_json
 
-__all__ = ["VERSION", "Recorder", "Replay", "record_into"]
-
 _PRICED: Final = 1_000
 """Tokens of the call whose price is recorded."""
 

@@ -14,10 +14,10 @@ from urllib.parse import unquote, urlsplit
 from retinue.agents.grants import PermissionSubject
 from retinue.agents.patterns import TAKES_PATHS, normal_path
 from retinue.contract.formatting import truncate
+from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
 from retinue.errors import AccessDenied, RetinueError
-from retinue.llm.tool_calls import json_text
 
 if TYPE_CHECKING:
     from retinue.tools.workspace import Workspace
@@ -135,9 +135,12 @@ def _external_subjects(arguments: JsonMapping, workspace: "Workspace | None") ->
         else:
             texts.append((key, text))
     if not primary:
-        primary = [PermissionSubject(text) for key, text in texts if key in _OTHER_KEYS] or [
-            PermissionSubject(json_text(arguments))
-        ]
+        primary = [PermissionSubject(text) for key, text in texts if key in _OTHER_KEYS]
+    if not primary:
+        whole = ""
+        with suppress(RetinueError):
+            whole = dumps(arguments)
+        primary = [PermissionSubject(whole)]
     return (*primary, *(PermissionSubject(text, incidental=True) for _, text in texts))
 
 
