@@ -30,7 +30,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "jsonschema_rs": ("contract.schema",),
     "leather": ("orchestration",),
     "loguru": ("orchestration.reader",),
-    "markdown_it": ("catalogue",),
+    "markdown_it": ("catalogue", "orchestration"),
     "mcp": ("servers", "agents"),
     "numpy": ("orchestration.reader",),
     "opentelemetry": ("telemetry",),
@@ -54,7 +54,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "tree_sitter_python": ("tools",),
     "tree_sitter_rust": ("tools",),
     "tree_sitter_typescript": ("tools",),
-    "typing_extensions": ("agents", "contract"),
+    "typing_extensions": ("agents", "contract", "llm"),
     "uvicorn": ("servers",),
     "xllamacpp": ("llm",),
 }

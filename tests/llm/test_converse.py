@@ -217,7 +217,7 @@ def test_without_tools_the_model_is_told_to_answer_without() -> None:
 def test_arguments_that_are_no_object_are_answered_with_the_reason(raw: str, says: str) -> None:
     answer = only_answer(ToolCall("1", "read", None, raw))
     assert answer.failed
-    assert answer.text.startswith("invalid_input: the arguments of `read` cannot be taken")
+    assert answer.text.startswith("invalid_input: the arguments of `read` cannot be used")
     assert says in answer.text
 
 

@@ -560,4 +560,4 @@ def test_a_model_may_be_asked_from_one_event_loop_after_another_and_closed() -> 
         assert asyncio.run(model.respond(ASKED)).turn.text == "Done."
     asyncio.run(model.close())
     assert asyncio.run(model.respond(ASKED)).turn.text == "Done."
-    assert repr(model) == f"Provided({model.name!r})"
+    assert repr(model) == f"PydanticAIModel({model.name!r})"

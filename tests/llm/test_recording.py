@@ -262,7 +262,7 @@ USES = st.builds(
     arguments=st.none() | st.dictionaries(st.text(max_size=8), JSON, max_size=3),
     raw=st.text(max_size=8),
 )
-TURNS = st.builds(AssistantMessage, text=st.text(max_size=30), uses=st.lists(USES, max_size=3).map(tuple))
+TURNS = st.builds(AssistantMessage, text=st.text(max_size=30), tool_calls=st.lists(USES, max_size=3).map(tuple))
 
 
 @settings(max_examples=examples(60))

@@ -9,7 +9,14 @@ from retinue.contract.definition import ToolSpec
 from retinue.contract.result import Usage
 from retinue.contract.tokens import get_counter
 from retinue.llm.budget_tracker import BudgetTracker
-from retinue.llm.conversation_budget import ANSWER_TOKENS, SENSIBLE_TOKENS, THINKING_TOKENS, ConversationBudget
+from retinue.llm.conversation_budget import (
+    ANSWER_TOKENS,
+    SENSIBLE_TOKENS,
+    THINKING_TOKENS,
+    ConversationBudget,
+    RequestSizer,
+    turn_text,
+)
 from retinue.llm.port import (
     AnswerShape,
     AssistantMessage,
@@ -21,7 +28,6 @@ from retinue.llm.port import (
     UserMessage,
 )
 from retinue.llm.scripted import ScriptedModel
-from retinue.llm.sizes import RequestSizer, turn_text
 
 TOOL = ToolSpec(name="read", description="Reads a file.", input_schema={"type": "object"})
 

@@ -26,7 +26,7 @@ from retinue.dialects import DIALECTS, dialect
 from retinue.errors import RetinueError
 from retinue.orchestration.expected_files import report_shortfalls
 from retinue.orchestration.present.blocks import as_code, as_line, as_prose, sanitize_markdown
-from retinue.orchestration.present.html.markdown_html import markdown_to_html
+from retinue.orchestration.present.html.markup import markdown_to_html
 from retinue.orchestration.reader.clauses import split_clause, split_sentences, strip_courtesy
 from retinue.orchestration.reader.dates import time_spans
 from retinue.orchestration.reader.tables import read_table_question

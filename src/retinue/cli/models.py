@@ -10,8 +10,8 @@ from retinue.cli.options import json_option, workspace_option
 
 if TYPE_CHECKING:
     from retinue.cli.providers import ProviderState
-    from retinue.llm.model_listing import ModelListing
     from retinue.llm.models import Models
+    from retinue.llm.prices import ModelListing
 
 
 @click.group("models", invoke_without_command=True)
@@ -31,7 +31,7 @@ def command(context: click.Context, *, as_json: bool, workspace: Path | None) ->
     from retinue.cli.project import find_root
     from retinue.cli.providers import models_of
     from retinue.cli.settings import load
-    from retinue.llm.model_listing import model_listing
+    from retinue.llm.prices import model_listing
 
     models = models_of(load(find_root(workspace)))
     rows = [

@@ -25,9 +25,8 @@ from retinue.contract.task import Budget, Question
 from retinue.engine.journal import Journal
 from retinue.errors import RetinueError
 from retinue.llm.estimate import Estimate, PastCall, PriceOf, Range
-from retinue.llm.model_listing import model_listing
 from retinue.llm.models import Models
-from retinue.llm.prices import price
+from retinue.llm.prices import model_listing, price
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.plan_options import By, Menu, ModelCatalogue, Option, actuals, menu_of, with_option
 from retinue.orchestration.planning import by_name

@@ -14,9 +14,8 @@ from retinue.agents.boundary.policy import Policy
 from retinue.agents.discover import discover
 from retinue.agents.grants import Grants
 from retinue.agents.port import Agent
-from retinue.agents.prompted.assembly import ANY_PROGRAM, default_toolbox
 from retinue.agents.prompted.loop import Loops
-from retinue.agents.prompted.toolbox import Toolbox
+from retinue.agents.prompted.toolbox import ANY_PROGRAM, Toolbox, default_toolbox
 from retinue.agents.registry import Registry
 from retinue.agents.remote.mcp_servers import McpServers, project_servers, read_servers
 from retinue.agents.remote.mcp_tools import with_mcp

@@ -24,10 +24,9 @@ from retinue.dialects.run_agent import tool_names
 from retinue.errors import RetinueError
 from retinue.orchestration.present.blocks import MarkdownBlock
 from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
-from retinue.orchestration.present.explanation import answer_and_explanation
+from retinue.orchestration.present.explanation import answer_and_explanation, outcome_label
 from retinue.orchestration.present.html import as_html
 from retinue.orchestration.present.numbers import usage_parts
-from retinue.orchestration.present.outcome_label import outcome_label
 from retinue.orchestration.synthesise import RUN_AGENT
 
 FailOn: TypeAlias = Literal["failure", "partial"]

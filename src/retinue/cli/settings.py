@@ -19,8 +19,8 @@ from typing import Any, Final, cast
 
 from retinue.agents.grants import ALL, Grants, VerdictWord
 from retinue.agents.load.document import read_bytes
+from retinue.agents.prompted.definition_permissions import grants_from_settings, rule_findings
 from retinue.agents.prompted.loop import BUILTIN_LOOP, Loop, Loops, installed_loop
-from retinue.agents.prompted.permissions import grants_from_settings, rule_findings
 from retinue.agents.trust import TrustStore
 from retinue.cli import user_paths
 from retinue.cli.setting_keys import KEYS, Key, Kind

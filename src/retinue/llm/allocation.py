@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias, assert_never, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from retinue.contract.definition import Definition, Tier, read_tier
 
@@ -115,12 +115,25 @@ def allocate(
             return Allocation(tier, why, score, reasons)
         return Allocation(tier_of(word, tiers), why, score, reasons, model=word)
     by_points: Tier = "large" if score >= _LARGE else "medium" if score >= _MEDIUM else "small"
-    role = _role_of(definition)
+    points_text = f"{score} point{'' if score == 1 else 's'}"
+    # The last word of its name that is a role decides (`researcher_analyst`).
+    role = next((word for word in reversed(definition.name.split("_")) if word in _ROLES), None)
     if role is None:
-        return Allocation(by_points, f"{_points_of(score)} of the request", score, reasons)
-    tier = _for_role(role, by_points)
+        return Allocation(by_points, f"{points_text} of the request", score, reasons)
     how = "simple" if by_points == "small" else "demanding"
-    return Allocation(tier, f"a {how} request to the {role} ({_points_of(score)})", score, reasons)
+    why = f"a {how} request to the {role} ({points_text})"
+    return Allocation(_ROLES[role][by_points], why, score, reasons)
+
+
+_ROLES: Final[Mapping[str, Mapping[Tier, Tier]]] = {
+    "orchestrator": {"small": "small", "medium": "medium", "large": "large"},
+    "researcher": {"small": "small", "medium": "small", "large": "small"},
+    "analyst": {"small": "small", "medium": "small", "large": "small"},
+    "engineer": {"small": "small", "medium": "medium", "large": "medium"},
+    "architect": {"small": "large", "medium": "large", "large": "large"},
+}
+"""The tier of each role by that of the request's points (A16); only a demanding orchestration may take the largest
+(A19)."""
 
 
 def tier_of(model: str, tiers: Mapping[Tier, str] = DEFAULT_TIERS) -> Tier | None:
@@ -143,35 +156,6 @@ _SIZES: Final = frozenset(get_args(Tier))
 
 def _model_name(model: str) -> str:
     return model.strip().lower().partition(":")[2] or model.strip().lower()
-
-
-# Roles.
-
-_Role: TypeAlias = Literal["orchestrator", "researcher", "analyst", "engineer", "architect"]
-
-
-def _role_of(definition: Definition) -> _Role | None:
-    """The role that an agent's name says; the last word that names one decides (`researcher_analyst`)."""
-    words = definition.name.split("_")
-    return next((role for word in reversed(words) for role in get_args(_Role) if role == word), None)
-
-
-def _for_role(role: _Role, by_points: Tier) -> Tier:
-    """The table of roles (A16); a demanding orchestration may take the largest (A19)."""
-    match role:
-        case "orchestrator":
-            return by_points
-        case "researcher" | "analyst":
-            return "small"
-        case "engineer":
-            return "small" if by_points == "small" else "medium"
-        case "architect":
-            return "large"
-    assert_never(role)
-
-
-def _points_of(score: int) -> str:
-    return f"{score} point{'' if score == 1 else 's'}"
 
 
 # The mix.
@@ -221,15 +205,11 @@ def tier_mixes(spent: Iterable[ModelSpend]) -> tuple[TierMix, ...]:
         "tokens": [(each.tier, each.tokens) for each in items if each.tokens is not None],
         "cost": [(each.tier, each.usd) for each in items if each.usd is not None],
     }
-    return tuple(mix for unit, each in amounts.items() if (mix := _mix(unit, each)) is not None)
-
-
-def _mix(unit: Unit, amounts: list[tuple[Tier | None, float]]) -> TierMix | None:
-    total = sum(amount for _, amount in amounts)
-    unknown = sum(amount for tier, amount in amounts if tier is None)
-    by_tier = {tier: sum(amount for each, amount in amounts if each == tier) for tier in TARGET}
-    tier_total = sum(by_tier.values())
-    if not tier_total:
-        return None
-    shares: dict[Tier, float] = {tier: by_tier[tier] / tier_total for tier in TARGET}
-    return TierMix(unit, total, shares, unknown)
+    mixes: list[TierMix] = []
+    for unit, pairs in amounts.items():
+        by_tier: dict[Tier, float] = {tier: sum(amount for each, amount in pairs if each == tier) for tier in TARGET}
+        if known := sum(by_tier.values()):
+            shares: dict[Tier, float] = {tier: amount / known for tier, amount in by_tier.items()}
+            unknown = sum(amount for tier, amount in pairs if tier is None)
+            mixes.append(TierMix(unit, known + unknown, shares, unknown))
+    return tuple(mixes)

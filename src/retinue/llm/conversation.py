@@ -1,24 +1,32 @@
 """Drives a model and its tools until it has answered, or a bound is hit.
 
-Before each request its whole size is set aside in a purse, so that a bound stops it before it is passed; what was said
-until then is kept. Failures of the network are not tried again here: whoever makes an attempt decides that. Which tools
-may be used, and by whom, is the business of the function that uses them.
+Before each request its whole size is reserved in a `BudgetTracker`, so that a bound stops it before it is exceeded; the
+output until then is kept. Network failures are not retried here: the caller of an attempt decides that. Which tools may
+be used, and by whom, is decided by the function that calls them.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from retinue.contract.result import Usage
-from retinue.errors import NetworkError, OutputInvalid, RetinueError
+from retinue.errors import (
+    BudgetExceeded,
+    DeadlineExceeded,
+    InvalidInput,
+    NetworkError,
+    OutputInvalid,
+    RetinueError,
+    Unauthenticated,
+    Unavailable,
+)
 from retinue.telemetry import model_span
 
-from . import conversation_errors
-from ._timeout import in_time
-from .budget_tracker import BudgetTracker, Reservation
+from .budget_tracker import BudgetTracker
 from .conversation_budget import ConversationBudget
-from .port import AssistantMessage, LanguageModel, OnText, Request, Response, ToolResult, ToolResults, Turn, UserMessage
+from .port import AssistantMessage, LanguageModel, OnText, Request, Response, ToolResults, Turn, UserMessage
 from .tool_calls import RepetitionCounter, ToolCaller, execute_all, pending_calls, with_unique_ids
 
 MAX_TURNS: Final = 50
@@ -26,6 +34,12 @@ MAX_TURNS: Final = 50
 
 MAX_TEXT: Final = 1_000_000
 """Characters of one response that are kept."""
+
+MAX_REPEATS: Final = 5
+"""So many times in a row the same may be asked of a tool."""
+
+UNSPENT: Final[tuple[type[RetinueError], ...]] = (Unauthenticated, InvalidInput, Unavailable)
+"""A provider that says one of these has not begun to answer."""
 
 _EMPTY: Final = "Your answer was empty. Answer now, or use a tool."
 
@@ -81,20 +95,25 @@ async def converse(
         BudgetExceeded: Not even one request fits.
         DeadlineExceeded: The time was over before the first response.
     """
+    budget = ConversationBudget(model, request, budget_tracker or BudgetTracker())
     runner = _ConversationRunner(
-        model,
-        request,
-        call_tool=call_tool,
-        budget_tracker=budget_tracker,
-        max_turns=max_turns,
-        on_text=on_text,
-        on_turns=on_turns,
+        model, request, call_tool, budget, max_turns, on_text, on_turns or _ignore, list(request.turns)
     )
+    seconds = None if deadline_ns is None else (deadline_ns - clock()) / 1e9
     try:
-        if deadline_ns is None:
+        if seconds is None:
             reason = await runner.run()
+        elif seconds <= 0:
+            raise deadline_error()
         else:
-            reason = await _within(runner, (deadline_ns - clock()) / 1e9)
+            timer = asyncio.timeout(seconds)
+            try:
+                async with timer:
+                    reason = await runner.run()
+            except TimeoutError:
+                if not timer.expired():
+                    raise
+                raise deadline_error() from None
     except RetinueError as error:
         if not runner.usages:
             raise
@@ -102,69 +121,58 @@ async def converse(
     return runner.result(reason)
 
 
-async def _within(runner: "_ConversationRunner", seconds: float) -> RetinueError | None:
-    if seconds <= 0:
-        raise conversation_errors.deadline_error()
-    reason, timely = await in_time(runner.run(), seconds)
-    if not timely:
-        raise conversation_errors.deadline_error()
-    return reason
+def _ignore(_: object) -> None:
+    pass
 
 
+@dataclass(slots=True)
 class _ConversationRunner:
     """One conversation as it goes."""
 
-    def __init__(
-        self,
-        model: LanguageModel,
-        request: Request,
-        *,
-        call_tool: ToolCaller | None,
-        budget_tracker: BudgetTracker | None,
-        max_turns: int,
-        on_text: OnText | None,
-        on_turns: Callable[[Sequence[Turn]], None] | None,
-    ) -> None:
-        self._model, self._request, self._call_tool = model, request, call_tool
-        self._max_turns, self._on_text, self._on_turns = max_turns, on_text, on_turns
-        self._turns: list[Turn] = list(request.turns)
-        self._budget = ConversationBudget(model, request, budget_tracker) if budget_tracker is not None else None
-        self._repetition = RepetitionCounter()
-        self._repeats: Sequence[int] = ()
-        self._has_retried = False
-        self._pieces: list[str] = []
-        self.usages: list[Usage] = []
+    model: LanguageModel
+    request: Request
+    call_tool: ToolCaller | None
+    budget: ConversationBudget
+    max_turns: int
+    on_text: OnText | None
+    on_turns: Callable[[Sequence[Turn]], None]
+    turns: list[Turn]
+    repetition: RepetitionCounter = field(default_factory=RepetitionCounter)
+    repeats: Sequence[int] = ()
+    has_retried: bool = False
+    pieces: list[str] = field(default_factory=list[str])
+    usages: list[Usage] = field(default_factory=list[Usage])
 
     async def run(self) -> RetinueError | None:
         """Go on until the model has answered; say why it stopped before that."""
-        if pending_calls(self._turns)[0]:
+        if pending_calls(self.turns)[0]:
             await self._execute_calls()
         while True:
-            if len(self.usages) >= self._max_turns:
-                raise conversation_errors.max_turns_error(self._max_turns)
+            if len(self.usages) >= self.max_turns:
+                raise max_turns_error(self.max_turns)
             response = await self._request_once()
             turn = response.turn
             if turn.tool_calls:
-                self._repeats = self._repetition.count(turn.tool_calls)
-                if max(self._repeats) >= conversation_errors.MAX_REPEATS:
-                    return conversation_errors.repetition_error(
-                        turn.tool_calls[self._repeats.index(max(self._repeats))].name
-                    )
+                self.repeats = self.repetition.count(turn.tool_calls)
+                if max(self.repeats) >= MAX_REPEATS:
+                    return repetition_error(turn.tool_calls[self.repeats.index(max(self.repeats))].name)
                 await self._execute_calls()
             elif turn.text.strip():
                 return self._incomplete_error(response)
-            elif self._has_retried or response.stop in {"refused", "length"}:
-                return self._incomplete_error(response) or _empty_answer_error()
+            elif self.has_retried or response.stop in {"refused", "length"}:
+                return self._incomplete_error(response) or OutputInvalid(
+                    "The model gave an empty answer twice.", hint="Rephrase the request, or use another model."
+                )
             else:
-                self._has_retried = True
-                self._turns.append(UserMessage(_EMPTY))
+                self.has_retried = True
+                self.turns.append(UserMessage(_EMPTY))
 
     def result(self, error: RetinueError | None) -> Conversation:
         """What there is so far."""
-        answers = (turn.text for turn in reversed(self._turns) if isinstance(turn, AssistantMessage) and turn.text)
+        answers = (turn.text for turn in reversed(self.turns) if isinstance(turn, AssistantMessage) and turn.text)
         return Conversation(
-            text="".join(self._pieces) or next(answers, ""),
-            turns=tuple(self._turns),
+            text="".join(self.pieces) or next(answers, ""),
+            turns=tuple(self.turns),
             usage=Usage.total(self.usages) or Usage(),
             requests=len(self.usages),
             error=error,
@@ -172,68 +180,54 @@ class _ConversationRunner:
 
     async def _request_once(self) -> Response:
         """Make one request, with its size set aside while it is under way."""
-        request, reservation = await self._next_request()
+        turns = tuple(self.turns)
+        max_tokens, reservation = await self.budget.reserve(turns)
+        request = replace(self.request, turns=turns, max_tokens=max_tokens)
         try:
-            with model_span(self._model.name) as span:
-                response = await self._model.respond(request, on_text=self._on_piece if self._on_text else None)
+            with model_span(self.model.name) as span:
+                response = await self.model.respond(request, on_text=self._on_piece if self.on_text else None)
                 span.note_usage(response.usage)
         except BaseException as error:
-            if reservation is not None:
-                # The request failed: what was set aside is free again if the provider has not begun to
-                # answer.
-                unreached = isinstance(error, NetworkError) and error.detail.get("reached") is False
-                if unreached or isinstance(error, conversation_errors.UNSPENT):
-                    reservation.release()
-                else:
-                    reservation.commit(Usage(requests=1, model=self._model.name))
+            # What was set aside is free again only if the provider has not begun to answer.
+            unreached = isinstance(error, NetworkError) and error.detail.get("reached") is False
+            if unreached or isinstance(error, UNSPENT):
+                reservation.release()
+            else:
+                reservation.commit(Usage(requests=1, model=self.model.name))
             raise
-        self._pieces.clear()
+        self.pieces.clear()
         self.usages.append(response.usage)
-        turn = _normalized(response.turn)
+        turn = response.turn
+        calls = with_unique_ids(turn.tool_calls) if turn.tool_calls else ()
+        if len(turn.text) > MAX_TEXT or calls != turn.tool_calls:
+            turn = AssistantMessage(turn.text[:MAX_TEXT], calls)
         if turn.tool_calls or turn.text.strip():
-            self._turns.append(turn)
-        if reservation is not None and self._budget is not None:
-            self._budget.commit(reservation, response.usage, self._turns)
-        if self._on_turns is not None:
-            self._on_turns(self._turns)
+            self.turns.append(turn)
+        self.budget.commit(reservation, response.usage, self.turns)
+        self.on_turns(self.turns)
         return response if turn is response.turn else replace(response, turn=turn)
 
     def _on_piece(self, piece: str) -> None:
         """Keep what arrives until its response is whole: when that never comes, this is all there is of it."""
-        self._pieces.append(piece)
-        if self._on_text is not None:
-            self._on_text(piece)
-
-    async def _next_request(self) -> tuple[Request, Reservation | None]:
-        request = self._request
-        if len(self._turns) == len(request.turns) and self._budget is None:
-            return request, None
-        turns = tuple(self._turns)
-        if self._budget is None:
-            return replace(request, turns=turns), None
-        max_tokens, reservation = await self._budget.reserve(turns)
-        if len(turns) == len(request.turns) and max_tokens == request.max_tokens:
-            return request, reservation
-        return replace(request, turns=turns, max_tokens=max_tokens), reservation
+        self.pieces.append(piece)
+        if self.on_text is not None:
+            self.on_text(piece)
 
     async def _execute_calls(self) -> None:
         """Have what the last response wants done, and the answers become the next turn."""
-        turns, on_turns = self._turns, self._on_turns
-        calls, results = pending_calls(turns)
+        calls, results = pending_calls(self.turns)
         if results:
-            turns.pop()
-        place = len(turns)
-
-        def on_results(new_results: Sequence[ToolResult]) -> None:
-            if on_turns is not None:
-                on_turns([*turns[:place], ToolResults((*results, *new_results))])
-
+            self.turns.pop()
+        before = tuple(self.turns)
         new_results = await execute_all(
-            calls, self._request.tools, self._call_tool, on_results=on_results, repeats=self._repeats
+            calls,
+            self.request.tools,
+            self.call_tool,
+            on_results=lambda each: self.on_turns([*before, ToolResults((*results, *each))]),
+            repeats=self.repeats,
         )
-        turns.append(ToolResults((*results, *new_results)))
-        if on_turns is not None:
-            on_turns(turns)
+        self.turns.append(ToolResults((*results, *new_results)))
+        self.on_turns(self.turns)
 
     def _incomplete_error(self, response: Response) -> RetinueError | None:
         """Why an answer without uses is not whole; None when it is."""
@@ -243,22 +237,60 @@ class _ConversationRunner:
                 hint="Ask for a shorter answer.",
             )
         if response.stop == "refused":
-            return conversation_errors.refusal_error()
+            return refusal_error()
         if response.stop != "length":
             return None
-        bound = self._budget.bound if self._budget else None
-        return conversation_errors.truncation_error(
-            bound or ("request.max_tokens" if self._request.max_tokens else "model.max_output")
+        return truncation_error(
+            self.budget.bound or ("request.max_tokens" if self.request.max_tokens else "model.max_output")
         )
 
 
-def _normalized(turn: AssistantMessage) -> AssistantMessage:
-    """The same turn with ids that differ, and no longer than anybody reads."""
-    calls = with_unique_ids(turn.tool_calls) if turn.tool_calls else ()
-    if len(turn.text) <= MAX_TEXT and calls == turn.tool_calls:
-        return turn
-    return AssistantMessage(turn.text[:MAX_TEXT], calls)
+# Why a conversation ends before its answer is complete: the same words for every loop. Provider errors: see `failures`.
 
 
-def _empty_answer_error() -> OutputInvalid:
-    return OutputInvalid("The model gave an empty answer twice.", hint="Rephrase the request, or use another model.")
+def deadline_error() -> DeadlineExceeded:
+    """Its time is up."""
+    return DeadlineExceeded(
+        "The time for the conversation with the model is over.",
+        hint="Raise the deadline, or ask for less.",
+        detail={"bound": "deadline"},
+    )
+
+
+def max_turns_error(max_turns: int) -> BudgetExceeded:
+    """The model was asked as often as it may be."""
+    return BudgetExceeded(
+        f"The model was asked {max_turns} times without giving an answer (`max_turns`).",
+        hint="Raise `max_turns`, ask for less, or use a stronger model.",
+        detail={"bound": "max_turns"},
+    )
+
+
+def repetition_error(name: str) -> BudgetExceeded:
+    """The same was asked of the tool `name` again and again."""
+    return BudgetExceeded(
+        f"The model asked for the same use of {name[:80]!r} {MAX_REPEATS} times in a row.",
+        hint="Rephrase the request, or use a stronger model.",
+        detail={"bound": "repeated_uses"},
+    )
+
+
+def refusal_error() -> OutputInvalid:
+    """The model will not answer this."""
+    return OutputInvalid(
+        "The model, or its provider's filter, refused to answer.",
+        hint="Rephrase the request, or use another model.",
+        detail={"stop": "refused"},
+    )
+
+
+def truncation_error(bound: str) -> BudgetExceeded:
+    """The answer ended where the tokens did that `bound` leaves for one."""
+    way = "Use a model that can write more" if bound == "model.max_output" else f"Raise `{bound}`"
+    hint = f"{way}, or ask for a shorter answer."
+    return BudgetExceeded(
+        f"The model's answer was cut off: it has no more tokens (`{bound}`).",
+        hint=hint,
+        suggestions=(hint,),
+        detail={"bound": bound},
+    )

@@ -114,7 +114,10 @@ def estimate(
     """
     max_requests = max_requests if limits is None else limits.requests
     same = [each for each in past if each.model == model]
-    seconds, time_note = _time(same)
+    seconds = _typical_range([each.seconds for each in same])
+    time_note = f"The time is not known: there are fewer than {MIN_SAMPLES} past calls like it."
+    if seconds is not None:
+        time_note = f"The time is that of {len(same)} past calls."
     if model is None:
         return Estimate(Range(0, 0), Range(0, 0), Range(0, 0), seconds, ("No model is asked.", time_note))
     tokens_in, input_note = _input_tokens(request_tokens, same, limits)
@@ -127,14 +130,23 @@ def estimate(
         if most > 1 and tokens_out is not None and limits is not None:  # its code may use every answer
             tokens_out = Range(tokens_out.low, most * tokens_out.high)
         if limits is None or max_requests is not None:
-            assumptions.append(_requests_note(most, is_bounded=max_requests is not None))
+            bound = "its own bound" if max_requests is not None else "nothing bounds it closer"
+            assumptions.append(
+                "It is asked once." if most == 1 else f"It is asked 1 to {most} times ({bound}), all sent again."
+            )
         if is_optional:
-            tokens_in, tokens_out = _from_zero(tokens_in), _from_zero(tokens_out)
+            tokens_in, tokens_out = (each and Range(0, each.high) for each in (tokens_in, tokens_out))
             assumptions.append("It may need no model.")
-    usd = _cost_range(price, tokens_in, tokens_out)
-    if usd is None:
-        has_tokens = tokens_in is not None and tokens_out is not None
-        assumptions.append(f"The price of `{model}` is not known." if has_tokens else "So there is no cost either.")
+    usd = None
+    if tokens_in is None or tokens_out is None:
+        assumptions.append("So there is no cost either.")
+    else:
+        low = None if price is None else price(tokens_in=int(tokens_in.low), tokens_out=int(tokens_out.low))
+        high = None if price is None else price(tokens_in=int(tokens_in.high), tokens_out=int(tokens_out.high))
+        if low is None or high is None:
+            assumptions.append(f"The price of `{model}` is not known.")
+        else:
+            usd = Range(low, high)
     return Estimate(tokens_in, tokens_out, usd, seconds, tuple(assumptions))
 
 
@@ -208,34 +220,6 @@ def _output_tokens(
         return None, "Tokens out are not known: neither the answer nor the model is bounded."
     what = "the schema allows" if high is not None and high == min(bounds) else "the model can give"
     return Range(min(low, *bounds), min(bounds)), f"Tokens out go from the least answer to the most that {what}."
-
-
-def _time(past: Sequence[PastCall]) -> tuple[Range | None, str]:
-    past_range = _typical_range([each.seconds for each in past])
-    if past_range is None:
-        return None, f"The time is not known: there are fewer than {MIN_SAMPLES} past calls like it."
-    return past_range, f"The time is that of {len(past)} past calls."
-
-
-def _from_zero(tokens: Range | None) -> Range | None:
-    return None if tokens is None else Range(0, tokens.high)
-
-
-def _requests_note(most: int, *, is_bounded: bool) -> str:
-    if most == 1:
-        return "It is asked once."
-    return (
-        f"It is asked 1 to {most} times "
-        f"({'its own bound' if is_bounded else 'nothing bounds it closer'}), all sent again."
-    )
-
-
-def _cost_range(price: PriceOf | None, tokens_in: Range | None, tokens_out: Range | None) -> Range | None:
-    if price is None or tokens_in is None or tokens_out is None:
-        return None
-    low = price(tokens_in=int(tokens_in.low), tokens_out=int(tokens_out.low))
-    high = price(tokens_in=int(tokens_in.high), tokens_out=int(tokens_out.high))
-    return None if low is None or high is None else Range(low, high)
 
 
 def _typical_range(measured: Sequence[float | None]) -> Range | None:

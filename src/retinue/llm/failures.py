@@ -1,10 +1,9 @@
-"""What a provider's client raises, as our errors. What goes wrong inside a conversation is not for here.
+"""What a provider's client raises, as our errors. Why a conversation ends early is in `conversation`.
 
 A provider's own words are foreign text: they are shortened, made printable, and lose whatever looks like a key.
 """
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from retinue.contract.credentials import Cleaner
@@ -25,7 +24,6 @@ from retinue.errors import (
 from .provider_info import IDENTITIES, nearest_models
 
 _LONGEST: Final = 300
-_VARIABLE: Final = re.compile(r"`([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)`")
 _SDKS: Final = frozenset({"anthropic", "botocore", "google", "grpc", "groq", "httpx", "httpx2", "openai", "urllib3"})
 _CREDENTIAL_ERRORS: Final = frozenset(
     {
@@ -39,10 +37,10 @@ _CREDENTIAL_ERRORS: Final = frozenset(
         "UnauthorizedSSOTokenError",
     }
 )
-"""What clients raise that find out only with the first request that nobody told them who asks."""
+"""What clients raise that look for credentials only when the first request is made."""
 _LATER_STATUSES: Final = frozenset({408, 409, 425})
 _NOT_NOW: Final = "The provider of `{model}` cannot answer now"
-_REFUSED: Final = "The provider of `{model}` refuses the request"
+_REFUSED: Final = "The provider of `{model}` rejects the request"
 _CHANGE: Final = "Change the request, or use another model."
 _SERVER: Final = 500
 _LATER: Final = "Try again later, or use another model."
@@ -75,80 +73,62 @@ def translate_error(
         )
     message = _provider_message(error, cleaner)
     if isinstance(error, theirs.UserError):
-        return InvalidInput(
-            f"`{model}` rejected the request: {message}", hint="Change the request, or use another model."
+        return InvalidInput(f"`{model}` rejected the request: {message}", hint=_CHANGE)
+    kind = type(error).__name__  # of a client: pydantic-ai has no class for it
+    if kind in _CREDENTIAL_ERRORS:
+        names = IDENTITIES.get(model.partition(":")[0], ())
+        how = f"Set {_names(names)}, or log in" if names else "Log in"
+        return Unauthenticated(
+            f"The provider of `{model}` cannot tell who is asking: {message}",
+            hint=f"{how} with the provider's own tool.",
+            suggestions=names,
+            detail={"variables": list(names)},
         )
+    if kind == "ParamValidationError":
+        return InvalidInput(f"{_REFUSED.format(model=model)}: {message}", hint=_CHANGE)
     if type(error).__module__.partition(".")[0] in _SDKS:
-        return _client_error(type(error).__name__, model, message)
+        return _network_error(model, message, was_reached=None)
     return OutputInvalid(
         f"What `{model}` sent cannot be read: {type(error).__name__}: {message}",
         hint="Try again, or use another model.",
     )
 
 
-def _client_error(kind: str, model: str, message: str) -> RetinueError:
-    """What a client raises that pydantic-ai has no word for."""
-    if kind in _CREDENTIAL_ERRORS:
-        provider = model.partition(":")[0]
-        variables = IDENTITIES.get(provider, ())
-        names = " or ".join(f"`{name}`" for name in variables)
-        return Unauthenticated(
-            f"The provider of `{model}` cannot be told who asks: {message}",
-            hint=f"Set {names}, or log in with the provider's own tool."
-            if names
-            else "Log in with the provider's own tool.",
-            suggestions=variables,
-            detail={"variables": list(variables)},
-        )
-    if kind == "ParamValidationError":
-        return InvalidInput(f"{_REFUSED.format(model=model)}: {message}", hint=_CHANGE)
-    return _network_error(model, message, was_reached=None)
-
-
 def missing_key_error(provider: str, variables: Sequence[str]) -> Unauthenticated:
     """Nobody can be asked at `provider`: none of `variables` holds a key."""
-    names = " or ".join(f"`{name}`" for name in variables)
-    setting = f"models.key_variable.{provider}"
     return Unauthenticated(
-        f"There is no key for the provider `{provider}`: {names} is not set.",
-        hint=f"Set the environment variable {names}, or name another one as `{setting}`.",
+        f"There is no key for the provider `{provider}`: {_names(variables)} is not set.",
+        hint=f"Set the environment variable {_names(variables)}, or another one as `models.key_variable.{provider}`.",
         suggestions=tuple(variables),
         detail={"variables": list(variables)},
     )
 
 
-def timeout_error(model: str, seconds: float) -> DeadlineExceeded:
+def timeout_error(model: str, seconds: float | None = None) -> DeadlineExceeded:
     """`model` took longer than a request may take."""
     return DeadlineExceeded(
-        f"`{model}` has not answered within {seconds:g} s.",
+        f"`{model}` did not answer {'in time' if seconds is None else f'within {seconds:g} s'}.",
         hint="Raise `timeout_s`, or ask for less.",
         detail={"bound": "request.timeout_s"},
     )
 
 
-def variables_named_in(message: str) -> tuple[str, ...]:
-    """The environment variables that a message of pydantic-ai names."""
-    return tuple(dict.fromkeys(_VARIABLE.findall(message)))
-
-
-_ERROR_CLASSES: Final[tuple[tuple[str, type[RetinueError], str, str], ...]] = (
-    (
-        "ModelContextWindowExceededError",
+_ERROR_CLASSES: Final[Mapping[str, tuple[type[RetinueError], str, str]]] = {
+    "ModelContextWindowExceededError": (
         InvalidInput,
         "The request is longer than `{model}` takes",
         "Ask with less context, or use a model that takes more.",
     ),
-    (
-        "ModelQuotaExceededError",
+    "ModelQuotaExceededError": (
         Unavailable,
         "The account at the provider of `{model}` is used up",
         "Top up the account, or use another model.",
     ),
-    ("ModelRateLimitError", Unavailable, _NOT_NOW, _LATER),
-    ("ModelUnavailableError", Unavailable, _NOT_NOW, _LATER),
-    ("ModelServerError", Unavailable, _NOT_NOW, _LATER),
-    ("ModelRequestRejectedError", InvalidInput, _REFUSED, _CHANGE),
-)
+    "ModelRateLimitError": (Unavailable, _NOT_NOW, _LATER),
+    "ModelUnavailableError": (Unavailable, _NOT_NOW, _LATER),
+    "ModelServerError": (Unavailable, _NOT_NOW, _LATER),
+    "ModelRequestRejectedError": (InvalidInput, _REFUSED, _CHANGE),
+}
 """What the classes of pydantic-ai mean, the narrower before the wider: ours, what is said, and what to do next."""
 
 
@@ -163,19 +143,14 @@ def _api_error(error: Any, model: str, variables: Sequence[str], cleaner: Cleane
         unsent = getattr(error, "phase", None) in {"pool", "connect"}
         if not is_late or unsent:
             return _network_error(model, message, was_reached=False if unsent else None)
-        return DeadlineExceeded(
-            f"`{model}` has not answered in time.",
-            hint="Raise `timeout_s`, or ask for less.",
-            detail={"bound": "request.timeout_s"},
-        )
+        return timeout_error(model)
     if "ModelAuthenticationError" in classes:
-        names = " or ".join(f"`{name}`" for name in variables)
         setting = f"models.key_variable.{model.partition(':')[0]}"
         return Unauthenticated(
-            f"The provider of `{model}` refuses the key: {message}" if names else f"`{model}` wants a key: {message}",
-            hint=f"Make sure that {names} holds a key that may use this model."
-            if names
-            else f"None was sent: say as `{setting}` which environment variable holds one that may use this model.",
+            f"The provider of `{model}` {'rejects the key' if variables else 'needs a key'}: {message}",
+            hint=f"Make sure that {_names(variables)} holds a key that may use this model."
+            if variables
+            else f"None was sent: set `{setting}` to the environment variable that holds one.",
             suggestions=tuple(variables),
             detail=detail,
         )
@@ -192,27 +167,23 @@ def _api_error(error: Any, model: str, variables: Sequence[str], cleaner: Cleane
             suggestions=near,
             detail=detail,
         )
-    return _other_error(error, model, message, detail)
-
-
-def _other_error(error: Any, model: str, message: str, detail: JsonMapping) -> RetinueError:
-    classes = {each.__name__ for each in type(error).__mro__}
-    status: int | None = detail.get("status")
     if "ModelQuotaExceededError" in classes:
         detail["retryable"] = False
-    for name, ours, what, hint in _ERROR_CLASSES:
-        if name in classes:
-            return ours(
-                f"{what.format(model=model)}: {message}", hint=hint, detail=detail, retry_after_s=error.retry_after
-            )
-    if status in _LATER_STATUSES:
-        return Unavailable(
-            f"{_NOT_NOW.format(model=model)}: {message}", hint=_LATER, detail=detail, retry_after_s=error.retry_after
-        )
+    match = next((row for name, row in _ERROR_CLASSES.items() if name in classes), None)
+    if match is None and status in _LATER_STATUSES:
+        match = Unavailable, _NOT_NOW, _LATER
+    if match is not None:
+        ours, what, hint = match
+        text = f"{what.format(model=model)}: {message}"
+        return ours(text, hint=hint, detail=detail, retry_after_s=error.retry_after)
     if status is not None and status < _SERVER:
         return InvalidInput(f"{_REFUSED.format(model=model)}: {message}", hint=_CHANGE, detail=detail)
     hint = "Try again, or use another model."
     return OutputInvalid(f"What `{model}` sent cannot be read: {message}", hint=hint, detail=detail)
+
+
+def _names(variables: Sequence[str]) -> str:
+    return " or ".join(f"`{name}`" for name in variables)
 
 
 def _network_error(model: str, message: str, *, was_reached: bool | None) -> NetworkError:

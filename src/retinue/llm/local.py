@@ -30,6 +30,7 @@ from .port import OnText, Request, Response
 if TYPE_CHECKING:
     from .pydantic_ai_model import PydanticAIModel
 
+
 CONTEXT: Final = 4_096
 """Tokens of a conversation, the answer included, unless the caller says otherwise."""
 

@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 
     from .port import LanguageModel
 
-__all__ = ["DEFAULT_TIERS", "ModelChoice", "ModelSource", "Models", "ProviderSettings"]
-
 ModelSource: TypeAlias = Literal["user", "definition", "task"]
-"""Whose word the name of a model is. A task may be a plan's, a project's, an agent's or a peer's: nobody can tell."""
+"""Who named a model. A task may come from a plan, a project, an agent or a peer; which one is not known."""
 
 DEFAULT_TIERS: Final[Mapping[Tier, str]] = MappingProxyType(
     {
@@ -162,8 +160,7 @@ class Models:
     def address(self, name: str) -> str:
         """Where the model called `name` is asked, when that is not its provider's usual address; else empty."""
         provider = name.partition(":")[0]
-        environment = os.environ if self.environment is None else self.environment
-        return address_of(provider, self.providers.get(provider, ProviderSettings()), environment)
+        return address_of(provider, self._settings(provider), self._environment)
 
     def check(self, name: str) -> None:
         """See that `name`, a model's or a tier, could be opened. Nothing is, and nobody is asked.
@@ -179,7 +176,7 @@ class Models:
         if provider not in _FILES:
             from .providers import check_provider  # noqa: PLC0415 - seldom needed
 
-            check_provider(full, self.providers.get(provider, ProviderSettings()))
+            check_provider(full, self._settings(provider))
 
     def check_key(self, name: str) -> None:
         """See that the key of the model, or the tier, called `name` is there. Nobody is asked whether it is right.
@@ -193,8 +190,7 @@ class Models:
             return
         from .providers import key_of  # noqa: PLC0415 - seldom needed
 
-        environment = os.environ if self.environment is None else self.environment
-        key_of(provider, self.providers.get(provider, ProviderSettings()), environment)
+        key_of(provider, self._settings(provider), self._environment)
 
     def get(self, name: str) -> "LanguageModel":
         """The model called `name`. Opening it asks nobody on the network.
@@ -206,7 +202,13 @@ class Models:
         """
         model = self.ready.get(name) or self._opened_models.get(name)
         if model is None:
-            model = self._opened_models[name] = self._with_recording(self._open_model(self._full_name(name)))
+            full = self._full_name(name)
+            model = self._open_model(full)
+            if self.record and not full.startswith("replay:"):
+                from .recording import record_into  # noqa: PLC0415 - seldom needed
+
+                model = record_into(self.record, model, cleaner=self._cleaner())
+            self._opened_models[name] = model
         return model
 
     async def close(self) -> None:
@@ -215,6 +217,13 @@ class Models:
             close = getattr(model, "close", None)
             if close is not None:
                 await close()
+
+    @property
+    def _environment(self) -> Mapping[str, str]:
+        return os.environ if self.environment is None else self.environment
+
+    def _settings(self, provider: str) -> ProviderSettings:
+        return self.providers.get(provider, ProviderSettings())
 
     def _resolve(self, word: str, why: str) -> ModelChoice:
         tier = read_tier(word)
@@ -302,16 +311,6 @@ class Models:
             )
         return f"{provider}:{name}"
 
-    def _with_recording(self, model: "LanguageModel") -> "LanguageModel":
-        """`model`, recorded if that is wanted."""
-        if not self.record:
-            return model
-        from .recording import Replay, record_into  # noqa: PLC0415 - seldom needed
-
-        if isinstance(model, Replay):
-            return model
-        return record_into(self.record, model, cleaner=self._cleaner())
-
     def _cleaner(self) -> "Cleaner":
         """Takes credentials out of what is kept, also those in variables of the user's own choice."""
         from retinue.contract.credentials import Cleaner  # noqa: PLC0415 - seldom needed
@@ -331,12 +330,8 @@ class Models:
             return cast("LanguageModel", Replay(path, cleaner=self._cleaner()))
         from .providers import open_model  # noqa: PLC0415 - loads pydantic-ai
 
-        environment = os.environ if self.environment is None else self.environment
         return open_model(
-            name,
-            settings=self.providers.get(provider, ProviderSettings()),
-            environment=environment,
-            price=self.prices.get(name),
+            name, settings=self._settings(provider), environment=self._environment, price=self.prices.get(name)
         )
 
 
@@ -344,7 +339,8 @@ def _provider_in(name: str) -> str:
     provider, _, model = name.partition(":")
     if not model.strip():
         raise InvalidInput(
-            f"{name[:_LONGEST]!r} names no model.", hint="Name it as `provider:model`, `local:FILE` or `replay:FILE`."
+            f"{name[:_LONGEST]!r} is not the name of a model.",
+            hint="Name it as `provider:model`, `local:FILE` or `replay:FILE`.",
         )
     return provider
 

@@ -5,6 +5,7 @@ price, and what it costs is not known; it is not 0.
 """
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +17,8 @@ from .provider_info import PRICED_AS
 if TYPE_CHECKING:
     from datetime import date
 
-    from genai_prices.types import ModelInfo, Provider, Usage
+    from genai_prices.types import ModelInfo, Provider
+
 
 _MILLION: Final = 1e6
 _CACHE_SIZE: Final = 512
@@ -93,6 +95,7 @@ class PriceList:
             return self._own.cost(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached)
         if self._entry is None:
             return None
+        import genai_prices  # noqa: PLC0415 - optional
         from genai_prices import types  # noqa: PLC0415 - optional
 
         provider, model = self._entry
@@ -103,10 +106,15 @@ class PriceList:
             cache_read_tokens=cached,
             cache_write_tokens=min(tokens_written, tokens_in - cached),
         )
-        usd = _book_price(provider, model, usage)
-        if usd is None:
+        try:
+            calculation = model.calc_price(
+                usage, provider, genai_request_timestamp=datetime.now(tz=UTC), auto_update_timestamp=None
+            )
+        except (LookupError, ValueError):
             return None
-        return Cost(usd=usd, price_id=f"{_book()} {provider.id}:{model.id}", price_date=_book_date())
+        book = f"genai-prices-{genai_prices.__version__}"
+        usd = float(calculation.total_price)
+        return Cost(usd=usd, price_id=f"{book} {provider.id}:{model.id}", price_date=_book_date())
 
 
 def price(
@@ -145,29 +153,9 @@ def _find_entry(name: str, address: str) -> "tuple[Provider, ModelInfo] | None":
         return None
 
 
-def _book_price(provider: "Provider", model: "ModelInfo", usage: "Usage") -> float | None:
-    from datetime import UTC, datetime  # noqa: PLC0415 - only prices need it
-
-    try:
-        calculation = model.calc_price(
-            usage, provider, genai_request_timestamp=datetime.now(tz=UTC), auto_update_timestamp=None
-        )
-    except (LookupError, ValueError):
-        return None
-    return float(calculation.total_price)
-
-
-def _book() -> str:
-    import genai_prices  # noqa: PLC0415 - optional
-
-    return f"genai-prices-{genai_prices.__version__}"
-
-
 @lru_cache(maxsize=1)
 def _book_date() -> str:
     """The newest day until today that the book's prices speak of: it was kept at least until then."""
-    from datetime import UTC, datetime  # noqa: PLC0415 - only prices need it
-
     from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - optional
 
     today = datetime.now(tz=UTC).date()
@@ -179,3 +167,37 @@ def _days(model: "ModelInfo") -> "list[date]":
     dated = [*(model.prices if isinstance(model.prices, list) else ()), *(model.price_variants or ())]
     starts = (getattr(each.constraint, "start_date", None) for each in dated)
     return [start for start in starts if start is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelListing:
+    """One model. What nobody knows is None.
+
+    Attributes:
+        usd_in: US dollars for a million tokens in, as far as a call of a thousand pays.
+        usd_out: The same for tokens out.
+        price_id: Where the price stands.
+        price_date: The day it was seen.
+        window: Tokens that a conversation can have.
+    """
+
+    name: str
+    usd_in: float | None = None
+    usd_out: float | None = None
+    price_id: str = ""
+    price_date: str = ""
+    window: int | None = None
+
+
+def model_listing(name: str, *, own: Price | None = None, address: str = "") -> ModelListing:
+    """What is known of the model `name` (`provider:model`), asked at `address` when that is not its usual one."""
+    entry = _find_entry(name, "")
+    window = None if entry is None else entry[1].context_window
+    # Long requests may cost more a token, so what is shown is the price of a short one.
+    input_cost = price(name, tokens_in=1_000, tokens_out=0, own=own, address=address)
+    output_cost = price(name, tokens_in=0, tokens_out=1_000, own=own, address=address)
+    if input_cost is None or output_cost is None:
+        return ModelListing(name, window=window)
+    factor = _MILLION / 1_000
+    usd_in, usd_out = round(input_cost.usd * factor, 6), round(output_cost.usd * factor, 6)
+    return ModelListing(name, usd_in, usd_out, input_cost.price_id, input_cost.price_date, window)

@@ -14,7 +14,7 @@ from retinue.contract.sanitize import printable
 from retinue.errors import InvalidInput, NotInstalled, RetinueError, Unauthenticated, UnknownName
 
 from ._bedrock import bedrock_provider
-from .failures import missing_key_error, variables_named_in
+from .failures import missing_key_error
 from .prices import Price
 from .provider_info import (
     EXTRAS,
@@ -51,6 +51,7 @@ _SPEAK_CHAT: Final = frozenset({"openai", "openai-chat", _COMPATIBLE})
 _ADDRESS_OPTIONS: Final = ("base_url", "api_base", "azure_endpoint")
 _KEY_OPTIONS: Final = ("api_key", "token")
 """What the providers of pydantic-ai call an address, and a key."""
+_VARIABLE: Final = re.compile(r"`([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)`")
 _EXTRA: Final = re.compile(r"pydantic-ai-slim\[([a-z0-9-]+)\]")
 
 
@@ -218,7 +219,7 @@ def _translate_errors(name: str, provider: str, variables: tuple[str, ...]) -> "
         ) from error
     except Exception as error:  # noqa: BLE001 - clients raise whatever they like; ours is raised instead
         message = printable(str(getattr(error, "message", "") or error))[:300]
-        missing = variables_named_in(message)
+        missing = tuple(dict.fromkeys(_VARIABLE.findall(message)))
         if missing and holds_secret(missing[0]):
             raise missing_key_error(provider, missing) from None
         needed = missing or _NEEDED.get(provider, ())

@@ -3,16 +3,16 @@
 What a provider said comes back to it exactly as it was, signed thinking included; another provider gets the plain turn.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, assert_never, cast
 
-from retinue.contract.json import dumps, loads
+from retinue.contract.json import loads
 from retinue.contract.model import JsonMapping
-from retinue.errors import InvalidInput, ParseError
+from retinue.errors import ParseError
 
-from .port import AssistantMessage, ToolCall, ToolResult, ToolResults, Turn, UserMessage
-from .tool_calls import MAX_ARGUMENTS
+from .port import AssistantMessage, ToolCall, ToolResults, Turn, UserMessage
+from .tool_calls import MAX_ARGUMENTS, json_text, unique_ids
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse, ModelResponsePart, ToolCallPart
@@ -65,8 +65,13 @@ class MessageTranslator:
             match turn:
                 case UserMessage(text):
                     parts.append(types.UserPromptPart(text or _EMPTY))
-                case ToolResults(answers):
-                    parts.extend(self._tool_return(answer) for answer in answers)
+                case ToolResults(results):
+                    parts.extend(
+                        types.ToolReturnPart(
+                            each.name, each.text or _EMPTY, each.id, outcome="failed" if each.failed else "success"
+                        )
+                        for each in results
+                    )
                 case AssistantMessage():
                     if parts:
                         messages.append(types.ModelRequest(parts))
@@ -99,39 +104,23 @@ class MessageTranslator:
                     calls.append(part)
         if output_call is not None:
             return (
-                AssistantMessage("".join(texts), _tool_calls(calls))
+                AssistantMessage("".join(texts), tuple(map(_tool_call, calls)))
                 if calls
-                else AssistantMessage(_arguments_text(output_call))
+                else AssistantMessage(json_text(args) if isinstance(args := output_call.args, dict) else args or "")
             )
-        call_ids = [call.tool_call_id for call in calls]
-        if "" in call_ids or len(set(call_ids)) < len(call_ids):
-            calls, message = self._with_unique_ids(message, calls)
-        tool_calls = _tool_calls(calls)
+        ids = unique_ids([call.tool_call_id for call in calls])
+        if ids != [call.tool_call_id for call in calls]:
+            calls = [replace(call, tool_call_id=id_) for call, id_ in zip(calls, ids, strict=True)]
+            renamed = iter(calls)
+            message = replace(
+                message,
+                parts=[next(renamed) if isinstance(each, types.ToolCallPart) else each for each in message.parts],
+            )
+        tool_calls = tuple(map(_tool_call, calls))
         is_complete = all(use.arguments is not None or len(use.raw) <= MAX_ARGUMENTS for use in tool_calls)
         return AssistantMessage(
             "".join(texts), tool_calls, native=NativeMessage(self._provider, message) if is_complete else None
         )
-
-    def _with_unique_ids(
-        self, message: "ModelResponse", calls: "list[ToolCallPart]"
-    ) -> "tuple[list[ToolCallPart], ModelResponse]":
-        """The response with an id for each call, and no id twice: their answers are paired by it."""
-        used_ids: set[str] = {""}
-        all_ids = {call.tool_call_id for call in calls}
-        parts: list[ModelResponsePart] = []
-        renamed: list[ToolCallPart] = []
-        for part in message.parts:
-            if not isinstance(part, self._types.ToolCallPart):
-                parts.append(part)
-                continue
-            name, number = part.tool_call_id, 1
-            while name in used_ids or (number > 1 and name in all_ids):
-                number += 1
-                name = f"{part.tool_call_id or 'use'}_{number}"
-            used_ids.add(name)
-            renamed.append(part if name == part.tool_call_id else replace(part, tool_call_id=name))
-            parts.append(renamed[-1])
-        return renamed, replace(message, parts=parts)
 
     def _native_message(self, turn: AssistantMessage) -> "ModelResponse | None":
         native: object = turn.native
@@ -156,15 +145,6 @@ class MessageTranslator:
         parts.extend(types.ToolCallPart(use.name, use.arguments or {}, use.id) for use in turn.tool_calls)
         return types.ModelResponse(parts)
 
-    def _tool_return(self, answer: ToolResult) -> "ModelRequestPart":
-        return self._types.ToolReturnPart(
-            answer.name, answer.text or _EMPTY, answer.id, outcome="failed" if answer.failed else "success"
-        )
-
-
-def _tool_calls(calls: "Iterable[ToolCallPart]") -> tuple[ToolCall, ...]:
-    return tuple(_tool_call(call) for call in calls)
-
 
 def _tool_call(call: "ToolCallPart") -> ToolCall:
     args = call.args
@@ -182,14 +162,3 @@ def _tool_call(call: "ToolCallPart") -> ToolCall:
     if not isinstance(arguments, dict):
         return ToolCall(call.tool_call_id, call.tool_name, None, text)
     return ToolCall(call.tool_call_id, call.tool_name, arguments)
-
-
-def _arguments_text(call: "ToolCallPart") -> str:
-    """The arguments of the final answer as JSON text; whoever asked for it reads it strictly."""
-    args = call.args
-    if not isinstance(args, dict):
-        return args or ""
-    try:
-        return dumps(args)
-    except InvalidInput:
-        return repr(args)

@@ -5,8 +5,8 @@ whoever makes an attempt decides that.
 """
 
 import asyncio
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 from retinue.contract.credentials import Cleaner
 from retinue.contract.definition import ToolSpec
@@ -18,7 +18,6 @@ from .failures import timeout_error, translate_error
 from .port import AnswerShape, OnText, Request, Response, StopReason
 from .prices import Price, PriceList
 from .pydantic_ai_messages import MessageTranslator
-from .strictness import compiles, is_open
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -207,16 +206,13 @@ class PydanticAIModel:
         """How an answer of a shape is asked for: the stricter the better, where nothing of the shape is lost."""
         narrow = self.model.system in _NARROW
         native = self._profile.get("supports_json_schema_output") and not (narrow and not compiles(shape.schema))
-        if native and not (request.tools and self._excludes_schema_with_tools):
+        # The older models of Google take either tools or a schema for the answer.
+        either = self.model.system in _GOOGLE and not self._profile.get("google_supports_tool_combination")
+        if native and not (request.tools and either):
             return "native"
         if narrow and request.effort is not None and self._supports_thinking:
             return "prompted"  # whoever thinks first cannot be made to use a tool
         return "tool" if self._profile.get("supports_tools", True) else "prompted"
-
-    @property
-    def _excludes_schema_with_tools(self) -> bool:
-        """Whether it takes either tools or a form for the answer, as the older models of Google do."""
-        return self.model.system in _GOOGLE and not self._profile.get("google_supports_tool_combination")
 
     def _tool_definitions(self, specs: Sequence[ToolSpec]) -> "list[ToolDefinition]":
         """The tools as pydantic-ai knows them; those of the last request are kept, for the next is mostly alike."""
@@ -252,15 +248,11 @@ class PydanticAIModel:
 
     def _has_thinking_room(self, request: Request) -> bool:
         """Whether thinking leaves an answer: where it is a number of tokens, that must be less than all."""
-        if request.max_tokens is None or request.effort is None or not self._has_thinking_budget:
+        is_claude = self.model.system == "anthropic" or self._profile.get("bedrock_thinking_variant") == "anthropic"
+        if request.max_tokens is None or request.effort is None or not is_claude:
             return True
         adaptive = any(self._profile.get(f"{each}_supports_adaptive_thinking") for each in ("anthropic", "bedrock"))
         return adaptive or request.max_tokens > _THINKING_BUDGETS[request.effort]
-
-    @property
-    def _has_thinking_budget(self) -> bool:
-        """Whether thinking is a number of tokens that must be less than all: Claude's, wherever it is asked."""
-        return self.model.system == "anthropic" or self._profile.get("bedrock_thinking_variant") == "anthropic"
 
     async def _stream(
         self,
@@ -316,37 +308,30 @@ class PydanticAIModel:
 
     def _usage(self, response: "ModelResponse") -> Usage:
         used = response.usage
-        model = self._answering_model(response)
+        # Another model than the one asked only when the provider says that another one answered.
+        provider, _, name = self.name.partition(":")
+        reported = response.model_name or name
+        model = self.name if name in reported else f"{provider}:{reported}"
         if used.unmeasured_requests or not used.has_values():
             return Usage(requests=1, model=model)
+        if used.cost is not None and used.cost >= 0:
+            day = response.timestamp.date().isoformat()
+            cost = Cost(usd=float(used.cost), price_id=f"{provider}: as billed", price_date=day)
+        else:
+            cost = self._prices.cost(
+                tokens_in=used.input_tokens,
+                tokens_out=used.output_tokens,
+                tokens_cached=used.cache_read_tokens,
+                tokens_written=used.cache_write_tokens,
+            )
         return Usage(
             tokens_in=used.input_tokens,
             tokens_out=used.output_tokens,
             tokens_cached=used.cache_read_tokens or None,
             requests=1,
-            cost=self._cost(used, response),
+            cost=cost,
             model=model,
         )
-
-    def _cost(self, used: Any, response: "ModelResponse") -> Cost | None:
-        if used.cost is not None and used.cost >= 0:
-            return Cost(
-                usd=float(used.cost),
-                price_id=f"{self.name.partition(':')[0]}: as billed",
-                price_date=response.timestamp.date().isoformat(),
-            )
-        return self._prices.cost(
-            tokens_in=used.input_tokens,
-            tokens_out=used.output_tokens,
-            tokens_cached=used.cache_read_tokens,
-            tokens_written=used.cache_write_tokens,
-        )
-
-    def _answering_model(self, response: "ModelResponse") -> str:
-        """The model that was asked; another one only when the provider says that another one answered."""
-        provider, _, model = self.name.partition(":")
-        reported_name = response.model_name or model
-        return self.name if reported_name.startswith(model) or model in reported_name else f"{provider}:{reported_name}"
 
 
 def _profile_of(model: "Model") -> "ModelProfile":
@@ -355,3 +340,54 @@ def _profile_of(model: "Model") -> "ModelProfile":
         return model.profile
     except NotImplementedError:
         return {}
+
+
+_MAX_DEPTH: Final = 64
+_MAX_OPTIONAL: Final = 24
+"""Keys that need not be there, in a whole schema: with more, the grammar is refused as too large."""
+
+_NOT_COMPILED: Final = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "prefixItems"})
+
+
+def is_open(schema: object) -> bool:
+    """Whether some object in `schema` may hold keys that nothing names.
+
+    An object that lists its keys and says nothing of others is not meant: closing it loses nothing that was asked for.
+    """
+    return any(_takes_any_key(each) for each in _schemas(schema))
+
+
+def compiles(schema: object) -> bool:
+    """Whether `schema` is one that providers with a narrow grammar take, and take whole."""
+    optional = 0
+    for each in _schemas(schema):
+        if _takes_any_key(each) or isinstance(each.get("type"), (list, tuple)) or _NOT_COMPILED & each.keys():
+            return False
+        keys, required = each.get("properties"), each.get("required")
+        if isinstance(keys, Mapping):
+            required_keys = cast("Sequence[object]", required) if isinstance(required, (list, tuple)) else ()
+            optional += sum(key not in required_keys for key in cast("Mapping[str, object]", keys))
+    return optional <= _MAX_OPTIONAL
+
+
+def _takes_any_key(schema: Mapping[str, object]) -> bool:
+    kinds = schema.get("type")
+    types = cast("Sequence[object]", kinds) if isinstance(kinds, (list, tuple)) else (kinds,)
+    if "object" not in types:
+        return False
+    others = schema.get("additionalProperties")
+    return bool(others or schema.get("patternProperties")) or (others is None and not schema.get("properties"))
+
+
+def _schemas(value: object, depth: int = 0) -> Iterator[Mapping[str, object]]:
+    """Every object in `value`, itself included: more than the schemas in it, but never fewer."""
+    if depth > _MAX_DEPTH:
+        return
+    if isinstance(value, Mapping):
+        mapping = cast("Mapping[str, object]", value)
+        yield mapping
+        for each in mapping.values():
+            yield from _schemas(each, depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for each in cast("Sequence[object]", value):
+            yield from _schemas(each, depth + 1)

@@ -1,8 +1,8 @@
 """Recordings of real exchanges with models, and their replay without a network or a key.
 
-A recording is a file of JSON lines: what it is, which models took part, then each exchange, the request whole and the
-answer or the fault. Credentials are taken out before anything is written, and out of what is asked before it is looked
-up, so both stay alike. A request is found by its content; equal ones are answered in the order they were recorded. The
+A recording is a file of JSON lines: a header, the models that took part, then each exchange, the request whole and the
+answer or the fault. Credentials are removed before anything is written, and from each request before it is looked up,
+so both stay alike. A request is found by its content; equal ones are answered in the order they were recorded. The
 provider's own form of a turn is not kept: only that provider could use it.
 """
 
@@ -12,38 +12,183 @@ import json
 import os
 import time
 from collections import defaultdict
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Final, TypeVar, cast
+from typing import Annotated, Final, cast
+
+from pydantic import Field, ValidationError
 
 from retinue.contract.credentials import Cleaner
 from retinue.contract.fault import Fault
-from retinue.contract.json import JsonValue
-from retinue.contract.model import JsonMapping
-from retinue.errors import NotInstalled, RetinueError, Unauthenticated, UnknownName
-
-from ._difference import difference, nearest
-from ._recording_file import (
-    VERSION,
-    RecordedExchange,
-    RecordedModel,
-    RecordedResponse,
-    append_line,
-    read_recording,
-    recording_files,
-    start_recording,
-    translate_os_errors,
+from retinue.contract.finding import as_detail, findings_of, summarise_findings
+from retinue.contract.json import JsonValue, dumps, loads, pointer
+from retinue.contract.model import Count, JsonMapping, Model
+from retinue.contract.result import Usage
+from retinue.errors import (
+    AccessDenied,
+    InvalidInput,
+    MissingFile,
+    NotInstalled,
+    ParseError,
+    RetinueError,
+    Unauthenticated,
+    UnknownName,
 )
-from .port import AssistantMessage, LanguageModel, OnText, Request, Response, Turn
-from .turns import turn_from_json, turn_to_json, turns_to_json
 
-__all__ = ["VERSION", "Recorder", "Replay", "record_into"]
+from .port import AssistantMessage, LanguageModel, OnText, Request, Response, StopReason, Turn
+from .turns import turn_from_json, turn_to_json, turns_to_json
 
 _PRICED: Final = 1_000
 """Tokens of the call whose price is recorded."""
 
 _UNRECORDED: Final = (NotInstalled, Unauthenticated)
 """What goes wrong before a provider says anything worth keeping."""
+
+VERSION: Final = 1
+"""Of the format. A recording of another version is refused."""
+
+_HEADER: Final = {"retinue_recording": VERSION}
+"""The first line."""
+
+MAX_LINE: Final = 64 * 2**20
+_MAX_DEPTH: Final = 160
+"""An argument of a tool may be as deep as any JSON, and stands a few levels down here."""
+
+_COMPARED: Final = 500
+"""The most recorded requests that are compared, from the first on."""
+
+_LEAVES: Final = 5_000
+_CONTEXT: Final = 40
+_ABSENT: Final = "nothing"
+
+
+class RecordedModel(Model):
+    """A model that took part. The prices are US dollars for a million tokens, where they are known."""
+
+    model: str
+    max_output: Count | None = None
+    usd_in: Annotated[float, Field(ge=0)] | None = None
+    usd_out: Annotated[float, Field(ge=0)] | None = None
+
+
+class RecordedResponse(Model):
+    """A response, its turn as `turns` writes it."""
+
+    turn: JsonMapping
+    usage: Usage = Usage()
+    stop: StopReason = "end"
+
+
+class RecordedExchange(Model):
+    """What `model` was asked, and its answer, or else the fault."""
+
+    model: str
+    request: JsonMapping
+    answer: RecordedResponse | None = None
+    fault: Fault | None = None
+
+
+def start_recording(path: Path) -> None:
+    """Make the recording with its first line, or see that what is there is one."""
+    with translate_os_errors(path, "written"):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        with open(handle, "a+b") as file:  # noqa: PTH123 - a descriptor made with its mode
+            file.seek(0)
+            first = file.readline(MAX_LINE)
+            if not first:
+                file.write(f"{dumps(_HEADER)}\n".encode())
+                return
+    if not _is_header(first):
+        raise InvalidInput(
+            f"{str(path)!r} is there, and is not a recording of version {VERSION} that could be continued.",
+            hint="Record into another file.",
+            path=str(path),
+        )
+
+
+def _is_header(line: bytes) -> bool:
+    try:
+        return loads(line) == _HEADER
+    except ParseError:
+        return False
+
+
+def recording_files(path: Path) -> list[Path]:
+    """The recordings that `path` stands for."""
+    if not path.is_dir():
+        return [path]
+    if paths := sorted(path.glob("*.jsonl")):
+        return paths
+    raise MissingFile(
+        f"There are no recordings in {str(path)!r}.", hint="Name a recording, or a folder of them.", path=str(path)
+    )
+
+
+def read_recording(path: Path) -> Iterator[tuple[str, RecordedModel | RecordedExchange]]:
+    """Each line after the first with its place; blank lines are passed over."""
+    with translate_os_errors(path, "read"), path.open("rb") as file:
+        if not _is_header(file.readline(MAX_LINE)):
+            raise ParseError(
+                f"{str(path)!r} is not a recording of version {VERSION}.",
+                hint=f"A recording begins with `{dumps(_HEADER)}`.",
+                path=f"{path}:1",
+                detail={"line": 1, "column": 1},
+            )
+        for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 2):
+            if line.strip():
+                place = f"{path}:{number}"
+                yield place, _parse_line(line, place=place, number=number)
+
+
+def _parse_line(line: bytes, *, place: str, number: int) -> RecordedModel | RecordedExchange:
+    """One line, all of it looked at: also the turn that will be answered."""
+
+    def line_error(why: str, *, hint: str = "", detail: JsonMapping | None = None) -> ParseError:
+        return ParseError(
+            f"Line {number} of the recording cannot be read: {why.rstrip('.')}.",
+            hint=hint or "Use what a recorder wrote, unchanged.",
+            path=place,
+            detail={**(detail or {}), "line": number},
+        )
+
+    try:
+        data = loads(line, max_bytes=MAX_LINE, max_depth=_MAX_DEPTH)
+        record = (
+            RecordedExchange if isinstance(data, dict) and "request" in data else RecordedModel
+        ).model_validate_json(line)
+        turn = turn_from_json(record.answer.turn) if isinstance(record, RecordedExchange) and record.answer else None
+    except ParseError as error:
+        raise line_error(error.message, hint=error.hint, detail=error.detail) from None
+    except ValidationError as error:
+        findings = findings_of(error, rule="recording/line")
+        raise line_error(summarise_findings(findings), detail=cast("JsonMapping", as_detail(findings))) from None
+    if isinstance(record, RecordedExchange) and (record.answer is None) == (record.fault is None):
+        raise line_error("an exchange has either an `answer` or a `fault`")
+    if turn is not None and not isinstance(turn, AssistantMessage):
+        raise line_error("the answer is not a turn of a model")
+    return record
+
+
+@contextmanager
+def translate_os_errors(path: Path, what: str) -> Generator[None]:
+    """What the system says against the file, in our words."""
+    try:
+        yield
+    except FileNotFoundError:
+        missing = path if path.parent.is_dir() else path.parent
+        raise MissingFile(
+            f"{str(missing)!r} is not there, so the recording cannot be {what}.",
+            hint="Name a recording that is there." if what == "read" else "Make the folder first.",
+            path=str(missing),
+        ) from None
+    except OSError as error:
+        raise AccessDenied(
+            f"The recording {str(path)!r} cannot be {what}: {error.strerror or error}.",
+            hint="Name another file, or change its permissions.",
+            path=str(path),
+        ) from error
 
 
 class Recorder:
@@ -67,12 +212,10 @@ class Recorder:
         self._path = Path(path).expanduser().absolute()
         self._cleaner = Cleaner() if cleaner is None else cleaner
         start_recording(self._path)
-        priced = {
-            "usd_in": model.price(tokens_in=_PRICED, tokens_out=0),
-            "usd_out": model.price(tokens_in=0, tokens_out=_PRICED),
-        }
-        prices = {name: None if usd is None else usd * 1e6 / _PRICED for name, usd in priced.items()}
-        self._write(RecordedModel(model=self.name, max_output=self.max_output, **prices))
+        usd_in = model.price(tokens_in=_PRICED, tokens_out=0)
+        usd_out = model.price(tokens_in=0, tokens_out=_PRICED)
+        usd_in, usd_out = (None if usd is None else usd * 1e6 / _PRICED for usd in (usd_in, usd_out))
+        self._write(RecordedModel(model=self.name, max_output=self.max_output, usd_in=usd_in, usd_out=usd_out))
 
     async def respond(self, request: Request, *, on_text: OnText | None = None) -> Response:
         """What the model says, written down before it is handed on. A canceled request leaves nothing.
@@ -86,10 +229,12 @@ class Recorder:
         except _UNRECORDED:
             raise
         except RetinueError as error:
-            self._write_exchange(request, fault=Fault.from_error(error))
+            fault = Fault.from_error(error)
+            self._write(RecordedExchange(model=self.name, request=_request_to_json(request), fault=fault))
             raise
         turn = turn_to_json(_without_native(response.turn))
-        self._write_exchange(request, answer=RecordedResponse(turn=turn, usage=response.usage, stop=response.stop))
+        answer = RecordedResponse(turn=turn, usage=response.usage, stop=response.stop)
+        self._write(RecordedExchange(model=self.name, request=_request_to_json(request), answer=answer))
         return response
 
     def price(self, *, tokens_in: int, tokens_out: int) -> float | None:
@@ -102,13 +247,15 @@ class Recorder:
         if close is not None:
             await close()
 
-    def _write_exchange(
-        self, request: Request, *, answer: RecordedResponse | None = None, fault: Fault | None = None
-    ) -> None:
-        self._write(RecordedExchange(model=self.name, request=_request_to_json(request), answer=answer, fault=fault))
-
-    def _write(self, line: RecordedModel | RecordedExchange) -> None:
-        append_line(self._path, self._cleaner.data(line.to_json()))
+    def _write(self, record: RecordedModel | RecordedExchange) -> None:
+        """Append `record` in one write, so that lines of several recorders never mix."""
+        line = dumps(self._cleaner.data(record.to_json()), max_bytes=MAX_LINE, max_depth=_MAX_DEPTH)
+        with translate_os_errors(self._path, "written"):
+            handle = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+            with open(handle, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor that only appends
+                data = memoryview(f"{line}\n".encode())
+                while data:
+                    data = data[file.write(data) :]
 
 
 def record_into(folder: str | os.PathLike[str], model: LanguageModel, *, cleaner: Cleaner | None = None) -> Recorder:
@@ -187,11 +334,7 @@ class Replay:
                     hint=again,
                     detail={"recorded": times},
                 )
-            at, place, message = "", "", "It holds no requests at all."
-            if match := nearest(content, [request for _, request in self._requests]):
-                at = self._requests[match.index][0]
-                place, message = difference(match.recorded, content)
-                message = f"The nearest, at {at}, differs in `{place}`: {message}."
+            at, place, message = _nearest(content, self._requests)
             raise UnknownName(
                 f"`{self.name}` has no answer to this request.",
                 hint=f"{message} {again}",
@@ -201,7 +344,7 @@ class Replay:
         exchange = pending.pop(0)
         if exchange.fault is not None:
             raise exchange.fault.to_error()
-        answer = cast("RecordedResponse", exchange.answer)  # one of the two is there: `_read` saw to it
+        answer = cast("RecordedResponse", exchange.answer)  # one of the two is there: `_parse_line` saw to it
         turn = cast("AssistantMessage", turn_from_json(answer.turn))
         if on_text is not None and turn.text:
             on_text(turn.text)
@@ -233,18 +376,60 @@ def _request_to_json(request: Request) -> JsonMapping:
     return data
 
 
-_T = TypeVar("_T", bound=Turn)
-
-
-def _without_native(turn: _T) -> _T:
+def _without_native(turn: Turn) -> Turn:
     """`turn` without the provider's own form of it."""
     return dataclasses.replace(turn, native=None) if isinstance(turn, AssistantMessage) else turn
 
 
 def _content(request: JsonValue) -> JsonMapping:
-    """What a request is found by: without `max_tokens`, which follows from what is left in a purse."""
+    """What a request is found by: without `max_tokens`, which follows from what is left in a budget."""
     return {name: value for name, value in cast("JsonMapping", request).items() if name != "max_tokens"}
 
 
 def _digest(request: JsonMapping) -> str:
     return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+
+
+def _nearest(request: JsonMapping, recorded: Sequence[tuple[str, JsonMapping]]) -> tuple[str, str, str]:
+    """Where the recorded request with the fewest differences is, the place of the first of those, and it in words.
+
+    For a message to a person: cheap, and good enough.
+    """
+    expected = dict(_leaves(request))
+    best: tuple[str, dict[str, str], list[str]] | None = None
+    for where, each in recorded[:_COMPARED]:
+        actual = dict(_leaves(each))
+        places = [name for name in expected | actual if actual.get(name, _ABSENT) != expected.get(name, _ABSENT)]
+        if best is None or len(places) < len(best[2]):
+            best = where, actual, places
+    if best is None:
+        return "", "", "It holds no requests at all."
+    where, actual, places = best
+    if not places:
+        return where, "", f"The nearest, at {where}, differs only further down than is compared."
+    old, new = actual.get(places[0], _ABSENT), expected.get(places[0], _ABSENT)
+    message = f"recorded {_excerpt(old, new)}, asked {_excerpt(new, old)}"
+    return where, places[0], f"The nearest, at {where}, differs in `{places[0]}`: {message}."
+
+
+def _leaves(value: JsonValue) -> Iterator[tuple[str, str]]:
+    """Each place that holds no further place, with what it holds as Python would write it; up to a bound."""
+    stack: list[tuple[tuple[str | int, ...], JsonValue]] = [((), value)]
+    for _ in range(_LEAVES):
+        if not stack:
+            return
+        place, each = stack.pop()
+        if isinstance(each, dict) and each:
+            stack += [((*place, name), each[name]) for name in sorted(each, reverse=True)]
+        elif isinstance(each, list) and each:
+            stack += [((*place, number), item) for number, item in reversed(list(enumerate(each)))]
+        else:
+            yield pointer(place), repr(each)
+
+
+def _excerpt(value: str, other: str) -> str:
+    """`value` from a little before where it leaves `other`, cut to a readable length."""
+    same = next((at for at, (one, two) in enumerate(zip(value, other, strict=False)) if one != two), 0)
+    start = max(0, same - _CONTEXT // 2)
+    part = value[start : start + 2 * _CONTEXT]
+    return f"{'…' if start else ''}{part}{'…' if start + len(part) < len(value) else ''}"

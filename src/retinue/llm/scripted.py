@@ -1,4 +1,4 @@
-"""Models that say what they are told to: for tests of agents, with no provider and nothing installed.
+"""Models that answer from a script: for tests of agents, with no provider and nothing installed.
 
 They stand in for a model's judgement only: whatever is around it (tools, permissions, budgets, corrections) is real.
 """
@@ -13,7 +13,8 @@ from retinue.contract.result import Cost, Usage
 from retinue.contract.tokens import DEFAULT, get_counter
 from retinue.errors import Unavailable
 
-from .port import AssistantMessage, OnText, Request, Response, ToolCall, ToolResults, Turn, UserMessage
+from .conversation_budget import turn_text
+from .port import AssistantMessage, OnText, Request, Response, ToolCall
 
 Line: TypeAlias = str | JsonMapping | ToolCall | tuple[ToolCall, ...] | AssistantMessage | Response | Exception
 """One response: text, an object (as JSON text), tools to use, a whole turn or response, or an error to raise."""
@@ -33,7 +34,7 @@ class ScriptedModel:
         usd_per_million: What a million tokens costs, in and out alike; None when it has no price.
 
     Attributes:
-        asked: Every request so far.
+        requests: Every request so far.
     """
 
     def __init__(
@@ -77,8 +78,8 @@ class ScriptedModel:
 
     def _usage(self, request: Request, turn: AssistantMessage) -> Usage:
         count = get_counter().count
-        tokens_in = count(request.instructions) + sum(count(_text(each)) for each in request.turns)
-        tokens_out = count(_text(turn))
+        tokens_in = count(request.instructions) + sum(count(turn_text(each)) for each in request.turns)
+        tokens_out = count(turn_text(turn))
         usd = self.price(tokens_in=tokens_in, tokens_out=tokens_out)
         cost = None if usd is None else Cost(usd=usd, price_id=self.name, price_date="1970-01-01")
         return Usage(
@@ -123,19 +124,9 @@ def _turn(
 def _truncated(turn: AssistantMessage, max_tokens: int | None) -> AssistantMessage:
     """`turn` cut where a provider would have stopped: a bound on tokens relies on that."""
     count = get_counter().count
-    while max_tokens is not None and (tokens := count(_text(turn))) > max_tokens:
+    while max_tokens is not None and (tokens := count(turn_text(turn))) > max_tokens:
         if turn.tool_calls:
             turn = replace(turn, tool_calls=turn.tool_calls[:-1])
         else:
             turn = replace(turn, text=turn.text[: len(turn.text) * max_tokens // tokens])
     return turn
-
-
-def _text(turn: Turn) -> str:
-    match turn:
-        case UserMessage(text):
-            return text
-        case AssistantMessage(text, uses):
-            return " ".join((text, *(f"{each.name} {each.raw or dumps(each.arguments)}" for each in uses)))
-        case ToolResults(answers):
-            return " ".join(each.text for each in answers)

@@ -1,6 +1,6 @@
-"""The uses of tools in one response: judged, done, answered. What comes of one is an answer that a model can act on.
+"""The tool calls of one response: checked, executed, and each given a result that a model can act on.
 
-May a tool be used at all? That is the business of whoever hands in the function that uses it.
+Whether a tool may be used at all is decided by the `ToolCaller`.
 """
 
 import asyncio
@@ -18,13 +18,13 @@ from retinue.errors import Canceled, InvalidInput, ParseError, RetinueError
 from .port import AssistantMessage, ToolCall, ToolResult, ToolResults, Turn
 
 ToolCaller: TypeAlias = Callable[[ToolCall], Awaitable[ToolResult]]
-"""Uses a tool. What it raises becomes a failed answer."""
+"""Uses a tool. What it raises becomes a failed result."""
 
 MAX_ARGUMENTS: Final = 2**20
-"""Characters of JSON that the arguments of one use may have."""
+"""Characters of JSON that the arguments of one call may have."""
 
 MAX_TOOL_CALLS: Final = 64
-"""Uses in one response that are looked at."""
+"""Calls in one response that are executed."""
 
 _MAX_ANSWER: Final = 2**20
 _WARN_AT: Final = 3
@@ -68,22 +68,22 @@ async def execute_all(
 
 
 def with_unique_ids(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-    """The same uses with an id for each, and no id twice."""
-    ids = {each.id for each in calls}
-    if len(ids) == len(calls) and "" not in ids:
-        return tuple(calls)
-    used_ids: set[str] = {""}
-    renamed: list[ToolCall] = []
-    for each in calls:
-        name, number = each.id, 1
-        while name in used_ids:
+    """The same calls with an id for each, and no id twice."""
+    ids = unique_ids([call.id for call in calls])
+    return tuple(call if call.id == id_ else replace(call, id=id_) for call, id_ in zip(calls, ids, strict=True))
+
+
+def unique_ids(ids: Sequence[str]) -> list[str]:
+    """`ids` with a new id for each that is empty or repeats an earlier one: results are paired with calls by it."""
+    all_ids, used_ids, renamed = set(ids), {""}, list[str]()
+    for each in ids:
+        name, number = each, 1
+        while name in used_ids or (number > 1 and name in all_ids):
             number += 1
-            name = f"{each.id or 'use'}_{number}"
-            if name in ids:
-                name = ""
+            name = f"{each or 'use'}_{number}"
         used_ids.add(name)
-        renamed.append(each if name == each.id else replace(each, id=name))
-    return tuple(renamed)
+        renamed.append(name)
+    return renamed
 
 
 class RepetitionCounter:
@@ -97,7 +97,7 @@ class RepetitionCounter:
         """How often in a row each of `calls` was asked for, itself included."""
         counts: list[int] = []
         for each in calls:
-            what = (each.name, each.raw or _arguments_text(each))
+            what = (each.name, each.raw or json_text(each.arguments))
             self._count = self._count + 1 if what == self._last else 1
             self._last = what
             counts.append(self._count)
@@ -137,7 +137,7 @@ async def _execute(call: ToolCall, specs: dict[str, ToolSpec], call_tool: ToolCa
     except Canceled:
         raise
     except RetinueError as error:
-        return ToolResult(call.id, call.name, _error_text(error), failed=True)
+        return ToolResult(call.id, call.name, error_text(error), failed=True)
     except Exception as error:  # noqa: BLE001 - a tool's own mistake must not end the conversation
         text = f"internal_error: the tool {call.name!r} failed with {type(error).__name__}. Try something else."
         return ToolResult(call.id, call.name, text, failed=True)
@@ -160,37 +160,32 @@ def _refusal(call: ToolCall, specs: dict[str, ToolSpec], call_tool: ToolCaller |
         suggestion = f"Did you mean {natural_list([f'`{name}`' for name in near])}? " if near else ""
         names = ", ".join(f"`{name}`" for name in specs)
         return f"invalid_input: there is no tool {label!r}. {suggestion}The tools are {names}."
-    if call.arguments is None:
-        return _arguments_refusal(call)
-    try:
-        dumps(call.arguments, max_bytes=4 * MAX_ARGUMENTS)
-    except InvalidInput as error:
-        return f"invalid_input: the arguments of `{call.name}` cannot be taken: {error.message} {error.hint}"
-    return ""
-
-
-def _arguments_refusal(call: ToolCall) -> str:
     what, hint = "they are not a JSON object", "Send one JSON object that fits the tool's schema."
-    if len(call.raw) > MAX_ARGUMENTS:
-        what, hint = f"they are longer than {MAX_ARGUMENTS:,} characters", "Send less, or in several calls."
-    elif call.raw:
-        try:
+    try:
+        if call.arguments is not None:
+            dumps(call.arguments, max_bytes=4 * MAX_ARGUMENTS)
+            return ""
+        if len(call.raw) > MAX_ARGUMENTS:
+            what, hint = f"they are longer than {MAX_ARGUMENTS:,} characters", "Send less, or in several calls."
+        elif call.raw:
             loads(call.raw, max_bytes=4 * MAX_ARGUMENTS)
-        except ParseError as error:
-            what, hint = error.message, error.hint
-    return f"invalid_input: the arguments of `{call.name}` cannot be taken: {what}. {hint}".replace("..", ".")
+    except (InvalidInput, ParseError) as error:
+        what, hint = error.message.removesuffix("."), error.hint
+    return f"invalid_input: the arguments of `{call.name}` cannot be used: {what}. {hint}"
 
 
-def _error_text(error: RetinueError) -> str:
+def error_text(error: RetinueError) -> str:
+    """`error` as a model reads it: its code, message, place and hint."""
     where = f" (at `{error.path}`)" if error.path else ""
     return " ".join(part for part in (f"{error.code}: {error.message}{where}", error.hint) if part)
 
 
-def _arguments_text(call: ToolCall) -> str:
+def json_text(value: object) -> str:
+    """`value` as JSON, or as Python shows it where JSON cannot hold it."""
     try:
-        return dumps(call.arguments)
+        return dumps(value)
     except InvalidInput:
-        return repr(call.arguments)[:MAX_ARGUMENTS]
+        return repr(value)[:MAX_ARGUMENTS]
 
 
 def pending_calls(turns: Sequence[Turn]) -> tuple[tuple[ToolCall, ...], tuple[ToolResult, ...]]:

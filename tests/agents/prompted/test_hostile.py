@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.agents.grants import READ_ONLY, Grants, Mode, ToolRule
-from retinue.agents.prompted.data_block import as_data_block, one_line
+from retinue.agents.prompted.task_prompt import as_data_block, one_line
 from retinue.contract.json import loads
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Context

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from retinue.agents.grants import ToolRule, mode_from
 from retinue.agents.prompted import grants_from_settings, rules_from
-from retinue.agents.prompted.permissions import rule_findings
+from retinue.agents.prompted.definition_permissions import rule_findings
 from retinue.agents.tool_references import ALIASES, parse_tool_reference
 from retinue.errors import InvalidInput
 from tests.tools.conftest import Repository

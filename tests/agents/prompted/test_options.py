@@ -52,7 +52,7 @@ def test_what_is_unknown_is_a_warning_on_the_result_and_a_finding_of_the_file() 
         "Not supported: there is no tool `Redd`. Did you mean `read`?",
         "Not supported: the tool `TodoWrite` of another program.",
         "Not supported: 'Bash(' is not a tool.",
-        "Not supported: the tool `web_fetch` is not there. `web` is not here: install retinue[web]",
+        "Not supported: the tool `web_fetch` is not available. `web` is not here: install retinue[web]",
         "Not supported: there is no tool `mcp__gone__*`.",
         f"Not supported: 'yolo' is not a valid permission mode. There is {natural_list([f'`{mode}`' for mode in MODES])}.",
     ]
@@ -184,7 +184,7 @@ def test_a_memory_without_anything_that_fits_says_nothing(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("scope", "said"),
-    [("galactic", "the memory 'galactic'; there is `user` and `project`."), ("user", "has no tool `recall`")],
+    [("galactic", "the memory 'galactic'; use `user` or `project`."), ("user", "has no tool `recall`")],
 )
 def test_a_memory_that_is_not_there_is_told(scope: str, said: str) -> None:
     result = ask(helper(scripted("Yes."), runner={"memory": scope}))

@@ -191,7 +191,7 @@ def test_notes_that_cannot_be_read_count_as_none() -> None:
 def test_notes_with_halves_of_characters_can_be_stored() -> None:
     memo: dict[str, Any] = {}
     said = AssistantMessage("\ud800", (tool_call("x", id="1", **{"\udc00": ["\ud800", 1]}),))
-    write_checkpoint(memo, ConversationCheckpoint(turns=(said,)), owner="a", stored="outside")
+    write_checkpoint(memo, ConversationCheckpoint(turns=(said,)), owner="a")
     assert read_checkpoint(loads(dumps(memo)), owner="a").turns == (  # pyright: ignore[reportArgumentType] - what was stored
         AssistantMessage("?", (tool_call("x", id="1", **{"?": ["?", 1]}),)),
     )

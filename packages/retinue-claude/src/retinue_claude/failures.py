@@ -17,7 +17,7 @@ from retinue.errors import (
     Unavailable,
     UnknownName,
 )
-from retinue.llm import conversation_errors
+from retinue.llm.conversation import max_turns_error, refusal_error, truncation_error
 
 _LONGEST: Final = 300
 _LATER: Final = "Try again later, or use another model."
@@ -48,7 +48,7 @@ def result_error(subtype: str, status: int | None, message: str, *, model: str, 
     words = _clean(message)
     match subtype:
         case "error_max_turns":
-            return conversation_errors.max_turns_error(max_turns)
+            return max_turns_error(max_turns)
         case "error_max_structured_output_retries":
             return OutputInvalid(
                 f"`{model}` did not come to an answer that fits its schema: {words}", hint="Rephrase the request."
@@ -73,9 +73,9 @@ def stop_error(stop_reason: str, bound: str) -> RetinueError | None:
     """Why an answer that ended for the reason `stop_reason` is not whole; None when it is."""
     match stop_reason:
         case "refusal":
-            return conversation_errors.refusal_error()
+            return refusal_error()
         case "max_tokens":
-            return conversation_errors.truncation_error(bound)
+            return truncation_error(bound)
         case _:
             return None
 

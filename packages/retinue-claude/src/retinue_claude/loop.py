@@ -14,9 +14,15 @@ from typing import Final
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Cost, Usage
 from retinue.errors import InvalidInput, OutputInvalid, RetinueError, Unavailable
-from retinue.llm import conversation_errors
 from retinue.llm.budget_tracker import BudgetTracker
-from retinue.llm.conversation import Conversation
+from retinue.llm.conversation import (
+    MAX_REPEATS,
+    UNSPENT,
+    Conversation,
+    deadline_error,
+    max_turns_error,
+    repetition_error,
+)
 from retinue.llm.models import Models
 from retinue.llm.port import (
     AssistantMessage,
@@ -110,7 +116,7 @@ class ClaudeCode:
         except TimeoutError:
             if not timer.expired():
                 raise
-            reason = conversation_errors.deadline_error()
+            reason = deadline_error()
         except RetinueError as error:
             reason = error
         if reason is not None and not runner.has_begun:
@@ -218,9 +224,7 @@ class _ClaudeRunner:
             failed = error
             raise
         finally:
-            self._session_budget.end(
-                self._usage(), unspent=failed is None or isinstance(failed, conversation_errors.UNSPENT)
-            )
+            self._session_budget.end(self._usage(), unspent=failed is None or isinstance(failed, UNSPENT))
             self._session = home.read_session_file(self._parser.session, usd=self._usd())
             home.close()
 
@@ -265,8 +269,8 @@ class _ClaudeRunner:
         (count,) = self._repetition.count((call,))
         self._running_tools += 1
         try:
-            if count >= conversation_errors.MAX_REPEATS:
-                raise conversation_errors.repetition_error(name)
+            if count >= MAX_REPEATS:
+                raise repetition_error(name)
             (result,) = await execute_all(
                 (call,), self._request.tools, self._call_tool, on_results=_ignore_results, repeats=(count,)
             )
@@ -275,7 +279,7 @@ class _ClaudeRunner:
                 self._message_event.clear()
                 await self._message_event.wait()
             if len(self._parser.usages) >= self._max_turns:
-                raise conversation_errors.max_turns_error(self._max_turns)
+                raise max_turns_error(self._max_turns)
             await self._session_budget.go_on(self._parser.turns)
         except RetinueError as error:
             self.on_end(error)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from retinue.agents.prompted.data_block import as_data_block
+from retinue.agents.prompted.task_prompt import as_data_block
 from retinue.contract.json import dumps
 from retinue.llm.port import AssistantMessage, ToolResults, Turn, UserMessage
 

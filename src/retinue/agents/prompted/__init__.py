@@ -1,7 +1,7 @@
 """Agents that are instructions: a definition, a model that follows it, and tools within what it was granted.
 
-`agent` drives one call; `task_prompt` says what a model is told, `tool_executor` what it may do, `reply` what came of
-it. Models are the business of `llm`, tools that of `tools`, what is allowed that of `agents.grants`.
+`agent` drives one call, `task_prompt` writes the prompt, `tool_executor` checks and runs tool calls. Models belong to
+`llm`, tools to `tools`, permissions to `agents.grants`.
 """
 
 from importlib import import_module
@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from .agent import PromptedAgent
-    from .assembly import default_toolbox
-    from .definition_permissions import findings_about
-    from .permissions import grants_from_settings, rule_findings, rules_from
-    from .toolbox import EMPTY, Toolbox, ToolsetFactory
+    from .definition_permissions import findings_about, grants_from_settings, rule_findings, rules_from
+    from .toolbox import EMPTY, Toolbox, ToolsetFactory, default_toolbox
 
 __all__ = [
     "EMPTY",
@@ -27,20 +25,16 @@ __all__ = [
 ]
 
 _HOMES: Final = {
-    "EMPTY": "toolbox",
     "PromptedAgent": "agent",
-    "Toolbox": "toolbox",
-    "ToolsetFactory": "toolbox",
-    "default_toolbox": "assembly",
-    "findings_about": "definition_permissions",
-    "grants_from_settings": "permissions",
-    "rule_findings": "permissions",
-    "rules_from": "permissions",
+    **dict.fromkeys(("EMPTY", "Toolbox", "ToolsetFactory", "default_toolbox"), "toolbox"),
+    **dict.fromkeys(
+        ("findings_about", "grants_from_settings", "rule_findings", "rules_from"), "definition_permissions"
+    ),
 }
 
 
 def __getattr__(name: str) -> object:
-    # Late, because every command reads the permissions, and few have an agent that thinks.
+    # Lazy, because every command reads the permissions, and few have an agent that uses a model.
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,12 +1,14 @@
-"""What an agent notes of its conversation, so that a later attempt goes on from there and repeats nothing.
+"""What is saved of an agent's conversation, so that a later attempt continues it and repeats nothing.
 
-It is JSON data that others store. What cannot be read back is treated as not there: the conversation begins anew.
+It is JSON data that others store. What cannot be read back is ignored: the conversation begins anew.
 """
 
+import json
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, NotRequired
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from retinue.contract.json import dumps
 from retinue.contract.result import Trace, Usage
@@ -25,8 +27,8 @@ class ConversationCheckpoint:
         turns: What was said and done.
         traces: The calls of tools in it.
         spent: What was spent in all attempts: the task's bounds are about that.
-        unapproved: What was said of each use of a tool that a person had to allow and did not.
-        toolset: Tells which tools were opened for it.
+        unapproved: One sentence for each tool call that a person had to allow and did not.
+        toolset: Names the tools that were opened for it.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -39,49 +41,51 @@ class ConversationCheckpoint:
     toolset: str = ""
 
 
+class _StoredCheckpoint(TypedDict):
+    whose: str
+    turns: list[Any]
+    traces: list[Trace]
+    files_read: list[str]
+    files_written: list[str]
+    unapproved: list[str]
+    warnings: list[str]
+    kit: str
+    spent: NotRequired[Usage]
+
+
+_STORED: Final = TypeAdapter(_StoredCheckpoint)
+
+
 def read_checkpoint(store: dict[str, Any], *, owner: str) -> ConversationCheckpoint:
-    """The notes in `store`; new ones when there are none, or another's.
+    """The checkpoint in `store`; a new one when there is none, or another's.
 
     Args:
-        store: Where they are kept.
-        owner: The agent and skill they must be of.
+        store: Where it is kept.
+        owner: The agent and skill it must be of.
     """
-    value: object = store.get(_KEY)
-    if not isinstance(value, dict):
-        return ConversationCheckpoint()
-    data = cast("dict[str, Any]", value)
-    if data.get("whose") != owner:
+    if _KEY not in store:
         return ConversationCheckpoint()
     try:
-        return ConversationCheckpoint(
-            turns=turns_from_json(data["turns"]),
-            traces=[Trace.model_validate_json(dumps(each)) for each in data["traces"]],
-            spent=_usage(data.get("spent")),
-            files_read=dict.fromkeys(map(str, data["files_read"])),
-            files_written=dict.fromkeys(map(str, data["files_written"])),
-            unapproved=dict.fromkeys(map(str, data["unapproved"])),
-            warnings=[str(each) for each in data["warnings"]],
-            toolset=str(data["kit"]),
-        )
-    except (ParseError, ValidationError, KeyError, TypeError, ValueError):
+        data = _STORED.validate_json(dumps(store[_KEY]))  # as JSON, which has no tuples
+        turns = turns_from_json(data["turns"])
+    except (InvalidInput, ParseError, ValidationError):
         return ConversationCheckpoint()
+    if data["whose"] != owner:
+        return ConversationCheckpoint()
+    return ConversationCheckpoint(
+        turns=turns,
+        traces=data["traces"],
+        spent=data.get("spent"),
+        files_read=dict.fromkeys(data["files_read"]),
+        files_written=dict.fromkeys(data["files_written"]),
+        unapproved=dict.fromkeys(data["unapproved"]),
+        warnings=data["warnings"],
+        toolset=data["kit"],
+    )
 
 
-def write_checkpoint(
-    store: dict[str, Any],
-    checkpoint: ConversationCheckpoint,
-    *,
-    owner: str,
-    stored: Literal["here", "outside"] = "here",
-) -> None:
-    """Keep `checkpoint` in `store`.
-
-    Args:
-        store: Where.
-        checkpoint: What.
-        owner: Of which agent and skill.
-        stored: `outside` when others will store it: then it holds nothing that no JSON text can.
-    """
+def write_checkpoint(store: dict[str, Any], checkpoint: ConversationCheckpoint, *, owner: str) -> None:
+    """Keep `checkpoint` in `store`, as the agent and skill `owner`."""
     data: dict[str, Any] = {
         "whose": owner,
         "turns": turns_to_json(checkpoint.turns),
@@ -94,32 +98,8 @@ def write_checkpoint(
     }
     if checkpoint.spent is not None:
         data["spent"] = checkpoint.spent.to_json()
-    store[_KEY] = data if stored == "here" else _encodable(data)
-
-
-def _usage(data: object) -> Usage | None:
-    return None if data is None else Usage.model_validate_json(dumps(data))
-
-
-def _encodable(data: dict[str, Any]) -> dict[str, Any]:
-    """`data` as it is; where a model wrote halves of characters, without those."""
     try:
         dumps(data)
-    except InvalidInput:
-        return cast("dict[str, Any]", _replace_surrogates(data))
-    return data
-
-
-def _replace_surrogates(value: object) -> object:
-    match value:
-        case str():
-            return value.encode(errors="replace").decode()
-        case dict():
-            return {
-                str(_replace_surrogates(key)): _replace_surrogates(each)
-                for key, each in cast("dict[object, object]", value).items()
-            }
-        case list():
-            return [_replace_surrogates(each) for each in cast("list[object]", value)]
-        case _:
-            return value
+    except InvalidInput:  # a model wrote halves of characters, which no store takes
+        data = json.loads(json.dumps(data, ensure_ascii=False).encode(errors="replace"))
+    store[_KEY] = data

@@ -3,15 +3,17 @@
 Whom it may call, and how deep and how often, is decided by the run; here only what the model is told of it.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
 from retinue.agents.grants import Grants
+from retinue.agents.load.markdown import FILES
 from retinue.agents.port import RunContext
-from retinue.agents.tool_references import DELEGATE
-from retinue.contract.definition import ToolSpec
+from retinue.agents.tool_references import DELEGATE, SKILL
+from retinue.contract.definition import Definition, ToolSpec
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold
@@ -146,3 +148,39 @@ def _result_text(result: Result) -> str:
     parts += [f"It must know first: {question.text}" for question in result.questions]
     parts += [f"It wrote the file {path!r}." for path in result.files_written]
     return "\n\n".join(filter(None, parts)) or "It gave an empty answer."
+
+
+class SkillTool:
+    """The skills that one agent is offered.
+
+    Args:
+        definitions: Their definitions, by the name that the agent's own definition gives.
+    """
+
+    def __init__(self, definitions: Mapping[str, Definition]) -> None:
+        self._definitions = dict(definitions)
+        schema: JsonMapping = {
+            "type": "object",
+            "properties": {"name": {"enum": sorted(self._definitions), "description": "Which."}},
+            "required": ["name"],
+            "additionalProperties": False,
+        }
+        description = (
+            "Gives the instructions of a skill. Use it before work that a skill is for. Returns how it is done."
+        )
+        self._spec = ToolSpec(name=SKILL, description=description, input_schema=schema, effects=("read",))
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What it says of itself."""
+        return self._spec
+
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
+        """Give a skill's instructions."""
+        del context
+        definition = self._definitions[str(arguments["name"])]
+        files: object = definition.extras.get(FILES)
+        names = cast("list[object]", files) if isinstance(files, list) else []
+        suffix = f"\n\nFiles beside it: {', '.join(map(str, names))}" if names else ""
+        text = f"{definition.instructions or 'It has no instructions.'}{suffix}"
+        return ToolOutput(text, f"skill {definition.name}")

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote, urlsplit
 
 from retinue.agents.grants import TAKES_PATHS, PermissionSubject, normal_path
@@ -58,7 +58,12 @@ def permission_subjects(
         workspace: The folder, to find out where a path leads.
     """
     if tool == "shell":
-        return (PermissionSubject(_command_line(arguments.get("command"))),)
+        from retinue.tools.builtin import argument_vector, command_line  # noqa: PLC0415 - only calls of a shell need it
+
+        line = ""  # where the tool will refuse the command
+        with suppress(RetinueError, TypeError):
+            line = command_line(argument_vector(cast("Any", arguments.get("command"))))
+        return (PermissionSubject(line),)
     if tool == "glob":
         return (path_subject(str(arguments.get("pattern", ".")), workspace),)
     if tool in TAKES_PATHS:
@@ -98,26 +103,19 @@ def call_summary(subjects: Iterable[PermissionSubject], arguments: JsonMapping) 
     return truncate(" ".join(printable(line[: 4 * _MAX_SUMMARY]).split()), _MAX_SUMMARY)
 
 
-class _Text(NamedTuple):
-    """A text of a call, and the key it stands under; a key that is a text of its own stands under none."""
-
-    key: str
-    text: str
-
-
-def _texts(arguments: JsonMapping) -> Iterator[_Text]:
-    """Every text in `arguments`, at any depth, the keys of inner objects included."""
+def _texts(arguments: JsonMapping) -> Iterator[tuple[str, str]]:
+    """Every text in `arguments` with its key, at any depth; keys of inner objects are texts too, without a key."""
     queue: list[tuple[str, object]] = [(key, value) for key, value in arguments.items()]
     while queue:
         key, value = queue.pop(0)
         match value:
             case str() if value:
-                yield _Text(key, value)
+                yield key, value
             case list():
                 queue += [(key, each) for each in cast("list[object]", value)]
             case dict():
                 inner = cast("Mapping[str, object]", value)
-                yield from (_Text("", name) for name in inner)
+                yield from (("", name) for name in inner)
                 # What lies in an object under `path` is a path, whatever its own key.
                 queue += ((key if key in _PATH_KEYS else name, each) for name, each in inner.items())
             case _:
@@ -126,7 +124,7 @@ def _texts(arguments: JsonMapping) -> Iterator[_Text]:
 
 def _external_subjects(arguments: JsonMapping, workspace: "Workspace | None") -> tuple[PermissionSubject, ...]:
     """What a call of somebody else's tool is about: what it must be allowed for first, then whatever else it holds."""
-    primary, texts = list[PermissionSubject](), list[_Text]()
+    primary, texts = list[PermissionSubject](), list[tuple[str, str]]()
     for key, text in dict.fromkeys(_texts(arguments)):
         if key not in _PATH_KEYS and _ADDRESS.match(text) and not _FILE.match(text):
             path = _external_path(text, workspace)  # for rules that deny: some read `x://../docs` as a path
@@ -134,11 +132,14 @@ def _external_subjects(arguments: JsonMapping, workspace: "Workspace | None") ->
         elif key in _PATH_KEYS or key in _ADDRESS_KEYS or _may_be_path(text, workspace):
             primary.append(_external_path(text, workspace))
         else:
-            texts.append(_Text(key, text))
+            texts.append((key, text))
     if not primary:
-        primary = [PermissionSubject(text) for key, text in texts if key in _OTHER_KEYS] or [
-            PermissionSubject(_arguments_text(arguments))
-        ]
+        primary = [PermissionSubject(text) for key, text in texts if key in _OTHER_KEYS]
+    if not primary:
+        whole = ""
+        with suppress(RetinueError):
+            whole = dumps(arguments)
+        primary = [PermissionSubject(whole)]
     return (*primary, *(PermissionSubject(text, incidental=True) for _, text in texts))
 
 
@@ -159,20 +160,3 @@ def _may_be_path(text: str, workspace: "Workspace | None") -> bool:
     if text.startswith((".", "~")) or not {"/", "\\"}.isdisjoint(unquote(text)):
         return True
     return workspace is not None and os.path.lexists(os.path.join(workspace.root, text))  # noqa: PTH118 - as above
-
-
-def _command_line(command: object) -> str:
-    """The words as they will be run, however they were written; nothing when the tool will refuse them."""
-    from retinue.tools.builtin import argument_vector, command_line  # noqa: PLC0415 - only calls of a shell need it
-
-    try:
-        return command_line(argument_vector(cast("Any", command)))
-    except (RetinueError, TypeError):
-        return ""
-
-
-def _arguments_text(arguments: JsonMapping) -> str:
-    try:
-        return dumps(arguments)
-    except RetinueError:
-        return ""

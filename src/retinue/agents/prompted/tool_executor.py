@@ -1,7 +1,7 @@
-"""Uses tools for one agent: checked arguments, then permission, then the call, and what came of it as marked data.
+"""Calls tools for one agent: checks the arguments, then the permission, calls, and gives the output as marked data.
 
-This is the guard of an agent that thinks: whatever a model read and whatever it wants, a call that `Grants` denies is
-not made. What kept a call from being made is told to the model, which may try something else.
+This protects against the model: whatever it has read and wants, a call that `Grants` denies is not made. The model gets
+the reason, and may try something else.
 """
 
 import asyncio
@@ -24,13 +24,14 @@ from retinue.contract.schema import Validator
 from retinue.contract.task import Question
 from retinue.errors import AccessDenied, Canceled, DeadlineExceeded, InvalidInput, RetinueError
 from retinue.llm.port import AssistantMessage, ToolCall, ToolResult, ToolResults, Turn
+from retinue.llm.tool_calls import error_text
 from retinue.telemetry import tool_span
 from retinue.tools.port import Tool, ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
-from .data_block import as_data_block
 from .delegate_tool import DelegateTool
 from .permission_subjects import call_summary, permission_subjects
+from .task_prompt import as_data_block
 
 OUTPUT_LIMIT: Final = 30_000
 """Characters of a tool's output that a model is given, unless said otherwise."""
@@ -100,13 +101,13 @@ class ToolExecutor:
     @property
     def turns(self) -> tuple[Turn, ...]:
         """The conversation, with the answers of its last turn that are there already."""
-        turns = self._turns
+        turns, last_results = self._turns, ()
         if turns and isinstance(turns[-1], ToolResults):
-            turns = turns[:-1]
+            last_results, turns = turns[-1].results, turns[:-1]
         last = turns[-1] if turns else None
         if not isinstance(last, AssistantMessage) or not last.tool_calls:
             return self._turns
-        results = {answer.id: answer for answer in _last_results(self._turns)} | self._results
+        results = {result.id: result for result in last_results} | self._results
         ready = tuple(results[call.id] for call in last.tool_calls if call.id in results)
         return (*turns, ToolResults(ready)) if ready else turns
 
@@ -130,13 +131,15 @@ class ToolExecutor:
                 raise
             except RetinueError as error:
                 span.fail(error.code)
-                text, failed = _error_text(error), True
+                text, failed = truncate(printable(error_text(error)), _LONGEST_ERROR), True
                 foreign = call.name.startswith((DELEGATE, "mcp__")) or "network" in tool.spec.effects
                 origin = (
                     f"tool {call.name}" if foreign and call.id in self._start_times else ""
                 )  # before it began, we refused
             else:
-                text, failed, origin = self._output_text(output, call.name), False, output.origin
+                text, failed, origin = printable(output.text[: self._limit]), False, output.origin
+                if (left_out := len(output.text) - self._limit) > 0:
+                    text += f"\n[… {left_out:,} more characters of `{call.name}` are left out; ask it for less at once]"
                 self.files_read.update(dict.fromkeys(output.files_read))
             started_at = self._start_times.pop(call.id, None)
             duration = None if started_at is None else max(0, self._run.now() - started_at)
@@ -152,13 +155,12 @@ class ToolExecutor:
         validator = self._validators.get(spec.name)
         if validator is None:
             validator = self._validators[spec.name] = schema.compile(spec.input_schema)
-        findings = validator.findings(arguments)
-        if findings:
-            lines = [
-                f"- {each.message}{f' (at `{each.path}`)' if each.path else ''}" for each in findings[:_MOST_FINDINGS]
-            ]
+        if findings := validator.findings(arguments):
+            lines = (
+                f"\n- {each.message}{f' (at `{each.path}`)' if each.path else ''}" for each in findings[:_MOST_FINDINGS]
+            )
             raise InvalidInput(
-                f"The arguments of `{spec.name}` do not fit its schema:\n" + "\n".join(lines),
+                f"The arguments of `{spec.name}` do not fit its schema:{''.join(lines)}",
                 hint="Call it again with arguments that fit.",
             )
 
@@ -205,22 +207,19 @@ class ToolExecutor:
     async def _ask_approval(
         self, call: ToolCall, arguments: JsonMapping, subjects: tuple[PermissionSubject, ...]
     ) -> bool:
+        from hashlib import sha256  # noqa: PLC0415 - costs 2 ms, and most calls are not asked about
+
         arguments_text = dumps(arguments)
+        # The same id when the same call of the same conversation is asked about again.
+        facts = [self._key, self._agent, self._call_position(call), call.name, arguments_text]
         question = Question(
-            id=self._question_id(call, arguments_text),
+            id=f"approve_{sha256(dumps(facts).encode()).hexdigest()[:16]}",
             text=f"May `{self._agent}` use `{call.name}`{_approval_text(call.name, subjects, arguments_text)}",
             kind="approval",
             agent=self._agent,
         )
         answer = await self._run.ask(question)
         return answer is not None and answer.value is True
-
-    def _question_id(self, call: ToolCall, arguments: str) -> str:
-        """The same when the same call of the same conversation is asked about again."""
-        from hashlib import sha256  # noqa: PLC0415 - costs 2 ms, and most calls are not asked about
-
-        facts = [self._key, self._agent, self._call_position(call), call.name, arguments]
-        return f"approve_{sha256(dumps(facts).encode()).hexdigest()[:16]}"
 
     def _call_position(self, call: ToolCall) -> str:
         """Where in the conversation the model asked for it: how many times it had answered, and which of its uses."""
@@ -271,13 +270,6 @@ class ToolExecutor:
     def _hiding_verdict(self, path: str) -> PermissionVerdict | None:
         return self._grants.hides(path, root=self._workspace and self._workspace.root)
 
-    def _output_text(self, output: ToolOutput, tool: str) -> str:
-        text = printable(output.text[: self._limit])
-        left_out = len(output.text) - self._limit
-        if left_out > 0:
-            text += f"\n[… {left_out:,} more characters of `{tool}` are left out; ask it for less at once]"
-        return text
-
 
 def _approval_text(tool: str, subjects: Iterable[PermissionSubject], arguments: str) -> str:
     """A call as a person approves it: the whole of what it is about, and of longer arguments the beginning and the end.
@@ -293,14 +285,3 @@ def _approval_text(tool: str, subjects: Iterable[PermissionSubject], arguments: 
     )
     line = " ".join(printable(f"{targets}? {arguments}").split())
     return f" on {line}" if targets else line
-
-
-def _last_results(turns: Sequence[Turn]) -> tuple[ToolResult, ...]:
-    last = turns[-1] if turns else None
-    return last.results if isinstance(last, ToolResults) else ()
-
-
-def _error_text(error: RetinueError) -> str:
-    where = f" (at `{error.path}`)" if error.path else ""
-    text = " ".join(part for part in (f"{error.code}: {error.message}{where}", error.hint) if part)
-    return truncate(printable(text), _LONGEST_ERROR)

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from retinue.agents.grants import Grants, PermissionSubject
-from retinue.agents.prompted.data_block import RULE, as_data_block
+from retinue.agents.prompted.task_prompt import RULE, as_data_block
 from retinue.agents.prompted.tool_executor import ToolExecutor
 from retinue.catalogue._model_choice import model_for, no_model_error, parse_answer
 from retinue.catalogue._prose import code, quote

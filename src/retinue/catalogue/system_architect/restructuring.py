@@ -10,7 +10,7 @@ from typing import Annotated, Final, TypeAlias, cast
 from pydantic import Field
 
 from retinue.agents.port import Reply, RunContext
-from retinue.agents.prompted.data_block import RULE, as_data_block
+from retinue.agents.prompted.task_prompt import RULE, as_data_block
 from retinue.catalogue._model_choice import structured_model_for
 from retinue.catalogue._prose import Prose, code, first_of, one_line, quote
 from retinue.catalogue._report import SkillReport

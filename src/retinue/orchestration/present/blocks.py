@@ -1,8 +1,8 @@
 """An answer as a row of typed blocks: the one form that Markdown, HTML and a terminal are all drawn from.
 
-Pure: it reads the data of a run's result (see `synthesise`) and draws nothing. Text in a block is either
-    `sanitize_markdown` Markdown or a plain line; both are foreign, and each medium escapes them in its own way. How
-    foreign words are made harmless, and which places a result cites, is said here too.
+Pure: it reads the data of a run's result (see `synthesise`) and draws nothing. Text in a block is either sanitized
+Markdown or a plain line; both are foreign, and each medium escapes them in its own way. How foreign text is sanitized,
+and which places a result cites, is decided here too.
 """
 
 import re
@@ -17,6 +17,12 @@ from retinue.contract.table import Chart, Table, TableColumn
 from retinue.orchestration.present.answer_figures import MAX_ROWS, AnswerFigures, figures_in
 
 _MAX_EXAMPLES: Final = 5
+_FILE_COLUMNS: Final = (
+    TableColumn(name="title"),
+    TableColumn(name="status"),
+    TableColumn(name="path", kind="source"),
+    TableColumn(name="summary"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,19 @@ def _section_blocks(sections: list[JsonMapping]) -> Iterator[Block]:
             yield Heading(_text_of(section, "title"), _text_of(section, "agent"))
         if text := _text_of(section, "text").strip():
             yield MarkdownBlock(text)
-        yield from _file_tables(section)
+        if files := _dicts_of(section, "artifacts"):  # what its agent created (H7, H15)
+            outcome = _text_of(section, "outcome")
+            status = "complete" if outcome == "success" else outcome
+            rows = tuple(
+                (
+                    _text_of(one, "title") or _text_of(one, "topic"),
+                    _text_of(one, "status") or status,
+                    _text_of(one, "path"),
+                    _text_of(one, "summary"),
+                )
+                for one in files[:MAX_ROWS]
+            )
+            yield Table(title="Files", columns=_FILE_COLUMNS, rows=rows, total_rows=len(files))
         figures = figures_in(section)
         yield from _charts_with_tables(figures)
         left_out: object = section.get("left_out")
@@ -96,30 +114,6 @@ def _section_blocks(sections: list[JsonMapping]) -> Iterator[Block]:
         if sources:
             yield Sources(sources, is_repeated=sources in earlier_sources)
             earlier_sources.add(sources)
-
-
-def _file_tables(section: JsonMapping) -> Iterator[Table]:
-    """What the section's agent created (H7, H15)."""
-    files = _dicts_of(section, "artifacts")
-    if files:
-        outcome = _text_of(section, "outcome")
-        status = "complete" if outcome == "success" else outcome
-        columns = (
-            TableColumn(name="title"),
-            TableColumn(name="status"),
-            TableColumn(name="path", kind="source"),
-            TableColumn(name="summary"),
-        )
-        rows = tuple(
-            (
-                _text_of(one, "title") or _text_of(one, "topic"),
-                _text_of(one, "status") or status,
-                _text_of(one, "path"),
-                _text_of(one, "summary"),
-            )
-            for one in files[:MAX_ROWS]
-        )
-        yield Table(title="Files", columns=columns, rows=rows, total_rows=len(files))
 
 
 def _charts_with_tables(figures: AnswerFigures) -> Iterator[Chart | Table]:
@@ -168,14 +162,10 @@ def _refusal_reason(dropped: JsonMapping, *, is_refusal: bool) -> str:
 
 
 def _failure_item(failure: JsonMapping) -> OpenIssue:
-    text = as_sentences(_text_of(failure, "message"), _text_of(failure, "hint"), _written_files(failure))
-    return OpenIssue(_text_of(failure, "title"), text, _text_of(failure, "agent"))
-
-
-def _written_files(failure: JsonMapping) -> str:
-    """The files that an agent wrote before it failed."""
     paths = [as_code(_text_of(one, "path")) for one in _dicts_of(failure, "artifacts")]
-    return f"It wrote {', '.join(paths)}" if paths else ""
+    files = f"It wrote {', '.join(paths)}" if paths else ""
+    text = as_sentences(_text_of(failure, "message"), _text_of(failure, "hint"), files)
+    return OpenIssue(_text_of(failure, "title"), text, _text_of(failure, "agent"))
 
 
 def _dicts_of(data: JsonMapping, name: str) -> list[JsonMapping]:
@@ -233,11 +223,10 @@ def as_code(text: str) -> str:
 
 def as_sentences(*texts: str) -> str:
     """`texts` as they stand one after the other: tools and agents often leave out the capital and the full stop."""
-    return " ".join(_sentence(text.strip()) for text in texts if text.strip())
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?', '…')) else '.'}"
+    sentences = (text.strip() for text in texts if text.strip())
+    return " ".join(
+        f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?', '…')) else '.'}" for text in sentences
+    )
 
 
 def _escape_markup(text: str) -> str:
@@ -279,13 +268,10 @@ def _all_places(data: object) -> Iterator[str]:
     for name in _LISTS:
         items: object = cast("dict[str, object]", data).get(name)
         for item in cast("list[object]", items) if isinstance(items, list) else ():
-            if place := _cited_place(item):
+            # Bare words are kinds of sources ("docs", "code"), not places.
+            is_kind = isinstance(item, str) and not any(mark in item for mark in "/.:")
+            if not is_kind and (place := place_of(item)):
                 yield place
-
-
-def _cited_place(item: object) -> str:
-    """The place that one entry of a list names. Bare words in it are kinds of sources ("docs", "code"), not places."""
-    return "" if isinstance(item, str) and not any(mark in item for mark in "/.:") else place_of(item)
 
 
 def _clip(text: str) -> str:

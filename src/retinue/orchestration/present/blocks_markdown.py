@@ -1,6 +1,7 @@
-"""Blocks as Markdown, for a pipe, a file or an agent. Every word of an agent is tamed or escaped before it is here."""
+"""Blocks as Markdown, for a pipe, a file or an agent. Agents' text is sanitized or escaped before."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Final, assert_never
 
 from retinue.contract.sanitize import printable
@@ -57,11 +58,20 @@ def _block_markdown(block: Block, *, is_ascii: bool) -> str:
         case Table():
             return _table_markdown(block)
         case Chart():
-            return _chart_markdown(block, is_ascii=is_ascii)
-        case Sources():
-            return _sources_markdown(block)
+            from retinue.orchestration.present.text_chart import chart_text  # noqa: PLC0415 - takes rich
+
+            picture = printable(chart_text(block, is_ascii=is_ascii))
+            # No label can end the fence: it is longer than any run of backticks in the picture.
+            fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", picture)), 3)
+            title = f"**{as_line(block.title)}**\n\n" if block.title.strip() else ""
+            return f"{title}{fence}text\n{picture}\n{fence}"
+        case Sources(is_repeated=True):
+            return "Sources: as above"
+        case Sources(places):
+            return f"Sources: {first_of([as_code(place) for place in places], _MAX_SOURCES)}"
         case OpenIssues():
-            return _issues_markdown(block)
+            items = "\n".join(f"- {_item_markdown(item)}" for item in block.items)
+            return f"## {ISSUE_TITLES[block.kind]}\n\n{items}"
         case _:
             assert_never(block)
 
@@ -89,35 +99,10 @@ def _cell_markdown(cell: Cell, column: TableColumn) -> str:
     return as_line(text)
 
 
-def _chart_markdown(chart: Chart, *, is_ascii: bool) -> str:
-    from retinue.orchestration.present.text_chart import chart_text  # noqa: PLC0415 - takes rich
-
-    picture = chart_text(chart, is_ascii=is_ascii)
-    # A label cannot end the fence: it is longer than any row of backticks in the picture.
-    fence = "`" * max(3, *(len(run) + 1 for run in _backtick_runs(picture)), 3)
-    title = f"**{as_line(chart.title)}**\n\n" if chart.title.strip() else ""
-    return f"{title}{fence}text\n{printable(picture)}\n{fence}"
-
-
-def _backtick_runs(text: str) -> Iterator[str]:
-    """The rows of backticks in `text`."""
-    return (run for run in "".join(one if one == "`" else " " for one in text).split())
-
-
-def _sources_markdown(sources: Sources) -> str:
-    if sources.is_repeated:
-        return "Sources: as above"
-    return f"Sources: {first_of([as_code(place) for place in sources.places], _MAX_SOURCES)}"
-
-
 def first_of(items: Sequence[str], most: int) -> str:
     """The first `most` of `items` in a row, and how many more there are."""
     more = f" and {len(items) - most} more" if len(items) > most else ""
     return f"{', '.join(items[:most])}{more}"
-
-
-def _issues_markdown(issues: OpenIssues) -> str:
-    return f"## {ISSUE_TITLES[issues.kind]}\n\n" + "\n".join(f"- {_item_markdown(item)}" for item in issues.items)
 
 
 def _item_markdown(item: OpenIssue) -> str:

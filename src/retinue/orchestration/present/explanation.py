@@ -1,10 +1,11 @@
 """An explanation (see `explain`) as blocks, to be drawn below the answer it explains. Every word of it is foreign."""
 
 from collections.abc import Iterator
-from typing import Final, cast
+from typing import Final, Literal, TypeAlias, cast
 
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
+from retinue.contract.result import Outcome
 from retinue.contract.table import Table, TableColumn
 from retinue.orchestration.present.blocks import (
     Block,
@@ -39,9 +40,14 @@ def answer_and_explanation(data: object) -> tuple[Block, ...]:
 
 def explanation_blocks(explanation: JsonMapping) -> Iterator[Block]:
     """What `explain` gives, in reading order."""
-    planning: object = explanation.get("planning")
-    if isinstance(planning, dict):
-        yield from _planning_blocks(cast("JsonMapping", planning))
+    if isinstance(explanation.get("planning"), dict):
+        planning = cast("JsonMapping", explanation["planning"])
+        yield Heading("Who made the plan")
+        move = as_line(str(planning["move"]).replace("_", " "))
+        by = "The rules" if planning["by"] == "rules" else f"A model, {as_code(str(planning.get('model', '')))}: {move}"
+        corrections: object = planning.get("corrections")
+        times = f" Its draft was sent back {corrections} times." if corrections else ""
+        yield MarkdownBlock(f"{by}.{times} {as_prose(str(planning.get('reason', '')))}".rstrip())
     for clause in _entries(explanation, "clauses"):
         yield from _clause_blocks(clause)
     confidence: object = explanation.get("confidence")
@@ -110,16 +116,6 @@ def _clause_blocks(clause: JsonMapping) -> Iterator[Block]:
         yield MarkdownBlock("\n".join(f"- to be asked: {as_prose(text)}" for text in questions))
 
 
-def _planning_blocks(planning: JsonMapping) -> Iterator[Block]:
-    yield Heading("Who made the plan")
-    move = as_line(str(planning["move"]).replace("_", " "))
-    by = "The rules" if planning["by"] == "rules" else f"A model, {as_code(str(planning.get('model', '')))}: {move}"
-    corrections: object = planning.get("corrections")
-    times = f" Its draft was sent back {corrections} times." if corrections else ""
-    reason = as_prose(str(planning.get("reason", "")))
-    yield MarkdownBlock(f"{by}.{times} {reason}".rstrip())
-
-
 def _model_text(clause: JsonMapping) -> str:
     """With which model its agent thinks, why, and how hard (A31)."""
     text = ""
@@ -154,3 +150,21 @@ def _entries(data: JsonMapping, name: str) -> list[JsonMapping]:
 def _clip(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _MAX_CHARS else f"{line[:_MAX_CHARS]}…"
+
+
+Tone: TypeAlias = Literal["good", "warn", "bad"]
+
+_LABELS: Final[dict[Outcome | None, tuple[str, Tone]]] = {
+    "success": ("answered", "good"),
+    "partial": ("answered in part", "warn"),
+    "canceled": ("stopped", "warn"),
+    "rejected": ("not answered", "bad"),
+    "error": ("failed", "bad"),
+    "failed": ("failed", "bad"),
+    None: ("waits for an answer", "warn"),
+}
+
+
+def outcome_label(outcome: Outcome | None) -> tuple[str, Tone]:
+    """The words for an outcome, and its tone; without one the run waits for somebody."""
+    return _LABELS[outcome]

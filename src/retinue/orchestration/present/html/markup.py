@@ -1,10 +1,19 @@
-"""Tags and text of HTML: the one place where foreign text becomes part of a page.
+"""Tags, text, Markdown and documents of HTML: the one place where foreign text becomes part of a page.
 
-Every text and every value passes `text`; tags and names of attributes are ours.
+Every text and every value passes `text`; tags and names of attributes are ours. Nothing in Markdown can become a tag or
+an attribute of its own, an image, or a link to anything but the web. A document loads nothing: its style stands in it,
+it has no script, and its policy forbids any load.
 """
 
+from collections.abc import Iterable
+from functools import cache
 from html import escape
+from typing import Final
 from urllib.parse import quote, urlsplit
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
 
 from retinue.contract.sanitize import printable
 
@@ -23,13 +32,93 @@ def element(tag: str, inside: str, /, **values: str | float) -> str:
 
 
 def link(target: str, inside: str) -> str:
-    """`inside` (markup) as a link to a page of the web; only `inside` when `target` is none."""
+    """`inside` (markup) as a link to a page of the web; only `inside` when `target` is not one."""
+    href = web_address(target)
+    return element("a", inside, href=href, rel="noopener noreferrer nofollow") if href else inside
+
+
+def web_address(target: str) -> str:
+    """`target` as it can stand in a link; empty when it is not a page of the web."""
     try:
         parts = urlsplit(target.strip())
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname)
     except ValueError:
-        usable = False
-    if not usable:
-        return inside
-    href = quote(target.strip(), safe=":/?#[]@!$&'()*+,;=%~-._")
-    return element("a", inside, href=href, rel="noopener noreferrer nofollow")
+        return ""
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        return ""
+    return quote(target.strip(), safe=":/?#[]@!$&'()*+,;=%~-._")
+
+
+def markdown_to_html(markdown: str) -> str:
+    """`markdown` as the markup of a section."""
+    return _parser().render(printable(markdown)).strip()
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False}).enable("table")
+    # Nothing that shows what is not written, and no second way to write what another form says.
+    parser.disable(["image", "autolink", "reference", "code", "lheading"])
+    parser.validateLink = lambda url: True  # noqa: ARG005 - others lose their tags below, and their words stay
+    parser.normalizeLink = lambda url: url  # `web_address` quotes it
+    parser.core.ruler.push("restrict", _restrict)
+    return parser
+
+
+def _restrict(state: StateCore) -> None:
+    """Our own level of heading, no attributes but ours, and links to the web only."""
+    for token in state.tokens:
+        token.info = ""
+        token.attrs = {"scope": "col"} if token.type == "th_open" else {}
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = "h3"
+        if token.children:
+            token.children = list(_allowed(token.children))
+
+
+def _allowed(tokens: Iterable[Token]) -> Iterable[Token]:
+    open_links: list[bool] = []
+    for token in tokens:
+        token.content = printable(token.content)  # again, because an entity may stand for a hidden character
+        if token.type == "hardbreak":
+            token.type = "softbreak"
+        if token.type == "link_open":
+            href = web_address(str(token.attrGet("href") or ""))
+            open_links.append(bool(href))
+            token.attrs = {"href": href, "rel": "noopener noreferrer nofollow"}
+            if href:
+                yield token
+        elif token.type != "link_close" or open_links.pop():
+            yield token
+
+
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def document(title: str, *parts: str, style: str, created_at: str = "") -> str:
+    """The text of one HTML document, with a footer that says where it comes from.
+
+    Args:
+        title: What a browser calls it, as plain text.
+        parts: Its body, as markup; empty ones are left out.
+        style: Its style sheet.
+        created_at: When it was made, as a person reads it.
+    """
+    footer = f"Made by Retinue{f', {created_at}' if created_at else ''}. This page loads nothing."
+    lines = (
+        "<!DOCTYPE html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{text(_POLICY)}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="referrer" content="no-referrer">',
+        element("title", text(title)),
+        f"<style>{style}</style>",
+        "</head>",
+        "<body>",
+        *filter(None, parts),
+        element("footer", text(footer)),
+        "</body>",
+        "</html>",
+    )
+    return "\n".join(lines) + "\n"

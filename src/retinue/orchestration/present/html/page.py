@@ -1,6 +1,6 @@
 """The page itself: the answer, what is missing from it, and how it came about.
 
-What surrounds them, and what keeps them harmless, is in `document` and `markup`.
+What surrounds them, and what keeps them harmless, is in `markup`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,10 +21,8 @@ from retinue.orchestration.present.blocks import (
     sanitize_markdown,
 )
 from retinue.orchestration.present.blocks_markdown import ISSUE_TITLES, omission_note
-from retinue.orchestration.present.explanation import answer_and_explanation
-from retinue.orchestration.present.html.document import document
-from retinue.orchestration.present.html.markdown_html import markdown_to_html
-from retinue.orchestration.present.html.markup import element, link, text
+from retinue.orchestration.present.explanation import answer_and_explanation, outcome_label
+from retinue.orchestration.present.html.markup import document, element, link, markdown_to_html, text
 from retinue.orchestration.present.html.style import CHART_STYLE, STYLE
 from retinue.orchestration.present.numbers import (
     column_heading,
@@ -34,7 +32,6 @@ from retinue.orchestration.present.numbers import (
     is_quantity,
     usage_parts,
 )
-from retinue.orchestration.present.outcome_label import outcome_label
 
 _MAX_CELL: Final = 1_000
 
@@ -51,21 +48,16 @@ def as_html(result: Result, *, run: str = "", created_at: str = "") -> str:
     goal = _line(str(data.get("goal") or "")) or "Answer"
     goal = goal[:1].upper() + goal[1:]
     blocks = answer_and_explanation(data)
+    word, style = outcome_label(result.outcome)
+    facts = [*_run_facts(result, data), *([f"run {run}"] if run else [])]
+    meta = element("b", text(word), class_=style) + "".join(text(f" · {fact}") for fact in facts)
     return document(
-        _line(goal)[:120],
-        element("header", element("h1", text(_line(goal))) + _meta_line(result, data, run)),
+        goal[:120],
+        element("header", element("h1", text(goal)) + element("p", meta, class_="meta")),
         element("main", "\n".join(_answer_parts(blocks, result))),
         _provenance(result, data),
         style=STYLE + CHART_STYLE,
         created_at=created_at,
-    )
-
-
-def _meta_line(result: Result, data: JsonMapping, run: str) -> str:
-    word, style = outcome_label(result.outcome)
-    parts = [*_run_facts(result, data), *([f"run {run}"] if run else [])]
-    return element(
-        "p", element("b", text(word), class_=style) + "".join(text(f" · {part}") for part in parts), class_="meta"
     )
 
 
@@ -115,9 +107,16 @@ def _block_html(block: Block, number: int) -> str:
         case Table():
             return _table_html(block)
         case Chart():
-            return _chart_html(block, number)
-        case Sources():
-            return _sources_html(block)
+            from retinue.orchestration.present.html.chart import caption_of, chart_svg  # noqa: PLC0415 - takes leather
+
+            caption = element("figcaption", text(_line(caption_of(block))))
+            return element("figure", caption + chart_svg(block, name=f"chart-{number}"), class_="chart")
+        case Sources(is_repeated=True):
+            return element("p", "Sources: as above", class_="sources")
+        case Sources(places):
+            links = "".join(element("li", link(place, element("code", text(place)))) for place in places)
+            label = "Source" if len(places) == 1 else "Sources"
+            return element("div", f"{label}{element('ul', links)}", class_="sources")
         case OpenIssues():
             items = "\n".join(element("li", _item_html(item)) for item in block.items)
             inside = element("h2", ISSUE_TITLES[block.kind]) + element("ul", items)
@@ -135,21 +134,6 @@ def _item_html(item: OpenIssue) -> str:
 def _inline_html(markdown: str) -> str:
     """A sentence of Markdown, without the tag of its paragraph."""
     return markdown_to_html(sanitize_markdown(" ".join(markdown.split()))).removeprefix("<p>").removesuffix("</p>")
-
-
-def _sources_html(sources: Sources) -> str:
-    if sources.is_repeated:
-        return element("p", "Sources: as above", class_="sources")
-    items = "".join(element("li", link(place, element("code", text(place)))) for place in sources.places)
-    label = "Source" if len(sources.places) == 1 else "Sources"
-    return element("div", f"{label}{element('ul', items)}", class_="sources")
-
-
-def _chart_html(chart: Chart, number: int) -> str:
-    from retinue.orchestration.present.html.chart import caption_of, chart_svg  # noqa: PLC0415 - takes leather and rich
-
-    inside = element("figcaption", text(_line(caption_of(chart)))) + chart_svg(chart, name=f"chart-{number}")
-    return element("figure", inside, class_="chart")
 
 
 def _table_html(table: Table) -> str:
@@ -199,7 +183,13 @@ def _cell_html(cell: Cell, column: TableColumn) -> str:
 
 def _provenance(result: Result, data: JsonMapping) -> str:
     """The plan, with who did what, and the warnings; folded, because most readers want the answer only."""
-    parts = [*_plan_parts(result, data), *_warning_list(result)]
+    parts = list(_plan_parts(result, data))
+    if result.warnings:
+        items = (
+            element("li", _inline_html(as_sentences(one.message, one.impact, one.recovery)))
+            for one in result.warnings[:MAX_ROWS]
+        )
+        parts.append(element("h3", "Warnings") + element("ul", "\n".join(items)))
     return element("details", element("summary", "How this was found") + "\n".join(parts)) if parts else ""
 
 
@@ -226,27 +216,14 @@ def _plan_parts(result: Result, data: JsonMapping) -> Iterator[str]:
         )
     columns = tuple(TableColumn(name=name) for name in ("step", "who", "asked", "after", "came to"))
     yield _table_html(Table(title="Plan", columns=columns, rows=tuple(rows[:MAX_ROWS]), total_rows=len(rows)))
-    yield from _token_note(data)
-    if result.files_read:
-        yield element("p", text(f"{_plural(len(result.files_read), 'file')} read."), class_="note")
-
-
-def _token_note(data: JsonMapping) -> Iterator[str]:
     tokens: object = data.get("tokens")
     token_counts = cast("JsonMapping", tokens) if isinstance(tokens, dict) else {}
     full, handed_on = token_counts.get("full"), token_counts.get("handed_on")
     if isinstance(full, int) and isinstance(handed_on, int) and full:
         counter = _line(str(token_counts.get("counter", "counted")))
         yield element("p", text(f"{handed_on:,} of {full:,} tokens handed on ({counter})."), class_="note")
-
-
-def _warning_list(result: Result) -> Iterator[str]:
-    if result.warnings:
-        items = (
-            element("li", _inline_html(as_sentences(one.message, one.impact, one.recovery)))
-            for one in result.warnings[:MAX_ROWS]
-        )
-        yield element("h3", "Warnings") + element("ul", "\n".join(items))
+    if result.files_read:
+        yield element("p", text(f"{_plural(len(result.files_read), 'file')} read."), class_="note")
 
 
 # Words.
