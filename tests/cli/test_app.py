@@ -8,9 +8,8 @@ import click
 import pytest
 
 from retinue import __version__
-from retinue.cli import agents, app, main
-from retinue.cli.app import VERBS, cli
-from retinue.cli.colour import colour
+from retinue.cli import main, verbs
+from retinue.cli.app import VERBS, cli, colour
 from retinue.errors import InvalidDefinition, NetworkError
 from tests.cli.conftest import Give
 
@@ -97,7 +96,7 @@ def test_whatever_a_verb_raises_becomes_an_exit_code(
     def broken(**_: object) -> None:
         raise error
 
-    monkeypatch.setattr(agents.command, "callback", broken)
+    monkeypatch.setattr(verbs.agents, "callback", broken)
     said = retinue("agents")
     assert (said.code, said.out) == (code, "")
     assert "Traceback" not in said.err
@@ -109,7 +108,7 @@ def test_our_own_mistake_shows_its_place_when_asked_to(monkeypatch: pytest.Monke
     def broken(**_: object) -> None:
         raise ValueError("surprise")
 
-    monkeypatch.setattr(agents.command, "callback", broken)
+    monkeypatch.setattr(verbs.agents, "callback", broken)
     monkeypatch.setenv("RETINUE_DEBUG", "1")
     with pytest.raises(ValueError, match="surprise"):
         main(["agents"])
@@ -145,8 +144,3 @@ def test_colour_is_refused_by_the_environment(monkeypatch: pytest.MonkeyPatch, v
     assert colour() is None
     monkeypatch.setenv(variable, value)
     assert colour() is False
-
-
-def test_modules_of_verbs_are_named_like_them() -> None:
-    folder = Path(app.__file__).parent
-    assert [verb for verb in VERBS if not (folder / f"{verb.replace('-', '_')}.py").is_file()] == []

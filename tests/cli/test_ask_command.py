@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from retinue.cli.command_agent import with_command
+from retinue.cli.ask import with_command
 from retinue.dialects import DIALECTS
 from retinue.errors import InvalidInput
 from tests.agents.programs import ANSWERS, BROKEN, script, telling, wait_until_gone

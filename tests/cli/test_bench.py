@@ -124,7 +124,7 @@ def test_odd_uses_say_what_is_wrong(retinue: Give, thinkers: Path) -> None:
 
 
 def test_a_recording_stands_in_for_a_model(retinue: Give, thinkers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from retinue.cli import project, providers
+    from retinue.cli import models, project
     from retinue.llm.models import Models
     from retinue.llm.recording import Recorder
     from retinue.llm.scripted import ScriptedModel
@@ -140,7 +140,7 @@ def test_a_recording_stands_in_for_a_model(retinue: Give, thinkers: Path, monkey
         patch.setattr(project, "models_of", only)
         first = retinue("bench", "agents", "tasks.toml", "--repeat", "1", "--models", "scripted:real", "--json")
     assert first.code == 0
-    monkeypatch.setattr(project, "models_of", providers.models_of)
+    monkeypatch.setattr(project, "models_of", models.models_of)
     again = retinue("bench", "agents", "tasks.toml", "--repeat", "1", "--models", f"replay:{kept}", "--json")
     assert again.code == 0
     poet = next(each for each in again.data["contenders"] if each["agent"] == "poet")

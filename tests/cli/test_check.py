@@ -9,16 +9,18 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from retinue.conformance.task_signal.mutants import GOOD
 from retinue.llm.port import Request, UserMessage
 from tests.agents.programs import script, wait_until_gone
 from tests.cli import shell
 from tests.cli.conftest import Give
 from tests.cli.thinking import use_models
+from tests.conformance.mutants.task_signal import GOOD
+from tests.house.tree import ROOT
 
-AGENT = """
+AGENT = f"""
 import sys
-from retinue.conformance.markdown_json.mutants import MUTANTS, GOOD
+sys.path.insert(0, {str(ROOT)!r})
+from tests.conformance.mutants.markdown_json import MUTANTS, GOOD
 
 print("importing")
 fenced = MUTANTS["markdown_json/json"]
@@ -219,7 +221,7 @@ def test_whoever_did_not_say_how_it_is_asked_is_told(retinue: Give, agent: Path)
         (["--command", "no-such-program-of-anybody"], 4, "There is no program"),
         (["--command", "'"], 2, "is not a command"),
         (["my_agent.py:answer", "--env", "KEY"], 2, "for commands"),
-        (["my_agent.py:answer", "--definition", "gone.json"], 2, "There is no file 'gone.json'."),
+        (["my_agent.py:answer", "--definition", "gone.json"], 2, "No such file: 'gone.json'."),
         (["my_agent.py:answer", "--definition", "bad.json"], 6, "holds no definition that can be used"),
         (["my_agent.py:answer", "--json", "--format", "html"], 2, "are two formats"),
         (["my_agent.py:answer", "-o", "report.pdf"], 2, "Cannot tell the format of 'report.pdf'"),

@@ -100,7 +100,7 @@ import retinue.cli.project as project
 from retinue.cli import main
 from retinue.cli import option_chooser
 from retinue.llm.models import Models
-from retinue.llm.scripted import ScriptedModel, use
+from retinue.llm.scripted import ScriptedModel, tool_call
 
 tiers = {tier: f"scripted:{tier}" for tier in ("small", "medium", "large")}
 ready = {

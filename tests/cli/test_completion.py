@@ -9,7 +9,7 @@ import click
 import pytest
 from click.shell_completion import CompletionItem
 
-from retinue.cli import options
+from retinue.cli import completion
 from tests.cli.conftest import Give
 from tests.cli.shell import COMMAND, environment
 
@@ -85,23 +85,23 @@ ARGUMENT = click.Argument(["x"])
 
 def test_runs_are_offered_with_their_goals(retinue: Give, team: Path) -> None:
     retinue("run", "sing a loud song")
-    (offered,) = options.run_ids(context(), ARGUMENT, "")
+    (offered,) = completion.run_ids(context(), ARGUMENT, "")
     assert offered.help == "sing a loud song"
-    assert options.run_ids(context(), ARGUMENT, "zz") == []
+    assert completion.run_ids(context(), ARGUMENT, "zz") == []
 
 
 def test_an_instruction_is_not_completed(folder: Path) -> None:
-    assert options.agent_words(context(words=("a", "b")), ARGUMENT, "") == []
+    assert completion.agent_words(context(words=("a", "b")), ARGUMENT, "") == []
 
 
 def test_whatever_goes_wrong_nothing_is_offered(folder: Path, home: Path) -> None:
     nowhere = context(workspace=Path("nowhere"), words=("singer",))
-    assert options.agent_names(nowhere, ARGUMENT, "") == []
-    assert options.agent_words(nowhere, ARGUMENT, "") == []
+    assert completion.agent_names(nowhere, ARGUMENT, "") == []
+    assert completion.agent_words(nowhere, ARGUMENT, "") == []
     (home / "state" / "journal.sqlite3").mkdir(parents=True)
-    assert options.run_ids(context(), ARGUMENT, "") == []
+    assert completion.run_ids(context(), ARGUMENT, "") == []
 
 
 def test_agents_are_offered_by_their_beginning(folder: Path) -> None:
-    assert words(options.agent_names(context(), ARGUMENT, "researcher")) == ["researcher_analyst"]
-    assert words(options.agent_words(context(words=()), ARGUMENT, "git")) == ["git_state_analyzer"]
+    assert words(completion.agent_names(context(), ARGUMENT, "researcher")) == ["researcher_analyst"]
+    assert words(completion.agent_words(context(words=()), ARGUMENT, "git")) == ["git_state_analyzer"]

@@ -217,7 +217,7 @@ def test_a_full_disk_says_how_many_were_written(retinue: Give, house: Path, monk
         assert output is not None
         written.append(output)
 
-    monkeypatch.setattr("retinue.cli.delivery.deliver", deliver)
+    monkeypatch.setattr("retinue.cli.convert_definition.deliver", deliver)
     said = retinue("convert-definition", ".claude/agents", "--to", "markdown", "--output", "out")
     assert said.code == 2
     assert "No space left on device. 1 of " in said.err

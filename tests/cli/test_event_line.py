@@ -2,7 +2,7 @@
 
 import pytest
 
-from retinue.cli.nodes import progress_text
+from retinue.cli.screen import progress_text
 from retinue.contract.event import Progress
 
 

@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 import pytest
 
-from retinue.cli.exits import Exit, for_agent_result, for_code, for_result
+from retinue.cli.app import Exit, for_agent_result, for_code, for_result
 from retinue.contract.fault import Fault
 from retinue.contract.result import Attempt, Outcome, Result
 from retinue.contract.task import Question

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.cli.providers import models_of, provider_of, state_of
+from retinue.cli.models import models_of, provider_of, state_of
 from retinue.cli.settings import load
 from retinue.errors import InvalidInput
 from retinue.llm.models import DEFAULT_TIERS, Models, ProviderSettings

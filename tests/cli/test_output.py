@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.cli import output
-from retinue.cli.nodes import event_text
 from retinue.cli.result_output import report_warnings, summary_line
+from retinue.cli.screen import event_text
 from retinue.contract.event import (
     KINDS,
     AttemptRetried,
@@ -32,6 +32,7 @@ from retinue.contract.finding import Finding
 from retinue.contract.result import Cost, Result, Usage, Warned
 from retinue.contract.sanitize import printable
 from retinue.contract.task import Answer, Question
+from retinue.orchestration.present.numbers import format_duration
 
 
 class _Terminal(io.StringIO):
@@ -89,7 +90,7 @@ def test_safe_text_is_one_line() -> None:
     ],
 )
 def test_times_are_said_as_people_say_them(nanoseconds: int, text: str) -> None:
-    assert output.format_duration(nanoseconds) == text
+    assert format_duration(nanoseconds) == text
 
 
 def test_numbers_agree_with_their_noun() -> None:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from click import unstyle
 
-from retinue.cli.message import DIALECT_WORDS
-from retinue.cli.outline import outline
+from retinue.cli.message import DIALECT_WORDS, outline
 from retinue.dialects import DIALECTS
 from tests.cli.conftest import Give
 from tests.cli.messages import ANSWER, ENVELOPE, HANDOFF, REQUEST, SIGNALS
@@ -179,10 +178,10 @@ def test_a_request_that_is_made_again_is_shown_with_its_correction(retinue: Give
 def test_the_shell_offers_the_dialects() -> None:
     from click import Context
 
-    from retinue.cli.message import dialect_names
-    from retinue.cli.parse import command
+    from retinue.cli.options import dialect_names
+    from retinue.cli.verbs import parse
 
-    context, parameter = Context(command), command.params[0]
+    context, parameter = Context(parse), parse.params[0]
     assert [item.value for item in dialect_names(context, parameter, "t")] == ["tool_use", "task_signal"]
 
 

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from retinue.agents.trust import TrustStore
-from retinue.cli.plan_tree import plan_text
+from retinue.cli.plan import plan_text
 from retinue.contract.plan import Binding, Candidate, Delegation, Expected, Plan
 from retinue.contract.task import Question
 from tests.cli.conftest import Give

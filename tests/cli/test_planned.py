@@ -48,14 +48,14 @@ def test_a_configured_model_plans_and_the_explanation_says_so(retinue: Give, thi
     assert "Who made the plan" in said.out
     assert "It is for the poet alone." in said.out
     assert "There is no house here." in said.out
-    assert [len(models[tier].asked) for tier in ("small", "medium")] == [2, 0]  # to plan, and for the poem
+    assert [len(models[tier].requests) for tier in ("small", "medium")] == [2, 0]  # to plan, and for the poem
 
 
 def test_the_rules_plan_when_they_are_asked_to_and_no_model_is(retinue: Give, thinkers: Any) -> None:
     models = thinkers(DRAFT)
     said = retinue("plan", "--planner", "rules", "--agent", "poet", "write a poem about the sea", "--json")
     assert "planning" not in said.data["extras"]
-    assert all(not model.asked for model in models.values())
+    assert all(not model.requests for model in models.values())
 
 
 def test_a_plan_of_a_model_is_shown_saved_and_run_without_being_paid_twice(

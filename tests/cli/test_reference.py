@@ -1,12 +1,12 @@
 """The pages of reference list what there is: every verb and option, every setting, and nothing besides."""
 
-import importlib
 import re
 from collections.abc import Iterator
 
 import click
 import pytest
 
+from retinue.cli import verbs
 from retinue.cli.app import VERBS
 from retinue.cli.setting_keys import KEYS
 from tests.house.tree import ROOT
@@ -16,7 +16,7 @@ SECTIONS = dict(re.findall(r"^## ([a-zE-]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILI
 
 
 def command_of(verb: str) -> click.Command:
-    return importlib.import_module(f"retinue.cli.{verb.replace('-', '_')}").command
+    return getattr(verbs, verb.replace("-", "_"))
 
 
 def options_of(command: click.Command) -> Iterator[str]:

@@ -42,7 +42,7 @@ def test_a_project_cannot_say_it(folder: Path) -> None:
 
 
 def test_a_run_that_goes_on_keeps_its_runner() -> None:
-    plan = Invocation("run", "/somewhere", runner="claude").record_in(Plan())
+    plan = Invocation(workspace="/somewhere", runner="claude").record_in(Plan())
     settled = invocation_in(plan)
     assert settled is not None
     assert settled.runner == "claude"

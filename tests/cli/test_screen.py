@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from retinue.cli.nodes import RunNodes
-from retinue.cli.options import Form
-from retinue.cli.screen import TICK_S, LineScreen, NullScreen, TreeScreen, is_interactive, render_tree, screen_for
+from retinue.cli.delivery import Form
+from retinue.cli.drawing import TICK_S, TreeScreen, render_tree
+from retinue.cli.screen import LineScreen, RunNodes, Screen, is_interactive
+from retinue.cli.session import screen_for
 from retinue.contract.event import (
     AttemptRetried,
     Body,
@@ -257,7 +258,7 @@ def test_lines_speak_once_it_takes_longer(nodes: RunNodes, capsys: pytest.Captur
 
 
 def test_silence_says_nothing(nodes: RunNodes, capsys: pytest.CaptureFixture[str]) -> None:
-    silence = NullScreen()
+    silence = Screen()
     silence.begin(nodes, "goal")
     with silence.pause():
         silence.update(tell(nodes, done()), nodes.top[0])
@@ -276,7 +277,7 @@ def test_the_screen_fits_the_wish_and_the_terminal(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("TERM", "xterm")
     assert isinstance(screen_for(Form()), TreeScreen)
     for form in (Form(quiet=True), Form(as_json=True), Form(as_jsonl=True)):
-        assert isinstance(screen_for(form), NullScreen)
+        assert type(screen_for(form)) is Screen
     monkeypatch.setenv("TERM", "dumb")
     assert isinstance(screen_for(Form()), LineScreen)
 

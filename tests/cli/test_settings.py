@@ -345,7 +345,7 @@ def test_settings_as_json_leave_out_what_is_not_set(retinue: Give, folder: Path)
 
 def test_a_secret_is_masked(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from retinue.cli import settings
-    from retinue.cli.settings import Key
+    from retinue.cli.setting_keys import Key
 
     monkeypatch.setattr(settings, "KEYS", {**KEYS, "run.context": Key("text", "hush", "a key", secret=True)})
     said = retinue("config", "show").out + retinue("config", "show", "--json").out

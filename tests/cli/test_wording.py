@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from retinue.cli.arguments import parameters_of, words_of
-from retinue.cli.wording import reword, reword_result
+from retinue.cli.delivery import parameters_of, words_of
+from retinue.cli.output import reword, reword_result
 from retinue.contract.fault import Fault
 from retinue.contract.result import Attempt, Result, Warned
 from tests.cli.conftest import Give

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import retinue.conformance
-from retinue.conformance.judge import judge
-from retinue.conformance.kit import requirements
+from retinue.conformance.judge import judge, requirements
 from retinue.conformance.port import CheckReport, RequestTemplate, RequirementVerdict
 from retinue.conformance.subjects import CallableSubject
 from retinue.dialects import DIALECTS
@@ -25,7 +24,7 @@ JUDGED = tuple(name for name in DIALECTS if (_ROOM / name / "requirements.toml")
 
 def broken(dialect: str) -> Any:
     """The module with the agents of a dialect: `ASKING`, `GOOD`, `BROKEN`."""
-    return import_module(f"retinue.conformance.{dialect}.mutants")
+    return import_module(f"tests.conformance.mutants.{dialect}")
 
 
 def judged(

@@ -15,9 +15,8 @@ from retinue.conformance.answer_checks import (
     same_members,
     unmixed,
 )
-from retinue.conformance.kit import kit
-from retinue.conformance.markdown_json import content
-from retinue.conformance.markdown_json.mutants import TEMPLATE
+from retinue.conformance.judge import kit
+from retinue.conformance.markdown_json import checks
 from retinue.conformance.members import (
     is_amount,
     is_count,
@@ -31,6 +30,7 @@ from retinue.conformance.members import (
 from retinue.conformance.port import Probe, ProbeExchange
 from retinue.conformance.requests import TOGETHER, mark_of
 from tests.conformance.kits import JUDGED, broken
+from tests.conformance.mutants.markdown_json import TEMPLATE
 from tests.contract.nouns import json_values
 from tests.examples import examples
 
@@ -168,17 +168,17 @@ def inside(result: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("look", "wrong", "right"),
     [
-        (content.text_for_number, {"score": "85"}, {"score": 85}),
-        (content.text_for_number, {"completeness_score": "85 %"}, {"score_breakdown": {}, "scored_by": "85"}),
-        (content.text_for_number, {"confidence": True}, {"confidence": 0.5}),
-        (content.wrong_array, {"issues": None}, {"issues": []}),
-        (content.wrong_array, {"a": {"children": None}}, {"status": None, "class": None, "rows": [None]}),
-        (content.text_for_boolean, {"ready": "true"}, {"ready": True}),
-        (content.text_for_boolean, {"ready": "False"}, {"ready": "truly"}),
-        (content.wrong_count, {"total": -1}, {"total": 0}),
-        (content.wrong_count, {"total_tasks": "4"}, {"total_tasks": 4}),
-        (content.wrong_count, {"commit_count": 1.5}, {"total_cost": 1.5, "total_hours": 2.5}),
-        (content.wrong_count, {"count": True}, {"count": 1, "country": -1, "account": "7"}),
+        (checks.text_for_number, {"score": "85"}, {"score": 85}),
+        (checks.text_for_number, {"completeness_score": "85 %"}, {"score_breakdown": {}, "scored_by": "85"}),
+        (checks.text_for_number, {"confidence": True}, {"confidence": 0.5}),
+        (checks.wrong_array, {"issues": None}, {"issues": []}),
+        (checks.wrong_array, {"a": {"children": None}}, {"status": None, "class": None, "rows": [None]}),
+        (checks.text_for_boolean, {"ready": "true"}, {"ready": True}),
+        (checks.text_for_boolean, {"ready": "False"}, {"ready": "truly"}),
+        (checks.wrong_count, {"total": -1}, {"total": 0}),
+        (checks.wrong_count, {"total_tasks": "4"}, {"total_tasks": 4}),
+        (checks.wrong_count, {"commit_count": 1.5}, {"total_cost": 1.5, "total_hours": 2.5}),
+        (checks.wrong_count, {"count": True}, {"count": 1, "country": -1, "account": "7"}),
     ],
 )
 def test_types_are_told_by_names(look: Any, wrong: object, right: object) -> None:
@@ -191,14 +191,14 @@ def test_types_are_told_by_names(look: Any, wrong: object, right: object) -> Non
     "path", ["../x.md", "a/../../x", "~/x", "~root/x", "a\nb", "a\0", "", "  ", "https://a.example/x", "..\\x"]
 )
 def test_paths_that_lead_elsewhere(path: str) -> None:
-    assert list(content.outside_path(inside({"path": path})))
-    assert list(content.outside_path(inside({"files": ["README.md", path]})))
+    assert list(checks.outside_path(inside({"path": path})))
+    assert list(checks.outside_path(inside({"files": ["README.md", path]})))
 
 
 @pytest.mark.row("K11", "C13")
 @pytest.mark.parametrize("path", ["src/a.py", "/abs/x.md", "foo..bar.py", ".claude/agents/x.md", "C:/x/y.md"])
 def test_paths_that_are_in_order(path: str) -> None:
-    assert not list(content.outside_path(inside({"path": path, "text": "../x"})))
+    assert not list(checks.outside_path(inside({"path": path, "text": "../x"})))
 
 
 @pytest.mark.row("K11")
@@ -208,8 +208,8 @@ def test_what_says_nothing_is_told() -> None:
         "message": "Something went wrong!",
         "recovery_suggestions": ["Try again.", 3, "story-deep", "Use `story-deep`.", "再試行してください。"],
     }
-    assert list(content.generic_message(error)) == ['`message` is `"Something went wrong!"`']
-    assert list(content.generic_suggestion(error)) == [
+    assert list(checks.generic_message(error)) == ['`message` is `"Something went wrong!"`']
+    assert list(checks.generic_suggestion(error)) == [
         '`recovery_suggestions[0]` is `"Try again."`',
         "`recovery_suggestions[1]` is `3`",
         '`recovery_suggestions[2]` is `"story-deep"`',
@@ -218,11 +218,11 @@ def test_what_says_nothing_is_told() -> None:
         "status": "partial",
         "warnings": [{"message": "Failed", "recovery": "retry"}, "x", {"message": None}],
     }
-    assert list(content.generic_message(warned)) == [
+    assert list(checks.generic_message(warned)) == [
         '`warnings[0].message` is `"Failed"`',
         "`warnings[2].message` is `null`",
     ]
-    assert list(content.generic_suggestion(warned)) == ['`warnings[0].recovery` is `"retry"`']
+    assert list(checks.generic_suggestion(warned)) == ['`warnings[0].recovery` is `"retry"`']
 
 
 # Whatever an agent says.

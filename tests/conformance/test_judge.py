@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from retinue.conformance import judge as judging
-from retinue.conformance.judge import judge
-from retinue.conformance.kit import kit
-from retinue.conformance.markdown_json.mutants import GOOD, TEMPLATE
+from retinue.conformance.judge import judge, kit
 from retinue.conformance.port import Check, CheckReport, Kit, Probe, ProbeExchange, RequestTemplate
 from retinue.conformance.requests import TOGETHER
 from retinue.errors import UnknownName
 from tests.conformance.kits import judged, verdict
+from tests.conformance.mutants.markdown_json import GOOD, TEMPLATE
 
 
 def good(exchange: ProbeExchange) -> ProbeExchange:

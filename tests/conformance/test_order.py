@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 
-from retinue.conformance.check_request import CheckRequest, PreparedCheck, prepare
-from retinue.conformance.guess import guess_dialect
-from retinue.conformance.markdown_json.mutants import GOOD, TEMPLATE
+from retinue.conformance.check_request import CheckRequest, PreparedCheck, guess_dialect, prepare, template_of
 from retinue.conformance.port import RequestTemplate
-from retinue.conformance.request_template import template_of
 from retinue.conformance.subjects import CallableSubject
 from retinue.contract.definition import Definition, Sample, Skill
 from retinue.errors import InvalidDefinition, InvalidInput, MissingFile, UnknownName
 from tests.conformance.kits import JUDGED, broken
+from tests.conformance.mutants.markdown_json import GOOD, TEMPLATE
+from tests.house.tree import ROOT
 
 CLOSED = {"type": "object", "additionalProperties": False}
 
@@ -45,7 +44,8 @@ def prepared(order: CheckRequest) -> PreparedCheck:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    code = "from retinue.conformance.markdown_json.mutants import GOOD as answer\ndef mute(text): return None\n"
+    code = f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n"
+    code += "from tests.conformance.mutants.markdown_json import GOOD as answer\ndef mute(text): return None\n"
     (tmp_path / "agent.py").write_text(code, encoding="utf-8")
     return tmp_path
 
@@ -105,9 +105,9 @@ def test_without_a_definition_the_module_gives_the_name(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("agent", "text", "error", "told"),
     [
-        (None, None, MissingFile, "There is no file"),
+        (None, None, MissingFile, "No such file"),
         (None, "{", InvalidDefinition, "no definition that can be used"),
-        ("somebody", "whole", InvalidDefinition, "no agent called 'somebody'"),
+        ("somebody", "whole", InvalidDefinition, "no agent named 'somebody'"),
     ],
 )
 def test_a_definition_that_cannot_be_used_is_said(

@@ -7,17 +7,18 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.house.tree import child_environment
+from tests.house.tree import ROOT, child_environment
 
-AGENT = """
-from retinue.conformance.markdown_json.mutants import MUTANTS, GOOD
+AGENT = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from tests.conformance.mutants.markdown_json import MUTANTS, GOOD
 
 answer = GOOD
 fenced = MUTANTS["markdown_json/json"]
 unmeasured = MUTANTS["markdown_json/completeness"]
 
 if __name__ == "__main__":
-    import sys
     print(GOOD(sys.stdin.read()))
 """
 SPEAKS = (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.conformance.kit import ALL, kit, requirements
+from retinue.conformance.judge import ALL, kit, requirements
 from retinue.errors import UnknownName
 from tests.conformance.kits import JUDGED, broken, digest, judged, verdict
 from tests.requirements.rows import read_rows

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from retinue.conformance.port import RequestTemplate
-from retinue.conformance.run_agent.mutants import GOOD
 from retinue.conformance.run_agent.probes import PROBES
 from tests.conformance.kits import judged, verdict
+from tests.conformance.mutants.run_agent import GOOD
 
 MINIMAL: dict[str, Any] = {"content": "Fine.", "response_time_secs": 0.000001, "traces": []}
 

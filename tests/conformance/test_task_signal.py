@@ -3,9 +3,9 @@
 import pytest
 
 from retinue.conformance.port import RequestTemplate, RequirementVerdict
-from retinue.conformance.task_signal import mutants
 from retinue.conformance.task_signal.probes import PROBES
 from tests.conformance.kits import judged, verdict
+from tests.conformance.mutants import task_signal as mutants
 
 
 def _wrong(answer: str, requirement: str) -> RequirementVerdict:

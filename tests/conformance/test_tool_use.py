@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from retinue.conformance.port import RequestTemplate
-from retinue.conformance.tool_use.mutants import GOOD, TEMPLATE
 from retinue.conformance.tool_use.probes import PROBES
 from retinue.dialects import tool_use
 from tests.conformance.kits import judged, verdict
+from tests.conformance.mutants.tool_use import GOOD, TEMPLATE
 
 
 def answering(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[str], str]:

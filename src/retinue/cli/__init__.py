@@ -1,4 +1,4 @@
-"""Commands for people, one file a verb."""
+"""Commands for people, declared in one file, done by one module a verb."""
 
 import sys
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ is_program = False
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and give its exit code (`retinue.cli.exits`); the process goes on.
+    """Run the command line and give its exit code (`retinue.cli.app`); the process goes on.
 
     Errors end here, as one message with what to do next on stderr; with `--json` or `--jsonl` as one JSON line.
 

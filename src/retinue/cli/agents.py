@@ -1,18 +1,16 @@
-"""`retinue agents`: who there is, and who was passed over."""
+"""`retinue agents`: the available agents, and the files that were skipped."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import click
 
-from retinue.cli.options import agent_names, json_option, workspace_option
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from retinue.agents.registry import Registry, Skipped
-    from retinue.cli.project import Project
-    from retinue.contract.definition import Definition, Skill
+from retinue.agents.registry import light_schema
+from retinue.cli.output import cut_to_screen, echo, echo_err, echo_json, findings_text, safe, safe_lines, wrap
+from retinue.cli.project import Project
+from retinue.contract.definition import Definition, Skill
+from retinue.contract.names import fold
 
 _EXAMPLES = 5
 _MODEL_USE = {
@@ -22,136 +20,80 @@ _MODEL_USE = {
 }
 
 
-@click.command("agents")
-@click.argument("name", required=False, shell_complete=agent_names)
-@click.option("--light", is_flag=True, help="Short form: one line per agent and skill.")
-@json_option
-@workspace_option
-def command(*, name: str | None, light: bool, as_json: bool, workspace: Path | None) -> None:
+def list_agents(*, name: str | None, light: bool, as_json: bool, project: Project) -> None:
     """List the available agents; with NAME, show one in full."""
-    from retinue.cli.output import echo, echo_json, wrap
-    from retinue.cli.project import open_project
-
-    project = open_project(workspace)
     registry = project.registry
+    chosen = None if name is None else registry.get(name).definition
     if light:
-        _print_light_schema(registry, name, as_json=as_json)
-    elif name is not None:
-        definition = registry.get(name).definition
+        text = light_schema(registry.definitions() if chosen is None else (chosen,))
         if as_json:
-            echo_json(definition.to_json())
+            echo_json({"light_schema": text})
         else:
-            echo("\n".join(map(wrap, _agent_lines(definition, project))))
+            echo(text)
+    elif chosen is not None and as_json:
+        echo_json(chosen.to_json())
+    elif chosen is not None:
+        echo("\n".join(map(wrap, _agent_lines(chosen, project))))
     elif as_json:
-        _list_json(project)
+        skipped = [
+            {"path": each.path, "reason": each.reason, "line": each.line, "hint": each.hint}
+            for each in registry.skipped
+        ]
+        echo_json({
+            "agents": [definition.to_json() for definition in registry.definitions()],
+            "skipped": [{name: value for name, value in each.items() if value} for each in skipped],
+            "findings": [finding.to_json() for finding in registry.findings],
+        })  # fmt: skip
     else:
         _list(project)
 
 
-def _print_light_schema(registry: "Registry", name: str | None, *, as_json: bool) -> None:
-    from retinue.agents.registry import light_schema
-    from retinue.cli.output import echo, echo_json
-
-    definitions = registry.definitions() if name is None else (registry.get(name).definition,)
-    text = light_schema(definitions)
-    if as_json:
-        echo_json({"light_schema": text})
-    else:
-        echo(text)
-
-
-def _list_json(project: "Project") -> None:
-    from retinue.cli.output import echo_json
-
-    registry = project.registry
-    facts = [
-        {"path": each.path, "reason": each.reason, "line": each.line, "hint": each.hint} for each in registry.skipped
-    ]
-    skipped = [{name: value for name, value in each.items() if value} for each in facts]
-    echo_json(
-        {
-            "agents": [definition.to_json() for definition in registry.definitions()],
-            "skipped": skipped,
-            "findings": [finding.to_json() for finding in registry.findings],
-        }
-    )
-
-
-def _list(project: "Project") -> None:
-    """Every agent with its skills, one a line, then what was passed over."""
-    from retinue.cli.output import cut_to_screen, echo, echo_err, findings_text, safe
-
-    definitions = project.registry.definitions()
+def _list(project: Project) -> None:
+    """Every agent with its skills, one a line, then what was skipped."""
+    definitions, registry = project.registry.definitions(), project.registry
     width = max((len(skill.name) for each in definitions for skill in each.skills), default=0)
     for number, definition in enumerate(definitions):
-        echo(f"{'' if number == 0 else chr(10)}{_title(definition, project)}")
+        echo(f"{chr(10) if number else ''}{_title(definition, project)}")
         for skill in definition.skills:
-            about = (
-                f"unavailable: {skill.unavailable}"
-                if skill.unavailable
-                else skill.description.partition(". ")[0].removesuffix(".")
-            )
+            about = skill.description.partition(". ")[0].removesuffix(".")
+            if skill.unavailable:
+                about = f"unavailable: {skill.unavailable}"
             line = cut_to_screen(f"  {safe(skill.name):<{width}}  {safe(about)}")
             echo(click.style(line, dim=True) if skill.unavailable else line)
-        if added := _model_skills(definition, project):
+        added = [skill.name for skill in definition.skills if skill.thinks != "never" and not skill.unavailable]
+        if added and not project.models.configured:
             echo(click.style(cut_to_screen(f"  with a model it thinks: {', '.join(added)}"), dim=True))
-    if definitions and (project.registry.skipped or project.registry.findings):
+    if definitions and (registry.skipped or registry.findings):
         echo_err("")
-    for skipped in project.registry.skipped:
-        echo_err(_skipped_line(skipped))
-    # The warnings about agents that are there; why a file was passed over has been said.
-    pairs = {(each.path, each.reason) for each in project.registry.skipped}
-    warned = [
-        each
-        for each in project.registry.findings
-        if each.severity == "warning" and (each.file, each.message) not in pairs
-    ]
-    if warned:
-        echo_err(findings_text(warned))
+    for skipped in registry.skipped:
+        place = f"{safe(skipped.path)}{f':{skipped.line}' if skipped.line else ''}"
+        echo_err(f"{click.style('skipped', fg='yellow', bold=True)} {place}: {safe(skipped.reason)}")
+        if skipped.hint:
+            echo_err(f"   {click.style('next', bold=True)}: {safe(skipped.hint)}")
+    # The warnings about agents that are there; why a file was skipped is said above.
+    pairs = {(each.path, each.reason) for each in registry.skipped}
+    warnings = [each for each in registry.findings if each.severity == "warning"]
+    if warnings := [each for each in warnings if (each.file, each.message) not in pairs]:
+        echo_err(findings_text(warnings))
 
 
-def _title(definition: "Definition", project: "Project") -> str:
-    facts = [definition.version, definition.tier or "", _origin(definition, project)]
-    facts.append("deprecated" if definition.deprecated else "")
-    # One whose own name belongs to an agent of the project is asked by the name with `retinue:` before it.
+def _title(definition: Definition, project: Project) -> str:
+    origin = "built in"
+    if definition.source is not None:
+        file = Path(definition.source.file)
+        if file.is_absolute() and file.is_relative_to(project.root):
+            file = file.relative_to(project.root)
+        origin = safe(file) + (f":{definition.source.line}" if definition.source.line else "")
+    facts = [definition.version, definition.tier or "", origin, "deprecated" if definition.deprecated else ""]
+    # An agent whose own name belongs to an agent of the project is asked by the name with `retinue:` before it.
     name = definition.aliases[0] if definition.name in project.registry.hidden else definition.name
     return f"{click.style(name, bold=True)} {click.style(' · '.join(filter(None, facts)), dim=True)}"
-
-
-def _model_skills(definition: "Definition", project: "Project") -> list[str]:
-    """The skills that can be called as it is and for which a model would be asked; none when one is configured."""
-    if project.models.configured:
-        return []
-    return [skill.name for skill in definition.skills if skill.thinks != "never" and not skill.unavailable]
-
-
-def _origin(definition: "Definition", project: "Project") -> str:
-    """Where an agent comes from, as short as possible."""
-    from retinue.cli.output import safe
-
-    if definition.source is None:
-        return "built in"
-    file = Path(definition.source.file)
-    if file.is_absolute() and file.is_relative_to(project.root):
-        file = file.relative_to(project.root)
-    return safe(file) + (f":{definition.source.line}" if definition.source.line else "")
-
-
-def _skipped_line(skipped: "Skipped") -> str:
-    from retinue.cli.output import safe
-
-    place = f"{safe(skipped.path)}{f':{skipped.line}' if skipped.line else ''}"
-    hint = f"\n   {click.style('next', bold=True)}: {safe(skipped.hint)}" if skipped.hint else ""
-    return f"{click.style('skipped', fg='yellow', bold=True)} {place}: {safe(skipped.reason)}{hint}"
 
 
 # One agent, whole.
 
 
-def _agent_lines(definition: "Definition", project: "Project") -> "Iterator[str]":
-    from retinue.cli.output import safe, safe_lines
-    from retinue.contract.names import fold
-
+def _agent_lines(definition: Definition, project: Project) -> Iterator[str]:
     yield _title(definition, project)
     yield safe_lines(definition.description)
     facts = {
@@ -170,9 +112,7 @@ def _agent_lines(definition: "Definition", project: "Project") -> "Iterator[str]
         yield from _skill_lines(skill)
 
 
-def _skill_lines(skill: "Skill") -> "Iterator[str]":
-    from retinue.cli.output import safe, safe_lines
-
+def _skill_lines(skill: Skill) -> Iterator[str]:
     yield f"{click.style(safe(skill.name), fg='cyan', bold=True)}  {safe_lines(skill.description)}"
     if skill.unavailable:
         yield f"  {click.style('unavailable', fg='yellow')}: {safe(skill.unavailable)}"
@@ -189,39 +129,27 @@ def _skill_lines(skill: "Skill") -> "Iterator[str]":
         yield from (f"    {safe(example)}" for example in skill.examples[:_EXAMPLES])
 
 
-def _fields(title: str, schema: dict[str, Any], defaults: dict[str, Any]) -> "Iterator[str]":
+def _fields(title: str, schema: dict[str, Any], defaults: dict[str, Any]) -> Iterator[str]:
     """The members of an object, one a line."""
-    from retinue.cli.output import safe
-
-    members = cast("dict[str, object]", _mapping(schema.get("properties")))
-    required = cast("list[object]", schema.get("required") or [])
+    members: dict[str, Any] = schema.get("properties") or {}
     if members:
         yield f"  {title}"
     for name, member in members.items():
-        facts = _mapping(member)
+        facts = cast("dict[str, Any]", member) if isinstance(member, dict) else {}
+        default = defaults.get(name, facts.get("default"))
         notes = [
             _kind(facts),
-            "required" if name in required and name not in defaults else "",
-            _default(name, facts, defaults),
+            "required" if name in schema.get("required", ()) and name not in defaults else "",
+            "" if default in (None, "", []) else f"default {default}",
         ]
         about = safe(facts.get("description", ""))
         yield f"    {safe(name)} ({safe(', '.join(filter(None, notes)))}){f': {about}' if about else ''}"
 
 
 def _kind(facts: dict[str, Any]) -> str:
-    """What may stand there: the words to choose from, else the type."""
-    words = facts.get("enum") or _mapping(facts.get("items")).get("enum")
-    if isinstance(words, list):
-        choices = " | ".join(str(word) for word in cast("list[object]", words))
-        return f"list of {choices}" if facts.get("type") == "array" else choices
-    kind: object = facts.get("type", "any")
-    return " | ".join(str(each) for each in cast("list[object]", kind)) if isinstance(kind, list) else str(kind)
-
-
-def _default(name: str, facts: dict[str, Any], defaults: dict[str, Any]) -> str:
-    value = defaults.get(name, facts.get("default"))
-    return "" if value in (None, "", []) else f"default {value}"
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    """What a parameter takes: the words to choose from, else the type."""
+    items: object = facts.get("items")
+    words = facts.get("enum") or (cast("dict[str, Any]", items).get("enum") if isinstance(items, dict) else None)
+    kind = words or facts.get("type", "any")
+    text = " | ".join(map(str, cast("list[object]", kind))) if isinstance(kind, list) else str(kind)
+    return f"list of {text}" if words and facts.get("type") == "array" else text

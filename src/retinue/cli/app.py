@@ -1,6 +1,6 @@
 """The command line itself: which verbs there are, and what happens to an error that a verb lets out.
 
-A verb's module is imported when the verb is used; the words shown by `--help` stand here so that help stays quick.
+Declarations of verbs (`verbs`) are imported when one is used, its code when it runs. What `--help` shows stands here.
 """
 
 import contextlib
@@ -11,14 +11,17 @@ import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Final, cast
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Final, Literal, assert_never, cast
 
 import click
 
 import retinue
-from retinue.cli.colour import colour
-from retinue.cli.exits import Exit, for_code
 from retinue.errors import InternalError, InvalidDefinition, RetinueError
+
+if TYPE_CHECKING:
+    from retinue.contract.result import Result
+    from retinue.errors import FaultCode
 
 VERBS: Final = {
     "run": "Answer a goal with the available agents, with sources.",
@@ -42,7 +45,7 @@ VERBS: Final = {
     "doctor": "Check this installation for problems.",
     "completion": "Print the completion script for your shell.",
 }
-"""Each verb is the module of its name in this folder, `-` as `_`, which defines a click command `command`."""
+"""Each verb is declared in `verbs` as a click command of its name, `-` as `_`."""
 
 
 class _VerbGroup(click.Group):
@@ -61,7 +64,7 @@ class _VerbGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         if cmd_name not in VERBS:
             return None
-        return cast("click.Command", importlib.import_module(f"retinue.cli.{cmd_name.replace('-', '_')}").command)
+        return cast("click.Command", getattr(importlib.import_module("retinue.cli.verbs"), cmd_name.replace("-", "_")))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         with formatter.section("Commands"):
@@ -117,6 +120,89 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 - whatever it is, a person gets a sentence and not a traceback
         code = _explain(error, machine=machine)
     return code if isinstance(code, int) else Exit.OK
+
+
+class Exit(IntEnum):
+    """The exit codes, for scripts to rely on."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    UNAUTHENTICATED = 3
+    UNREACHABLE = 4
+    AGENT_ERROR = 5
+    INVALID = 6
+    LIMIT = 7
+    NONCONFORMING = 8
+    QUESTION = 9
+    INTERRUPTED = 130
+
+
+def for_code(code: "FaultCode") -> Exit:
+    """The exit code for an error that ended the command itself."""
+    match code:
+        case "invalid_input" | "missing_file" | "parse_error" | "access_denied":
+            return Exit.USAGE
+        case "unauthenticated":
+            return Exit.UNAUTHENTICATED
+        case "network_error" | "unavailable":
+            return Exit.UNREACHABLE
+        case "timeout" | "budget_exceeded":
+            return Exit.LIMIT
+        case "canceled":
+            return Exit.INTERRUPTED
+        case "output_invalid" | "internal_error":
+            return Exit.FAILED
+    assert_never(code)
+
+
+def for_result(result: "Result", *, fail_on: Literal["failure", "partial"] = "failure") -> Exit:
+    """The exit code for what a run came to. A run with one useful branch is a success, its warnings beside it.
+
+    A limit that was hit shows even when part of the answer is there; so does a question that nobody answered.
+    """
+    early = _early_exit(result)
+    if early is not None:
+        return early
+    if result.outcome == "success" or (result.outcome == "partial" and fail_on != "partial"):
+        return Exit.OK
+    return Exit.FAILED
+
+
+def for_agent_result(result: "Result") -> Exit:
+    """The exit code for what one agent that was asked came to.
+
+    What never reached it, because the request did not fit its skill, is the caller's mistake and not its error.
+    """
+    early = _early_exit(result)
+    if early is not None:
+        return early
+    if result.useful:
+        return Exit.OK
+    code = result.fault.code if result.fault else None
+    if code == "invalid_input" and not result.attempts:
+        return Exit.USAGE
+    if code in {"unauthenticated", "network_error", "unavailable"}:
+        return for_code(code)
+    return Exit.AGENT_ERROR
+
+
+def _early_exit(result: "Result") -> Exit | None:
+    """Why it ended before its time, if it did."""
+    if result.outcome == "canceled":
+        return Exit.INTERRUPTED
+    codes = {result.fault.code} if result.fault else set[str]()
+    if codes.union(_failures(result)).intersection({"timeout", "budget_exceeded"}):
+        return Exit.LIMIT
+    return Exit.QUESTION if result.lifecycle == "input_required" or result.questions else None
+
+
+def _failures(result: "Result") -> set[str]:
+    """The fault codes of the branches of a run that brought nothing."""
+    data: object = result.data
+    failures: object = cast("dict[str, Any]", data).get("failures") if isinstance(data, dict) else None
+    entries = cast("list[object]", failures) if isinstance(failures, list) else []
+    return {str(cast("dict[str, Any]", each).get("code")) for each in entries if isinstance(each, dict)}
 
 
 def _explain(error: Exception, *, machine: bool) -> Exit:
@@ -197,3 +283,8 @@ def _print_error(facts: Mapping[str, object], *, machine: bool) -> None:
         if text:
             head = click.style(title, fg=style, bold=True)
             click.echo(f"{head}: {printable(str(text))}", err=True, color=colour())
+
+
+def colour() -> bool | None:
+    """What click is told: no colour when the person says so (`NO_COLOR`, a dumb terminal), else whatever fits."""
+    return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None

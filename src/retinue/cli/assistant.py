@@ -8,40 +8,22 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, cast
 
 import click
 
-from retinue.cli.exits import Exit
-from retinue.cli.options import json_option
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from retinue.catalogue.personal_assistant.facade import FacadeCase, Verdict
-
-_LIMIT_S: Final = 120.0
-"""Seconds that one prompt may take (B28)."""
+from retinue.agents.extensions import light_schema
+from retinue.catalogue.personal_assistant import shipped_domains
+from retinue.catalogue.personal_assistant.facade import FacadeCase, Verdict, judge, read_cases, shipped_cases
+from retinue.cli.app import Exit
+from retinue.cli.output import echo, echo_err, echo_json, safe, safe_lines
 
 
-@click.group("assistant")
-def command() -> None:
-    """Show the personal assistant's tools, and test which tools prompts are routed to.
-
-    Ask it with `retinue ask personal_assistant "remind me to call Ada tomorrow"`.
-    """
-
-
-@command.command("domains")
-@json_option
-def _domains(*, as_json: bool) -> None:
+def list_domains(*, as_json: bool) -> None:
     """List the built-in domains as the router sees them."""
-    from retinue.agents.extensions import light_schema
-    from retinue.catalogue.personal_assistant import shipped_domains
-    from retinue.cli.output import echo, echo_json, safe_lines
-
     domains = shipped_domains()
     if as_json:
         echo_json([{"name": each.name, "tools": [tool.spec.to_json() for tool in each.tools]} for each in domains])
@@ -49,23 +31,8 @@ def _domains(*, as_json: bool) -> None:
     echo(safe_lines(light_schema(domains)))
 
 
-@command.command("test")
-@click.argument("cases", required=False, type=click.Path(path_type=Path))
-@click.option("--keep-going", "-k", is_flag=True, help="Continue after a process has failed.")
-@click.option(
-    "--limit", "limit_s", type=float, default=_LIMIT_S, show_default=True, help="Time limit of one prompt, in seconds."
-)
-@json_option
-def _test(*, cases: Path | None, keep_going: bool, limit_s: float, as_json: bool) -> None:
-    """Send prompts to the assistant, each in its own process, and check which tool was used.
-
-    CASES is a TOML file of [[case]] tables with `prompt` and `tool`; by default the built-in prompts are used. `pass`
-    means that exactly the expected tool was used, `partial` that it was among several. The test stops at the first
-    process that fails, unless --keep-going is given. Exits 8 when a prompt failed.
-    """
-    from retinue.catalogue.personal_assistant.facade import read_cases, shipped_cases
-    from retinue.cli.output import echo_err, echo_json
-
+def check_routing(*, cases: Path | None, keep_going: bool, limit_s: float, as_json: bool) -> int:
+    """Send prompts to the assistant, each in its own process, and check which tool was used."""
     case_list = shipped_cases() if cases is None else read_cases(cases)
     results: list[_CaseResult] = []
     for number, case in enumerate(case_list, start=1):
@@ -78,7 +45,8 @@ def _test(*, cases: Path | None, keep_going: bool, limit_s: float, as_json: bool
     else:
         _show(results, left_out=len(case_list) - len(results))
     if any(result.verdict == "fail" for result in results) or len(results) < len(case_list):
-        sys.exit(Exit.NONCONFORMING)
+        return Exit.NONCONFORMING
+    return Exit.OK
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +57,9 @@ class _CaseResult:
         problem: Why its process gave no answer; empty when it gave one.
     """
 
-    case: "FacadeCase"
-    called: "tuple[str, ...]" = ()
-    verdict: "Verdict" = "fail"
+    case: FacadeCase
+    called: tuple[str, ...] = ()
+    verdict: Verdict = "fail"
     problem: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -100,10 +68,8 @@ class _CaseResult:
         return {**facts, "verdict": self.verdict, **({"problem": self.problem} if self.problem else {})}
 
 
-def _run_case(case: "FacadeCase", *, limit_s: float) -> _CaseResult:
+def _run_case(case: FacadeCase, *, limit_s: float) -> _CaseResult:
     """Ask one prompt in a process of its own, with nothing remembered from before."""
-    from retinue.catalogue.personal_assistant.facade import judge
-
     # Without -P, a `retinue.py` in the folder where the user stands would be run instead of ours.
     command_line = [sys.executable, "-P", "-m", "retinue", "ask", "personal_assistant", case.prompt, "--json"]
     with tempfile.TemporaryDirectory(prefix="retinue-facade-") as folder:
@@ -130,22 +96,12 @@ def _run_case(case: "FacadeCase", *, limit_s: float) -> _CaseResult:
     return _CaseResult(case, called, judge(case.tool, called), problem)
 
 
-def _show(results: "Sequence[_CaseResult]", *, left_out: int) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from retinue.cli.output import console, echo_err, safe_lines
-
-    table = Table(box=None, pad_edge=False)
-    for title in ("verdict", "prompt", "expected", "called"):
-        table.add_column(title, overflow="fold")
+def _show(results: Sequence[_CaseResult], *, left_out: int) -> None:
     colours = {"pass": "green", "partial": "yellow", "fail": "red"}
     for result in results:
         called = result.problem or ", ".join(result.called) or "nothing"
-        verdict = Text(result.verdict, style=colours[result.verdict])
-        table.add_row(verdict, safe_lines(result.case.prompt), safe_lines(result.case.tool), safe_lines(called))
-    console().print(table)
+        verdict = click.style(f"{result.verdict:<7}", fg=colours[result.verdict])
+        echo(f"{verdict}  {safe(result.case.prompt)}: expected {safe(result.case.tool)}, called {safe(called)}")
     counts = {word: sum(result.verdict == word for result in results) for word in colours}
-    echo_err(
-        ", ".join(f"{count} {word}" for word, count in counts.items()) + (f", {left_out} left out" if left_out else "")
-    )
+    text = ", ".join(f"{count} {word}" for word, count in counts.items())
+    echo_err(text + (f", {left_out} left out" if left_out else ""))

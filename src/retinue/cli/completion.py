@@ -1,19 +1,54 @@
-"""`retinue completion`: the script that makes your shell complete `retinue`."""
+"""What the shell offers after TAB. Whatever goes wrong while it is looked up, nothing is offered."""
+
+from collections.abc import Iterable
+from typing import cast
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import CompletionItem
+
+from retinue.cli import user_paths
+from retinue.cli.output import safe
+from retinue.cli.project import Project, open_project
+from retinue.engine.journal import Journal
 
 
-@click.command("completion")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def command(shell: str) -> None:
-    """Print the completion script for SHELL.
+def agent_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The agents at hand."""
+    del parameter
+    try:
+        definitions = _project(context).registry.definitions()
+    except Exception:  # noqa: BLE001 - a traceback in the middle of a command line helps nobody
+        return []
+    return _offer(((each.name, each.description) for each in definitions), incomplete)
 
-    For bash, add to ~/.bashrc:  eval "$(retinue completion bash)"
-    """
-    from retinue.cli.app import cli
 
-    completion_class = get_completion_class(shell)
-    if completion_class is None:  # pragma: no cover - the choice above lists what click has
-        raise click.UsageError(f"No completion for {shell!r}.")
-    click.echo(completion_class(cli, {}, "retinue", "_RETINUE_COMPLETE").source())
+def agent_words(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The agents at hand, then the skills of the one that was chosen."""
+    words = [*cast("Iterable[str]", context.params.get("words") or ())]
+    if not words:
+        return agent_names(context, parameter, incomplete)
+    if len(words) > 1:
+        return []
+    try:
+        skills = _project(context).registry.get(words[0]).definition.skills
+    except Exception:  # noqa: BLE001 - as above
+        return []
+    return _offer(((each.name, each.description) for each in skills if not each.unavailable), incomplete)
+
+
+def run_ids(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The newest runs, each with its goal."""
+    del context, parameter
+    try:
+        with Journal(user_paths.journal_file()) as journal:
+            return _offer(((each.run, each.label) for each in journal.list(50)), incomplete)
+    except Exception:  # noqa: BLE001 - as above
+        return []
+
+
+def _project(context: click.Context) -> Project:
+    return open_project(context.params.get("workspace"))
+
+
+def _offer(words: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(safe(word), help=safe(about)[:80]) for word, about in words if word.startswith(incomplete)]

@@ -1,66 +1,34 @@
 """`retinue convert-definition`: agent definitions from one format into another, one file or a whole folder at once."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 import click
 
-from retinue.cli.conversion_report import NONE, Conversion, report_json, report_text
-from retinue.cli.exits import Exit
-from retinue.cli.options import json_option
+from retinue.agents.definition_files import load_file
+from retinue.agents.load.command import COMMAND
+from retinue.agents.load.kinds import find_definition_files
+from retinue.agents.load.kinds import ENDINGS, Kind
+from retinue.agents.load.markdown import FILES
+from retinue.agents.write import Format, WrittenDefinition, format_of_file, write
+from retinue.cli.app import Exit
+from retinue.cli.delivery import check_output, deliver
+from retinue.cli.output import echo_err, echo_json, findings_text, path_text, plural, safe, status_line
+from retinue.contract.definition import Definition
+from retinue.contract.finding import Finding
+from retinue.errors import AccessDenied, InvalidInput, MissingFile, RetinueError
 
-if TYPE_CHECKING:
-    from retinue.agents.load.kinds import Kind
-    from retinue.agents.write import Format
-    from retinue.contract.definition import Definition
-    from retinue.contract.finding import Finding
-
-_FROM: Final = ("markdown", "skill", "command", "tool_use", "json", "agent_json", "a2a")
 _TO: Final = ("markdown", "skill", "tool_use", "json", "agent_json", "a2a")
 
 
-class _Name(click.ParamType[str]):
-    """One of several names, in any spelling."""
-
-    name = "format"
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self._names = names
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name that was meant."""
-        from retinue.contract import names
-
-        canonical = names.fold(str(value)).removesuffix("_md")
-        if canonical not in self._names:
-            near = names.nearest(str(value), self._names, limit=1)
-            suggestion = f" Did you mean {near[0]!r}?" if near else ""
-            self.fail(f"{str(value)[:80]!r} is none of {', '.join(self._names)}.{suggestion}", param, ctx)
-        return canonical
-
-
-@click.command("convert-definition")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--to", "form", type=_Name(_TO), help=f"Format to write: {', '.join(_TO)}.")
-@click.option("--from", "kind", type=_Name(_FROM), help="Format of PATHS, if it cannot be detected.")
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE|DIR",
-    help="Where to write: a file, or a folder for several definitions. [default: stdout]",
-)
-@click.option("--url", metavar="URL", help="URL of the agent, for agent_json and a2a.")
-@click.option("--keep-folders", is_flag=True, help="Keep the folder structure of PATHS below --output.")
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
-@click.option("--strict", is_flag=True, help="Fail without writing anything if something would be lost.")
-@json_option
-def command(
+def convert_definitions(
     *,
     paths: tuple[Path, ...],
-    form: "Format | None",
-    kind: "Kind | None",
+    form: Format | None,
+    kind: Kind | None,
     output: str | None,
     url: str | None,
     keep_folders: bool,
@@ -68,18 +36,7 @@ def command(
     strict: bool,
     as_json: bool,
 ) -> int:
-    """Convert the agent definitions in PATHS (files or folders) to another format.
-
-    Fields that the other format cannot express are listed on stderr. Existing files are kept unless --force is given.
-    Exits 6 when a file holds no definition, and with --strict when something would be lost.
-
-    \b
-      retinue convert-definition .claude/agents --to skill --output skills/
-      retinue convert-definition skills/pdf/SKILL.md --to a2a --url https://example.org/pdf > pdf.agent-card.json
-    """  # noqa: D301 - click reads the backspace: keep these lines as they are
-    from retinue.cli.output import plural
-    from retinue.cli.status_line import status_line
-
+    """Convert the agent definitions in PATHS (files or folders) to another format."""
     form = form or _form_of(output)
     files = {file: path for path in reversed(paths) for file in _files(path)}
     with status_line(f"converting {plural(len(files), 'file')}"):
@@ -102,14 +59,8 @@ def command(
     return Exit.INVALID if failed or refused or not conversions else Exit.OK
 
 
-def _form_of(output: str | None) -> "Format":
-    """The format that the name of the output asks for.
-
-    Raises:
-        UsageError: It asks for none.
-    """
-    from retinue.agents.write import format_of_file
-
+def _form_of(output: str | None) -> Format:
+    """The format that the name of the output asks for."""
     form = format_of_file(Path(output).name) if output else None
     if form is None:
         raise click.UsageError(f"Name the format to write with --to: {', '.join(_TO)}.")
@@ -117,15 +68,7 @@ def _form_of(output: str | None) -> "Format":
 
 
 def _files(path: Path) -> tuple[Path, ...]:
-    """The files at `path`.
-
-    Raises:
-        MissingFile: There is nothing.
-        InvalidInput: The folder holds too many.
-    """
-    from retinue.agents.load.kinds import find_definition_files
-    from retinue.errors import MissingFile
-
+    """The files at `path`."""
     if path.is_dir():
         return find_definition_files(path)
     if not path.exists():
@@ -133,33 +76,129 @@ def _files(path: Path) -> tuple[Path, ...]:
     return (path,)
 
 
-def _nothing_found(paths: Sequence[Path]) -> "Finding":
-    from retinue.agents.load.kinds import ENDINGS
-    from retinue.contract.finding import Finding
-
+def _nothing_found(paths: Sequence[Path]) -> Finding:
     fix = f"Definitions end with {' or '.join(ENDINGS)}; to convert another file, name it directly."
     return Finding(rule=NONE, message="No definition found here.", file=str(paths[0]), fix=fix)
+
+
+NONE: Final = "load/none"
+"""The rule that is broken where there is no file at all."""
+_MAX_FIELDS: Final = 8
+"""Losses of one definition that are listed."""
+_MAX_LISTED: Final = 12
+"""Definitions that are listed one by one."""
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """One definition on its way.
+
+    Attributes:
+        source: The file it was read from.
+        name: What the agent is called.
+        folder: Where that lies below the folder that was named.
+        target: The file it goes into; None for stdout.
+        sibling_files: The files beside a skill, which stay where they are.
+    """
+
+    source: str
+    folder: Path
+    name: str
+    output: WrittenDefinition
+    target: Path | None = None
+    sibling_files: tuple[str, ...] = ()
+
+
+def report_json(conversions: Sequence[Conversion], findings: Sequence[Finding], *, form: str, refused: bool) -> None:
+    """Everything as one document on stdout."""
+    echo_json(
+        {
+            "format": form,
+            "definitions": [
+                {
+                    "name": each.name,
+                    "source": each.source,
+                    **({"file": str(each.target)} if each.target and not refused else {"text": each.output.text}),
+                    "losses": [loss.to_json() for loss in each.output.losses],
+                    **({"not_copied": list(each.sibling_files)} if each.sibling_files else {}),
+                }
+                for each in conversions
+            ],
+            "findings": [finding.to_json() for finding in findings],
+        }
+    )
+
+
+def report_text(conversions: Sequence[Conversion], findings: Sequence[Finding], *, refused: bool) -> None:
+    """A single text on stdout; on stderr what was wrong, what is lost, and what it came to."""
+    worth = [finding for finding in findings if finding.severity != "info"]
+    if worth:
+        echo_err(findings_text(worth))
+    if len(conversions) == 1 and conversions[0].target is None and not refused:
+        deliver(conversions[0].output.text, None)
+    for line in (
+        _conversion_lines(conversions, refused=refused)
+        if len(conversions) <= _MAX_LISTED
+        else _summary_lines(conversions)
+    ):
+        echo_err(line)
+    lossy = [each for each in conversions if each.output.losses]
+    errors = [finding for finding in findings if finding.severity == "error"]
+    failed = len({finding.file for finding in errors if finding.rule != NONE})
+    head = "refused" if refused else "failed" if errors or not conversions else "done"
+    parts = [f"{plural(len(conversions), 'definition')}{' not' if refused else ''} converted"]
+    parts += [f"{len(lossy):,} with losses"] if lossy else []
+    parts += [f"{plural(failed, 'file')} could not be"] if failed else []
+    echo_err(f"{click.style(head, fg='green' if head == 'done' else 'red', bold=True)}: {', '.join(parts)}")
+
+
+def _conversion_lines(conversions: Sequence[Conversion], *, refused: bool) -> Iterator[str]:
+    """What became of each definition."""
+    for each in conversions:
+        has_file = each.target is not None and not refused
+        if has_file:
+            yield f"{path_text(each.source)} {click.style('→', dim=True)} {path_text(each.target)}"
+        by_reason: dict[str, list[str]] = {}
+        for loss in each.output.losses:
+            by_reason.setdefault(loss.why, []).append(safe(loss.field))
+        for why, fields in by_reason.items():
+            yield f"  {_head('lost')} {safe(each.name)}: {_first_few(fields)} ({safe(why)})"
+        if has_file and each.sibling_files:
+            yield (
+                f"  {_head('left')} {safe(each.name)}: {plural(len(each.sibling_files), 'file')} beside it, not copied"
+            )
+
+
+def _summary_lines(conversions: Sequence[Conversion]) -> Iterator[str]:
+    """What many definitions lose, and what stays behind, a line each reason."""
+    by_reason: dict[str, Counter[str]] = {}
+    for each in conversions:
+        for loss in each.output.losses:
+            by_reason.setdefault(loss.why, Counter())[loss.field] += 1
+    for why, fields in by_reason.items():
+        counts = [f"{safe(field)} in {count:,}" for field, count in fields.most_common()]
+        yield f"{_head('lost')} {_first_few(counts)} ({safe(why)})"
+    skills = [len(each.sibling_files) for each in conversions if each.sibling_files]
+    if skills:
+        yield f"{_head('left')} {plural(sum(skills), 'file')} beside {plural(len(skills), 'skill')}, not copied"
+
+
+def _head(word: str) -> str:
+    return click.style(word, fg="yellow", bold=True)
+
+
+def _first_few(words: Sequence[str]) -> str:
+    more = f" and {len(words) - _MAX_FIELDS:,} more" if len(words) > _MAX_FIELDS else ""
+    return f"{', '.join(words[:_MAX_FIELDS])}{more}"
 
 
 # Converting.
 
 
 def _convert(
-    files: Mapping[Path, Path], form: "Format", *, kind: "Kind | None", url: str | None
-) -> tuple[list[Conversion], list["Finding"]]:
-    """Read and write every definition; what is wrong with one does not keep the others from it.
-
-    Args:
-        files: Each file, with the path that was named.
-        form: The format to write.
-        kind: What the files are, when it is not for them to say.
-        url: Where the agents answer.
-    """
-    from retinue.agents.definition_files import load_file
-    from retinue.agents.write import write
-    from retinue.contract.finding import Finding
-    from retinue.errors import RetinueError
-
+    files: Mapping[Path, Path], form: Format, *, kind: Kind | None, url: str | None
+) -> tuple[list[Conversion], list[Finding]]:
+    """Read and write every definition; what is wrong with one does not keep the others from it."""
     conversions: list[Conversion] = []
     findings: list[Finding] = []
     for file, path in sorted(files.items()):
@@ -180,11 +219,8 @@ def _convert(
     return conversions, findings
 
 
-def _sibling_files(definition: "Definition") -> tuple[str, ...]:
+def _sibling_files(definition: Definition) -> tuple[str, ...]:
     """The files beside a skill; those that a command refers to are no part of it."""
-    from retinue.agents.load.command import COMMAND
-    from retinue.agents.load.markdown import FILES
-
     files: object = definition.extras.get(FILES)
     if not isinstance(files, list) or COMMAND in definition.extras:
         return ()
@@ -209,15 +245,7 @@ def _with_targets(conversions: list[Conversion], output: str | None, *, keep_fol
 
 
 def _write(conversions: Sequence[Conversion], *, force: bool) -> None:
-    """Write all files, or none when one of them is in the way.
-
-    Raises:
-        InvalidInput: A file is there already, or two definitions go into one.
-        AccessDenied: A file cannot be written; the message says how many were.
-    """
-    from retinue.cli.delivery import check_output, deliver
-    from retinue.errors import AccessDenied
-
+    """Write all files, or none when one of them is in the way."""
     targets = [(each.target, each) for each in conversions if each.target is not None]
     _check_targets_free(targets, force=force)
     for target, _ in targets:
@@ -233,8 +261,6 @@ def _write(conversions: Sequence[Conversion], *, force: bool) -> None:
 
 
 def _check_targets_free(targets: Sequence[tuple[Path, Conversion]], *, force: bool) -> None:
-    from retinue.errors import InvalidInput
-
     by_target: dict[Path, Conversion] = {}
     twice = [(target, each) for target, each in targets if by_target.setdefault(target, each) is not each]
     if twice:
@@ -253,8 +279,6 @@ def _check_targets_free(targets: Sequence[tuple[Path, Conversion]], *, force: bo
 
 
 def _make_folder(folder: Path) -> None:
-    from retinue.errors import AccessDenied
-
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

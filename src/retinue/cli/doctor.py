@@ -1,6 +1,5 @@
 """`retinue doctor`: what this installation has, what it lacks, and what to do about it."""
 
-import importlib.util
 import os
 import platform
 import shutil
@@ -12,7 +11,18 @@ from typing import Final, Literal, TypeAlias
 
 import click
 
-from retinue.cli.options import json_option, workspace_option
+import retinue
+from retinue.agents.trust import TrustStore
+from retinue.cli import user_paths
+from retinue.cli.app import Exit
+from retinue.cli.models import is_installed, provider_of, state_of
+from retinue.cli.output import echo, echo_json, plural, safe
+from retinue.cli.project import Project
+from retinue.cli.settings import permission_findings
+from retinue.engine.journal import Journal
+from retinue.errors import RetinueError
+from retinue.llm.provider_info import KEYS
+from retinue.tools.git import Git
 
 _State: TypeAlias = Literal["ok", "missing", "broken"]
 
@@ -51,16 +61,9 @@ class _DoctorCheck:
         return {name: value for name, value in facts.items() if value}
 
 
-@click.command("doctor")
-@json_option
-@workspace_option
-def command(*, as_json: bool, workspace: Path | None) -> int:
+def check_installation(*, as_json: bool, project: Project) -> int:
     """Check this installation and folder for problems. Exits 1 when something that Retinue needs is broken."""
-    import retinue
-    from retinue.cli.exits import Exit
-    from retinue.cli.output import echo, echo_json
-
-    checks = [*_programs(), *_folders(), *_history(), *_workspace(workspace), *_providers(workspace), *_extras()]
+    checks = [*_programs(), *_folders(), *_history(), *_workspace(project), *_providers(project), *_extras()]
     is_broken = any(check.state == "broken" for check in checks)
     if as_json:
         echo_json(
@@ -69,36 +72,24 @@ def command(*, as_json: bool, workspace: Path | None) -> int:
     else:
         echo(f"retinue {retinue.__version__} on {platform.system()}")
         for check in checks:
-            echo(_line(check))
+            mark, colour = _MARKS[check.state]
+            echo(f"  {click.style(mark, fg=colour)} {check.name:<10} {safe(check.what)}")
+            if check.hint:
+                echo(f"     {click.style('next', bold=True)}: {safe(check.hint)}")
     return Exit.FAILED if is_broken else Exit.OK
-
-
-def _line(check: _DoctorCheck) -> str:
-    from retinue.cli.output import safe
-
-    mark, colour = _MARKS[check.state]
-    hint = f"\n     {click.style('next', bold=True)}: {safe(check.hint)}" if check.hint else ""
-    return f"  {click.style(mark, fg=colour)} {check.name:<10} {safe(check.what)}{hint}"
 
 
 def _programs() -> Iterator[_DoctorCheck]:
     yield _DoctorCheck("python", "ok", f"{platform.python_version()}, {sys.executable}")
     git = shutil.which("git")
     yield _DoctorCheck("git", "ok", git) if git else _DoctorCheck("git", "broken", "not found", "Install git.")
-    ripgrep = shutil.which("rg")
-    slow = "not found: searching works, but slower"
-    yield (
-        _DoctorCheck("ripgrep", "ok", ripgrep)
-        if ripgrep
-        else _DoctorCheck("ripgrep", "missing", slow, "Install ripgrep.")
-    )
+    if ripgrep := shutil.which("rg"):
+        yield _DoctorCheck("ripgrep", "ok", ripgrep)
+    else:
+        yield _DoctorCheck("ripgrep", "missing", "not found: searching works, but slower", "Install ripgrep.")
 
 
 def _folders() -> Iterator[_DoctorCheck]:
-    from retinue.agents.trust import TrustStore
-    from retinue.cli import user_paths
-    from retinue.cli.output import plural
-
     moved = {"state": "RETINUE_STATE_DIR", "cache": "RETINUE_CACHE_DIR"}
     for name, place in (("state", user_paths.state_dir()), ("cache", user_paths.cache_dir())):
         existing = next(each for each in (place, *place.parents) if each.exists())
@@ -113,10 +104,6 @@ def _folders() -> Iterator[_DoctorCheck]:
 
 
 def _history() -> Iterator[_DoctorCheck]:
-    from retinue.cli import user_paths
-    from retinue.engine.journal import Journal
-    from retinue.errors import RetinueError
-
     file = user_paths.journal_file()
     try:
         with Journal(file) as journal:
@@ -128,12 +115,7 @@ def _history() -> Iterator[_DoctorCheck]:
     yield _DoctorCheck("history", "ok", f"readable{size}" if newest else "no runs yet")
 
 
-def _workspace(workspace: Path | None) -> Iterator[_DoctorCheck]:
-    from retinue.cli.output import plural
-    from retinue.cli.project import open_project
-    from retinue.cli.settings import permission_findings
-
-    project = open_project(workspace)
+def _workspace(project: Project) -> Iterator[_DoctorCheck]:
     yield _DoctorCheck("workspace", "ok", f"{project.root}{', trusted' if project.trusted else ''}")
     yield _repository(project.root)
     count, skipped = len(project.registry), len({each.path for each in project.registry.skipped})
@@ -146,15 +128,9 @@ def _workspace(workspace: Path | None) -> Iterator[_DoctorCheck]:
         yield _DoctorCheck("permissions", state, f"{finding.file}: {finding.message}", finding.fix)
 
 
-def _providers(workspace: Path | None) -> Iterator[_DoctorCheck]:
+def _providers(project: Project) -> Iterator[_DoctorCheck]:
     """The providers that the settings name, and those whose key is in the environment; never a key itself."""
-    from retinue.cli.project import find_root
-    from retinue.cli.providers import models_of, provider_of, state_of
-    from retinue.cli.settings import load
-    from retinue.errors import RetinueError
-    from retinue.llm.provider_info import KEYS
-
-    models = models_of(load(find_root(workspace)))
+    models = project.models
     named_providers = (
         [provider_of(name) for name in (models.default, *models.tiers.values())] if models.configured else []
     )
@@ -180,9 +156,6 @@ def _providers(workspace: Path | None) -> Iterator[_DoctorCheck]:
 
 def _repository(root: Path) -> _DoctorCheck:
     """What git says of the folder. That it is none, or an odd one, is no fault of the installation."""
-    from retinue.errors import RetinueError
-    from retinue.tools.git import Git
-
     try:
         git = Git(root)
         head = git.head()
@@ -200,14 +173,6 @@ def _extras() -> Iterator[_DoctorCheck]:
     distributions = {extra: (package, f"retinue[{extra}]") for extra, package in EXTRAS.items()}
     distributions["claude"] = ("retinue_claude", "retinue-claude")
     for name, (package, distribution) in sorted(distributions.items()):
-        if _is_there(package):
-            yield _DoctorCheck(name, "ok", "installed")
-        else:
-            yield _DoctorCheck(name, "missing", f"unavailable: install {distribution}")
-
-
-def _is_there(package: str) -> bool:
-    try:
-        return importlib.util.find_spec(package) is not None
-    except ModuleNotFoundError:  # the package around it is missing
-        return False
+        is_there = is_installed(package)
+        state = ("ok", "installed") if is_there else ("missing", f"unavailable: install {distribution}")
+        yield _DoctorCheck(name, *state)

@@ -4,20 +4,35 @@ Only on a terminal: a pipe and a dumb terminal get Markdown (see `result_output`
 colour.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import asyncio
+import contextlib
+import time
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.markdown import Markdown
+from rich.style import Style
+from rich.table import Table as Grid
+from rich.text import Text
 
 from retinue.cli.output import console, safe, safe_lines
+from retinue.cli.screen import RunNode, RunNodes, Screen, State
 from retinue.contract.table import Cell, Chart, Table, TableColumn
 from retinue.orchestration.present.blocks import Block, Sources
 from retinue.orchestration.present.blocks_markdown import blocks_to_markdown, omission_note
-from retinue.orchestration.present.numbers import column_heading, format_exact, format_grouped, is_quantity
+from retinue.orchestration.present.numbers import (
+    column_heading,
+    format_duration,
+    format_exact,
+    format_grouped,
+    is_quantity,
+)
 from retinue.orchestration.present.text_chart import chart_text
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.text import Text
 
 _ROWS: Final = 50
 _SOURCES: Final = 8
@@ -25,7 +40,7 @@ _CELL: Final = 200
 _NARROWEST: Final = 12
 """Columns of the screen below which a column of words is no longer read."""
 _BETWEEN: Final = 3
-_MARKS: Final = "[▁-▐▕]+"
+_BARS: Final = "[▁-▐▕]+"
 
 
 def draw_blocks(blocks: Sequence[Block], *, root: Path | None = None) -> None:
@@ -54,7 +69,7 @@ def target_of(source: str, root: Path) -> str:
     return file.as_uri() if inside else ""
 
 
-def _renderables(blocks: Iterable[Block], screen: "Console", root: Path | None) -> "Iterator[RenderableType]":
+def _renderables(blocks: Iterable[Block], screen: Console, root: Path | None) -> Iterator[RenderableType]:
     """Each block as something to print; what is words is put together, since Markdown spaces itself."""
     words: list[Block] = []
     for block in blocks:
@@ -75,9 +90,7 @@ def _renderables(blocks: Iterable[Block], screen: "Console", root: Path | None) 
         yield _prose(words)
 
 
-def _prose(blocks: Sequence[Block]) -> "RenderableType":
-    from rich.markdown import Markdown
-
+def _prose(blocks: Sequence[Block]) -> RenderableType:
     # Addresses are shown beside their words, not hidden behind them.
     return Markdown(safe_lines(blocks_to_markdown(blocks)), hyperlinks=False, code_theme="ansi_dark")
 
@@ -85,11 +98,7 @@ def _prose(blocks: Sequence[Block]) -> "RenderableType":
 # Tables.
 
 
-def _table(table: Table, screen: "Console") -> "Iterator[RenderableType]":
-    from rich import box
-    from rich.table import Table as Grid
-    from rich.text import Text
-
+def _table(table: Table, screen: Console) -> Iterator[RenderableType]:
     rows = table.rows[:_ROWS]
     texts = [[_text(cell, column) for cell, column in zip(row, table.columns, strict=True)] for row in rows]
     column_count = _count_fitting_columns(table.columns, texts, screen.width)
@@ -120,8 +129,6 @@ def _text(cell: Cell, column: TableColumn) -> str:
 
 def _count_fitting_columns(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], width: int) -> int:
     """How many of the columns the screen has room for; one at least."""
-    from rich.cells import cell_len
-
     used = 0
     for place, column in enumerate(columns):
         widest = max([cell_len(safe(column_heading(column))), *(cell_len(row[place]) for row in rows)])
@@ -134,22 +141,17 @@ def _count_fitting_columns(columns: Sequence[TableColumn], rows: Sequence[Sequen
 # Charts and sources.
 
 
-def _chart(chart: Chart, screen: "Console") -> "Text":
-    from rich.text import Text
-
+def _chart(chart: Chart, screen: Console) -> Text:
     in_ascii = not screen.encoding.lower().startswith("utf")
     text = Text(no_wrap=True, overflow="ellipsis")
     if chart.title.strip():
         text.append(safe(chart.title), style="bold")
     bars = chart_text(chart, width=screen.width - 1, is_ascii=in_ascii)
-    text.append("\n" if text else "").append(bars).highlight_regex(_MARKS, "cyan")
+    text.append("\n" if text else "").append(bars).highlight_regex(_BARS, "cyan")
     return text
 
 
-def _sources(sources: Sources, root: Path | None) -> "Text":
-    from rich.style import Style
-    from rich.text import Text
-
+def _sources(sources: Sources, root: Path | None) -> Text:
     text = Text("Sources: ", style="dim")
     for place, source in enumerate(sources.places[:_SOURCES]):
         target = target_of(source, root) if root is not None else ""
@@ -159,3 +161,146 @@ def _sources(sources: Sources, root: Path | None) -> "Text":
     if len(sources.places) > _SOURCES:
         text.append(f" and {len(sources.places) - _SOURCES} more")
     return text
+
+
+# A run in progress.
+
+TICK_S: Final = 0.1
+"""How often the tree changes."""
+_RESERVED_ROWS: Final = 5
+"""Rows of the terminal that are left to the goal and to what comes after."""
+_WIDE: Final = 100
+"""Columns from which on skills are named too."""
+_MARKS: Final[dict[State, tuple[str, str, str]]] = {
+    "waiting": ("·", ".", "dim"),
+    "working": ("", "", "cyan"),
+    "asking": ("?", "?", "yellow"),
+    "success": ("✓", "+", "green"),
+    "partial": ("◐", "~", "yellow"),
+    "error": ("✗", "x", "red"),
+    "canceled": ("-", "-", "dim"),
+}
+"""Each state's mark, the same in ASCII, and its colour."""
+_SPINNER: Final = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
+_URGENCY: Final[dict[State, int]] = {
+    "asking": 0, "working": 1, "error": 2, "partial": 3, "success": 4, "canceled": 5, "waiting": 6,
+}  # fmt: skip
+
+
+def render_tree(nodes: RunNodes, goal: str, *, width: int, height: int, in_ascii: bool = False) -> RenderableType:
+    """The tree as it is now, for a terminal of `width` columns and `height` rows."""
+    rows, more = _rows(nodes, max(height - _RESERVED_ROWS, 3))
+    grid = Grid.grid(padding=(0, 1), expand=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True, justify="right", style="dim")
+    grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    for depth, node in rows:
+        name = _name(depth, node, in_ascii=in_ascii)
+        if node.skill and node.skill != node.agent and width >= _WIDE:
+            name.append(f".{safe(node.skill)}", style="dim")
+        grid.add_row(name, _time(node), _about(node))
+    if more:
+        grid.add_row("", "", Text(f"and {more:,} more", style="dim"))
+    whole = Grid.grid(expand=True)
+    whole.add_column(no_wrap=True, overflow="ellipsis")
+    whole.add_row(Text(safe(goal), style="bold"))
+    whole.add_row(grid)
+    return whole
+
+
+def _rows(nodes: RunNodes, room: int) -> tuple[list[tuple[int, RunNode]], int]:
+    """The nodes to draw, and how many more there are: those at work first when not all have room."""
+    every = list(nodes)
+    if len(every) <= room:
+        return every, 0
+    chosen = sorted(range(len(every)), key=lambda place: _URGENCY[every[place][1].state])[:room]
+    return [every[place] for place in sorted(chosen)], len(every) - room
+
+
+def _name(depth: int, node: RunNode, *, in_ascii: bool) -> Text:
+    *marks, style = _MARKS[node.state]
+    mark = marks[in_ascii]
+    if node.state == "working":
+        frames = _SPINNER[in_ascii]
+        mark = frames[int(time.monotonic() / TICK_S) % len(frames)]
+    text = Text(f" {'  ' * depth}")
+    text.append(f"{mark} ", style=style)
+    text.append(safe(node.agent))
+    return text
+
+
+def _about(node: RunNode) -> Text:
+    if node.note and node.state != "success":
+        return Text(safe(node.note), style=_MARKS[node.state][2])
+    return Text(safe(node.title) + (" (kept)" if node.is_reused else ""), style="dim")
+
+
+def _time(node: RunNode) -> str:
+    if node.started_ns is None:
+        return ""
+    return format_duration(max(0, (node.ended_ns or time.time_ns()) - node.started_ns))
+
+
+class TreeScreen(Screen):
+    """All delegations, redrawn in place ten times a second.
+
+    Args:
+        console: The terminal.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._nodes: RunNodes | None = None
+        self._goal = ""
+        self._live: Live | None = None
+        self._ticking: asyncio.Task[None] | None = None
+        self._in_ascii = not console.encoding.lower().startswith("utf")
+
+    def begin(self, nodes: RunNodes, goal: str) -> None:
+        """Draw the plan, and keep drawing."""
+        self._nodes, self._goal = nodes, goal
+        self._show(nodes)
+        self._ticking = asyncio.get_running_loop().create_task(self._tick())
+
+    @contextlib.contextmanager
+    def pause(self) -> Generator[None]:
+        """Take the tree away, and draw it anew below the question."""
+        if self._live is not None:
+            self._live.transient = True
+        self._hide()
+        try:
+            yield
+        finally:
+            if self._nodes is not None:
+                self._show(self._nodes)
+
+    def end(self) -> None:
+        """Leave the last picture standing."""
+        if self._ticking is not None:
+            self._ticking.cancel()
+            self._ticking = None
+        if self._nodes is not None:
+            self._nodes.close()
+            self._hide()
+            self._console.print()
+            self._nodes = None
+
+    def _show(self, nodes: RunNodes) -> None:
+        def now() -> RenderableType:
+            size = self._console.size
+            width = min(size.width, self._console.width)
+            return render_tree(nodes, self._goal, width=width, height=size.height, in_ascii=self._in_ascii)
+
+        self._live = Live(console=self._console, auto_refresh=False, get_renderable=now)
+        self._live.start(refresh=True)
+
+    def _hide(self) -> None:
+        live, self._live = self._live, None
+        if live is not None:
+            live.stop()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            if self._live is not None:
+                self._live.refresh()

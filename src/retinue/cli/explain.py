@@ -1,30 +1,18 @@
 """`retinue explain`: what a rule asks for, why, and what it looks like."""
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
 
 import click
 
-from retinue.cli.exits import Exit
-from retinue.cli.options import json_option
+from retinue.cli.app import Exit
+from retinue.cli.output import echo, echo_json
+from retinue.contract.lint import RULES, LintRule, find_rule
+from retinue.contract.names import nearest
+from retinue.errors import UnknownName
 
-if TYPE_CHECKING:
-    from retinue.contract.lint import LintRule
 
-
-@click.command("explain")
-@click.argument("name", metavar="[RULE]", required=False)
-@json_option
-def command(*, name: str | None, as_json: bool) -> int:
-    """Explain a rule of `retinue lint`, with an example; without RULE, list all rules.
-
-    \b
-      retinue explain definition/description-when
-    """  # noqa: D301 - click reads the backspace: keep these lines as they are
-    from dataclasses import asdict
-
-    from retinue.cli.output import echo, echo_json
-    from retinue.contract.lint import RULES
-
+def explain_rule(*, name: str | None, as_json: bool) -> int:
+    """Explain a rule of `retinue lint`, with an example; without RULE, list all rules."""
     if name is None:
         if as_json:
             echo_json([asdict(each) for each in RULES.values()])
@@ -39,16 +27,8 @@ def command(*, name: str | None, as_json: bool) -> int:
     return Exit.OK
 
 
-def _rule(name: str) -> "LintRule":
-    """The rule called `name`, or that stands for it.
-
-    Raises:
-        UnknownName: There is none; the nearest are suggested.
-    """
-    from retinue.contract.lint import RULES, find_rule
-    from retinue.contract.names import nearest
-    from retinue.errors import UnknownName
-
+def _rule(name: str) -> LintRule:
+    """The rule called `name`, or that stands for it."""
     match = find_rule(name.strip())
     if match is not None:
         return match
@@ -62,8 +42,6 @@ def _rule(name: str) -> "LintRule":
 
 def _rule_list() -> str:
     """All rules, one a line, by family."""
-    from retinue.contract.lint import RULES
-
     width = max(map(len, RULES))
     lines: list[str] = []
     family = ""
@@ -75,7 +53,7 @@ def _rule_list() -> str:
     return "\n".join(lines)
 
 
-def _rule_text(rule: "LintRule") -> str:
+def _rule_text(rule: LintRule) -> str:
     """One rule in full."""
     parts = [f"{click.style(rule.id, bold=True)}  {_severity(rule).rstrip()}", rule.title, rule.why]
     for head, example in (("wrong", rule.wrong), ("right", rule.right)):
@@ -84,6 +62,6 @@ def _rule_text(rule: "LintRule") -> str:
     return "\n\n".join(parts)
 
 
-def _severity(rule: "LintRule") -> str:
+def _severity(rule: LintRule) -> str:
     colours = {"error": "red", "warning": "yellow", "info": "blue"}
     return click.style(f"{rule.severity:<7}", fg=colours[rule.severity])

@@ -1,46 +1,45 @@
-"""`retinue lint`: agent definitions and whoever calls them, held against the contract and against what they were."""
+"""`retinue lint`: agent definitions and their callers, checked against the contract and their earlier versions."""
 
+import json
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast
 
 import click
 
-from retinue.cli.exits import Exit
-from retinue.cli.options import json_option
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from retinue.agents.lint import LintReport
-    from retinue.contract.finding import Finding
-    from retinue.contract.lint import EarlierDefinition
+import retinue
+from retinue import catalogue
+from retinue.agents.lint import (
+    ENDINGS,
+    LintReport,
+    apply_fixes,
+    collect_files,
+    definitions_at_revision,
+    definitions_in_folder,
+    lint_tree,
+)
+from retinue.agents.load.document import read_bytes
+from retinue.cli.app import Exit
+from retinue.cli.delivery import check_output, choose_format, deliver
+from retinue.cli.output import echo_err, findings_text, json_text, plural, status_line
+from retinue.cli.settings import settings_of
+from retinue.contract.finding import Finding
+from retinue.contract.formatting import natural_list
+from retinue.contract.json import loads
+from retinue.contract.lint import RULES, EarlierDefinition, find_rule
+from retinue.contract.lint.rules import make_finding
+from retinue.contract.names import nearest
+from retinue.contract.report import ReportCase, render_junit, render_sarif
+from retinue.errors import MissingFile, ParseError
 
 _Format: TypeAlias = Literal["text", "json", "junit", "sarif"]
-_FORMATS: Final = ("text", "json", "junit", "sarif")
+
 _ENDINGS: Final[dict[str, _Format]] = {".txt": "text", ".json": "json", ".xml": "junit", ".sarif": "sarif"}
 """Which format a file's name asks for."""
 
 
-@click.command("lint")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
-@click.option("--notes", is_flag=True, help="Also list notes, which are only counted otherwise.")
-@click.option("--select", multiple=True, metavar="RULE", help="Check only rules whose id starts with this; repeatable.")
-@click.option("--ignore", multiple=True, metavar="RULE", help="Skip rules whose id starts with this; repeatable.")
-@click.option("--against", metavar="REV|FOLDER", help="Also report changes since REV or FOLDER that break callers.")
-@click.option("--fix", "fix", is_flag=True, help="Fix what can be fixed automatically: misspelt names, missing quotes.")
-@click.option(
-    "--baseline",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Report only findings that are not in this file.",
-)
-@click.option("--update-baseline", is_flag=True, help="Write all current findings to the baseline file.")
-@click.option("--format", "kind", type=click.Choice(_FORMATS), help="Report format. [default: text]")
-@click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report to this file.")
-@json_option
-def command(
+def lint_definitions(
     *,
     paths: tuple[Path, ...],
     strict: bool,
@@ -55,36 +54,21 @@ def command(
     output: Path | None,
     as_json: bool,
 ) -> int:
-    """Check the agent definitions in PATHS: tool-use JSON, Markdown and Python files, or folders.
-
-    In a folder, files below `agents`, `skills` or `commands` and files that look like a definition are checked; in
-    other texts, only how they call agents. No code is run. Each finding names place, rule, problem and fix; see
-    `retinue explain RULE` for more. Exits 6 when there are errors.
-
-    \b
-      retinue lint .claude agents/
-      retinue lint .claude --against origin/main --output lint.sarif
-    """  # noqa: D301 - click reads the backspace: keep these lines as they are
-    from retinue import catalogue
-    from retinue.agents.lint import apply_fixes, collect_files, lint_tree
-    from retinue.cli.baseline import new_findings, read_baseline, write_baseline
-    from retinue.cli.delivery import check_output, deliver
-    from retinue.cli.output import plural
-    from retinue.cli.status_line import status_line
-
-    form = _form(kind, output, as_json=as_json)
+    """Check the agent definitions in PATHS: tool-use JSON, Markdown and Python files, or folders."""
+    named = output if output and output.suffix.lower() in _ENDINGS else None
+    form = cast("_Format", choose_format(kind, named, _ENDINGS, as_json=as_json, default="text"))
     _check_rules_exist(select, "--select")
     _check_rules_exist(ignore, "--ignore")
     if update_baseline and baseline is None:
         raise click.UsageError("--update-baseline needs --baseline FILE.")
-    for file in (output, baseline if update_baseline else None):
-        if file is not None:
-            check_output(file)
+    if baseline is not None and update_baseline:
+        check_output(baseline)
     with status_line("looking for definitions"):
         files = collect_files(paths)
         earlier = _earlier_definitions(paths, against) if against else ()
     ready_made = [agent.definition for agent in catalogue.agents()]
-    ignored = (*ignore, *_ignored_here())
+    # What the settings of this folder say to ignore.
+    ignored = (*ignore, *cast("tuple[str, ...]", settings_of(None).get("lint.ignore")))
     with status_line(f"checking {plural(len(files), 'file')}"):
         linted = lint_tree(files, earlier=earlier, catalogue=ready_made)
         fixes = apply_fixes(each for each in linted.findings if fix and _is_selected(each.rule, select, ignored))
@@ -118,36 +102,15 @@ def command(
     return Exit.INVALID if failed else Exit.OK
 
 
-def _form(kind: str | None, output: Path | None, *, as_json: bool) -> _Format:
-    if as_json and kind not in {None, "json"}:
-        raise click.UsageError(f"--json and --format {kind} are two formats. Use only one.")
-    if kind is not None:
-        return cast("_Format", kind)
-    if as_json:
-        return "json"
-    return "text" if output is None else _ENDINGS.get(output.suffix.lower(), "text")
-
-
 # Which rules.
 
 
-def _check_rules_exist(prefixes: "Iterable[str]", option: str) -> None:
-    from retinue.contract.lint import RULES, find_rule
-    from retinue.contract.names import nearest
-
+def _check_rules_exist(prefixes: Iterable[str], option: str) -> None:
     for prefix in prefixes:
         if not prefix or (find_rule(prefix) is None and not any(rule_id.startswith(prefix) for rule_id in RULES)):
             near = nearest(prefix, RULES, limit=1)
             suggestion = f" Did you mean `{near[0]}`?" if near else " `retinue explain` lists them."
             raise click.UsageError(f"{option}: no such rule {prefix[:80]!r}.{suggestion}")
-
-
-def _ignored_here() -> tuple[str, ...]:
-    """What the settings of this folder say to ignore."""
-    from retinue.cli.project import find_root
-    from retinue.cli.settings import load
-
-    return cast("tuple[str, ...]", load(find_root(None)).get("lint.ignore"))
 
 
 def _is_selected(rule: str, select: tuple[str, ...], ignore: tuple[str, ...]) -> bool:
@@ -157,10 +120,7 @@ def _is_selected(rule: str, select: tuple[str, ...], ignore: tuple[str, ...]) ->
 # What was before.
 
 
-def _earlier_definitions(paths: "Sequence[Path]", against: str) -> "Sequence[EarlierDefinition]":
-    from retinue.agents.lint import definitions_at_revision, definitions_in_folder
-    from retinue.errors import MissingFile
-
+def _earlier_definitions(paths: Sequence[Path], against: str) -> Sequence[EarlierDefinition]:
     folder = Path(against)
     if not folder.is_dir():
         try:
@@ -176,33 +136,21 @@ def _earlier_definitions(paths: "Sequence[Path]", against: str) -> "Sequence[Ear
 # What is said.
 
 
-def _report(findings: "Sequence[Finding]", linted: "LintReport", form: _Format, *, strict: bool) -> str:
+def _report(findings: Sequence[Finding], linted: LintReport, form: _Format, *, strict: bool) -> str:
     """The report as the text that goes out."""
-    from retinue.cli.output import findings_text, json_text
-
     match form:
         case "json":
             return json_text({"files": len(linted.names), "findings": [each.to_json() for each in findings]}) + "\n"
         case "junit":
-            from retinue.cli.lint_cases import cases_of
-            from retinue.contract.report import render_junit
-
             return render_junit("retinue lint", cases_of(findings, linted.names, strict=strict))
         case "sarif":
-            import retinue
-            from retinue.contract.report import render_sarif
-
             return render_sarif(findings, version=retinue.__version__)
         case "text":
             return findings_text(findings) + "\n" if findings else ""
 
 
-def _nothing_found(paths: "Sequence[Path]") -> "Finding":
+def _nothing_found(paths: Sequence[Path]) -> Finding:
     """The warning that no file was checked: a check of nothing must not look like a pass."""
-    from retinue.agents.lint import ENDINGS
-    from retinue.contract.formatting import natural_list
-    from retinue.contract.lint.rules import make_finding
-
     places = natural_list([repr(str(path)) for path in paths], last="or")
     fix = f"Name other paths. Definitions end with {natural_list(ENDINGS, last='or')}."
     return make_finding(
@@ -211,8 +159,8 @@ def _nothing_found(paths: "Sequence[Path]") -> "Finding":
 
 
 def _report_totals(
-    findings: "Sequence[Finding]",
-    linted: "LintReport",
+    findings: Sequence[Finding],
+    linted: LintReport,
     *,
     failed: bool,
     has_hidden_notes: bool,
@@ -220,8 +168,6 @@ def _report_totals(
     fix_count: int,
 ) -> None:
     """Say in a line what it came to."""
-    from retinue.cli.output import echo_err, plural
-
     word = "failed" if failed else "clean" if linted.names else "nothing checked"
     head = click.style(word, fg="red" if failed else "green" if linted.names else "yellow", bold=True)
     number = Counter(finding.severity for finding in findings)
@@ -232,3 +178,69 @@ def _report_totals(
     counts += [f"{baseline_count} in the baseline"] if baseline_count else []
     counts += [f"{fix_count} fixed"] if fix_count else []
     echo_err(f"{head}: {', '.join(counts)}")
+
+
+_KEYS = ("file", "rule", "path", "message")
+
+
+def read_baseline(path: Path) -> Counter[tuple[str, ...]]:
+    """How often each known finding is accepted."""
+    try:
+        value = loads(read_bytes(path, max_bytes=64 * 2**20), max_bytes=64 * 2**20)
+    except ParseError as error:
+        raise ParseError(f"{str(path)!r} is not a baseline: {error.message}", hint=_HINT, path="") from None
+    entries = value.get("findings") if isinstance(value, dict) else None
+    if not isinstance(entries, list):
+        raise ParseError(f"{str(path)!r} is not a baseline: `findings` is missing.", hint=_HINT)
+    return Counter(tuple(str(entry.get(key, "")) for key in _KEYS) for entry in entries if isinstance(entry, dict))
+
+
+_HINT = "Write a new one with `retinue lint PATHS --baseline FILE --update-baseline`."
+
+
+def write_baseline(path: Path, findings: Iterable[Finding]) -> None:
+    """Accept `findings` from now on."""
+    entries = [dict(zip(_KEYS, _key(finding), strict=True)) for finding in findings]
+    deliver(json.dumps({"findings": entries}, indent=1, ensure_ascii=False) + "\n", path)
+
+
+def new_findings(findings: Iterable[Finding], baseline: Counter[tuple[str, ...]]) -> list[Finding]:
+    """Those findings that the baseline does not accept."""
+    remaining = baseline.copy()
+    new: list[Finding] = []
+    for finding in findings:
+        if remaining[_key(finding)] > 0:
+            remaining[_key(finding)] -= 1
+        else:
+            new.append(finding)
+    return new
+
+
+def _key(finding: Finding) -> tuple[str, ...]:
+    return (finding.file or "", finding.rule, finding.path, finding.message)
+
+
+def cases_of(findings: Sequence[Finding], names: Iterable[str], *, strict: bool) -> Iterator[ReportCase]:
+    """One case for each finding that fails, and one for each file without any; other findings are told beside it."""
+    failing = {"error", "warning"} if strict else {"error"}
+    by_file: dict[str, list[Finding]] = {name: [] for name in names}
+    for finding in findings:
+        by_file.setdefault(finding.file or "", []).append(finding)
+    for name, file_findings in by_file.items():
+        wrong = [finding for finding in file_findings if finding.severity in failing]
+        for finding in wrong:
+            yield ReportCase(
+                name=f"{finding.rule} at {finding.line or 1}:{finding.column or 1} {finding.path}".rstrip(),
+                group=name,
+                file=name,
+                line=finding.line,
+                failure=finding.message,
+                detail=_sentence(finding),
+            )
+        if not wrong:
+            yield ReportCase(name="lint", group=name, file=name, detail="\n".join(map(_sentence, file_findings)))
+
+
+def _sentence(finding: Finding) -> str:
+    fix = f" {finding.fix}" if finding.fix else ""
+    return f"{finding.line or 1}:{finding.column or 1} {finding.severity} {finding.rule} {finding.message}{fix}"

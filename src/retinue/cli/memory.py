@@ -1,79 +1,34 @@
 """`retinue memory`: what agents remember from run to run, to look at and to delete."""
 
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from retinue.cli.options import json_option, workspace_option
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from retinue.tools.memory.store import Memory, MemoryEntry
-
-
-def _scope_option(function: "Callable[..., Any]") -> "Callable[..., Any]":
-    """`--scope`."""
-    return click.option(
-        "--scope",
-        type=click.Choice(["project", "global"]),
-        default="project",
-        show_default=True,
-        help="Memories of this project, or global ones.",
-    )(function)
+from retinue.cli import user_paths
+from retinue.cli.output import echo, echo_err, echo_json, path_text, safe, safe_lines
+from retinue.cli.settings import find_root
+from retinue.errors import UnknownName
+from retinue.tools.memory.store import MemoryEntry
+from retinue.tools.memory.store import Memory
 
 
-@click.group("memory", invoke_without_command=True)
-@click.pass_context
-def command(context: click.Context) -> None:
-    """List, search and delete what agents remember. Lists it by default.
-
-    Memories are stored in your state directory, never in a project.
-    """
-    if context.invoked_subcommand is None:
-        context.invoke(_list, scope="project", limit=50, workspace=None, as_json=False)
-
-
-@command.command("list")
-@_scope_option
-@click.option(
-    "--limit", "-n", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="Maximum number to show."
-)
-@workspace_option
-@json_option
-def _list(*, scope: str, limit: int, workspace: Path | None, as_json: bool) -> None:
+def list_memories(*, scope: str, limit: int, workspace: Path | None, as_json: bool) -> None:
     """List memories, the newest first."""
     with _open_memory(scope, workspace) as memory:
         _show(memory.list(limit=limit), as_json=as_json, empty_message="No memories.")
 
 
-@command.command("search")
-@click.argument("words", nargs=-1, required=True)
-@_scope_option
-@click.option(
-    "--limit", "-n", type=click.IntRange(1, 1_000_000), default=10, show_default=True, help="Maximum number to show."
-)
-@workspace_option
-@json_option
-def _search(*, words: tuple[str, ...], scope: str, limit: int, workspace: Path | None, as_json: bool) -> None:
+def search_memories(*, words: tuple[str, ...], scope: str, limit: int, workspace: Path | None, as_json: bool) -> None:
     """Search memories for WORDS, best match first."""
     with _open_memory(scope, workspace) as memory:
         matches = [hit.entry for hit in memory.search(" ".join(words), limit=limit)]
     _show(matches, as_json=as_json, empty_message="No memories match.")
 
 
-@command.command("forget")
-@click.argument("names", metavar="ID...", nargs=-1, required=True)
-@_scope_option
-@workspace_option
-@json_option
-def _forget(*, names: tuple[str, ...], scope: str, workspace: Path | None, as_json: bool) -> None:
+def forget_memories(*, names: tuple[str, ...], scope: str, workspace: Path | None, as_json: bool) -> None:
     """Delete memories for good: their text is overwritten in the file."""
-    from retinue.cli.output import echo_err, echo_json, safe
-    from retinue.errors import UnknownName
-
     deleted_entries: list[MemoryEntry] = []
     unknown: list[UnknownName] = []
     with _open_memory(scope, workspace) as memory:
@@ -90,14 +45,8 @@ def _forget(*, names: tuple[str, ...], scope: str, workspace: Path | None, as_js
         raise UnknownName(" ".join(error.message for error in unknown), hint=unknown[0].hint)
 
 
-@command.command("set-aside")
-@_scope_option
-@workspace_option
-@json_option
-def _set_aside(*, scope: str, workspace: Path | None, as_json: bool) -> None:
+def set_aside_memory(*, scope: str, workspace: Path | None, as_json: bool) -> None:
     """Move an unreadable memory file out of the way and start a new one. Nothing is deleted."""
-    from retinue.cli.output import echo_err, echo_json, path_text
-
     with _open_memory(scope, workspace) as memory:
         new_path = memory.set_aside()
     if as_json:
@@ -105,20 +54,14 @@ def _set_aside(*, scope: str, workspace: Path | None, as_json: bool) -> None:
     echo_err("There is no memory file to set aside." if new_path is None else f"Moved to {path_text(new_path)}")
 
 
-def _open_memory(scope: str, workspace: Path | None) -> "Memory":
-    from retinue.cli import user_paths
-    from retinue.cli.project import find_root
-    from retinue.tools.memory.store import Memory
-
+def _open_memory(scope: str, workspace: Path | None) -> Memory:
     if scope == "global":
         return Memory(user_paths.state_dir(), "global")
     return Memory(user_paths.state_dir(), "project", project=find_root(workspace))
 
 
-def _show(entries: "Iterable[MemoryEntry]", *, as_json: bool, empty_message: str) -> None:
+def _show(entries: Iterable[MemoryEntry], *, as_json: bool, empty_message: str) -> None:
     """Print memories: as data, or for a person, whom nothing in them may fool."""
-    from retinue.cli.output import echo, echo_err, echo_json, safe, safe_lines
-
     all_entries = list(entries)
     if as_json:
         echo_json([entry.to_json() for entry in all_entries])

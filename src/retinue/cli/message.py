@@ -3,33 +3,41 @@
 What a verb makes of it then is the verb's own business: `parse` shows it, `convert` says it again.
 """
 
+import re
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Self, cast
 
 import click
 
-from retinue.cli.exits import Exit
-from retinue.cli.message_findings import findings_in, locate_findings, report_findings
-from retinue.cli.options import json_option
+from retinue.cli.app import Exit, report_error
+from retinue.cli.delivery import bytes_in, deliver
+from retinue.cli.options import DIALECT_WORDS
+from retinue.cli.output import (
+    echo,
+    echo_err,
+    echo_json,
+    findings_in,
+    findings_text,
+    json_line,
+    plural,
+    safe,
+    safe_lines,
+)
+from retinue.contract import json
+from retinue.contract.finding import Finding, Level, Loss
+from retinue.contract.json import MAX_BYTES, loads, source_map
+from retinue.contract.names import canonical_name, fold, nearest
+from retinue.contract.result import Result
+from retinue.dialects import DIALECTS, dialect
+from retinue.dialects.detect import detect, rank
+from retinue.dialects.messages import MessageValue, forms, parse, readable_kinds, render, to_json, writable_kinds
+from retinue.dialects.port import Detection, Dialect, Kind, ParseContext, Parsed, RenderedMessage
+from retinue.errors import InvalidInput, ParseError, RetinueError
 
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
-    from retinue.contract.finding import Finding, Level
-    from retinue.dialects.messages import MessageValue
-    from retinue.dialects.port import Detection, Dialect, Kind, ParseContext, Parsed
-    from retinue.errors import RetinueError
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-DIALECT_WORDS: Final = "tool_use, run_agent, task_signal, markdown_json or agent_http"
-"""The five, for help texts: naming them must not cost loading them."""
-
-_KINDS: Final = ("task", "result", "correction", "definition", "event")
-_NAMES: Final[dict["Kind", str]] = {
+_NAMES: Final[dict[Kind, str]] = {
     "task": "a request",
     "result": "an answer",
     "correction": "a correction",
@@ -42,57 +50,8 @@ _OWN_KEYS: Final = frozenset({"task_id", "agent", "versions"})
 _MOST_OTHERS: Final = 3
 
 
-def dialect_option(*names: str) -> Callable[[F], F]:
-    """What the message speaks, said with an option called `names`."""
-    help_ = f"Dialect: {DIALECT_WORDS}. [default: detected]"
-    return click.option(*names, "dialect", metavar="NAME", shell_complete=dialect_names, help=help_)
-
-
-def message_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add FILE and what its reader can be told: `--kind`, `--level`, `--agent`, `--skill`, `--task-id`, `--json`.
-
-    The command gets it all, and the dialect, as one `options`; whether it is to be said as data, as `as_json`.
-    """
-    kinds = "Kind of message. [default: detected]"
-    levels = "How strictly to validate. [default: standard]"
-
-    @wraps(command)
-    def wrapper(**arguments: Any) -> Any:
-        values = {each.name: arguments.pop(each.name) for each in fields(MessageOptions) if each.name in arguments}
-        return command(options=MessageOptions(**values), **arguments)
-
-    for option in (
-        json_option,
-        click.option("--task-id", default="", metavar="ID", help="The task's id, if the message does not say it."),
-        click.option("--skill", metavar="NAME", help="The skill's name, if the message does not say it."),
-        click.option("--agent", metavar="NAME", help="The agent's name, if the message does not say it."),
-        click.option("--level", type=click.Choice(["strict", "standard", "lenient"]), default="standard", help=levels),
-        click.option("--kind", type=click.Choice(_KINDS), help=kinds),
-        click.argument("file", default="-", metavar="[FILE]"),
-    ):
-        wrapper = option(wrapper)
-    return wrapper
-
-
-def dialect_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    """The five, for the shell."""
-    del context, parameter
-    from click.shell_completion import CompletionItem
-
-    from retinue.dialects import DIALECTS
-
-    return [CompletionItem(name) for name in DIALECTS if name.startswith(incomplete)]
-
-
-def dialect_of(name: str) -> "Dialect":
-    """The dialect called `name`, in any spelling.
-
-    Raises:
-        UnknownName: There is none.
-    """
-    from retinue.contract.names import fold
-    from retinue.dialects import DIALECTS, dialect
-
+def dialect_of(name: str) -> Dialect:
+    """The dialect called `name`, in any spelling."""
     canonical = fold(name)
     return dialect(canonical if canonical in DIALECTS else name)
 
@@ -108,9 +67,9 @@ class MessageOptions:
     """
 
     file: str
-    level: "Level" = "standard"
+    level: Level = "standard"
     dialect: str | None = None
-    kind: "Kind | None" = None
+    kind: Kind | None = None
     agent: str | None = None
     skill: str | None = None
     task_id: str = ""
@@ -125,15 +84,15 @@ class Message:
         dialect: What it speaks; None when it is a result as `--json` prints it.
         detection: Why it is taken for what it is; None when that was said and not seen.
         others: What else it could be.
-        findings: What was wrong with it and was borne, each with its place.
+        findings: What was wrong with it and was tolerated, each with its place.
     """
 
-    dialect: "Dialect | None"
-    kind: "Kind"
-    parsed: "Parsed[MessageValue]"
-    detection: "Detection | None"
-    others: "tuple[Detection, ...]"
-    findings: "tuple[Finding, ...]"
+    dialect: Dialect | None
+    kind: Kind
+    parsed: Parsed[MessageValue]
+    detection: Detection | None
+    others: tuple[Detection, ...]
+    findings: tuple[Finding, ...]
 
     @property
     def name(self) -> str:
@@ -152,13 +111,16 @@ class Message:
 class RefusedMessage:
     """A message that was refused, with everything there is to say about it."""
 
-    error: "RetinueError"
-    findings: "tuple[Finding, ...]"
+    error: RetinueError
+    findings: tuple[Finding, ...]
+
+    @classmethod
+    def of(cls, error: RetinueError, data: bytes, file: str) -> Self:
+        """The refusal of the message `data` from `file`."""
+        return cls(error, locate_findings(findings_in(error), data, file))
 
     def report(self, *, machine: bool) -> Exit:
         """Say so, and give the exit code."""
-        from retinue.cli.app import report_error
-
         if not machine:
             report_findings(self.findings)
             if len(self.findings) == 1:  # which has said all that the error says, and where
@@ -167,84 +129,46 @@ class RefusedMessage:
 
 
 def read_message(options: MessageOptions) -> Message | RefusedMessage:
-    """The message that is meant, read as what it was said to be, else as what it looks like.
-
-    Raises:
-        UsageError: There is none: nobody pipes one in.
-        UnknownName: No dialect is called that.
-        InvalidInput: The dialect has no messages of that kind, or nobody can be called so.
-        MissingFile: There is no such file.
-        AccessDenied: It cannot be read.
-    """
-    from retinue.errors import RetinueError
-
-    reader = None if options.dialect is None else _reader(options.dialect, options.kind)
-    parse_context = _parse_context(options)
-    from retinue.cli.arguments import bytes_in
-
+    """The message that is meant, read as what it was said to be, else as what it looks like."""
+    reader = None if options.dialect is None else dialect_of(options.dialect)
+    kinds = readable_kinds(reader) if reader is not None else ()
+    if reader is not None and options.kind is not None and options.kind not in kinds:
+        hint = f"It reads: {', '.join(kinds)}."
+        raise InvalidInput(f"`{reader.NAME}` has no {options.kind} messages.", hint=hint, suggestions=kinds)
+    agent, skill = _name("agent", options.agent), _name("skill", options.skill)
+    context = ParseContext(task_id=options.task_id, skill=skill or None)
+    context = replace(context, agent=agent) if agent else context
     if options.file == "-" and sys.stdin.isatty():
         raise click.UsageError("No message given. Name a file, or pipe one in.")
     data = bytes_in(options.file, hint="Name the file with the message.")
     if reader is None and options.kind in {None, "result"} and (own_result := _own_result(data)) is not None:
         return own_result
-    detections = _detections(data, reader, options.kind)
+    all_detections = detect(data) if reader is None else rank(data, [reader])
+    detections = tuple(each for each in all_detections if options.kind in {None, each.kind})
     try:
-        from retinue.contract.json import MAX_BYTES
-        from retinue.errors import ParseError
-
         if len(data) > MAX_BYTES:
             hint = "Put large content in a file, and name it in the message."
             detail = {"reason": "too_large"}
             raise ParseError(f"The message is larger than {MAX_BYTES:,} bytes.", hint=hint, detail=detail)
-        if detections:
-            return _read_as(detections, data, options, parse_context)
-        if reader is None:
+        if not detections and reader is None:
             raise _unreadable(data, options)
-        return _read_undetected(reader, data, options, parse_context)
+        return _parse(data, options, context, reader, detections)
     except RetinueError as error:
-        findings = locate_findings(findings_in(error), data, options.file)
-        error.detail["findings"] = [finding.to_json() for finding in findings]
-        return RefusedMessage(error, findings)
+        refused = RefusedMessage.of(error, data, options.file)
+        error.detail["findings"] = [finding.to_json() for finding in refused.findings]
+        return refused
 
 
-def _reader(name: str, kind: "Kind | None") -> "Dialect":
-    """The dialect that is to read messages of `kind`."""
-    from retinue.dialects.messages import readable_kinds
-    from retinue.errors import InvalidInput
-
-    reader = dialect_of(name)
-    kinds = readable_kinds(reader)
-    if kind is not None and kind not in kinds:
-        hint = f"It reads: {', '.join(kinds)}."
-        raise InvalidInput(f"`{reader.NAME}` has no {kind} messages.", hint=hint, suggestions=kinds)
-    return reader
-
-
-def _parse_context(options: MessageOptions) -> "ParseContext":
-    """What the command line says that the message need not say."""
-    from retinue.contract.names import canonical_name
-    from retinue.dialects.port import ParseContext
-    from retinue.errors import InvalidInput
-
-    context = ParseContext(task_id=options.task_id)
-    for option, name in (("agent", options.agent), ("skill", options.skill)):
-        if name is None:
-            continue
-        canonical = canonical_name(name)
-        if not canonical or canonical[0].isdigit() or len(canonical) > _LONGEST_NAME:
-            hint = "Use letters, digits and underscores, as in `git_state_analyzer`."
-            raise InvalidInput(f"Invalid {option} name {name[:100]!r}.", hint=hint, path=f"--{option}")
-        context = replace(context, agent=canonical) if option == "agent" else replace(context, skill=canonical)
-    return context
+def _name(option: str, name: str | None) -> str:
+    canonical = canonical_name(name or "")
+    if name is not None and (not canonical or canonical[0].isdigit() or len(canonical) > _LONGEST_NAME):
+        hint = "Use letters, digits and underscores, as in `git_state_analyzer`."
+        raise InvalidInput(f"Invalid {option} name {name[:100]!r}.", hint=hint, path=f"--{option}")
+    return canonical
 
 
 def _own_result(data: bytes) -> Message | None:
     """The message, when it is a result as `ask --json` and `run --json` print it."""
-    from retinue.contract.json import loads
-    from retinue.contract.result import Result
-    from retinue.dialects.port import Parsed
-    from retinue.errors import RetinueError
-
     try:
         value = loads(data)
         if not isinstance(value, dict) or not value.keys() >= _OWN_KEYS:
@@ -255,50 +179,32 @@ def _own_result(data: bytes) -> Message | None:
     return Message(None, "result", Parsed(result, "result", ()), None, (), ())
 
 
-def _detections(data: bytes, reader: "Dialect | None", kind: "Kind | None") -> "tuple[Detection, ...]":
-    from retinue.dialects.detect import detect, rank
-
-    detections = detect(data) if reader is None else rank(data, [reader])
-    return tuple(detection for detection in detections if kind in (None, detection.kind))
-
-
-def _read_as(
-    detections: "Sequence[Detection]", data: bytes, options: MessageOptions, context: "ParseContext"
+def _parse(
+    data: bytes,
+    options: MessageOptions,
+    context: ParseContext,
+    reader: Dialect | None,
+    detections: Sequence[Detection],
 ) -> Message:
-    """The message as what it most looks like."""
-    from retinue.dialects import dialect
-    from retinue.dialects.messages import parse
-
-    detection, *others = detections
-    reader = dialect(detection.dialect)
-    parsed = parse(reader, detection.kind, data, context=context, level=options.level)
-    return Message(
-        reader, detection.kind, parsed, detection, tuple(others), locate_findings(parsed.findings, data, options.file)
-    )
-
-
-def _read_undetected(reader: "Dialect", data: bytes, options: MessageOptions, context: "ParseContext") -> Message:
-    """A message in which its dialect sees nothing: as what it was said to be, else as an answer or a request."""
-    from retinue.dialects.messages import parse
-    from retinue.errors import RetinueError
-
+    """The message as what it most looks like; where it shows nothing, as what the options say or as an answer."""
+    detection = detections[0] if detections else None
+    if detection is not None:
+        reader = dialect(detection.dialect)
     kinds: tuple[Kind, ...] = ("result", "task") if options.kind is None else (options.kind,)
     errors: list[RetinueError] = []
-    for kind in kinds:
+    for kind in (detection.kind,) if detection is not None else kinds:
         try:
-            parsed = parse(reader, kind, data, context=context, level=options.level)
+            parsed = parse(cast("Dialect", reader), kind, data, context=context, level=options.level)
         except RetinueError as error:
             errors.append(error)
         else:
-            return Message(reader, kind, parsed, None, (), locate_findings(parsed.findings, data, options.file))
+            located = locate_findings(parsed.findings, data, options.file)
+            return Message(reader, kind, parsed, detection, tuple(detections[1:]), located)
     raise errors[0]
 
 
-def _unreadable(data: bytes, options: MessageOptions) -> "RetinueError":
+def _unreadable(data: bytes, options: MessageOptions) -> RetinueError:
     """Why nothing can be made of the message: it is empty, no text, breaks off or breaks JSON, or speaks no dialect."""
-    from retinue.contract import json
-    from retinue.errors import InvalidInput, ParseError
-
     if not data.strip():
         hint = "Check that the agent prints its answer to stdout."
         return InvalidInput("Cannot read the message: it is empty.", hint=hint)
@@ -314,13 +220,8 @@ def _unreadable(data: bytes, options: MessageOptions) -> "RetinueError":
     )
 
 
-# The bytes.
-
-
 def report_reading(message: Message) -> None:
     """Say as what a message was read, how sure that is, and what it could be too."""
-    from retinue.cli.output import echo_err, safe
-
     detection = message.detection
     certainty = (
         f"; {detection.certainty}: {safe(detection.why)}"
@@ -334,3 +235,169 @@ def report_reading(message: Message) -> None:
     if detection is not None and detection.certainty != "certain":
         for other in message.others[:_MOST_OTHERS]:
             echo_err(f"  or {other.dialect}: {_NAMES[other.kind]}; {other.certainty}: {safe(other.why)}")
+
+
+def locate_findings(findings: Iterable[Finding], data: bytes, file: str) -> tuple[Finding, ...]:
+    """`findings` with the file, and with line and column where a JSON Pointer leads to one."""
+    all_findings = tuple(findings)
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+    where = source_map(text) if any(each.line is None and each.path for each in all_findings) else {}
+    if not text.lstrip().startswith(("{", "[")):
+        where.pop("", None)  # what stands around the JSON is part of the message
+    return tuple(_with_place(each, where, "stdin" if file == "-" else file) for each in all_findings)
+
+
+def _with_place(finding: Finding, where: dict[str, tuple[int, int]], file: str) -> Finding:
+    path = finding.path
+    while path and path not in where:
+        path = path.rpartition("/")[0]
+    line, column = where.get(path, (None, None)) if finding.line is None and where else (finding.line, finding.column)
+    return finding.model_copy(update={"file": file, "line": line, "column": column})
+
+
+def report_findings(findings: Sequence[Finding]) -> None:
+    """Say what is wrong with a message, one finding a paragraph."""
+    if findings:
+        echo_err(findings_text(findings))
+
+
+_NOT_WORDS: Final = re.compile(r"\A(?:|-?[0-9][0-9.eE+-]*|true|false|null|\s.*|.*\s|[\[{\"|-].*)\Z", re.DOTALL)
+"""Text that would be taken for something else than text, and stands in quotation marks."""
+
+
+def outline(value: object) -> str:
+    """`value`, JSON data, one fact a line. Foreign text moves no cursor; lines of text stay lines."""
+    return "\n".join(_outline_lines(value))
+
+
+def _outline_lines(value: object) -> Iterator[str]:
+    match value:
+        case dict() if value:
+            for key, member in cast("Mapping[str, object]", value).items():
+                name = click.style(f"{safe(key)}:", bold=True)
+                first, *more = _outline_lines(member)
+                is_nested = isinstance(member, dict | list | tuple) and bool(cast("Sequence[object]", member))
+                yield name if is_nested else f"{name} {first}"
+                yield from (f"  {line}" for line in ([first, *more] if is_nested else more))
+        case list() | tuple() if value:
+            for item in cast("Sequence[object]", value):
+                first, *more = _outline_lines(item)
+                yield f"- {first}"
+                yield from (f"  {line}" for line in more)
+        case str() if "\n" in value.strip("\n"):
+            yield "|"
+            yield from safe_lines(value).split("\n")
+        case str() if not _NOT_WORDS.match(value):
+            yield safe_lines(value)
+        case _:
+            yield json_line(value)
+
+
+def parse_message(*, options: MessageOptions, as_json: bool) -> int:
+    """Read the message in FILE (or on stdin) in any of the five dialects, and show what it means."""
+    message = read_message(options)
+    if isinstance(message, RefusedMessage):
+        return message.report(machine=as_json)
+    parsed = message.parsed
+    again = {} if parsed.correction is None else {"correction": parsed.correction.to_json()}
+    if as_json:
+        findings = [finding.to_json() for finding in message.findings]
+        echo_json({**message.to_json(), "noun": to_json(parsed.value), **again, "findings": findings})
+    else:
+        report_reading(message)
+        echo(outline(_without_empty_ids(to_json(parsed.value, whole=False))))
+        if again:
+            echo(outline(again))
+        report_findings(message.findings)
+    return Exit.OK
+
+
+def _without_empty_ids(noun: object) -> object:
+    """What the message says of itself: an id that it does not have is no fact about it."""
+    if not isinstance(noun, Mapping):
+        return noun
+    facts = cast("Mapping[str, object]", noun)
+    return {key: value for key, value in facts.items() if value != "" or key not in {"id", "task_id"}}
+
+
+def convert_message(
+    *, options: MessageOptions, target: str, form: str | None, strict: bool, output: Path | None, as_json: bool
+) -> int:
+    """Convert the message in FILE (or on stdin) to another dialect."""
+    writer = dialect_of(target)
+    message = read_message(replace(options, option="--from"))
+    if isinstance(message, RefusedMessage):
+        return message.report(machine=as_json)
+    _check_form(writer, message.kind, form)
+    try:
+        rendered = render(writer, message.kind, message.parsed.value, form=form, correction=message.parsed.correction)
+    except InvalidInput as error:
+        return report_error(error, Exit.INVALID, machine=as_json)
+    if strict and rendered.losses:
+        if not as_json:
+            report_losses(rendered.losses)
+        return report_error(_loss_error(rendered, writer), Exit.INVALID, machine=as_json)
+    _deliver(message, rendered, writer, output, as_json=as_json)
+    return Exit.OK
+
+
+def _check_form(writer: Dialect, kind: Kind, form: str | None) -> None:
+    """See that what was asked for on the command line is there."""
+    kinds = writable_kinds(writer)
+    if kind not in kinds:
+        hint = f"It writes: {', '.join(kinds)}."
+        raise InvalidInput(f"`{writer.NAME}` writes no {kind} messages.", hint=hint, suggestions=kinds)
+    available = forms(writer, kind)
+    if form is not None and form not in available:
+        near = nearest(form, available)
+        hint = (
+            f"{f'Did you mean `{near[0]}`? ' if near else ''}It writes a "
+            f"{kind} as: {', '.join(available) or 'one form'}."
+        )
+        raise InvalidInput(
+            f"`{writer.NAME}` has no form {form[:100]!r}.", hint=hint, path="--form", suggestions=available
+        )
+
+
+def _loss_error(rendered: RenderedMessage, writer: Dialect) -> InvalidInput:
+    """That something would be lost, as an error."""
+    return InvalidInput(
+        f"`{writer.NAME}` cannot express {plural(len(rendered.losses), 'field')} of it, so nothing was written.",
+        hint="Leave out `--strict` to convert without them, or choose another dialect or form.",
+        path=rendered.losses[0].field,
+        detail={"losses": [loss.to_json() for loss in rendered.losses]},
+    )
+
+
+def _deliver(
+    message: Message, rendered: RenderedMessage, writer: Dialect, output: Path | None, *, as_json: bool
+) -> None:
+    """The message where it was asked for, and what there is to say about it."""
+    text = rendered.text if rendered.text.endswith("\n") else f"{rendered.text}\n"
+    if as_json:
+        if output is not None:
+            deliver(text, output)
+        echo_json({
+            "from": message.to_json(),
+            "to": {"dialect": writer.NAME, "form": rendered.form},
+            "text": rendered.text,
+            "losses": [loss.to_json() for loss in rendered.losses],
+            "findings": [finding.to_json() for finding in message.findings],
+        })  # fmt: skip
+        return
+    report_reading(message)
+    report_findings(message.findings)
+    # A program gets the message to the letter; at a terminal nothing of it may move the cursor.
+    deliver(safe_lines(text) if output is None and sys.stdout.isatty() else text, output)
+    report_losses(rendered.losses)
+
+
+def report_losses(losses: Sequence[Loss]) -> None:
+    """Every field that is not said, a line each reason."""
+    by_reason: dict[str, list[str]] = {}
+    for loss in losses:
+        by_reason.setdefault(loss.why, []).append(safe(loss.field))
+    for why, fields in by_reason.items():
+        echo_err(f"{click.style('lost', fg='yellow', bold=True)}: {', '.join(fields)} ({safe(why)})")
+    if not losses:
+        echo_err(f"{click.style('whole', fg='green', bold=True)}: nothing lost")

@@ -1,66 +1,58 @@
 """`retinue models`: which model each tier means, what it costs, and whether it can be asked."""
 
-from dataclasses import replace
+import importlib.util
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final, cast
 
 import click
 
-from retinue.cli.options import json_option, workspace_option
+from retinue.cli.app import Exit
+from retinue.cli.output import echo, echo_err, echo_json, safe, table
+from retinue.cli.settings import Settings, settings_of
+from retinue.contract.definition import Tier, read_tier
+from retinue.errors import RetinueError
+from retinue.llm.prices import ModelListing, model_listing
+from retinue.llm.models import DEFAULT_TIERS, Models, ProviderSettings
+from retinue.llm.prices import Price, price
+from retinue.llm.provider_info import EXTRAS, KEYS, OPTIONAL_KEYS, address_of
 
-if TYPE_CHECKING:
-    from retinue.cli.providers import ProviderState
-    from retinue.llm.models import Models
-    from retinue.llm.prices import ModelListing
 
-
-@click.group("models", invoke_without_command=True)
-@json_option
-@workspace_option
-@click.pass_context
-def command(context: click.Context, *, as_json: bool, workspace: Path | None) -> None:
-    """List tiers with their models, prices, and whether the API key is set. No model is called.
-
-    \b
-      retinue models
-      retinue models price anthropic:claude-haiku-4-5 --tokens-in 20000 --tokens-out 1000
-    """  # noqa: D301 - click reads the backspace: keep these lines as they are
-    if context.invoked_subcommand is not None:
-        return
-    from retinue.cli.output import echo, echo_err, echo_json
-    from retinue.cli.project import find_root
-    from retinue.cli.providers import models_of
-    from retinue.cli.settings import load
-    from retinue.llm.prices import model_listing
-
-    models = models_of(load(find_root(workspace)))
+def list_models(*, as_json: bool, workspace: Path | None) -> None:
+    """List tiers with their models, prices, and whether the API key is set. No model is called."""
+    models = models_of(settings_of(workspace))
     rows = [
-        (
-            use,
-            model_listing(name, own=models.prices.get(name), address=models.address(name)),
-            _state(name, models),
-        )
+        (use, model_listing(name, own=models.prices.get(name), address=models.address(name)), _state(name, models))
         for use, name in _models_in_use(models)
     ]
     if as_json:
-        echo_json(
-            {
-                "configured": models.configured,
-                "default": models.default or None,
-                "models": [_facts(use, model, state) for use, model, state in rows],
-            }
-        )
+        facts = {"configured": models.configured, "default": models.default or None}
+        echo_json({**facts, "models": [_facts(use, model, state) for use, model, state in rows]})
         return
-    for line in _table(rows):
+    cells = [
+        (
+            use,
+            safe(model.name),
+            "" if model.usd_in is None or model.usd_out is None else f"{model.usd_in:g} / {model.usd_out:g}",
+            "" if model.window is None else f"{model.window:,}",
+            "yes" if state.ready else safe(f"no: {state.lacks}"),
+        )
+        for use, model, state in rows
+    ]
+    price_head = "in/out, USD per 1M"
+    for line in table(("tier", "model", price_head, "window", "ready"), cells, right=(price_head, "window")):
         echo(line)
+    dates = {f"{model.price_id.partition(' ')[0]}, seen {model.price_date}" for _, model, _ in rows if model.price_id}
+    for date in sorted(dates):
+        echo(click.style(f"prices: {safe(date)}", dim=True))
     if not models.configured:
         echo_err("No model is configured. Set RETINUE_MODELS_DEFAULT=small, or `models.default` in a settings file.")
 
 
-def _models_in_use(models: "Models") -> list[tuple[str, str]]:
+def _models_in_use(models: Models) -> list[tuple[str, str]]:
     """Every model that the settings name, with what it is for; the default first when it is no tier."""
-    from retinue.contract.definition import read_tier
-
     uses = [(str(tier), name) for tier, name in models.tiers.items()]
     default = models.default
     tier = read_tier(default) if default else None
@@ -69,21 +61,137 @@ def _models_in_use(models: "Models") -> list[tuple[str, str]]:
     return [("default", _full_name(models, default)), *uses] if default else uses
 
 
-def _full_name(models: "Models", name: str) -> str:
-    """The name with its provider; as it is when nobody knows whose it is."""
-    from retinue.errors import RetinueError
-
+def _full_name(models: Models, name: str) -> str:
+    """The name with its provider; unchanged when its provider is unknown."""
     try:
         return models.choose(model=name, source="user").name
     except RetinueError:
         return name
 
 
-def _state(name: str, models: "Models") -> "ProviderState":
-    """Whether the model can be asked; of a name that is none, why it is none."""
-    from retinue.cli.providers import provider_of, state_of
-    from retinue.errors import RetinueError
+def models_of(settings: Settings, *, default: str | None = None, extra_models: Iterable[str] = ()) -> Models:
+    """The models at hand, as `settings` say. Where they name none, only models that are named are asked.
 
+    Args:
+        settings: What is set.
+        default: The model or tier of agents that name none, instead of what is set.
+        extra_models: Further models that the user names, so that tasks may.
+    """
+    tiers = {tier: name for tier in DEFAULT_TIERS if (name := settings.get(f"models.{tier}"))}
+    addresses, variables = _texts(settings, "models.base_url"), _texts(settings, "models.key_variable")
+    providers = {
+        name: ProviderSettings(base_url=addresses.get(name, ""), key_variable=variables.get(name, ""))
+        for name in dict.fromkeys((*addresses, *variables))
+    }
+    prices = {name: _price(text) for name, text in _texts(settings, "models.prices").items()}
+    return Models(
+        # The very same mapping tells that nobody configured the tiers.
+        tiers=cast("Mapping[Tier, str]", tiers) or DEFAULT_TIERS,
+        default=settings.get("models.default", default),
+        providers=providers,
+        prices=prices,
+        allowed=(*settings.get("models.allow"), *extra_models),
+        record=settings.get("models.record"),
+    )
+
+
+def _texts(settings: Settings, key: str) -> Mapping[str, str]:
+    return settings.get(key)
+
+
+def _price(text: str) -> Price:
+    """A price as the settings write it: `1.25/10 2026-01-31`, US dollars for a million tokens in and out."""
+    amounts, _, date = text.partition(" ")
+    usd_in, usd_out = (float(amount) for amount in amounts.split("/"))
+    return Price(usd_in=usd_in, usd_out=usd_out, date=date, source="models.prices")
+
+
+_PACKAGES: Final[Mapping[str, str]] = {
+    "anthropic": "anthropic",
+    "bedrock": "boto3",
+    "cohere": "cohere",
+    "google": "google.genai",
+    "google-cloud": "google.genai",
+    "groq": "groq",
+    "huggingface": "huggingface_hub",
+    "local": "xllamacpp",
+    "mistral": "mistralai",
+    "openai": "openai",
+    "xai": "xai_sdk",
+}
+"""What the client of a provider is imported as; most speak as OpenAI does."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderState:
+    """Whether a provider can be asked.
+
+    Attributes:
+        installed: Its client is there.
+        extra: What brings it.
+        variable: The variable that holds its key; empty when it needs none.
+        key: Whether that variable says something.
+        base_url: Where it is asked, when that is not its own address.
+        wrong: Why a model of it cannot be used.
+    """
+
+    name: str
+    installed: bool
+    extra: str
+    variable: str = ""
+    key: bool = True
+    base_url: str = ""
+    wrong: str = ""
+
+    @property
+    def ready(self) -> bool:
+        """It can be asked."""
+        return self.installed and self.key and not self.wrong
+
+    @property
+    def lacks(self) -> str:
+        """What is missing, in words; empty when nothing is."""
+        if self.wrong:
+            return self.wrong
+        missing = [] if self.installed else [f"install {self.extra}"]
+        missing += [] if self.key else [f"set {self.variable}"]
+        return " and ".join(missing)
+
+
+def provider_of(model: str) -> str:
+    """The provider in the name of a model."""
+    return model.partition(":")[0] if ":" in model else ""
+
+
+def state_of(provider: str, models: Models) -> ProviderState:
+    """Whether `provider` can be asked, as far as that shows without asking it."""
+    settings, package = models.providers.get(provider, ProviderSettings()), _PACKAGES.get(provider, "openai")
+    environment = os.environ if models.environment is None else models.environment
+    own = KEYS.get(provider) or OPTIONAL_KEYS.get(provider, ())
+    candidates = (settings.key_variable,) if settings.key_variable else own
+    set_variable = next((variable for variable in candidates if environment.get(variable)), "")
+    keyless = not settings.key_variable and (provider not in KEYS or bool(settings.base_url))
+    return ProviderState(
+        name=provider,
+        installed=provider == "replay"
+        or (is_installed(package) and (provider == "local" or is_installed("pydantic_ai"))),
+        extra=EXTRAS.get(provider, "retinue[llm]"),
+        variable=set_variable or (candidates[0] if candidates else ""),
+        key=bool(set_variable) or keyless,
+        base_url=address_of(provider, settings, environment),
+    )
+
+
+def is_installed(package: str) -> bool:
+    """Whether `package` can be imported."""
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # the package around it is missing
+        return False
+
+
+def _state(name: str, models: Models) -> ProviderState:
+    """Whether the model can be asked; of a name that is none, why it is none."""
     state = state_of(provider_of(name), models)
     try:
         models.check(name)
@@ -92,7 +200,7 @@ def _state(name: str, models: "Models") -> "ProviderState":
     return state
 
 
-def _facts(use: str, model: "ModelListing", state: "ProviderState") -> dict[str, Any]:
+def _facts(use: str, model: ModelListing, state: ProviderState) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "use": use,
         "model": model.name,
@@ -111,48 +219,9 @@ def _facts(use: str, model: "ModelListing", state: "ProviderState") -> dict[str,
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def _table(rows: "list[tuple[str, ModelListing, ProviderState]]") -> list[str]:
-    from retinue.cli.output import cut_to_screen, safe
-
-    uses = max(len(use) for use, _, _ in rows)
-    names = max(len(safe(model.name)) for _, model, _ in rows)
-    lines = [
-        click.style(
-            cut_to_screen(f"{'tier':<{uses}}  {'model':<{names}}  {'in/out, USD per 1M':>22}  {'window':>9}  ready"),
-            bold=True,
-        )
-    ]
-    for use, model, state in rows:
-        price = "" if model.usd_in is None or model.usd_out is None else f"{model.usd_in:g} / {model.usd_out:g}"
-        window = "" if model.window is None else f"{model.window:,}"
-        ready = "yes" if state.ready else f"no: {state.lacks}"
-        lines.append(
-            cut_to_screen(f"{use:<{uses}}  {safe(model.name):<{names}}  {price:>22}  {window:>9}  {safe(ready)}")
-        )
-    price_dates = {
-        f"{model.price_id.partition(' ')[0]}, seen {model.price_date}" for _, model, _ in rows if model.price_id
-    }
-    return [*lines, *(click.style(f"prices: {safe(each)}", dim=True) for each in sorted(price_dates))]
-
-
-@command.command("price")
-@click.argument("model")
-@click.option("--tokens-in", type=click.IntRange(min=0), default=1_000_000, metavar="N", help="Input tokens.")
-@click.option("--tokens-out", type=click.IntRange(min=0), default=0, metavar="N", help="Output tokens.")
-@json_option
-@workspace_option
-def _price(*, model: str, tokens_in: int, tokens_out: int, as_json: bool, workspace: Path | None) -> int:
+def show_price(*, model: str, tokens_in: int, tokens_out: int, as_json: bool, workspace: Path | None) -> int:
     """Show the price of a call to MODEL: `provider:model`, or a tier. Exits 1 when the price is unknown."""
-    from retinue.cli.exits import Exit
-    from retinue.cli.output import echo, echo_err, echo_json, safe
-    from retinue.cli.project import find_root
-    from retinue.cli.providers import models_of
-    from retinue.cli.settings import load
-    from retinue.contract.definition import read_tier
-    from retinue.llm.models import DEFAULT_TIERS
-    from retinue.llm.prices import price
-
-    models = models_of(load(find_root(workspace)))
+    models = models_of(settings_of(workspace))
     tier = read_tier(model)
     name = (models.tiers.get(tier) or models.default or DEFAULT_TIERS[tier]) if tier else _full_name(models, model)
     cost = price(

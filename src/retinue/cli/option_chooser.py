@@ -5,16 +5,15 @@ history, shown, and answered.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import click
 
 from retinue.cli import user_paths
 from retinue.cli.output import echo_err, safe
-from retinue.cli.plans import planner_model
 from retinue.cli.project import Project
 from retinue.cli.questions import TerminalAnswerer
 from retinue.cli.screen import is_interactive
@@ -24,16 +23,12 @@ from retinue.contract.plan import Plan
 from retinue.contract.task import Budget, Question
 from retinue.engine.journal import Journal
 from retinue.errors import RetinueError
-from retinue.llm.estimate import Estimate, PastCall, PriceOf, Range
+from retinue.llm.estimate import Estimate, PastCall, PriceOf
 from retinue.llm.models import Models
 from retinue.llm.prices import model_listing, price
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.plan_options import By, Menu, ModelCatalogue, Option, actuals, menu_of, with_option
 from retinue.orchestration.planning import by_name
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 _NEWEST: Final = 500
 """Runs of the history that an estimate looks back on."""
@@ -45,8 +40,8 @@ class OptionChooser:
 
     Attributes:
         project: With whom, and with which models.
-        word: An option's letter, `auto` for the recommended one, `ask` to ask whoever is there.
-        silent: Nobody is asked or told; the plan itself says what was chosen.
+        word: An option's letter, `auto` for the recommended one, `ask` to ask the person at the terminal.
+        silent: Ask and print nothing; the plan itself says what was chosen.
     """
 
     project: Project
@@ -54,25 +49,16 @@ class OptionChooser:
     silent: bool = False
 
     async def make_plan(self, goal: str, orchestrator: Orchestrator, budget: Budget) -> Plan:
-        """The plan for `goal`, made by the rules or by a model, as the settings say.
-
-        Raises:
-            InvalidInput: The goal is empty, too long, or holds control characters.
-            RetinueError: A model is insisted on, and none can be asked.
-        """
+        """The plan for `goal`, made by the rules or by a model, as the settings say."""
         by = self.project.settings.get("run.planner")
         if by == "rules" or (by == "auto" and not self.project.models.configured):
             return orchestrator.plan(goal)
         ask = None if self.silent or not is_interactive() else TerminalAnswerer(nullcontext)
-        reader = replace(orchestrator, model=planner_model(self.project))
+        reader = replace(orchestrator, model=self.project.default_tier("small"))
         return await reader.plan_goal(goal, budget=budget, by=by, ask=ask)
 
     async def with_option(self, plan: Plan) -> Plan:
-        """`plan`, done the way that is chosen; as it is where nobody in it asks a model.
-
-        Raises:
-            UnknownName: The word names no option of this plan.
-        """
+        """`plan`, done the way that is chosen; as it is where nobody in it asks a model."""
         if not self.project.models.configured:
             return plan
         definitions = by_name(self.project.registry.definitions())
@@ -160,7 +146,7 @@ def _max_output(models: Models, name: str) -> int | None:
         return None
 
 
-def _past_calls(agents: set[str]) -> "dict[tuple[str, str], Sequence[PastCall]]":
+def _past_calls(agents: set[str]) -> dict[tuple[str, str], Sequence[PastCall]]:
     """Earlier calls of these agents, by agent and skill; none when the history cannot be read."""
     history: dict[tuple[str, str], list[PastCall]] = defaultdict(list)
     try:
@@ -200,38 +186,30 @@ def _option_lines(option: Option) -> Iterator[str]:
         yield f"     - {safe(reason)}"
 
 
+_UNITS: Final = {"tokens": ("{} tokens", "{:,.0f}"), "cost_usd": ("${}", "{:.4f}"), "seconds": ("{} s", "{:.1f}")}
+"""How each figure is written: with its unit, and as a number."""
+
+
+def _range(low: float, high: float, form: str) -> str:
+    first, last = form.format(low), form.format(high)
+    return first if first == last else f"{first}-{last}"
+
+
 def _figures(expected: Estimate) -> Iterator[str]:
     """The figures of an estimate that are known, as ranges."""
-    if expected.tokens is not None:
-        yield f"{_range(expected.tokens, '{:,.0f}')} tokens"
-    if expected.usd is not None:
-        yield f"${_range(expected.usd, '{:.4f}')}"
-    if expected.seconds is not None:
-        yield f"{_range(expected.seconds, '{:.1f}')} s"
-
-
-def _range(bounds: Range, form: str) -> str:
-    low, high = form.format(bounds.low), form.format(bounds.high)
-    return low if low == high else f"{low}-{high}"
-
-
-_UNITS: Final = {
-    "tokens": ("{:,.0f} tokens", "{:,.0f}"),
-    "cost_usd": ("${:.4f}", "{:.4f}"),
-    "seconds": ("{:.1f} s", "{:.1f}"),
-}
+    for name, bounds in (("tokens", expected.tokens), ("cost_usd", expected.usd), ("seconds", expected.seconds)):
+        if bounds is not None:
+            whole, number = _UNITS[name]
+            yield whole.format(_range(bounds.low, bounds.high, number))
 
 
 def comparison_line(comparison: JsonMapping) -> str:
-    """One line: what was expected of the chosen way, and what it took."""
-    figures = cast("dict[str, dict[str, Any]]", comparison["figures"])
+    """One line: what was expected of the chosen option, and what it took."""
     parts: list[str] = []
-    for name, figure in figures.items():
-        bounds, actual = figure.get("estimate"), figure.get("actual")
+    for name, figure in cast("dict[str, dict[str, Any]]", comparison["figures"]).items():
         whole, number = _UNITS[name]
-        if bounds is None:
-            continue
-        low, high = (number.format(bound) for bound in bounds)
-        took = "not measured" if actual is None else whole.format(actual)
-        parts.append(f"{took} (expected {low if low == high else f'{low}-{high}'})")
+        if (bounds := figure.get("estimate")) is not None:
+            actual = figure.get("actual")
+            took = "not measured" if actual is None else whole.format(number.format(actual))
+            parts.append(f"{took} (expected {_range(bounds[0], bounds[1], number)})")
     return f"option {safe(comparison['option'])}: {'; '.join(parts)}" if parts else ""

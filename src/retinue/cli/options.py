@@ -1,58 +1,87 @@
-"""Options that several verbs share, so that they mean the same everywhere, and what the shell offers for them.
+"""What declarations of verbs share: options that mean the same everywhere, kinds of values, and how code is loaded.
 
-Those words are looked up when asked for, after TAB; whatever goes wrong, nothing is offered.
+A declaration (`verbs`) names its code as text, and the code is imported when the command runs: so help stays quick, and
+modules import what they need at their top.
 """
 
+import importlib
 import math
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 from retinue.cli.setting_keys import RUNNERS
 
-if TYPE_CHECKING:
-    from retinue.cli.project import Project
-
-planner_option = click.option(
-    "--planner",
-    type=click.Choice(["auto", "model", "rules"]),
-    help="How to make the plan: with a model if one is configured (auto), always with a model, or by rules.",
-)
-
-runner_option = click.option(
-    "--runner",
-    type=click.Choice(RUNNERS),
-    help="How to run agents defined by a prompt: with Retinue's own loop, or with Claude Code.  [default: own]",
-)
-
 F = TypeVar("F", bound=Callable[..., Any])
 
-_DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(ms|s|m|min|h)?")
-_SECONDS: Final = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+DIALECTS: Final = ("tool_use", "run_agent", "task_signal", "markdown_json", "agent_http")
+"""The five, for help texts and choices: naming them must not cost loading them."""
+DIALECT_WORDS: Final = f"{', '.join(DIALECTS[:-1])} or {DIALECTS[-1]}"
+
+
+def lazy(target: str) -> Callable[..., Any]:
+    """A function that calls `target` (`module:name`, a module of this folder), imported at the call."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        module, _, name = target.partition(":")
+        return getattr(importlib.import_module(f"retinue.cli.{module}"), name)(*arguments, **options)
+
+    return call
+
+
+def implemented_by(target: str) -> Callable[[Callable[[], None]], Callable[..., Any]]:
+    """Give a declaration its code: `target`, as for `lazy`, is called with the options when the command runs."""
+    return lambda declaration: wraps(declaration)(lazy(target))
+
+
+def together(name: str, build: str, *options: Callable[[Any], Any]) -> Callable[[F], Callable[..., Any]]:
+    """Add `options` to a command; its code gets `name`, made of their values by `build` (as for `lazy`)."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def wrapper(**values: Any) -> Any:
+            members = {member: values.pop(member) for member in names}
+            return command(**values, **{name: lazy(build)(**members)})
+
+        earlier: list[click.Parameter] = getattr(wrapper, "__click_params__", [])
+        count = len(earlier)
+        for option in reversed(options):
+            wrapper = option(wrapper)
+        parameters: list[click.Parameter] = getattr(wrapper, "__click_params__", [])
+        names = [str(parameter.name) for parameter in parameters[count:]]
+        return wrapper
+
+    return decorate
+
+
+# Kinds of values.
 
 
 class Duration(click.ParamType[float]):
     """Seconds, or a number with its unit: `90`, `500ms`, `1.5m`, `2h`."""
 
     name = "time"
+    _FORM: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(ms|s|m|min|h)?")
+    _SECONDS: Final = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The time in seconds."""
         if isinstance(value, float):
             return value
-        match = _DURATION.fullmatch(str(value).strip())
-        seconds = float(match[1]) * _SECONDS[match[2]] if match else 0.0
+        match = self._FORM.fullmatch(str(value).strip())
+        seconds = float(match[1]) * self._SECONDS[match[2]] if match else 0.0
         if not 0 < seconds < math.inf:
             self.fail(f"{str(value)[:40]!r} is not a duration. Use seconds, or 500ms, 90s, 5m, 2h.", param, ctx)
         return seconds
 
 
-class _Money(click.ParamType[float]):
+class Money(click.ParamType[float]):
     """An amount in US dollars, with or without the sign."""
 
     name = "usd"
@@ -68,194 +97,209 @@ class _Money(click.ParamType[float]):
         return amount
 
 
+class Since(click.ParamType[int]):
+    """A moment, in nanoseconds since 1970: a day (`2026-01-31`), or an age (`12h`, `7d`, `4w`)."""
+
+    name = "when"
+    _AGES: Final = {"h": 3_600, "d": 86_400, "w": 7 * 86_400}
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The moment."""
+        if isinstance(value, int):
+            return value
+        text = str(value).strip()
+        if age := re.fullmatch(r"([0-9]{1,5})\s*([hdw])", text):
+            return time.time_ns() - int(age[1]) * self._AGES[age[2]] * 10**9
+        try:
+            return int(time.mktime(time.strptime(text, "%Y-%m-%d"))) * 10**9
+        except (ValueError, OverflowError):
+            self.fail(f"{text[:40]!r} is not a date or an age. Use 2026-01-31, 12h, 7d or 4w.", param, ctx)
+
+
+class FormatName(click.ParamType[str]):
+    """The format of a definition, in any spelling."""
+
+    name = "format"
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The format's own name."""
+        from retinue.contract import names
+
+        canonical = names.fold(str(value)).removesuffix("_md")
+        if canonical not in self._names:
+            near = names.nearest(str(value), self._names, limit=1)
+            suggestion = f" Did you mean {near[0]!r}?" if near else ""
+            self.fail(f"{str(value)[:80]!r} is none of {', '.join(self._names)}.{suggestion}", param, ctx)
+        return canonical
+
+
+# Options.
+
+
+def _checked_by(target: str) -> Callable[[click.Context, click.Parameter, Path | None], Path | None]:
+    """A callback that has `target` (as for `lazy`) look at the file before the command begins."""
+
+    def callback(_context: click.Context, _parameter: click.Parameter, file: Path | None) -> Path | None:
+        if file is not None:
+            lazy(target)(file)
+        return file
+
+    return callback
+
+
+def choice(*words: str) -> click.Choice[str]:
+    """One of a few words."""
+    return click.Choice(words)
+
+
+def output_option(help_text: str) -> Callable[[F], F]:
+    """`--output FILE`."""
+    check = _checked_by("delivery:check_output")
+    file = click.Path(path_type=Path)
+    return click.option("--output", "-o", type=file, metavar="FILE", callback=check, help=help_text)
+
+
+def limit_option(default: int) -> Callable[[F], F]:
+    """`--limit`."""
+    number = click.IntRange(1, 1_000_000)
+    return click.option(
+        "--limit", "-n", type=number, default=default, show_default=True, help="Maximum number to show."
+    )
+
+
+def plot_option(help_text: str) -> Callable[[F], F]:
+    """`--plot FILE`."""
+    check = _checked_by("stats:check_plot")
+    return click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", callback=check, help=help_text)
+
+
+def dialect_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The five dialects, for the shell."""
+    del context, parameter
+    return [CompletionItem(name) for name in DIALECTS if name.startswith(incomplete)]
+
+
+def dialect_option(*names: str) -> Callable[[F], F]:
+    """The dialect of a message, as the option `names`."""
+    words = f"Dialect: {DIALECT_WORDS}. [default: detected]"
+    return click.option(*names, "dialect", metavar="NAME", shell_complete=dialect_names, help=words)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 workspace_option = click.option(
     "--workspace",
     "-C",
     type=click.Path(path_type=Path),
     help="Folder to work in. [default: root of the git repository, or the current folder]",
 )
-
+planner_option = click.option(
+    "--planner",
+    type=choice("auto", "model", "rules"),
+    help="How to make the plan: with a model if one is configured (auto), always with a model, or by rules.",
+)
+runner_option = click.option(
+    "--runner",
+    type=choice(*RUNNERS),
+    help="How to run agents defined by a prompt: with Retinue's own loop, or with Claude Code.  [default: own]",
+)
 level_option = click.option(
     "--level",
-    type=click.Choice(["strict", "standard", "lenient"]),
+    type=choice("strict", "standard", "lenient"),
     help="How strictly answers are validated. [default: standard]",
 )
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """How a run is shown.
-
-    Attributes:
-        as_json: One document on stdout, errors as one line of JSON on stderr.
-        as_jsonl: Events as they happen, the run's `finished` with its result last.
-        quiet: Nothing on stderr but errors.
-        document: The answer as this kind of text, whoever reads it; None leaves it to the terminal.
-        output: The file that gets the answer, in place of stdout.
-    """
-
-    as_json: bool = False
-    as_jsonl: bool = False
-    quiet: bool = False
-    document: Literal["md", "html"] | None = None
-    output: Path | None = None
-
-    @property
-    def machine(self) -> bool:
-        """A program reads it."""
-        return self.as_json or self.as_jsonl
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What was said on the command line of time, money, tokens and delegations; None leaves it to the settings."""
-
-    timeout_s: float | None = None
-    cost_usd: float | None = None
-    tokens: int | None = None
-    nodes: int | None = None
-
-
-_ENDINGS: Final = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
-"""Which format a file's name asks for."""
-
-
-def form_of(
-    *, as_json: bool, kind: str | None, output: Path | None, as_jsonl: bool = False, quiet: bool = False
-) -> Form:
-    """The form that the options ask for together.
-
-    Raises:
-        UsageError: Two of them ask for different things, or nothing says in which format to write a file.
-        RetinueError: The file could not be written.
-    """
-    if as_jsonl and (kind or output):
-        raise click.UsageError("--jsonl prints events; it cannot be combined with --format or --output.")
-    if as_json and kind not in {None, "json"}:
-        raise click.UsageError(f"--json and --format {kind} are two formats. Use only one.")
-    if output is not None:
-        from retinue.cli.delivery import check_output
-
-        kind = kind or ("json" if as_json else _ENDINGS.get(output.suffix.lower()))
-        if kind is None:
-            raise click.UsageError(f"Cannot tell the format of {output.name[:80]!r}. Add --format md, html or json.")
-        check_output(output)
-    document: Literal["md", "html"] | None = "md" if kind == "md" else "html" if kind == "html" else None
-    return Form(as_json=as_json or kind == "json", as_jsonl=as_jsonl, quiet=quiet, document=document, output=output)
-
-
-def document_options(command: F) -> F:
-    """Add `--format` and `--output`."""
-    output_help = "Write the answer to this file; its extension sets the format unless --format is given."
-    for option in (
-        click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help=output_help),
-        click.option(
-            "--format", "kind", type=click.Choice(["md", "html", "json"]), help="Output format: Markdown, HTML or JSON."
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def form_options(command: F) -> F:
-    """Add `--format`, `--output`, `--json`, `--jsonl` and `--quiet`: what a `Form` is made of."""
-    command = document_options(command)
-    jsonl = "Print events as JSON lines as they happen; the last one, `finished`, holds the result."
-    for option in (
-        click.option("--quiet", "-q", is_flag=True, help="Hide progress, summary and warnings."),
-        click.option("--jsonl", "as_jsonl", is_flag=True, help=jsonl),
-        click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document."),
-    ):
-        command = option(command)
-    return command
-
-
-def bound_options(command: F) -> F:
-    """Add `--timeout`, `--max-cost`, `--max-tokens` and `--max-nodes`: what `Bounds` are made of."""
-    delegations = "Limit on delegations, nested ones included. [default: 10000]"
-    for option in (
-        click.option("--max-nodes", type=click.IntRange(1, 100_000), metavar="N", help=delegations),
-        click.option("--max-tokens", type=click.IntRange(min=0), metavar="N", help="Token limit."),
-        click.option("--max-cost", type=_Money(), help="Cost limit in US dollars."),
-        click.option("--timeout", type=Duration(), help="Time limit: seconds, or 90s, 5m, 2h."),
-    ):
-        command = option(command)
-    return command
-
-
-def agent_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The agents at hand."""
-    del parameter
-    try:
-        definitions = _project(context).registry.definitions()
-    except Exception:  # noqa: BLE001 - a traceback in the middle of a command line helps nobody
-        return []
-    return _offer(((each.name, each.description) for each in definitions), incomplete)
-
-
-def agent_words(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The agents at hand, then the skills of the one that was chosen."""
-    words = [*cast("Iterable[str]", context.params.get("words") or ())]
-    if not words:
-        return agent_names(context, parameter, incomplete)
-    if len(words) > 1:
-        return []
-    try:
-        skills = _project(context).registry.get(words[0]).definition.skills
-    except Exception:  # noqa: BLE001 - as above
-        return []
-    return _offer(((each.name, each.description) for each in skills if not each.unavailable), incomplete)
-
-
-def run_ids(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The newest runs, each with its goal."""
-    del context, parameter
-    from retinue.cli import user_paths
-    from retinue.engine.journal import Journal
-
-    try:
-        with Journal(user_paths.journal_file()) as journal:
-            return _offer(((each.run, each.label) for each in journal.list(50)), incomplete)
-    except Exception:  # noqa: BLE001 - as above
-        return []
-
-
-def _project(context: click.Context) -> "Project":
-    from retinue.cli.project import open_project
-
-    return open_project(context.params.get("workspace"))
-
-
-def _offer(words: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
-    from retinue.cli.output import safe
-
-    return [CompletionItem(safe(word), help=safe(about)[:80]) for word, about in words if word.startswith(incomplete)]
-
-
 agents_option = click.option(
     "--agent",
     "agents",
     multiple=True,
     metavar="NAME",
-    shell_complete=agent_names,
+    shell_complete=lazy("completion:agent_names"),
     help="Use only this agent; repeatable.",
 )
-
 context_option = click.option(
     "--context",
-    type=click.Choice(["full", "summary", "metadata", "none"]),
+    type=choice("full", "summary", "metadata", "none"),
     help="How much of each result is passed on to the next agent.",
 )
-
 model_option = click.option(
     "--model", metavar="NAME", help="Default model: provider:model, or a tier (small, medium, large)."
 )
-
 choose_option = click.option(
     "--choose",
     "choice",
     type=click.Choice(["A", "B", "C", "auto", "ask"], case_sensitive=False),
     help="Which option to take when there are several; auto takes the recommended one.  [default: ask]",
 )
+scope_option = click.option(
+    "--scope",
+    type=choice("project", "global"),
+    default="project",
+    show_default=True,
+    help="Memories of this project, or global ones.",
+)
+_format_option = click.option(
+    "--format", "kind", type=choice("md", "html", "json"), help="Output format: Markdown, HTML or JSON."
+)
+_answer_option = output_option("Write the answer to this file; its extension sets the format unless --format is given.")
+document_options = together("form", "delivery:form_of", _format_option, _answer_option, json_option)
+form_options = together(
+    "form",
+    "delivery:form_of",
+    click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document."),
+    click.option(
+        "--jsonl",
+        "as_jsonl",
+        is_flag=True,
+        help="Print events as JSON lines as they happen; the last one, `finished`, holds the result.",
+    ),
+    click.option("--quiet", "-q", is_flag=True, help="Hide progress, summary and warnings."),
+    _format_option,
+    _answer_option,
+)
+project_option = together("project", "project:open_project", workspace_option)
+bound_options = together(
+    "bounds",
+    "project:Bounds",
+    click.option("--timeout", "timeout_s", type=Duration(), help="Time limit: seconds, or 90s, 5m, 2h."),
+    click.option("--max-cost", "cost_usd", type=Money(), help="Cost limit in US dollars."),
+    click.option("--max-tokens", "tokens", type=click.IntRange(min=0), metavar="N", help="Token limit."),
+    click.option(
+        "--max-nodes",
+        "nodes",
+        type=click.IntRange(1, 100_000),
+        metavar="N",
+        help="Limit on delegations, nested ones included. [default: 10000]",
+    ),
+)
+
+
+def message_options(*dialect: str) -> Callable[[F], Callable[..., Any]]:
+    """FILE and how it is read: the option `dialect`, `--kind`, `--level`, `--agent`, `--skill`, `--task-id`."""
+    level = choice("strict", "standard", "lenient")
+    return together(
+        "options",
+        "message:MessageOptions",
+        dialect_option(*dialect),
+        click.argument("file", default="-", metavar="[FILE]"),
+        click.option(
+            "--kind",
+            type=choice("task", "result", "correction", "definition", "event"),
+            help="Kind of message. [default: detected]",
+        ),
+        click.option("--level", type=level, default="standard", help="How strictly to validate. [default: standard]"),
+        click.option("--agent", metavar="NAME", help="The agent's name, if the message does not say it."),
+        click.option("--skill", metavar="NAME", help="The skill's name, if the message does not say it."),
+        click.option("--task-id", default="", metavar="ID", help="The task's id, if the message does not say it."),
+    )
+
+
+def parameter_options(one: str, document: str) -> Callable[[F], Callable[..., Any]]:
+    """`--param` and `--params`, with these words."""
+    return together(
+        "parameters",
+        "delivery:parameters_of",
+        click.option("--param", "-p", "pairs", multiple=True, metavar="NAME=VALUE", help=one),
+        click.option("--params", "document", metavar="JSON", help=document),
+    )

@@ -1,4 +1,4 @@
-"""How commands print: data on stdout, talk on stderr, colour only where somebody looks.
+"""How commands print: data on stdout, talk on stderr, colour only on a terminal.
 
 Every word that comes out of a repository, an agent or a peer passes `safe` or `safe_lines` first, so that nothing in it
 can colour, clear or move the cursor. What an answer looks like is the business of `result_output`, a run in progress
@@ -11,39 +11,21 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Generator, Iterable
-from typing import IO, TYPE_CHECKING, Final
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 import click
 
-from retinue.cli.colour import colour
+from retinue.cli.app import colour
+from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
-from retinue.contract.result import Warned
+from retinue.contract.result import Attempt, Result, Warned
 from retinue.contract.sanitize import printable
-from retinue.orchestration.present.numbers import format_duration
+from retinue.errors import RetinueError
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-
-__all__ = [
-    "console",
-    "cut_to_screen",
-    "echo",
-    "echo_err",
-    "echo_json",
-    "findings_text",
-    "format_duration",
-    "json_line",
-    "json_text",
-    "path_text",
-    "plural",
-    "report_warning",
-    "reserve_stdout",
-    "safe",
-    "safe_lines",
-    "wrap",
-]
 
 _COLOURS: Final = {"error": "red", "warning": "yellow", "info": "blue"}
 _STYLES: Final = {
@@ -160,6 +142,25 @@ def cut_to_screen(line: str) -> str:
     return line if not sys.stdout.isatty() or len(line) <= width else f"{line[: width - 1]}…"
 
 
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> Iterator[str]:
+    """Lines of a table for a terminal: columns as wide as their cells, and empty ones left out.
+
+    Args:
+        heads: The head of each column.
+        rows: The cells of each row, safe to print.
+        right: The heads of columns that are flush right.
+    """
+    columns = [column for column in zip(heads, *rows, strict=True) if any(column[1:])]
+    widths = [max(map(len, column)) for column in columns]
+    for place, cells in enumerate(zip(*columns, strict=True)):
+        words = [
+            cell.rjust(width) if column[0] in right else cell.ljust(width)
+            for cell, width, column in zip(cells, widths, columns, strict=True)
+        ]
+        line = cut_to_screen("  ".join(words).rstrip())
+        yield line if place else click.style(line, bold=True)
+
+
 def wrap(line: str, *, stream: IO[str] | None = None) -> str:
     """`line`, colours and all, broken between words where the terminal ends; as it is when a program reads it.
 
@@ -213,9 +214,19 @@ def reserve_stdout() -> Generator[IO[str]]:
 # Findings.
 
 
-def findings_text(findings: Iterable["Finding"]) -> str:
+def findings_text(findings: Iterable[Finding]) -> str:
     """Findings as text, one a paragraph: place, severity, rule, message, and what to do."""
     return "\n".join(_finding(finding) for finding in findings)
+
+
+def findings_in(error: RetinueError, *, rule: str = "") -> tuple[Finding, ...]:
+    """All findings of an error; when it has none, the error itself, as a finding of `rule`."""
+    entries: list[dict[str, Any]] = error.detail.get("findings") or []
+    if entries:
+        return tuple(Finding(**each) for each in entries)
+    rule = rule or f"message/{error.detail.get('reason') or error.code}"
+    line, column = error.detail.get("line"), error.detail.get("column")
+    return (Finding(rule=rule, message=error.message, path=error.path, line=line, column=column, fix=error.hint),)
 
 
 def _finding(finding: Finding) -> str:
@@ -232,3 +243,98 @@ def _pointer(path: str) -> str:
     return (
         text if len(text) <= _LONGEST_POINTER else f"{text[: _LONGEST_POINTER // 2]}…{text[-_LONGEST_POINTER // 4 :]}"
     )
+
+
+_AFTER_S: Final = 1.0
+_CLEAR_LINE: Final = "\r\x1b[2K"
+"""Clears the line the cursor is on."""
+
+
+@contextlib.contextmanager
+def status_line(text: str | Callable[[], str], *, after_s: float = _AFTER_S) -> Generator[None]:
+    """Say at a terminal what is being done, every `after_s` seconds until it is done. The line goes then."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield
+        return
+    is_over = threading.Event()
+
+    def repeat() -> None:
+        has_written = False
+        while not is_over.wait(after_s):
+            has_written = True
+            _write(f"{_CLEAR_LINE}{text if isinstance(text, str) else text()} …")
+        if has_written:
+            _write(_CLEAR_LINE)
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def _write(text: str) -> None:
+    with contextlib.suppress(OSError):  # nobody reads it any more
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+_CLI_WORDS: Final = {
+    "`run.budget.timeout_s`": "`--timeout`",
+    "Raise the deadline": "Raise `--timeout`",
+    "Raise `task.limits.tokens`": "Raise `--max-tokens`, or its own limit in the plan",
+    "Raise `task.limits.cost_usd`": "Raise `--max-cost`, or its own limit in the plan",
+    "`run.budget.tokens`": "`--max-tokens`",
+    "`run.budget.cost_usd`": "`--max-cost`",
+    "`orchestrator.tokens`": "the planner's part of `--max-tokens`",
+    "`orchestrator.cost_usd`": "the planner's part of `--max-cost`",
+    "Raise the budget": "Raise `--max-nodes`, `--max-tokens` or `--max-cost`",
+}
+"""What the rooms below call a limit, and the option that it is here."""
+
+
+def reword(text: str) -> str:
+    """A message of ours with the options of the command line in place of fields."""
+    for field, option in _CLI_WORDS.items():
+        text = text.replace(field, option)
+    return text
+
+
+def reword_result(result: Result) -> Result:
+    """`result` with its faults reworded: in itself, in its attempts, its answer and its warnings.
+
+    Only messages of ours are changed: an agent that writes of `run.budget.timeout_s` means its own.
+    """
+    data = cast("dict[str, Any]", result.data) if isinstance(result.data, dict) else {}
+    failures: list[Any] = data["failures"] if isinstance(data.get("failures"), list) else []
+    faults = [fault for fault in (result.fault, *(each.fault for each in result.attempts)) if fault is not None]
+    texts: list[Any] = [text for fault in faults for text in (fault.message, fault.hint, *fault.suggestions)]
+    texts += [text for each in failures if isinstance(each, dict) for text in cast("dict[str, Any]", each).values()]
+    changes = {text: reword(text) for text in texts if isinstance(text, str) and reword(text) != text}
+    if not changes:
+        return result
+
+    def changed(value: Any) -> Any:
+        match value:
+            case str():
+                for before, after in changes.items():
+                    value = value.replace(before, after)
+                return value
+            case list():
+                return [changed(each) for each in cast("list[Any]", value)]
+            case tuple():
+                return tuple(changed(each) for each in cast("tuple[Any, ...]", value))
+            case dict():
+                return {name: changed(member) for name, member in cast("dict[str, Any]", value).items()}
+            case Fault() | Warned() | Attempt():
+                names = {"message", "hint", "suggestions", "recovery", "fault"}.intersection(type(value).model_fields)
+                return value.model_copy(update={name: changed(getattr(value, name)) for name in names})
+            case _:
+                return value
+
+    update = {name: changed(getattr(result, name)) for name in ("content", "warnings", "fault", "attempts")}
+    if failures:
+        update["data"] = {**data, "failures": changed(failures)}
+    return result.model_copy(update=update)

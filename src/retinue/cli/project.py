@@ -1,18 +1,19 @@
 """The folder a command works in: its root, its settings, its agents, and whether its own code may run."""
 
 import os
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from retinue import catalogue
 from retinue.agents.boundary import Boundary
 from retinue.agents.boundary.policy import Policy
 from retinue.agents.discover import discover
 from retinue.agents.grants import Grants
+from retinue.agents.module import load_module
 from retinue.agents.port import Agent
 from retinue.agents.prompted.loop import Loops
 from retinue.agents.prompted.toolbox import ANY_PROGRAM, Toolbox, default_toolbox
@@ -22,26 +23,26 @@ from retinue.agents.remote.mcp_tools import with_mcp
 from retinue.agents.trust import TrustStore
 from retinue.catalogue.web import Web
 from retinue.cli import user_paths
-from retinue.cli.output import echo_err, findings_text, plural
-from retinue.cli.providers import models_of
-from retinue.cli.settings import Settings, grants_of, load, loops_of, permission_findings
+from retinue.cli.models import models_of
+from retinue.cli.output import echo_err, findings_text, plural, safe
+from retinue.cli.settings import Setting, Settings, find_root, grants_of, load, loops_of, permission_findings
 from retinue.contract.credentials import keep_secret
+from retinue.contract.definition import Tier
 from retinue.contract.finding import Level
 from retinue.contract.task import Budget
-from retinue.engine.base import Workflow
+from retinue.engine.inprocess import InProcessEngine
+from retinue.engine.journal import Journal
 from retinue.engine.offload import Pool
-from retinue.errors import InvalidInput, MissingFile, RetinueError
+from retinue.engine.run import Answerer
+from retinue.errors import RetinueError
 from retinue.llm.models import Models
-from retinue.orchestration.orchestrator import workflows
+from retinue.orchestration.orchestrator import Orchestrator, workflows
 from retinue.orchestration.reader.embedding import SentenceEmbedder
 from retinue.orchestration.supervise import POLICIES
 from retinue.tools.workspace import Workspace
 
-if TYPE_CHECKING:
-    from retinue.cli.options import Bounds
-
 _MCP_FILE: Final = ".mcp.json"
-"""Looked for here, so that whoever has none loads nothing."""
+"""Looked for here, so that nothing is loaded where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,9 @@ class Project:
         built_in: The agents that come with the installation.
         cache_dir: Where it is kept what was read of the folder; None keeps nothing.
         likeness: Ranks skills by meaning as well; None where no model is set for it.
+        model: The model that the command line names, for agents that name none.
+        runner: What it says is to drive models.
+        is_named: The command line names the folder.
     """
 
     root: Path
@@ -71,6 +75,9 @@ class Project:
     level: Level | None = None
     cache_dir: Path | None = None
     likeness: SentenceEmbedder | None = None
+    model: str = ""
+    runner: str = ""
+    is_named: bool = False
 
     @property
     def grants(self) -> Grants:
@@ -87,27 +94,56 @@ class Project:
         return replace(POLICIES[self.settings.get("run.policy")], level=self.settings.get("run.level", self.level))
 
     @property
-    def boundary(self) -> Boundary:
-        """What every call of an agent of this folder passes."""
-        return Boundary(self.registry, policy=self.policy)
-
-    def workflows(self, workspace: Workspace, *, offload: Pool) -> Mapping[str, Workflow]:
-        """What an engine must know to run plans for the agents of this folder."""
-        models = self.models if self.models.configured else None
-        return workflows(
-            self.registry,
-            boundary=self.boundary,
-            workspace=workspace,
-            offload=offload,
-            models=models,
-            grants=self.grants,
-            likeness=self.likeness,
-        )
-
-    @property
     def workspace(self) -> Workspace:
         """The folder as agents may use it: for reading, and for writing where that can be granted at all."""
         return Workspace(self.root, write=(".",) if "write" in self.grants.effects else ())
+
+    @property
+    def configured_models(self) -> Models | None:
+        """The models, where the user has configured any."""
+        return self.models if self.models.configured else None
+
+    def default_tier(self, tier: Tier) -> str | None:
+        """The model that judges or plans: None for the default, or `tier` where only tiers are set (A16)."""
+        return tier if self.models.configured and not self.models.default else None
+
+    def orchestrator(self, engine: InProcessEngine, workspace: Workspace, *, model: str | None = None) -> Orchestrator:
+        """Runs plans for the agents of this folder; `model` judges."""
+        return Orchestrator(
+            self.registry,
+            engine,
+            workspace,
+            likeness=self.likeness,
+            models=self.configured_models,
+            model=model,
+            grants=self.grants,
+        )
+
+    @asynccontextmanager
+    async def open_engine(
+        self,
+        workspace: Workspace,
+        *,
+        journal: Journal | None = None,
+        answerer: Answerer | None = None,
+        model: str | None = None,
+    ) -> AsyncGenerator[Orchestrator]:
+        """An engine that runs plans for the agents of this folder, with the tools of its MCP servers.
+
+        Afterwards no program that a tool started is running, and no connection of a model is open.
+        """
+        async with Pool() as pool, self.open_tools() as opened:
+            names = workflows(
+                opened.registry,
+                boundary=Boundary(opened.registry, policy=opened.policy),
+                workspace=workspace,
+                offload=pool,
+                models=opened.configured_models,
+                grants=opened.grants,
+                likeness=opened.likeness,
+            )
+            async with InProcessEngine(names, journal=journal, answerer=answerer) as engine:
+                yield opened.orchestrator(engine, workspace, model=model)
 
     @asynccontextmanager
     async def open_tools(self) -> "AsyncGenerator[Project]":
@@ -127,66 +163,40 @@ class Project:
             yield project
 
     def with_only(self, names: Iterable[str]) -> "Project":
-        """The same folder with these agents and no others.
-
-        Raises:
-            UnknownName: Nobody is called that.
-        """
+        """The same folder with these agents and no others."""
         registry = Registry(dict.fromkeys(self.registry.get(name) for name in names))
         registry.skipped, registry.findings = self.registry.skipped, self.registry.findings
         return replace(self, registry=registry)
 
 
-def find_root(folder: Path | None) -> Path:
-    """The folder asked for, or the top of the repository we stand in, or where we stand.
-
-    Raises:
-        MissingFile: The folder asked for is not there.
-        InvalidInput: It is not a folder.
-    """
-    if folder is not None:
-        if folder.is_dir():
-            return folder.resolve()
-        if folder.exists():
-            raise InvalidInput(f"{str(folder)!r} is not a folder.", hint="Name a folder with `--workspace`.")
-        raise MissingFile(f"No such folder: {str(folder)!r}.", hint="Name a folder with `--workspace`.")
-    here = _current_folder()
-    return next((place for place in (here, *here.parents) if (place / ".git").exists()), here)
-
-
-def _current_folder() -> Path:
-    try:
-        return Path.cwd()
-    except FileNotFoundError:
-        raise MissingFile(
-            "The current folder no longer exists.", hint="Change to another folder, or use `--workspace`."
-        ) from None
-
-
 def open_project(
-    folder: Path | None,
+    workspace: Path | None,
     *,
     model: str | None = None,
     extra_models: Sequence[str] = (),
     runner: str | None = None,
     level: Level | None = None,
+    planner: str | None = None,
 ) -> Project:
     """Read the settings of a folder and find its agents.
 
     Args:
-        folder: The folder; where we stand when absent.
-        model: The model, or the tier, of whoever names none, instead of what is set.
+        workspace: The folder; the current one when absent.
+        model: The model or tier of agents that name none, instead of what is set.
         extra_models: Further models that the user names.
         runner: What drives the models of agents that are instructions, instead of what is set.
         level: How strictly answers are judged, instead of what is set.
+        planner: What makes plans, instead of what is set.
 
     Raises:
         MissingFile: The folder is not there.
         InvalidInput: It is no folder, or `model` names none that there can be.
         Unauthenticated: The key of `model` is missing.
     """
-    root = find_root(folder)
+    root = find_root(workspace)
     settings = load(root)
+    if planner is not None:
+        settings = replace(settings, values={**settings.values, "run.planner": Setting(planner, "--planner")})
     trust = TrustStore(user_paths.state_dir())
     trusted = trust.is_trusted(root)
     models = models_of(settings, default=model, extra_models=extra_models)
@@ -195,6 +205,8 @@ def open_project(
     if model:
         models.check(model)
         models.check_key(model)
+    lsp: tuple[str, ...] = settings.get("lsp.command")
+    language_servers = {"python": lsp} if lsp else {}
     index = user_paths.index_dir() if settings.get("index.cache") else None
     web = Web(settings.get("search.provider") or None, environment=os.environ)
     ready_made = catalogue.agents(
@@ -202,35 +214,44 @@ def open_project(
         state_dir=user_paths.state_dir(),
         models=models,
         web=web,
-        language_servers=_language_servers(settings),
+        language_servers=language_servers,
         trusted_tools=partial(trust.is_trusted, kind="tool_root"),
     )
-    toolbox = _toolbox(root, settings) if models.configured else None
+    toolbox = None
+    if models.configured:
+        toolbox = default_toolbox(
+            state=user_paths.state_dir(),
+            project=root,
+            programs=settings.get("shell.allow") or ANY_PROGRAM,
+            search=settings.get("search.provider") or None,
+            environment=os.environ,
+            language_servers=language_servers,
+        )
     loops = loops_of(settings, runner)
     registry = discover(
-        root,
+        root, trusted=trusted, catalogue=ready_made, models=models, toolbox=toolbox, loops=loops, cache_dir=index
+    )
+    embed: str = settings.get("models.embed")
+    return Project(
+        root=root,
+        settings=settings,
+        registry=registry,
         trusted=trusted,
-        catalogue=ready_made,
         models=models,
         toolbox=toolbox,
         loops=loops,
+        built_in=ready_made,
+        level=level,
         cache_dir=index,
+        likeness=SentenceEmbedder(embed, cache_dir=index) if embed else None,
+        model=model or "",
+        runner=runner or "",
+        is_named=workspace is not None,
     )
-    likeness = _embedder(settings.get("models.embed"), index)
-    return Project(root, settings, registry, trusted, models, toolbox, loops, ready_made, level, index, likeness)
-
-
-def _embedder(model: str, cache_dir: Path | None) -> SentenceEmbedder | None:
-    if not model:
-        return None
-    return SentenceEmbedder(model, cache_dir=cache_dir)
 
 
 def _mcp_servers(project: Project) -> McpServers | None:
-    """The MCP servers of the user and of the folder; None when nobody named any.
-
-    A file that cannot be used is told, and does not keep agents from working.
-    """
+    """The MCP servers of the user and of the folder; None when none are named."""
     own: str = project.settings.get("mcp.file")
     if not own and not (project.root / _MCP_FILE).is_file():
         return None
@@ -269,25 +290,17 @@ def _with_tools(project: Project, earlier: Toolbox, wider: Toolbox) -> Project:
     return project if len(names) == len(registry) else project.with_only(each.definition.name for each in names)
 
 
-def _toolbox(root: Path, settings: Settings) -> Toolbox:
-    """The tools of agents that follow instructions, as the settings say."""
-    return default_toolbox(
-        state=user_paths.state_dir(),
-        project=root,
-        programs=settings.get("shell.allow") or ANY_PROGRAM,
-        search=settings.get("search.provider") or None,
-        environment=os.environ,
-        language_servers=_language_servers(settings),
-    )
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What was said on the command line of time, money, tokens and delegations; None leaves it to the settings."""
+
+    timeout_s: float | None = None
+    cost_usd: float | None = None
+    tokens: int | None = None
+    nodes: int | None = None
 
 
-def _language_servers(settings: Settings) -> dict[str, tuple[str, ...]]:
-    """The argument vectors of language servers that the user has set, by language."""
-    command: tuple[str, ...] = settings.get("lsp.command")
-    return {"python": tuple(command)} if command else {}
-
-
-def budget_of(settings: Settings, bounds: "Bounds") -> Budget:
+def budget_of(settings: Settings, bounds: Bounds) -> Budget:
     """How much a run may spend: what was said on the command line, else what is set."""
     budget = Budget(
         timeout_s=settings.get("run.timeout_s", bounds.timeout_s),
@@ -298,11 +311,7 @@ def budget_of(settings: Settings, bounds: "Bounds") -> Budget:
 
 
 def report_notes(project: Project, *, quiet: bool = False, as_json: bool = False) -> None:
-    """Say what of the folder was passed over: settings that do not hold, names of two agents, files without an agent.
-
-    Raises:
-        InvalidInput: A setting cannot be used, and might be a bound.
-    """
+    """Say what in the folder was ignored: invalid settings, names that two agents have, files without an agent."""
     project.settings.check()
     if quiet:
         return
@@ -311,3 +320,45 @@ def report_notes(project: Project, *, quiet: bool = False, as_json: bool = False
         echo_err(findings_text(notes))
     if not as_json and (files := len({each.path for each in project.registry.skipped})):
         echo_err(f"{plural(files, 'file')} of this project skipped: see `retinue agents`.")
+
+
+MODULE_VARIABLE = "ACTIVE_AGENT_PATH"
+
+
+def active_path() -> str:
+    """The module's path, from the root of the repository; empty when none is named."""
+    return os.environ.get(MODULE_VARIABLE, "")
+
+
+def with_module(project: Project, path: str) -> tuple[Project, str]:
+    """`project` with the agent in the module at `path`, and that agent's name."""
+    agent = load_module(Path(path), root=project.root)
+    project.registry.add(agent)
+    return project, agent.definition.name
+
+
+def with_active(project: Project, *, quiet: bool) -> tuple[Project, str]:
+    """`project` with the module that the environment names, and its path; without one, and told why, when it is none.
+
+    The variable may be set for another folder, so what is wrong with it here does not end a command.
+    """
+    path = active_path()
+    if not path:
+        return project, ""
+    try:
+        return with_module(project, path)[0], path
+    except RetinueError as error:
+        if not quiet:
+            echo_err(f"{MODULE_VARIABLE} does not give an agent: {safe(error.message)} {safe(error.hint)}")
+        return project, ""
+
+
+def open_for_goal(
+    project: Project, agents: Sequence[str], *, quiet: bool, as_json: bool
+) -> tuple[Project, Sequence[str], str]:
+    """`project` with the agents for a goal, the names that restrict them, and the module of the environment."""
+    project, module = with_active(project, quiet=quiet or as_json)
+    names = agents or project.settings.get("run.agents")
+    project = project.with_only(names) if names else project
+    report_notes(project, quiet=quiet, as_json=as_json)
+    return project, names, module

@@ -35,7 +35,7 @@ class TerminalAnswerer:
         self._turn = asyncio.Lock()
 
     async def __call__(self, question: Question) -> Answer | None:
-        """Ask; None when nothing was typed: nobody knows."""
+        """Ask; None when nothing was typed."""
         async with self._turn:
             with self._pause_screen():
                 return await self._ask(question)
@@ -65,11 +65,7 @@ def _prompt(question: Question) -> str:
 
 
 def _value(question: Question, line: str) -> object:
-    """What `line` says.
-
-    Raises:
-        ValueError: It is no answer to the question.
-    """
+    """What `line` says."""
     if question.kind == "approval":
         return line.lower() in _YES
     if question.options and line.isdecimal() and 1 <= int(line) <= len(question.options):
@@ -83,11 +79,7 @@ def _value(question: Question, line: str) -> object:
 
 
 def _decode_line(line: str, answer_schema: dict[str, object]) -> object:
-    """`line` as the JSON value that a schema asks for.
-
-    Raises:
-        ValueError: It does not say one.
-    """
+    """`line` as the JSON value that a schema asks for."""
     members, _ = decode_parameters({"answer": line}, {"properties": {"answer": answer_schema}})
     try:
         findings = schema.compile(answer_schema).findings(members["answer"])

@@ -6,27 +6,31 @@ The answer is Markdown. On a terminal it is drawn, elsewhere it is printed as it
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
 
 import click
 
-from retinue.cli.delivery import deliver
-from retinue.cli.drawing import draw_blocks
-from retinue.cli.exits import Exit, for_agent_result, for_result
+from retinue.cli.app import Exit, for_agent_result, for_result
+from retinue.cli.delivery import Form, deliver
 from retinue.cli.option_chooser import comparison_line
-from retinue.cli.options import Form
-from retinue.cli.output import echo_err, format_duration, json_line, json_text, plural, report_warning, safe, safe_lines
-from retinue.cli.session import FinishedSession, invocation_in
+from retinue.cli.output import echo_err, json_line, json_text, plural, report_warning, safe, safe_lines
+from retinue.cli.session import FinishedSession, invocation_in, workspace_of
+from retinue.contract.event import Decision, Event
+from retinue.contract.model import JsonMapping
+from retinue.contract.plan import Plan
 from retinue.contract.result import Outcome, Result
 from retinue.dialects.run_agent import tool_names
 from retinue.errors import RetinueError
+from retinue.orchestration.decisions import RecordedDecision
+from retinue.orchestration.explain import explain
 from retinue.orchestration.present.blocks import MarkdownBlock
 from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
-from retinue.orchestration.present.explanation import answer_and_explanation, outcome_label
+from retinue.orchestration.present.explanation import answer_and_explanation, explanation_blocks, outcome_label
 from retinue.orchestration.present.html import as_html
-from retinue.orchestration.present.numbers import usage_parts
+from retinue.orchestration.present.numbers import format_duration, usage_parts
+from retinue.orchestration.run_request import RESERVED
 from retinue.orchestration.synthesise import RUN_AGENT
 
 FailOn: TypeAlias = Literal["failure", "partial"]
@@ -82,8 +86,7 @@ def _show(session: FinishedSession, result: Result, form: Form, code: Exit) -> N
     if form.document is not None and (has_answer or form.document == "html"):
         write_document(as_document(session.result, form, run=session.run if session.recorded else ""), form)
     elif has_answer:
-        invocation = invocation_in(session.plan)
-        draw(session.result, root=Path(invocation.workspace) if invocation and invocation.workspace else None)
+        draw(session.result, root=workspace_of(session.plan))
     if not form.quiet:
         if has_answer and sys.stderr.isatty():
             echo_err("")
@@ -118,6 +121,8 @@ def draw(result: Result, *, root: Path | None = None) -> None:
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         click.echo(safe_lines(_markdown(result)))
         return
+    from retinue.cli.drawing import draw_blocks  # rich is slow to import
+
     draw_blocks(answer_and_explanation(result.data) or (MarkdownBlock(result.content),), root=root)
 
 
@@ -129,11 +134,7 @@ def as_document(result: Result, form: Form, *, run: str = "") -> str:
 
 
 def write_document(text: str, form: Form) -> None:
-    """Give a document to stdout or into the file that `form` names, and say where it is.
-
-    Raises:
-        AccessDenied: The file cannot be written. The document is on stdout then, so that it is not lost.
-    """
+    """Give a document to stdout or into the file that `form` names, and say where it is."""
     whole = text if text.endswith("\n") else f"{text}\n"
     try:
         deliver(whole, form.output)
@@ -160,7 +161,7 @@ def _has_answer(result: Result) -> bool:
 
 
 def _is_silent(result: Result) -> bool:
-    """Whoever was asked did it without a word: nothing is printed then, as after any command."""
+    """The agent did it without a word: nothing is printed then, as after any command."""
     has_output = result.content.strip() or result.artifacts or result.questions
     return result.useful and result.data is None and not has_output
 
@@ -187,7 +188,7 @@ def ending_text(outcome: Outcome | None) -> tuple[str, str]:
 
 
 def summary_line(result: Result, *, run: str = "") -> str:
-    """One line: how it ended, who worked, how long, what it cost and saved. What nobody measured is not in it."""
+    """One line: how it ended, who worked, how long, what it cost and saved. What was not measured is left out."""
     word, style = ending_text(result.outcome)
     dot = " · " if (sys.stderr.encoding or "").lower().startswith("utf") else " - "
     parts = [part for part in _summary_parts(result) if part]
@@ -282,3 +283,63 @@ def _events_hint(session: FinishedSession) -> str:
     if session.recorded:
         return f"See what happened with `retinue runs show {session.run} --events`."
     return "Run it again without `--no-journal` to see its events."
+
+
+def with_explanation(result: Result, plan: Plan, decisions: Iterable[RecordedDecision]) -> Result:
+    """`result` with why `plan` is as it is, and what was decided on the way."""
+    explanation = explain(plan, decisions, confidence=result.confidence)
+    facts = cast("JsonMapping", result.data) if isinstance(result.data, dict) else {}
+    if "tokens" in facts:
+        explanation["tokens"] = facts["tokens"]
+    text = "\n\n".join(filter(None, (result.content.strip(), blocks_to_markdown(explanation_blocks(explanation)))))
+    return result.model_copy(update={"content": text, "data": {**facts, "explanation": explanation}})
+
+
+def decisions_in(events: Iterable[Event]) -> list[RecordedDecision]:
+    """The decisions among the recorded events of one run."""
+    return [
+        RecordedDecision.of(event.node.partition(RESERVED)[0], event.body)
+        for event in events
+        if isinstance(event.body, Decision)
+    ]
+
+
+_LINES: Final = 30
+_FEW: Final = 5
+_NOT_ITS_FAULT: Final = frozenset({"invalid_input", "missing_file", "access_denied"})
+"""Asked again, it would come to the same; the hint says what to change."""
+_PROGRESS_SIGNALS: Final = ("PROGRESS:", "CHECKPOINT:")
+"""News of progress are not part of an answer (H18, H19)."""
+
+
+def report_failure(session: FinishedSession, code: Exit) -> None:
+    """Say on stderr what a failed agent leaves: the ways to recover, and its partial results as JSON."""
+    result = session.agent_result
+    if code != Exit.AGENT_ERROR or result is None or result.fault is None:
+        return
+    ways = [way for way in dict.fromkeys(result.fault.suggestions) if way not in result.fault.hint]
+    for way in ways[:_FEW]:
+        echo_err(f"   {click.style('or', bold=True)}: {safe(way)}")
+    if len(result.attempts) > 1 and result.fault.code == "output_invalid":
+        echo_err(f"It was asked {len(result.attempts)} times, each time with the error.")
+    if result.artifacts:
+        files = [safe(each.path) for each in result.artifacts]
+        more = f" and {len(files) - _FEW} more: see them with `--json`" if len(files) > _FEW else ""
+        echo_err(f"files it wrote: {', '.join(files[:_FEW])}{more}")
+    data = json_text(result.data) if result.data not in (None, {}, []) else ""
+    # What was not understood is shown as it came.
+    text = result.content or (result.native or "" if result.fault.code == "output_invalid" else "")
+    if data or text.strip():
+        _report_partial(data or safe_lines(text), "partial results, not a complete answer:" if data else "it said:")
+    elif not result.native and result.fault.code not in _NOT_ITS_FAULT:
+        echo_err(f"`{safe(result.agent)}` failed to respond. Try again, or do it manually.")
+
+
+def _report_partial(whole: str, head: str) -> None:
+    """What it had done by then."""
+    lines = whole.strip().split("\n")
+    lines = [line for line in lines if not line.startswith(_PROGRESS_SIGNALS)] or lines
+    echo_err(click.style(head, bold=True))
+    echo_err("\n".join(f"  {line[:200]}" for line in lines[:_LINES]))
+    if len(lines) > _LINES:
+        echo_err(f"  and {plural(len(lines) - _LINES, 'more line')}: see them with `--json`")

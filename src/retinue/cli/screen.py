@@ -5,109 +5,233 @@ All of it is on stderr and all of it may be missed: the answer comes afterwards 
 
 import asyncio
 import contextlib
-import os
 import sys
 import time
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias, assert_never, cast
 
-from retinue.cli.nodes import RunNode, RunNodes, State
-from retinue.cli.options import Form
-from retinue.cli.output import console, echo_err, format_duration, safe
-from retinue.contract.event import Event
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.live import Live
-    from rich.text import Text
-
-TICK_S: Final = 0.1
-"""How often the picture changes while somebody works."""
-
-_RESERVED_ROWS: Final = 5
-"""Rows of the terminal that are left to the goal and to whatever comes after."""
-_WIDE: Final = 100
-"""Columns from which on skills are named too."""
-
-_MARKS: Final[dict[State, tuple[str, str, str]]] = {
-    "waiting": ("·", ".", "dim"),
-    "working": ("", "", "cyan"),
-    "asking": ("?", "?", "yellow"),
-    "success": ("✓", "+", "green"),
-    "partial": ("◐", "~", "yellow"),
-    "error": ("✗", "x", "red"),
-    "canceled": ("-", "-", "dim"),
-}
-"""Each state's mark, the same in ASCII, and its colour."""
-_SPINNER: Final = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
-_URGENCY: Final[dict[State, int]] = {
-    "asking": 0, "working": 1, "error": 2, "partial": 3, "success": 4, "canceled": 5, "waiting": 6,
-}  # fmt: skip
+from retinue.cli.output import echo_err, reword_result, safe
+from retinue.contract.event import (
+    AttemptRetried,
+    Body,
+    Checkpoint,
+    Decision,
+    DelegationFinished,
+    Event,
+    Message,
+    NodeFinished,
+    NodeStarted,
+    Progress,
+    QuestionAnswered,
+    QuestionAsked,
+    TextDelta,
+    ToolCallEvent,
+    UsageReported,
+)
+from retinue.contract.plan import Plan
+from retinue.contract.result import Result
+from retinue.engine.ids import CHILD
+from retinue.orchestration.run_request import RESERVED
 
 
-def render_tree(nodes: RunNodes, goal: str, *, width: int, height: int, in_ascii: bool = False) -> "RenderableType":
-    """The tree as it is now, for a terminal of `width` columns and `height` rows."""
-    from rich.table import Table
-    from rich.text import Text
-
-    rows, more = _rows(nodes, max(height - _RESERVED_ROWS, 3))
-    grid = Table.grid(padding=(0, 1), expand=True)
-    grid.add_column(no_wrap=True)
-    grid.add_column(no_wrap=True, justify="right", style="dim")
-    grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
-    for depth, node in rows:
-        name = _name(depth, node, in_ascii=in_ascii)
-        if node.skill and node.skill != node.agent and width >= _WIDE:
-            name.append(f".{safe(node.skill)}", style="dim")
-        grid.add_row(name, _time(node), _about(node))
-    if more:
-        grid.add_row("", "", Text(f"and {more:,} more", style="dim"))
-    whole = Table.grid(expand=True)
-    whole.add_column(no_wrap=True, overflow="ellipsis")
-    whole.add_row(Text(safe(goal), style="bold"))
-    whole.add_row(grid)
-    return whole
-
-
-def _rows(nodes: RunNodes, room: int) -> tuple[list[tuple[int, RunNode]], int]:
-    """The nodes to draw, and how many more there are: those at work first when not all have room."""
-    every = list(nodes)
-    if len(every) <= room:
-        return every, 0
-    chosen = sorted(range(len(every)), key=lambda place: _URGENCY[every[place][1].state])[:room]
-    return [every[place] for place in sorted(chosen)], len(every) - room
-
-
-def _name(depth: int, node: RunNode, *, in_ascii: bool) -> "Text":
-    from rich.text import Text
-
-    *marks, style = _MARKS[node.state]
-    mark = marks[in_ascii]
-    if node.state == "working":
-        frames = _SPINNER[in_ascii]
-        mark = frames[int(time.monotonic() / TICK_S) % len(frames)]
-    text = Text(f" {'  ' * depth}")
-    text.append(f"{mark} ", style=style)
-    text.append(safe(node.agent))
+def event_text(body: Body) -> str:
+    """The facts of `body`, foreign words as they are."""
+    match body:
+        case NodeStarted(agent, skill, instruction):
+            text = ": ".join(filter(None, (".".join(filter(None, (agent, skill))), instruction)))
+        case Progress():
+            text = progress_text(body)
+        case Checkpoint(phase, status):
+            text = f"{phase} {status}"
+        case Decision(move, reason):
+            text = f"{move}: {reason}"
+        case Message(text) | TextDelta(text):
+            pass
+        case ToolCallEvent(tool, _, failed, about):
+            text = f"{tool}{f' {about}' if about else ''}{' failed' if failed else ''}"
+        case UsageReported(usage):
+            text = usage.to_json_text()
+        case AttemptRetried(code, message):
+            text = f"{code}: {message}"
+        case QuestionAsked(question):
+            text = question.text
+        case QuestionAnswered(answer):
+            text = f"{answer.value} (by the {answer.by})"
+        case DelegationFinished(result):
+            text = f"{result.agent}: {_outcome_text(result)}"
+        case NodeFinished(result):
+            text = _outcome_text(result)
+        case never:  # pyright: ignore[reportUnnecessaryComparison] - that it never matches is what is asserted
+            assert_never(never)
     return text
 
 
-def _about(node: RunNode) -> "Text":
-    from rich.text import Text
-
-    if node.note and node.state != "success":
-        return Text(safe(node.note), style=_MARKS[node.state][2])
-    return Text(safe(node.title) + (" (kept)" if node.is_reused else ""), style="dim")
+def progress_text(body: Progress) -> str:
+    """How far a phase is: `reading 3/10`."""
+    count = None if body.done is None else f"{body.done:,}{'' if body.total is None else f'/{body.total:,}'}"
+    return " ".join(dict.fromkeys(filter(None, (body.phase, body.status, count))))
 
 
-def _time(node: RunNode) -> str:
-    if node.started_ns is None:
-        return ""
-    return format_duration(max(0, (node.ended_ns or time.time_ns()) - node.started_ns))
+def _outcome_text(result: Result) -> str:
+    return f"{result.outcome or result.lifecycle}{f': {result.fault.message}' if result.fault else ''}"
+
+
+State: TypeAlias = Literal["waiting", "working", "asking", "success", "partial", "error", "canceled"]
+
+_FINAL_STATES: Final = frozenset({"success", "partial", "error", "canceled"})
+
+
+@dataclass(slots=True)
+class RunNode:
+    """One delegation as a person follows it.
+
+    Attributes:
+        title: What it is asked.
+        note: The latest thing worth saying while it works, or why it ended as it did.
+        children: The delegations of the plan that it answered with.
+        is_reused: Its result is from before: a resumed run did not run it again.
+    """
+
+    id: str
+    agent: str
+    skill: str = ""
+    title: str = ""
+    state: State = "waiting"
+    started_ns: int | None = None
+    ended_ns: int | None = None
+    note: str = ""
+    is_reused: bool = False
+    children: "list[RunNode]" = field(default_factory=list["RunNode"])
+
+    @property
+    def is_over(self) -> bool:
+        """It has come to something, good or bad."""
+        return self.state in _FINAL_STATES
+
+
+class RunNodes:
+    """The delegations of one run and of its child runs.
+
+    Attributes:
+        top: Those of the run itself, in the plan's order.
+        warnings: What the engine has to say about the run as a whole.
+    """
+
+    def __init__(self, run: str, plan: Plan, *, reused_ids: Iterable[str] = ()) -> None:
+        self.top = [RunNode(node.id, node.agent, node.skill or "", node.instruction) for node in plan.nodes]
+        self.warnings: list[str] = []
+        self._nodes_by_run = {run: _by_id(self.top)}
+        self._questions: set[tuple[str, str]] = set()
+        names = {_base_id(name) for name in reused_ids}
+        for node in self.top:
+            if node.id in names:
+                node.is_reused, node.state = True, "success"
+
+    def __iter__(self) -> Iterator[tuple[int, RunNode]]:
+        """Every node with its depth, each before its children."""
+        return _walk(self.top, 0)
+
+    def apply(self, event: Event) -> RunNode | None:
+        """Note what `event` says; gives the node it speaks of, if it changed."""
+        node = self._find(event.run, event.node)
+        if node is None:
+            if isinstance(event.body, Message) and event.body.level == "warning" and not event.node:
+                self.warnings.append(event.body.text)
+            return None
+        return node if self._update(node, event) else None
+
+    def close(self) -> None:
+        """The run has ended: what never came to an end was stopped."""
+        for _, node in self:
+            if not node.is_over and node.state != "asking":
+                node.state = "canceled"
+
+    def _update(self, node: RunNode, event: Event) -> bool:
+        match event.body:
+            case NodeStarted(agent, skill, instruction):
+                node.agent, node.skill = agent or node.agent, skill or node.skill
+                node.title = node.title or instruction
+                node.state, node.note, node.ended_ns, node.is_reused = "working", "", None, False
+                node.started_ns = node.started_ns or event.at_ns
+            case Progress() as body:
+                node.note = progress_text(body)
+            case AttemptRetried(code):
+                node.note = f"retrying after {code}"
+            case QuestionAsked(question):
+                self._questions.add((event.run, event.node))
+                node.state, node.note = "asking", question.text
+            case QuestionAnswered():
+                node.state, node.note = "working", ""
+            case Decision(move, reason) if move in {"skip", "stop"}:
+                node.state, node.note = "canceled", reason
+            case NodeFinished(result):
+                if (event.run, event.node) in self._questions:
+                    return False  # only an answer
+                self._finish(node, result, event.at_ns)
+            case _:
+                return False
+        return True
+
+    def _finish(self, node: RunNode, result: Result, at_ns: int) -> None:
+        if result.lifecycle == "working":
+            plan: object = result.extras.get("plan")
+            node.children = [_node_from_json(each) for each in _plan_nodes(plan)]
+            return
+        node.ended_ns = at_ns
+        if result.lifecycle == "input_required":
+            node.state = "asking"
+            node.note = result.questions[0].text if result.questions else ""
+            return
+        match result.outcome:
+            case "success" | "partial" | "canceled" as outcome:
+                node.state = outcome
+            case _:
+                node.state = "error"
+        fault = None if result.useful else reword_result(result).fault
+        node.note = fault.message if fault else ""
+
+    def _find(self, run: str, name: str) -> RunNode | None:
+        """The node that `name` belongs to: itself, a further step, a question or a child run of it."""
+        return self._nodes_of(run).get(_base_id(name)) if name else None
+
+    def _nodes_of(self, run: str) -> dict[str, RunNode]:
+        """The nodes of a run by their ids, put in order once: a plan may have a hundred thousand."""
+        if run not in self._nodes_by_run:
+            parent_run, _, parent = run.rpartition(CHILD)
+            above = self._find(parent_run, parent) if parent_run else None
+            if above is None or not above.children:
+                return {}
+            self._nodes_by_run[run] = _by_id(above.children)
+        return self._nodes_by_run[run]
+
+
+def _by_id(nodes: list[RunNode]) -> dict[str, RunNode]:
+    return {node.id: node for node in nodes}
+
+
+def _walk(nodes: list[RunNode], depth: int) -> Iterator[tuple[int, RunNode]]:
+    for node in nodes:
+        yield depth, node
+        yield from _walk(node.children, depth + 1)
+
+
+def _base_id(name: str) -> str:
+    return name.partition(RESERVED)[0]
+
+
+def _plan_nodes(plan: object) -> list[dict[str, Any]]:
+    nodes: object = cast("dict[str, Any]", plan).get("nodes") if isinstance(plan, dict) else None
+    return [each for each in cast("list[Any]", nodes) if isinstance(each, dict)] if isinstance(nodes, list) else []
+
+
+def _node_from_json(node: dict[str, Any]) -> RunNode:
+    texts = {name: str(node.get(name) or "") for name in ("id", "agent", "skill", "instruction")}
+    return RunNode(texts["id"], texts["agent"], texts["skill"], texts["instruction"])
 
 
 _QUIET_S: Final = 1.0
-"""Whoever has no terminal is not told of what is over sooner."""
+"""Without a terminal, what ends sooner is not shown."""
 _WORDS: Final[dict[State, str]] = {
     "waiting": "waits", "working": "works", "asking": "asks", "success": "done", "partial": "partly done",
     "error": "failed", "canceled": "not done",
@@ -120,54 +244,25 @@ def is_interactive() -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
-class Screen(Protocol):
-    """Shows one run."""
+class Screen:
+    """Shows one run; by itself nothing of it."""
 
     def begin(self, nodes: RunNodes, goal: str) -> None:
         """The run has started. From here on an event loop runs."""
-        ...
 
     def update(self, event: Event, node: RunNode | None) -> None:
         """`event` was noted, and changed `node`."""
-        ...
-
-    def pause(self) -> contextlib.AbstractContextManager[None]:
-        """Make room for a question."""
-        ...
-
-    def end(self) -> None:
-        """The run has ended. Called once or more, whether it began or not."""
-        ...
-
-
-def screen_for(form: Form) -> Screen:
-    """The screen that fits the wish and the terminal."""
-    if form.machine or form.quiet:
-        return NullScreen()
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        return LineScreen()
-    return TreeScreen(console(stderr=True))
-
-
-class NullScreen:
-    """Shows nothing."""
-
-    def begin(self, nodes: RunNodes, goal: str) -> None:
-        """See `Screen`."""
-
-    def update(self, event: Event, node: RunNode | None) -> None:
-        """See `Screen`."""
 
     @contextlib.contextmanager
     def pause(self) -> Generator[None]:
-        """See `Screen`."""
+        """Make room for a question."""
         yield
 
     def end(self) -> None:
-        """See `Screen`."""
+        """The run has ended. Called once or more, whether it began or not."""
 
 
-class LineScreen:
+class LineScreen(Screen):
     """One line for each beginning and each end, of runs that take more than a second.
 
     Args:
@@ -193,11 +288,6 @@ class LineScreen:
         if self._is_printing and node is not None and event.kind in {"started", "finished", "retried", "asked"}:
             self._print_node(node)
 
-    @contextlib.contextmanager
-    def pause(self) -> Generator[None]:
-        """Lines do not mind."""
-        yield
-
     def end(self) -> None:
         """Say no more."""
         if self._timer is not None:
@@ -216,73 +306,3 @@ class LineScreen:
         if line != self._last:  # several events may say the same of a node
             echo_err(f"{took_s:6.1f} s  {line}")
         self._last = line
-
-
-class TreeScreen:
-    """All delegations, redrawn in place ten times a second.
-
-    Args:
-        console: The terminal.
-    """
-
-    def __init__(self, console: "Console") -> None:
-        self._console = console
-        self._nodes: RunNodes | None = None
-        self._goal = ""
-        self._live: Live | None = None
-        self._ticking: asyncio.Task[None] | None = None
-        self._in_ascii = not console.encoding.lower().startswith("utf")
-
-    def begin(self, nodes: RunNodes, goal: str) -> None:
-        """Draw the plan, and keep drawing."""
-        self._nodes, self._goal = nodes, goal
-        self._show(nodes)
-        self._ticking = asyncio.get_running_loop().create_task(self._tick())
-
-    def update(self, event: Event, node: RunNode | None) -> None:
-        """Nothing: the next tick shows it."""
-
-    @contextlib.contextmanager
-    def pause(self) -> Generator[None]:
-        """Take the tree away, and draw it anew below the question."""
-        if self._live is not None:
-            self._live.transient = True
-        self._hide()
-        try:
-            yield
-        finally:
-            if self._nodes is not None:
-                self._show(self._nodes)
-
-    def end(self) -> None:
-        """Leave the last picture standing."""
-        if self._ticking is not None:
-            self._ticking.cancel()
-            self._ticking = None
-        if self._nodes is not None:
-            self._nodes.close()
-            self._hide()
-            self._console.print()
-            self._nodes = None
-
-    def _show(self, nodes: RunNodes) -> None:
-        from rich.live import Live
-
-        def now() -> "RenderableType":
-            size = self._console.size
-            width = min(size.width, self._console.width)
-            return render_tree(nodes, self._goal, width=width, height=size.height, in_ascii=self._in_ascii)
-
-        self._live = Live(console=self._console, auto_refresh=False, get_renderable=now)
-        self._live.start(refresh=True)
-
-    def _hide(self) -> None:
-        live, self._live = self._live, None
-        if live is not None:
-            live.stop()
-
-    async def _tick(self) -> None:
-        while True:
-            await asyncio.sleep(TICK_S)
-            if self._live is not None:
-                self._live.refresh()

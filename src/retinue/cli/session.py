@@ -1,103 +1,97 @@
 """One run as a command drives it: started or resumed, watched, interrupted if need be, and always brought to an end.
 
 What is asked is the business of `run` and `ask`, what is shown of `screen` and `result_output`. Whatever happens here,
-nothing stays behind: no process, no thread that anybody waits for, no open journal.
+nothing stays behind: no process, no thread to wait for, no open journal.
 """
 
 import asyncio
 import contextlib
+import os
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import IO, Any, Final, TypeAlias, cast
+from pathlib import Path
+from typing import IO, Any, Self, TypeAlias
 
 import click
 
 from retinue.cli import user_paths
-from retinue.cli.app import report_error
-from retinue.cli.exits import Exit
-from retinue.cli.nodes import RunNodes
-from retinue.cli.options import Form
-from retinue.cli.output import echo_err, json_line, reserve_stdout
-from retinue.cli.plans import run_model
+from retinue.cli.app import Exit, report_error
+from retinue.cli.delivery import Form
+from retinue.cli.output import console, echo_err, json_line, reserve_stdout, reword_result
 from retinue.cli.project import Project
 from retinue.cli.questions import TerminalAnswerer
-from retinue.cli.screen import Screen, is_interactive, screen_for
+from retinue.cli.screen import LineScreen, RunNodes, Screen, is_interactive
 from retinue.cli.watchdog import Watchdog
-from retinue.cli.wording import reword_result
 from retinue.contract.credentials import process_cleaner, redact
 from retinue.contract.event import Decision, Event, NodeFinished, NodeStarted, QuestionAsked
+from retinue.contract.finding import Level
 from retinue.contract.json import dumps
-from retinue.contract.model import JsonMapping
+from retinue.contract.model import JsonMapping, Model
 from retinue.contract.plan import Plan
 from retinue.contract.result import Result
+from retinue.engine.base import Engine
 from retinue.engine.ids import CHILD
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
-from retinue.engine.offload import Pool
 from retinue.errors import Canceled, InvalidInput, Unavailable, UnknownName
 from retinue.orchestration.decisions import RecordedDecision
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.run_request import RESERVED
 
-_INTERRUPTED: Final = "Interrupted from the terminal."
 
-
-@dataclass(frozen=True, slots=True)
-class Invocation:
-    """What was settled on the command line and must hold when the run is resumed. Kept in the plan's extras.
+class Invocation(Model):
+    """What the command line settled and must hold when the run is resumed. Saved in the plan's extras.
 
     Attributes:
         verb: `run` or `ask`.
         workspace: The folder.
         agents: The only agents it may use; empty means all.
-        module: The module of `ACTIVE_AGENT_PATH`, when that is who was asked.
-        command: The command line that was asked, with all that was said of it.
-        model: The model of whoever names none, when it was named there.
-        runner: What drives the models of agents that are instructions, likewise.
-        level: How strictly answers are judged, likewise.
+        module: The module of `ACTIVE_AGENT_PATH`, when that was asked.
+        command: The program that was asked, as `ask.CommandSpec`.
+        model: The model of agents that name none.
+        runner: What drives models.
+        level: How strictly answers are judged.
     """
 
-    verb: str
-    workspace: str
+    verb: str = "run"
+    workspace: str = ""
     agents: tuple[str, ...] = ()
     module: str = ""
-    command: JsonMapping = field(default_factory=dict[str, Any])
+    command: JsonMapping | None = None
     model: str = ""
     runner: str = ""
-    level: str = ""
+    level: Level | None = None
+
+    @classmethod
+    def of(cls, verb: str, project: Project, **more: Any) -> Self:
+        """What the options that opened `project` say, and `more`."""
+        named = {"model": project.model, "runner": project.runner, "level": project.level}
+        return cls(verb=verb, workspace=str(project.root), **named, **more)
 
     def record_in(self, plan: Plan) -> Plan:
         """`plan` with this in it."""
-        facts: JsonMapping = {"verb": self.verb, "workspace": self.workspace, "agents": list(self.agents)}
-        facts |= {"module": self.module, "command": self.command, "model": self.model, "runner": self.runner}
-        facts["level"] = self.level
-        values = {name: value for name, value in facts.items() if value}
-        return plan.model_copy(update={"extras": {**plan.extras, "cli": values}})
+        facts = {**self.model_dump(mode="json", exclude_defaults=True), "verb": self.verb}
+        return plan.model_copy(update={"extras": {**plan.extras, "cli": facts}})
 
 
 def invocation_in(plan: Plan) -> Invocation | None:
     """What was settled when `plan` was made; None when no command made it."""
-    value: object = plan.extras.get("cli")
-    if not isinstance(value, dict):
+    try:
+        return Invocation.model_validate_json(dumps(plan.extras.get("cli")))
+    except ValueError:  # which pydantic's errors are
         return None
-    facts = cast("dict[str, Any]", value)
-    agents, command = cast("object", facts.get("agents")), cast("object", facts.get("command"))
-    names = cast("list[object]", agents) if isinstance(agents, list) else []
-    return Invocation(
-        verb=str(facts.get("verb", "run")),
-        workspace=str(facts.get("workspace", "")),
-        agents=tuple(each for each in names if isinstance(each, str)),
-        module=str(facts.get("module", "")),
-        command=cast("JsonMapping", command) if isinstance(command, dict) else {},
-        model=str(facts.get("model", "")),
-        runner=str(facts.get("runner", "")),
-        level=str(facts.get("level", "")),
-    )
+
+
+def workspace_of(plan: Plan | None) -> Path | None:
+    """The folder that `plan` was made for, where the command recorded it."""
+    invocation = invocation_in(plan) if plan else None
+    return Path(invocation.workspace) if invocation and invocation.workspace else None
 
 
 @dataclass(frozen=True, slots=True)
 class StartedRun:
-    """A run that goes on.
+    """A run in progress.
 
     Attributes:
         after: Its events up to here are from before.
@@ -110,7 +104,7 @@ class StartedRun:
     reused_results: dict[str, Result] = field(default_factory=dict[str, Result])
 
 
-StartRun: TypeAlias = Callable[[Orchestrator, InProcessEngine], Awaitable[StartedRun]]
+StartRun: TypeAlias = Callable[[Orchestrator], Awaitable[StartedRun]]
 """Starts the run that a command is about."""
 
 
@@ -134,6 +128,17 @@ class FinishedSession:
     interrupted: bool
     recorded: bool
     decisions: tuple[RecordedDecision, ...] = ()
+
+
+def screen_for(form: Form) -> Screen:
+    """The screen for the terminal and the options."""
+    if form.machine or form.quiet:
+        return Screen()
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        return LineScreen()
+    from retinue.cli.drawing import TreeScreen  # rich is slow to import
+
+    return TreeScreen(console(stderr=True))
 
 
 def run_session(
@@ -193,26 +198,26 @@ async def _run_session(
     lines: IO[str] | None,
     watchdog: Watchdog,
 ) -> FinishedSession:
-    workspace = project.workspace
-    answerer = _answerer(screen)
-    async with Pool() as pool, project.open_tools() as opened:
-        models, grants = project.models if project.models.configured else None, project.grants
-        workflows = opened.workflows(workspace, offload=pool)
-        async with InProcessEngine(workflows, journal=journal, answerer=answerer) as engine:
-            orchestrator = Orchestrator(
-                opened.registry,
-                engine,
-                workspace,
-                likeness=opened.likeness,
-                models=models,
-                model=run_model(project),
-                grants=grants,
-            )
-            started_run = await start(orchestrator, engine)
-            watchdog.run_id = started_run.run if journal is not None else ""
-            follower = _RunFollower(engine, started_run, screen, lines)
-            follow_task = asyncio.create_task(follower.follow())
-            result, interrupted = await _await_result(engine, started_run.run, follow_task)
+    answerer = TerminalAnswerer(screen.pause) if is_interactive() else None
+    judge = project.default_tier("medium")
+    opened = project.open_engine(project.workspace, journal=journal, answerer=answerer, model=judge)
+    async with opened as orchestrator:
+        engine = orchestrator.engine
+        started_run = await start(orchestrator)
+        watchdog.run_id = started_run.run if journal is not None else ""
+        follower = _RunFollower(engine, started_run, screen, lines)
+        follow_task = asyncio.create_task(follower.follow())
+        # It is stopped when the user interrupts, and when nobody reads what it prints.
+        result_task = asyncio.create_task(engine.result(started_run.run))
+        interrupted = False
+        try:
+            await asyncio.wait({result_task, follow_task}, return_when=asyncio.FIRST_EXCEPTION)
+        except asyncio.CancelledError:
+            interrupted = True
+        if not result_task.done():
+            await engine.cancel(started_run.run, reason="Interrupted from the terminal.")
+        result = await result_task
+        await follow_task
     warnings = list(follower.nodes.warnings)
     failure = journal.failure if journal is not None else None
     if failure is not None and not warnings:  # it showed only after the run had ended
@@ -230,28 +235,6 @@ async def _run_session(
     )
 
 
-def _answerer(screen: Screen) -> TerminalAnswerer | None:
-    """Who answers questions; nobody where nobody is there."""
-    if not is_interactive():
-        return None
-    return TerminalAnswerer(screen.pause)
-
-
-async def _await_result(engine: InProcessEngine, run: str, follow_task: asyncio.Task[None]) -> tuple[Result, bool]:
-    """What the run came to, and whether somebody stopped it. It is stopped too when its audience has gone."""
-    result_task = asyncio.create_task(engine.result(run))
-    interrupted = False
-    try:
-        await asyncio.wait({result_task, follow_task}, return_when=asyncio.FIRST_EXCEPTION)
-    except asyncio.CancelledError:
-        interrupted = True
-    if not result_task.done():
-        await engine.cancel(run, reason=_INTERRUPTED)
-    result = await result_task
-    await follow_task
-    return result, interrupted
-
-
 class _RunFollower:
     """Passes on everything that happens in a run and in its child runs.
 
@@ -261,7 +244,7 @@ class _RunFollower:
         decisions: What was decided so far, in the run and in its child runs.
     """
 
-    def __init__(self, engine: InProcessEngine, started_run: StartedRun, screen: Screen, lines: IO[str] | None) -> None:
+    def __init__(self, engine: Engine, started_run: StartedRun, screen: Screen, lines: IO[str] | None) -> None:
         self.nodes = RunNodes(
             started_run.run,
             started_run.plan,
@@ -329,11 +312,7 @@ class _RunFollower:
 
 
 def _confirm_changes(changed: list[str], run: str) -> None:
-    """Ask whether a run may go on with agents that have changed.
-
-    Raises:
-        InvalidInput: It may not, or nobody is there to say so.
-    """
+    """Ask whether a run may go on with agents that have changed."""
     names = ", ".join(f"`{name}`" for name in changed[:10])
     message = f"{names} {'has' if len(changed) == 1 else 'have'} changed since this run began."
     if not is_interactive():
@@ -354,8 +333,9 @@ def resume(run: str, *, accept_changes: bool = False) -> StartRun:
         accept_changes: Also when agents in it are defined otherwise now; a person is asked where one is there.
     """
 
-    async def start(orchestrator: Orchestrator, engine: InProcessEngine) -> StartedRun:
-        journal = engine.journal
+    async def start(orchestrator: Orchestrator) -> StartedRun:
+        engine = orchestrator.engine
+        journal = engine.journal if isinstance(engine, InProcessEngine) else None
         if journal is None:
             raise Unavailable("Runs without a history cannot be resumed.", hint="Leave out `--no-journal`.")
         history = journal.history(run)

@@ -15,7 +15,7 @@ class Key:
         choices: The only words allowed, when they are few; the narrowest first where the key narrows.
         for_projects: A project file may set it at all.
         narrows: It bounds what a run may do; a project file may make the user's own bound tighter, never wider.
-        adds: Words of every source are kept together: nobody can take back what somebody else forbade.
+        adds: Words of every source are kept together: no source can take back what another forbade.
         names_model: It says which model is paid for; the file of an untrusted project names only what its user has set.
         members: What each text of a table must look like, as a regular expression. What does not may be a secret that
             stands in the wrong place, and is never shown.

@@ -1,6 +1,6 @@
 """The settings in force, each with where it came from: flag, environment, project file, user file, default.
 
-A project file is data of whoever wrote the project: it may narrow what Retinue does, and never widens it. Keys that
+A project file is data of the project's author: it may narrow what Retinue does, and never widens it. Keys that
 would grant trust, name code or a command, point models elsewhere, or move the workspace are refused there. Which models
 are paid for, it says only in a folder that its user trusts.
 
@@ -17,19 +17,20 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final, cast
 
+import click
+
 from retinue.agents.grants import ALL, Grants, VerdictWord
 from retinue.agents.load.document import read_bytes
 from retinue.agents.prompted.definition_permissions import grants_from_settings, rule_findings
 from retinue.agents.prompted.loop import BUILTIN_LOOP, Loop, Loops, installed_loop
 from retinue.agents.trust import TrustStore
 from retinue.cli import user_paths
+from retinue.cli.output import echo, echo_err, echo_json, findings_text, json_line, safe
 from retinue.cli.setting_keys import KEYS, Key, Kind
 from retinue.contract.definition import read_tier
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.names import nearest
 from retinue.errors import InvalidInput, MissingFile, RetinueError
-
-__all__ = ["KEYS", "Key", "Kind", "Setting", "Settings", "grants_of", "load", "loops_of", "permission_findings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,7 @@ class Settings:
         return self.values[key].value if flag is None else flag
 
     def check(self) -> None:
-        """See that every setting can be used.
-
-        Raises:
-            InvalidInput: One cannot; `detail["findings"]` lists each with its place.
-        """
+        """See that every setting can be used."""
         errors = [finding for finding in self.findings if finding.severity == "error"]
         if errors:
             first, more = errors[0], f" (and {len(errors) - 1} more)" if errors[1:] else ""
@@ -71,6 +68,32 @@ class Settings:
                 path=first.file or "",
                 detail={"findings": [finding.to_json() for finding in errors]},
             )
+
+
+def find_root(folder: Path | None) -> Path:
+    """The folder asked for, or the top of the repository we stand in, or where we stand."""
+    if folder is not None:
+        if folder.is_dir():
+            return folder.resolve()
+        if folder.exists():
+            raise InvalidInput(f"{str(folder)!r} is not a folder.", hint="Name a folder with `--workspace`.")
+        raise MissingFile(f"No such folder: {str(folder)!r}.", hint="Name a folder with `--workspace`.")
+    here = _current_folder()
+    return next((place for place in (here, *here.parents) if (place / ".git").exists()), here)
+
+
+def _current_folder() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise MissingFile(
+            "The current folder no longer exists.", hint="Change to another folder, or use `--workspace`."
+        ) from None
+
+
+def settings_of(folder: Path | None) -> Settings:
+    """The settings that hold in `folder`, by default where we stand."""
+    return load(find_root(folder))
 
 
 def load(project: Path, *, environment: Mapping[str, str] | None = None) -> Settings:
@@ -215,13 +238,7 @@ def _refuse(findings: list[Finding], message: str, origin: str, fix: str) -> Non
 
 
 def _is_within(value: object, bound: object, choices: tuple[str, ...]) -> bool:
-    """Whether `value` allows no more than the user's own `bound` does; without one anything is narrower.
-
-    Args:
-        value: What a project asks for.
-        bound: What holds.
-        choices: The words that the key takes, the narrowest first.
-    """
+    """Whether `value` allows no more than the user's own `bound` does; without one anything is narrower."""
     if bound is None or bound == ():
         return True
     if isinstance(value, tuple):
@@ -245,30 +262,24 @@ _EXPECTED: Final[Mapping[Kind, str]] = {
 
 def _validate(key: Key, value: Any) -> object:
     """`value` if it is of the right kind, else None."""
-    if key.kind in {"count", "number", "seconds"} and isinstance(value, bool):
-        return None
-    match key.kind:
-        case "switch":
-            return value if isinstance(value, bool) else None
-        case "count":
-            return value if isinstance(value, int) and 0 <= value < 2**63 else None
-        case "number" | "seconds":
-            fits = isinstance(value, int | float) and 0 <= value < 2**63 and (value or key.kind == "number")
-            return float(value) if fits else None
-        case "text":
-            return value if isinstance(value, str) and (not key.choices or value in key.choices) else None
-        case "words" | "table":
-            return _validate_texts(key, value)
-
-
-def _validate_texts(key: Key, value: Any) -> object:
-    """`value` if it is a list of texts, or a table of those that the key takes; else None."""
-    if key.kind == "words":
-        words = cast("list[object]", value) if isinstance(value, list) else [None]
-        return tuple(words) if all(isinstance(word, str) for word in words) else None
-    members = cast("dict[str, object]", value) if isinstance(value, dict) else {"": None}
-    fits = all(isinstance(text, str) and re.fullmatch(key.members, text) for text in members.values())
-    return members if fits else None
+    if isinstance(value, bool):
+        return value if key.kind == "switch" else None
+    match key.kind, value:
+        case "count", int() if 0 <= value < 2**63:
+            return value
+        case "number" | "seconds", int() | float() if 0 <= value < 2**63 and (value or key.kind == "number"):
+            return float(value)
+        case "text", str() if not key.choices or value in key.choices:
+            return value
+        case "words", list():
+            words = tuple(cast("list[object]", value))
+            return words if all(isinstance(word, str) for word in words) else None
+        case "table", dict():
+            members = cast("dict[str, object]", value)
+            fits = all(isinstance(text, str) and re.fullmatch(key.members, text) for text in members.values())
+            return members if fits else None
+        case _:
+            return None
 
 
 def _from_text(kind: Kind, text: str) -> object:
@@ -315,11 +326,7 @@ def loops_of(settings: Settings, runner: str | None = None) -> Loops | None:
 
 
 def grants_of(settings: Settings) -> Grants:
-    """What any agent here may use at most.
-
-    Raises:
-        InvalidInput: A word is no permission. Nothing is left out quietly: it might be what somebody wanted denied.
-    """
+    """What any agent here may use at most."""
     words, mode = _permission_words(settings), settings.get("permissions.mode") or None
     if not any(words.values()) and mode is None:
         return ALL
@@ -327,22 +334,38 @@ def grants_of(settings: Settings) -> Grants:
 
 
 def permission_findings(settings: Settings) -> list[Finding]:
-    """What is odd about the rules in force: they fit nothing, or they allow more than they seem to."""
-    rules: dict[VerdictWord, tuple[str, ...]] = {
-        verdict: words for verdict, words in _permission_words(settings).items() if words
-    }
-    if not rules:
-        return []
+    """What is odd about the rules in force: they match nothing, or they allow more than they seem to."""
     return [
         finding.model_copy(update={"file": settings.values[f"permissions.{verdict}"].origin})
-        for verdict, words in rules.items()
+        for verdict, words in _permission_words(settings).items()
+        if words
         for finding in rule_findings({verdict: words})
     ]
 
 
 def _permission_words(settings: Settings) -> dict[VerdictWord, tuple[str, ...]]:
-    return {
-        "allow": settings.get("permissions.allow"),
-        "ask": settings.get("permissions.ask"),
-        "deny": settings.get("permissions.deny"),
-    }
+    verdicts: tuple[VerdictWord, ...] = ("allow", "ask", "deny")
+    return {verdict: settings.get(f"permissions.{verdict}") for verdict in verdicts}
+
+
+def show_settings(*, origin: bool, as_json: bool, workspace: Path | None) -> None:
+    """Show every setting and its value."""
+    settings = settings_of(workspace)
+    problems = [*settings.findings, *permission_findings(settings)]
+    display = {name: "***" if KEYS[name].secret else setting.value for name, setting in settings.values.items()}
+    if as_json:
+        values = {
+            name: {"value": value, "origin": settings.values[name].origin}
+            for name, value in display.items()
+            if value is not None
+        }
+        findings = [finding.to_json() for finding in problems]
+        echo_json({"settings": values, "user_file": str(user_paths.user_config_file()), "findings": findings})
+        return
+    width = max(map(len, display))
+    for name, value in display.items():
+        note = settings.values[name].origin if origin else KEYS[name].about
+        text = "-" if value in (None, (), "", {}) else json_line(value)
+        echo(f"{name:<{width}} = {text:<10}{click.style(f'  # {safe(note)}', dim=True)}")
+    if problems:
+        echo_err(findings_text(problems))

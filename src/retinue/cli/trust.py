@@ -1,42 +1,22 @@
 """`retinue trust`: the user's own yes to the code of a folder."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from retinue.cli.options import json_option
+from retinue.agents.code_files import Kind, code_files, digests
+from retinue.agents.trust import TrustStore
+from retinue.cli import user_paths
+from retinue.cli.output import echo, echo_err, echo_json, plural, safe
+from retinue.cli.screen import is_interactive
+from retinue.cli.settings import find_root
+from retinue.errors import NotTrusted, RetinueError
 
-if TYPE_CHECKING:
-    from retinue.agents.code_files import Kind
-    from retinue.agents.trust import TrustStore
 
-
-@click.command("trust")
-@click.argument("folder", required=False, metavar="[DIR]", type=click.Path(path_type=Path))
-@click.option("--yes", "-y", is_flag=True, help="Trust without asking.")
-@click.option("--list", "list_only", is_flag=True, help="List trusted folders.")
-@click.option("--revoke", is_flag=True, help="Stop trusting DIR.")
-@click.option("--tool-root", "is_tool_root", is_flag=True, help="Trust the extensions (`*_tool.py`) in DIR instead.")
-@json_option
-def command(
+def trust_folder(
     *, folder: Path | None, yes: bool, list_only: bool, revoke: bool, is_tool_root: bool, as_json: bool
 ) -> None:
-    """Allow the code of DIR's agents to run; DIR is the current repository by default.
-
-    Lists the files that contain or name code, then asks. When one of them is changed, added or removed, you are asked
-    again. A project can never trust itself. The settings of a trusted project may also choose models.
-
-    With --tool-root, DIR is a folder of extensions for the personal assistant (TOOL_ROOT). All Python files in it are
-    listed, since extensions may import them.
-    """
-    from retinue.agents.code_files import digests
-    from retinue.agents.trust import TrustStore
-    from retinue.cli import user_paths
-    from retinue.cli.output import echo_err, echo_json, plural, safe
-    from retinue.cli.project import find_root
-    from retinue.errors import NotTrusted
-
+    """Allow the code of DIR's agents to run; DIR is the current repository by default."""
     if is_tool_root and folder is None and not list_only:
         raise click.UsageError("--tool-root needs a folder: `retinue trust --tool-root DIR`.")
     kind: Kind = "tool_root" if is_tool_root else "project"
@@ -62,9 +42,7 @@ def command(
     echo_err(f"{click.style('trusted', fg='green', bold=True)}: {safe(root)} ({plural(len(files), 'file')})")
 
 
-def _list(store: "TrustStore", *, as_json: bool) -> None:
-    from retinue.cli.output import echo, echo_err, echo_json, safe
-
+def _list(store: TrustStore, *, as_json: bool) -> None:
     kinds: tuple[Kind, ...] = ("project", "tool_root")
     folders = [
         (folder, kind, store.is_trusted(folder, kind=kind)) for kind in kinds for folder in store.folders(kind=kind)
@@ -81,17 +59,8 @@ def _list(store: "TrustStore", *, as_json: bool) -> None:
         echo_err("No trusted folders.")
 
 
-def _ask(store: "TrustStore", root: Path, *, kind: "Kind", yes: bool) -> None:
-    """Show what would be trusted, and ask.
-
-    Raises:
-        NotTrusted: The answer is no, or nobody is there to give one.
-    """
-    from retinue.agents.code_files import code_files
-    from retinue.cli.output import echo_err, plural, safe
-    from retinue.cli.screen import is_interactive
-    from retinue.errors import NotTrusted
-
+def _ask(store: TrustStore, root: Path, *, kind: Kind, yes: bool) -> None:
+    """Show what would be trusted, and ask."""
     files = code_files(root, kind=kind)
     news = _changed(store, root, kind)
     echo_err(f"{safe(root)} names code in {plural(len(files), 'file')}{':' if files else '.'}")
@@ -111,10 +80,8 @@ def _ask(store: "TrustStore", root: Path, *, kind: "Kind", yes: bool) -> None:
         raise NotTrusted("Not trusted.", hint="Nothing was changed. Run `retinue trust` again when you are sure.")
 
 
-def _changed(store: "TrustStore", root: Path, kind: "Kind") -> frozenset[str]:
+def _changed(store: TrustStore, root: Path, kind: Kind) -> frozenset[str]:
     """The files that changed since the folder was trusted; none when it never was."""
-    from retinue.errors import NotTrusted, RetinueError
-
     if root not in store.folders(kind=kind):
         return frozenset()
     try:

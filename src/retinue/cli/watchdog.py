@@ -20,7 +20,7 @@ from functools import partial
 from types import FrameType
 from typing import Any, Final, NoReturn, TypeVar
 
-from retinue.cli.exits import Exit
+from retinue.cli.app import Exit
 from retinue.errors import DeadlineExceeded
 
 T = TypeVar("T")

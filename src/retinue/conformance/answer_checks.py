@@ -136,6 +136,6 @@ def unmixed(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
 
 
 def parse_context_of(exchange: ProbeExchange) -> ParseContext:
-    """What whoever asked knows about the answer."""
+    """What the request says about the answer."""
     task = exchange.probe.task
     return ParseContext(task_id=task.id, agent=task.agent, skill=task.skill)

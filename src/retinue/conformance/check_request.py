@@ -1,4 +1,4 @@
-"""An order to judge somebody, as a person gives it in words: who it is, what it speaks, how it is asked.
+"""A request to check an agent, as a person makes it: which agent, which dialect, how to ask it.
 
 The command line and the pytest plugin both make one; what it comes to is here, so that it comes to the same.
 """
@@ -7,19 +7,21 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from retinue.conformance.guess import guess_dialect
 from retinue.conformance.judge import DEFAULT_TIMEOUT_S, OnExchange, judge
-from retinue.conformance.port import CheckReport, CheckSubject, RequestTemplate
-from retinue.conformance.request_template import template_of
+from retinue.conformance.port import CheckReport, CheckSubject, Probe, ProbeExchange, RequestTemplate
 from retinue.conformance.subjects import SubjectInfo, command_subject, instructions_subject, isolated_module
-from retinue.contract.definition import Definition
+from retinue.contract.definition import Definition, Skill
 from retinue.contract.finding import as_detail, findings_of, summarise_findings
-from retinue.contract.names import fold
-from retinue.errors import InvalidDefinition, InvalidInput, MissingFile
+from retinue.contract.model import DialectName
+from retinue.contract.names import fold, nearest
+from retinue.dialects import DIALECTS, dialect
+from retinue.dialects.detect import detect
+from retinue.dialects.port import Certainty, Detection
+from retinue.errors import InvalidDefinition, InvalidInput, MissingFile, RetinueError, UnknownName
 from retinue.llm.budget_tracker import BudgetTracker
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ class CheckRequest:
 
 @dataclass(frozen=True, slots=True)
 class PreparedCheck:
-    """A subject that can be judged: what it speaks is known, or was found out. Whoever has it closes it.
+    """A subject that can be judged: what it speaks is known, or was detected. The caller closes it.
 
     Attributes:
         facts: How it is asked, and how its dialect was found out.
@@ -112,21 +114,16 @@ async def prepare(request: CheckRequest) -> PreparedCheck:
 
 
 def _definition(file: Path, agent: str | None) -> Definition:
-    """What the file says of the agent that is meant.
-
-    Raises:
-        MissingFile: There is none.
-        InvalidDefinition: It cannot be read, or holds no such agent.
-    """
+    """What the file says of the agent that is meant."""
     from retinue.agents.definition_files import load_file  # noqa: PLC0415 - loaders are heavy, and most orders name no file
 
     if not file.exists():
-        raise MissingFile(f"There is no file {str(file)!r}.", hint="Name a definition, JSON or Markdown.")
+        raise MissingFile(f"No such file: {str(file)!r}.", hint="Name a definition, JSON or Markdown.")
     loaded = load_file(file)
     definitions = [each.definition for each in loaded.agents]
     chosen = next((each for each in definitions if agent is None or each.name == fold(agent)), None)
     if chosen is None:
-        what = f"no agent called {agent[:80]!r}" if agent and definitions else "no definition that can be used"
+        what = f"no agent named {agent[:80]!r}" if agent and definitions else "no definition that can be used"
         raise InvalidDefinition(
             f"{str(file)!r} holds {what}.",
             hint=f"See `retinue lint {file}`.",
@@ -156,11 +153,7 @@ async def _find_subject(request: CheckRequest, definition: Definition | None) ->
 
 
 def _template(request: CheckRequest, info: SubjectInfo, definition: Definition | None) -> RequestTemplate:
-    """As the definition says, and before that as the order does.
-
-    Raises:
-        InvalidInput: No task can be made of it.
-    """
+    """As the definition says, and before that as the order does."""
     if definition is not None:
         template = template_of(definition, skill=request.operation)
     else:
@@ -189,3 +182,103 @@ def _template_text(template: RequestTemplate) -> str:
         "parameters": ", ".join(template.parameters),
     }
     return ", ".join(f"{name} {value}" for name, value in facts.items() if value)
+
+
+_ORDER: Final[tuple[DialectName, ...]] = ("markdown_json", "tool_use", "task_signal", "agent_http", "run_agent")
+"""The most telling first: an answer in `run_agent` may be nearly anything."""
+_WEIGHTS: Final[dict[Certainty, int]] = {"certain": 6, "likely": 3, "possible": 0}
+_MOST: Final = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class DialectGuess:
+    """What the answers say.
+
+    Attributes:
+        why: The marks that say so, as part of a sentence.
+    """
+
+    dialect: DialectName
+    certainty: Certainty
+    why: str
+
+
+async def guess_dialect(subject: CheckSubject, *, template: RequestTemplate, timeout_s: float) -> DialectGuess:
+    """Ask `subject` in one dialect after the other until an answer is certainly in one of them.
+
+    Raises:
+        InvalidInput: It answered in none.
+    """
+    weights: dict[DialectName, int] = {}
+    best: dict[DialectName, Detection] = {}
+    first_error = ""
+    for name in _ORDER:
+        exchange = await _exchange(subject, name, template, timeout_s)
+        first_error = first_error or exchange.error
+        for detection in detect((exchange.text or "")[:_MOST]):
+            if detection.kind != "result" or not _WEIGHTS[detection.certainty]:
+                continue
+            # An agent that answers in the dialect of the question speaks it; errors often come in another's form.
+            weight = _WEIGHTS[detection.certainty] + (1 if detection.dialect == name else 0)
+            if weight > weights.get(detection.dialect, 0):
+                weights[detection.dialect], best[detection.dialect] = weight, detection
+        if weights.get(name, 0) > _WEIGHTS["certain"] or exchange.late:
+            break
+    if not weights:
+        raise InvalidInput(
+            f"Nothing that {subject.name[:80]!r} answers is in a dialect.{f' {first_error}' if first_error else ''}",
+            hint=f"Say which one it should speak: {', '.join(DIALECTS)}.",
+            suggestions=DIALECTS,
+        )
+    detection = best[max(weights, key=lambda each: weights[each])]
+    return DialectGuess(detection.dialect, detection.certainty, detection.why)
+
+
+async def _exchange(
+    subject: CheckSubject, name: DialectName, template: RequestTemplate, timeout_s: float
+) -> ProbeExchange:
+    probe = Probe("guess", template.task("guess"), "Which dialect is it?")
+    try:
+        text = dialect(name).render_task(probe.task).text
+    except RetinueError as error:
+        return ProbeExchange(probe, "", error=error.message)
+    return await subject.send(probe, text, timeout_s=timeout_s)
+
+
+def template_of(definition: Definition, *, skill: str | None = None) -> RequestTemplate:
+    """A valid request for the agent that `definition` describes, made of its first sample.
+
+    What the sample says in its instruction and target is said twice, as such and as parameters: formats have words for
+    the one or the other.
+
+    Args:
+        definition: What the agent says of itself.
+        skill: What is asked of it; absent means the first of its skills that can be called.
+
+    Raises:
+        UnknownName: It has no such skill.
+    """
+    chosen = _skill(definition, skill)
+    samples = [each.parameters for each in chosen.samples if each.parameters]
+    parameters = {**chosen.defaults, **(samples[0] if samples else {})}
+    template = RequestTemplate(agent=definition.name, skill=chosen.name, parameters=parameters)
+    target = parameters.get(chosen.target_field or "")
+    if isinstance(target, str) and target:
+        template = replace(template, target=target)
+    value = parameters.get(chosen.instruction_field or "")
+    instruction = value if isinstance(value, str) else next(iter(chosen.examples), "")
+    return replace(template, instruction=instruction)
+
+
+def _skill(definition: Definition, name: str | None) -> Skill:
+    if name is None:
+        return next((each for each in definition.skills if not each.unavailable), definition.skills[0])
+    skill = definition.skill(fold(name))
+    if skill is None:
+        names = [each.name for each in definition.skills]
+        raise UnknownName(
+            f"`{definition.name}` has no skill {name[:80]!r}.",
+            hint=f"It has: {', '.join(names)}.",
+            suggestions=nearest(name, names) or tuple(names),
+        )
+    return skill

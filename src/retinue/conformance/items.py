@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from retinue.conformance.check_request import CheckRequest, PreparedCheck, prepare
-from retinue.conformance.kit import kit
+from retinue.conformance.judge import kit
 from retinue.conformance.port import CheckReport, Requirement
 from retinue.conformance.report import RequirementViolation, violations_in
 from retinue.errors import RetinueError

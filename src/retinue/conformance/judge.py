@@ -5,27 +5,33 @@ answer has failed.
 """
 
 import asyncio
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, TypeAlias
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from typing import Any, Final, TypeAlias
 
-from retinue.conformance.kit import ALL, kit
 from retinue.conformance.port import (
     Check,
     CheckReport,
     CheckSubject,
+    Kit,
     Probe,
     ProbeExchange,
+    ProbeFactory,
     RequestTemplate,
     Requirement,
     RequirementVerdict,
 )
 from retinue.contract.model import JsonMapping
-from retinue.dialects import dialect as dialect_of
+from retinue.contract.names import nearest
+from retinue.dialects import DIALECTS, dialect as dialect_of
 from retinue.dialects.port import Dialect
-from retinue.errors import RetinueError
+from retinue.errors import RetinueError, UnknownName
 
 DEFAULT_TIMEOUT_S: Final = 30.0
-"""How long a subject may take for one request, in seconds, when nobody says otherwise."""
+"""How long a subject may take for one request, in seconds, by default."""
 
 _AT_ONCE: Final = 4
 _HUNG: Final = 2
@@ -145,3 +151,45 @@ def _readable(wrong: Iterable[str]) -> tuple[str, ...]:
     sentences = tuple(dict.fromkeys(f"{each[:_LETTERS]}…" if len(each) > _LETTERS else each for each in wrong))
     more = len(sentences) - _SENTENCES
     return (*sentences[:_SENTENCES], f"and {more} more of the kind") if more > 0 else sentences
+
+
+ALL: Final = ("*",)
+"""In place of probes: each of the dialect's."""
+
+
+@cache
+def kit(name: str) -> Kit:
+    """All that the dialect called `name` is judged by, loaded when first used.
+
+    Raises:
+        UnknownName: There is no such dialect; `suggestions` says what there is.
+    """
+    if name not in DIALECTS:
+        suggestions = tuple(dict.fromkeys((*nearest(name, DIALECTS), *DIALECTS)))
+        raise UnknownName(
+            f"Unknown dialect {name[:100]!r}.", hint=f"Available: {', '.join(DIALECTS)}.", suggestions=suggestions
+        )
+    version, required = requirements(name)
+    probes: dict[str, ProbeFactory] = import_module(f"{__package__}.{name}.probes").PROBES
+    by_name: dict[str, Check] = import_module(f"{__package__}.{name}.checks").CHECKS
+    checks = {f"{name}/{each}": check for each, check in by_name.items()}
+    return Kit(name, version, required, probes, checks)
+
+
+def requirements(dialect: str) -> tuple[str, tuple[Requirement, ...]]:
+    """The version of a dialect's requirements, and the requirements, in the order of their file."""
+    text = files(f"{__package__}.{dialect}").joinpath("requirements.toml").read_text(encoding="utf-8")
+    document = tomllib.loads(text)
+    return document["version"], tuple(_requirement(dialect, each) for each in document["requirement"])
+
+
+def _requirement(dialect: str, table: dict[str, Any]) -> Requirement:
+    return Requirement(
+        id=f"{dialect}/{table['id']}",
+        force=table["force"],
+        clause=table["clause"],
+        text=table["text"],
+        rows=tuple(table["rows"]),
+        probes=tuple(table["probes"]),
+        fix=table["fix"],
+    )

@@ -16,28 +16,21 @@ from retinue.conformance.answer_checks import (
     strict_object,
     unmixed,
 )
-from retinue.conformance.markdown_json.content import (
-    generic_message,
-    generic_suggestion,
-    outside_path,
-    text_for_boolean,
-    text_for_number,
-    wrong_array,
-    wrong_count,
-)
 from retinue.conformance.members import (
     is_count,
     is_nonblank,
+    is_uninformative,
     missing,
     object_at,
     object_in,
+    objects_at,
     quote,
     quote_member,
     values_in,
 )
 from retinue.conformance.port import Check, ProbeExchange
 from retinue.contract import spec_exact
-from retinue.contract.json import JsonObject
+from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.names import fold, to_kebab
 from retinue.errors import InvalidInput
 
@@ -277,50 +270,147 @@ def _warnings(body: JsonObject) -> list[JsonObject]:
     )
 
 
+_SCORE: Final = re.compile(r"(?:^|_)(?:score|percent|percentage|completeness|confidence)$")
+_COUNT: Final = re.compile(r"(?:^|_)(?:count|total)$|^(?:count|total|number)_(?:of_)?\w+$|^files_(?:read|written)$")
+_MEASURED: Final = re.compile(
+    r"(?:^|_)(?:amount|average|bytes|cost|coverage|days|distance|duration|eur|hours|minutes|mean|ms|ns|price|rate|ratio|revenue|s|sales|seconds|time|usd|value|weight)(?:_|$)"
+)
+"""Totals of these are measured, not counted."""
+_NUMBER: Final = re.compile(r"\s*[-+]?[0-9]+(?:[.,][0-9]+)?\s*%?\s*")
+_PLURAL: Final = re.compile(r"(?:[a-z]s|_list|children)$")
+_NOT_PLURAL: Final = re.compile(
+    r"(?:ss|us|is|as|^does|details|notes|remarks|series|^news)$|^(?:allows|has|is|needs|supports|uses|was|were)(?:_|$)"
+)
+"""Ends in an s, and may be one thing: a text, or whether something is so."""
+_PATH: Final = re.compile(r"(?:^|_)(?:path|paths|file|files|filename|directory|folder)$")
+
+
+def text_for_number(body: JsonObject) -> Iterator[str]:
+    """Scores and percentages that are text, or something else than a number."""
+    for place, name, value in values_in(body):
+        wrong = isinstance(value, bool) or (isinstance(value, str) and _NUMBER.fullmatch(value))
+        if _SCORE.search(name) and wrong:
+            yield f"`{place}` is {quote(value)}"
+
+
+def wrong_array(body: JsonObject) -> Iterator[str]:
+    """Nulls where a name in the plural says that there is an array."""
+    for place, name, value in values_in(body):
+        is_item = place.rpartition("/")[2].isdecimal()  # an empty cell of a row is no missing array
+        single = any(one.search(name) for one in (_NOT_PLURAL, _COUNT, _MEASURED))
+        plural = _PLURAL.search(name) and not single
+        if value is None and plural and not is_item:
+            yield f"`{place}` is null"
+
+
+def text_for_boolean(body: JsonObject) -> Iterator[str]:
+    """Text that says true or false and nothing else."""
+    for place, _, value in values_in(body):
+        if isinstance(value, str) and value.strip().lower() in {"true", "false"}:
+            yield f"`{place}` is {quote(value)}"
+
+
+def wrong_count(body: JsonObject) -> Iterator[str]:
+    """Counts and totals that are negative, broken, boolean or text."""
+    for place, name, value in values_in(body):
+        measured = _MEASURED.search(name) or _SCORE.search(name)
+        if _COUNT.search(name) and not measured and _is_no_count(value):
+            yield f"`{place}` is {quote(value)}"
+
+
+def _is_no_count(value: JsonValue) -> bool:
+    if isinstance(value, str):
+        return _NUMBER.fullmatch(value) is not None
+    if isinstance(value, bool):
+        return True
+    return isinstance(value, int | float) and (value < 0 or isinstance(value, float))
+
+
+def outside_path(body: JsonObject) -> Iterator[str]:
+    """Paths that are neither absolute nor relative to the root of a repository."""
+    for place, name, value in values_in(body.get("result")):
+        if isinstance(value, str) and _PATH.search(name) and (why := _path_fault(value)):
+            yield f"`/result{place}` {why}: {quote(value)}"
+
+
+def _path_fault(path: str) -> str:
+    if not path.strip():
+        return "is empty"
+    if any(mark in path for mark in "\0\n\r"):
+        return "has a line break or NUL"
+    if path.startswith("~"):
+        return "leads to somebody's home"
+    if ".." in re.split(r"[/\\]", path):
+        return "leads upwards"
+    return "is a URL" if re.match(r"[a-z][a-z0-9+.-]+://", path, re.IGNORECASE) else ""
+
+
+def generic_message(body: JsonObject) -> Iterator[str]:
+    """Messages of errors and warnings that say nothing."""
+    if body.get("status") == "error" and is_uninformative(body.get("message"), words=2):
+        yield f"`message` is {quote(body.get('message'))}"
+    for at, warning in objects_at(body, "warnings"):
+        if is_uninformative(warning.get("message"), words=2):
+            yield f"`warnings[{at}].message` is {quote(warning.get('message'))}"
+
+
+def generic_suggestion(body: JsonObject) -> Iterator[str]:
+    """Ways out that are none."""
+    suggestions = body.get("recovery_suggestions")
+    for at, suggestion in enumerate(suggestions if isinstance(suggestions, list) else ()):
+        if _is_unhelpful(suggestion):
+            yield f"`recovery_suggestions[{at}]` is {quote(suggestion)}"
+    for at, warning in objects_at(body, "warnings"):
+        if "recovery" in warning and _is_unhelpful(warning["recovery"]):
+            yield f"`warnings[{at}].recovery` is {quote(warning['recovery'])}"
+
+
+def _is_unhelpful(value: JsonValue) -> bool:
+    """Whether a way out says nothing, or is a single word: a name alone does not say what to do with it."""
+    return is_uninformative(value) or (isinstance(value, str) and value.isascii() and len(value.split()) == 1)
+
+
 CHECKS: Final[Mapping[str, Check]] = {
-    f"markdown_json/{name}": check
-    for name, check in {
-        "answers": any_answer,
-        "json": each_answer(strict_object),
-        "status": each_object(_status),
-        "agent": each_object_in_exchange(_agent),
-        "version": each_object(_version),
-        "what": each_object(_what),
-        "operation": each_object_in_exchange(_operation),
-        "validator": each_object_in_exchange(_validator),
-        "required": each_object(_required),
-        "execution-time": each_object(_execution_time),
-        "file-counts": each_object(_file_counts),
-        "success-test": each_object_in_exchange(_success_test),
-        "error-test": each_object(_error_test),
-        "partial-test": each_object(_partial_test),
-        "warning-types": each_object(_warning_types),
-        "warning-recovery": each_object(_warning_says("recovery")),
-        "completeness": each_object(_completeness),
-        "degrades": each_object(_degrades),
-        "error-types": each_object(_error_types),
-        "error-kind": each_object(_error_kind),
-        "lists-operations": _lists_operations,
-        "error-message": each_object(_error_message),
-        "error-context": each_object(_error_context),
-        "error-timestamp": each_object(_error_timestamp),
-        "scores": each_object(text_for_number),
-        "arrays": each_object(wrong_array),
-        "booleans": each_object(text_for_boolean),
-        "counts": each_object(wrong_count),
-        "paths": each_object(outside_path),
-        "messages": each_object(generic_message),
-        "recovery": each_object(generic_suggestion),
-        "impact": each_object(_warning_says("impact")),
-        "invalid-input": each_object(_refused),
-        "hostile-input": each_object(_refused),
-        "outside-path": each_object_in_exchange(_outside),
-        "not-ascii": each_object_in_exchange(_not_ascii),
-        "free-parameters": _free_parameters,
-        "steady": same_members("status", "agent", "version", "operation"),
-        "unmixed": unmixed,
-        "corrected": each_object_in_exchange(_corrected),
-        "strict": passes_strict_reader("markdown_json"),
-    }.items()
+    "answers": any_answer,
+    "json": each_answer(strict_object),
+    "status": each_object(_status),
+    "agent": each_object_in_exchange(_agent),
+    "version": each_object(_version),
+    "what": each_object(_what),
+    "operation": each_object_in_exchange(_operation),
+    "validator": each_object_in_exchange(_validator),
+    "required": each_object(_required),
+    "execution-time": each_object(_execution_time),
+    "file-counts": each_object(_file_counts),
+    "success-test": each_object_in_exchange(_success_test),
+    "error-test": each_object(_error_test),
+    "partial-test": each_object(_partial_test),
+    "warning-types": each_object(_warning_types),
+    "warning-recovery": each_object(_warning_says("recovery")),
+    "completeness": each_object(_completeness),
+    "degrades": each_object(_degrades),
+    "error-types": each_object(_error_types),
+    "error-kind": each_object(_error_kind),
+    "lists-operations": _lists_operations,
+    "error-message": each_object(_error_message),
+    "error-context": each_object(_error_context),
+    "error-timestamp": each_object(_error_timestamp),
+    "scores": each_object(text_for_number),
+    "arrays": each_object(wrong_array),
+    "booleans": each_object(text_for_boolean),
+    "counts": each_object(wrong_count),
+    "paths": each_object(outside_path),
+    "messages": each_object(generic_message),
+    "recovery": each_object(generic_suggestion),
+    "impact": each_object(_warning_says("impact")),
+    "invalid-input": each_object(_refused),
+    "hostile-input": each_object(_refused),
+    "outside-path": each_object_in_exchange(_outside),
+    "not-ascii": each_object_in_exchange(_not_ascii),
+    "free-parameters": _free_parameters,
+    "steady": same_members("status", "agent", "version", "operation"),
+    "unmixed": unmixed,
+    "corrected": each_object_in_exchange(_corrected),
+    "strict": passes_strict_reader("markdown_json"),
 }
-"""By the id of the requirement."""
+"""By the requirement's name."""

@@ -3,9 +3,7 @@
 How it looks on a terminal is the business of `cli/check`.
 """
 
-from .data import as_json
 from .html_page import as_html
-from .violations import RequirementViolation, counts, repeated_ids, violations_in
-from .xml import as_junit
+from .violations import RequirementViolation, as_json, as_junit, counts, repeated_ids, violations_in
 
 __all__ = ["RequirementViolation", "as_html", "as_json", "as_junit", "counts", "repeated_ids", "violations_in"]

@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from retinue.conformance.port import CheckReport, ProbeExchange, RequirementVerdict
+from retinue.contract.model import JsonMapping
+from retinue.contract.report import ReportCase, render_junit
 from retinue.contract.sanitize import printable
 
 _EXCHANGES: Final = 2
@@ -113,3 +115,83 @@ def _group_sentences(wrong: tuple[str, ...], probes: Collection[str]) -> Iterato
 
 def _line(text: str) -> str:
     return " ".join(printable(text).split())
+
+
+_MOST: Final = 20_000
+"""Characters of a text that are kept."""
+
+
+def as_json(report: CheckReport) -> JsonMapping:
+    """`report` as JSON data. Long texts are cut, and `characters` says how long they were."""
+    return {
+        "subject": _writable(report.subject),
+        "dialect": report.dialect,
+        "version": report.version,
+        "passed": report.passed,
+        "counts": counts(report),
+        "facts": {name: _writable(str(value)) for name, value in report.facts.items()},
+        "requirements": [_requirement(verdict) for verdict in report.verdicts],
+        "exchanges": [_exchange(exchange) for exchange in report.exchanges],
+    }
+
+
+def _requirement(verdict: RequirementVerdict) -> JsonMapping:
+    requirement = verdict.requirement
+    facts: JsonMapping = {
+        "id": requirement.id,
+        "outcome": verdict.outcome,
+        "force": requirement.force,
+        "text": requirement.text,
+        "clause": requirement.clause,
+        "rows": list(requirement.rows),
+        "probes": list(requirement.probes),
+    }
+    if verdict.outcome != "passed":
+        facts |= {"wrong": [_writable(each) for each in verdict.wrong], "fix": requirement.fix}
+    if verdict.mistake:
+        facts["mistake"] = _writable(verdict.mistake)
+    return facts
+
+
+def _exchange(exchange: ProbeExchange) -> JsonMapping:
+    facts: dict[str, Any] = {
+        "probe": exchange.probe.name,
+        "about": exchange.probe.about,
+        "sent": _text(exchange.request),
+        "answer": None if exchange.text is None else _text(exchange.text),
+        "error": _writable(exchange.error) or None,
+        "status": exchange.status,
+        "stderr": _writable(exchange.stderr) or None,
+        "duration_ms": round(exchange.duration_ns / 1_000_000),
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _text(text: str) -> JsonMapping:
+    facts: JsonMapping = {"text": _writable(text[:_MOST])}
+    return facts if len(text) <= _MOST else {**facts, "characters": len(text)}
+
+
+def _writable(text: str) -> str:
+    """`text` without halves of surrogate pairs, which no JSON text can hold."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def as_junit(*reports: CheckReport) -> str:
+    """`reports` as the text of an XML file."""
+    cases: list[ReportCase] = []
+    for report in reports:
+        violations = {each.verdict.requirement.id: each for each in violations_in(report)}
+        prefix = f"{report.subject}: " if len(reports) > 1 else ""
+        cases += (_case(verdict, violations.get(verdict.requirement.id), prefix=prefix) for verdict in report.verdicts)
+    return render_junit(f"retinue check: {', '.join(report.subject for report in reports)}", cases)
+
+
+def _case(verdict: RequirementVerdict, violation: RequirementViolation | None, *, prefix: str) -> ReportCase:
+    group, _, name = verdict.requirement.id.partition("/")
+    group = prefix + group
+    if violation is None:
+        return ReportCase(name=name, group=group)
+    failed = verdict.outcome == "failed"
+    failure = violation.wrong[0] if violation.wrong else verdict.requirement.text
+    return ReportCase(name=name, group=group, failure=failure if failed else None, detail="\n".join(violation.lines()))

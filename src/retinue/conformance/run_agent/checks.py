@@ -108,30 +108,27 @@ def _answered(body: JsonObject) -> Iterator[str]:
 
 
 CHECKS: Final[Mapping[str, Check]] = {
-    f"run_agent/{name}": check
-    for name, check in {
-        "answers": any_answer,
-        "json": each_answer(strict_object),
-        "schema": each_object(_schema),
-        "content": each_object(_content),
-        "says-something": each_object(_says_something),
-        "response-time": each_object(_response_time),
-        "wall-clock": each_object_in_exchange(_wall_clock),
-        "traces": each_object(_traces),
-        "trace-tool": each_object(_trace_has_text("tool")),
-        "trace-output": each_object(_trace_has_text("output")),
-        "trace-args": each_object(_trace_args),
-        "trace-duration": each_object(_trace_duration),
-        "trace-keys": each_object(_trace_keys),
-        "trace-time": each_object(_trace_time),
-        "arguments": each_object(_answered),
-        "nulls": each_object(_answered),
-        "history": each_object(_answered),
-        "unknown-config": each_object(_answered),
-        "not-ascii": each_object_in_exchange(garbled_values),
-        "unmixed": unmixed,
-        "corrected": each_object(_answered),
-        "strict": passes_strict_reader("run_agent"),
-    }.items()
+    "answers": any_answer,
+    "json": each_answer(strict_object),
+    "schema": each_object(_schema),
+    "content": each_object(_content),
+    "says-something": each_object(_says_something),
+    "response-time": each_object(_response_time),
+    "wall-clock": each_object_in_exchange(_wall_clock),
+    "traces": each_object(_traces),
+    "trace-tool": each_object(_trace_has_text("tool")),
+    "trace-output": each_object(_trace_has_text("output")),
+    "trace-args": each_object(_trace_args),
+    "trace-duration": each_object(_trace_duration),
+    "trace-keys": each_object(_trace_keys),
+    "trace-time": each_object(_trace_time),
+    "arguments": each_object(_answered),
+    "nulls": each_object(_answered),
+    "history": each_object(_answered),
+    "unknown-config": each_object(_answered),
+    "not-ascii": each_object_in_exchange(garbled_values),
+    "unmixed": unmixed,
+    "corrected": each_object(_answered),
+    "strict": passes_strict_reader("run_agent"),
 }
-"""By the id of the requirement."""
+"""By the requirement's name."""

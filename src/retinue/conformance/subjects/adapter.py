@@ -62,11 +62,7 @@ def dialect_adapter(
 
 
 def _complete_task(definition: Definition, task: Task) -> Task:
-    """The task with the skill that is meant, and what its words say of parameters it owes (C45, C47).
-
-    Raises:
-        UnknownName: Another agent is asked, or words do not say which skill.
-    """
+    """The task with the skill that is meant, and what its words say of parameters it owes (C45, C47)."""
     names = (definition.name, *definition.aliases)
     if fold(task.agent) not in map(fold, names):
         raise UnknownName(

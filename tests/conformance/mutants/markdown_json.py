@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from retinue.conformance.mutation import AgentFunction, Body, GoodAgent, alternating, mixing
 from retinue.conformance.port import RequestTemplate
+from tests.conformance.mutants.mutation import AgentFunction, Body, GoodAgent, alternating, mixing
 
 TEMPLATE: Final = RequestTemplate(
     agent="ticket_analyzer", skill="story_deep", target="STORY-0001.2.3", partial_target="STORY-0001.2.4"

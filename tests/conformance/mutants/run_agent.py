@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
-from retinue.conformance.mutation import AgentFunction, Body, GoodAgent, mixing
 from retinue.conformance.port import RequestTemplate
+from tests.conformance.mutants.mutation import AgentFunction, Body, GoodAgent, mixing
 
 TEMPLATE: Final = RequestTemplate(agent="assistant", instruction="What is on my list today?")
 """How the agents of this module are asked validly."""

@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from retinue.conformance.mutation import AgentFunction, alternating, mixing
 from retinue.conformance.port import RequestTemplate
+from tests.conformance.mutants.mutation import AgentFunction, alternating, mixing
 
 TEMPLATE: Final = RequestTemplate(
     agent="research_specialist", target="/project/src/auth", instruction="Find the patterns of authentication."

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Final, cast
 
-from retinue.conformance.mutation import AgentFunction, Body, GoodAgent, alternating, mixing
 from retinue.conformance.port import RequestTemplate
+from tests.conformance.mutants.mutation import AgentFunction, Body, GoodAgent, alternating, mixing
 
 TEMPLATE: Final = RequestTemplate(
     agent="researcher_analyst", parameters={"task": "Compare the two offers", "depth": "quick_scan"}

@@ -1,0 +1,602 @@
+"""Every verb of the command line: its options and its help. What it does is in the module that it names."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+from click.shell_completion import get_completion_class
+
+from retinue.cli.options import (
+    DIALECTS,
+    Duration,
+    FormatName,
+    Since,
+    agents_option,
+    bound_options,
+    choice,
+    choose_option,
+    context_option,
+    dialect_names,
+    document_options,
+    form_options,
+    implemented_by,
+    json_option,
+    lazy,
+    level_option,
+    limit_option,
+    message_options,
+    model_option,
+    output_option,
+    parameter_options,
+    planner_option,
+    plot_option,
+    project_option,
+    runner_option,
+    scope_option,
+    together,
+    workspace_option,
+)
+
+_FROM: Final = ("markdown", "skill", "command", "tool_use", "json", "agent_json", "a2a")
+_TO: Final = ("markdown", "skill", "tool_use", "json", "agent_json", "a2a")
+
+
+@click.command("run")
+@click.argument("goal", nargs=-1, metavar="GOAL...")
+@click.option(
+    "--plan", "source", metavar="FILE", help="Run this plan, written by `retinue plan --output`; - for stdin."
+)
+@click.option("--explain", is_flag=True, help="Also show why each agent was chosen, and other decisions.")
+@agents_option
+@context_option
+@click.option("--fail-on", type=choice("failure", "partial"), help="When to exit with status 1. [default: failure]")
+@click.option("--no-journal", is_flag=True, help="Do not save this run in the history.")
+@choose_option
+@bound_options
+@form_options
+@together(
+    "project", "project:open_project", model_option, runner_option, level_option, planner_option, workspace_option
+)
+@implemented_by("run:run_goal")
+def run() -> None:
+    r"""Answer GOAL with the available agents, and name the source of each statement.
+
+    A goal may ask for several things at once. Use - to read it from stdin. It can be left out with --plan.
+
+    \b
+      retinue run "who changed the parser last, and what does it promise?"
+      git log -1 --format=%B | retinue run - --json
+      retinue run --plan edited.json --explain
+    """
+
+
+@click.command("plan")
+@click.argument("goal", nargs=-1, required=True)
+@agents_option
+@context_option
+@output_option("Write the plan to this file, as JSON for `retinue run --plan`.")
+@json_option
+@together("project", "project:open_project", model_option, planner_option, workspace_option)
+@implemented_by("plan:show_plan")
+def plan() -> None:
+    r"""Show which agents would be asked for GOAL, and why, without running them.
+
+    Below the plan stands what there is here for these agents: tables with their columns, and names, of branches for
+    example. Write the plan to a file, edit it, and run it. Use - to read the goal from stdin. Exits 1 when no agent
+    fits any part of the goal.
+
+    \b
+      retinue plan "who changed the parser last, and what does it promise?"
+      retinue plan "count the commits of this year" --output plan.json && retinue run --plan plan.json
+    """
+
+
+@click.command("ask")
+@click.argument(
+    "words", nargs=-1, metavar="[AGENT [SKILL]] [INSTRUCTION]", shell_complete=lazy("completion:agent_words")
+)
+@parameter_options("Parameter as text; repeatable.", "Parameters as a JSON object; - for stdin.")
+@together(
+    "program",
+    "ask:ProgramOptions",
+    click.option("--command", "line", metavar="COMMAND", help="Ask this program over stdin and stdout."),
+    click.option("--dialect", type=choice(*DIALECTS), help="Dialect of the program. [default: plain text]"),
+    click.option("--as", "name", metavar="NAME", help="Agent name of the program."),
+    click.option(
+        "--env", "environment", multiple=True, metavar="NAME", help="Variable to pass to the program; repeatable."
+    ),
+)
+@click.option("--in", "incoming", type=choice(*DIALECTS), help="Read the request as a message of this dialect.")
+@click.option("--out", "outgoing", type=choice(*DIALECTS), help="Write the answer in this dialect.")
+@click.option("--no-journal", is_flag=True, help="Do not save this run in the history.")
+@choose_option
+@bound_options
+@form_options
+@together(
+    "project",
+    "project:open_project",
+    click.option("--model", metavar="NAME", help="The model to use: provider:model, or a tier (small, medium, large)."),
+    runner_option,
+    level_option,
+    workspace_option,
+)
+@implemented_by("ask:ask_agent")
+def ask() -> None:
+    r"""Send one request to AGENT; request and answer are validated against its contract.
+
+    Without AGENT, the module in ACTIVE_AGENT_PATH is asked. Without SKILL, the instruction decides. Use - to read the
+    instruction from stdin. Exits 5 when the agent answers with an error.
+
+    With --command, a program is asked instead of an agent: [SKILL] [INSTRUCTION]. It runs without a shell and with few
+    environment variables; --env adds more.
+
+    With --in, the request is a message, read from stdin by default; it names the agent if the command does not. The
+    answer is written in the same dialect, unless --out names another.
+
+    \b
+      retinue ask git_state_analyzer "what changed last week?"
+      retinue ask git_state_analyzer branch_status --param base=main --json
+      retinue ask --command "./my-agent --json" --dialect markdown_json "what is missing?"
+      retinue ask --in tool_use < handoff.json
+    """
+
+
+@click.command("parse")
+@message_options("--dialect", "-d")
+@json_option
+@implemented_by("message:parse_message")
+def parse() -> None:
+    r"""Read the message in FILE (or on stdin) in any of the five dialects, and show what it means.
+
+    The content goes to stdout, in the contract's own form; the detected dialect and any problems go to stderr. Exits 6
+    when the message is invalid.
+
+    \b
+      my-agent "count the tests" | retinue parse
+      retinue parse answer.json --dialect markdown_json --level strict --json
+    """
+
+
+@click.command("convert")
+@click.option("--to", "target", required=True, metavar="NAME", shell_complete=dialect_names, help="Dialect to write.")
+@message_options("--from")
+@click.option("--form", metavar="NAME", help="Which form of that dialect to write. [default: the usual one]")
+@click.option("--strict", is_flag=True, help="Fail without writing anything if something would be lost.")
+@output_option("Write the message to this file instead of stdout.")
+@json_option
+@implemented_by("message:convert_message")
+def convert() -> None:
+    r"""Convert the message in FILE (or on stdin) to another dialect.
+
+    The message goes to stdout. The detected dialect, any problems, and every field that the other dialect cannot
+    express go to stderr. Exits 6 when the message is invalid, and with --strict also when anything is lost.
+
+    \b
+      retinue convert answer.json --to task_signal
+      retinue convert --from markdown_json --to tool_use --strict --json < request.md
+    """
+
+
+@click.command("agents")
+@click.argument("name", required=False, shell_complete=lazy("completion:agent_names"))
+@click.option("--light", is_flag=True, help="Short form: one line per agent and skill.")
+@json_option
+@project_option
+@implemented_by("agents:list_agents")
+def agents() -> None:
+    """List the available agents; with NAME, show one in full."""
+
+
+@click.command("convert-definition")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--to", "form", type=FormatName(_TO), help=f"Format to write: {', '.join(_TO)}.")
+@click.option("--from", "kind", type=FormatName(_FROM), help="Format of PATHS, if it cannot be detected.")
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE|DIR",
+    help="Where to write: a file, or a folder for several definitions. [default: stdout]",
+)
+@click.option("--url", metavar="URL", help="URL of the agent, for agent_json and a2a.")
+@click.option("--keep-folders", is_flag=True, help="Keep the folder structure of PATHS below --output.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("--strict", is_flag=True, help="Fail without writing anything if something would be lost.")
+@json_option
+@implemented_by("convert_definition:convert_definitions")
+def convert_definition() -> None:
+    r"""Convert the agent definitions in PATHS (files or folders) to another format.
+
+    Fields that the other format cannot express are listed on stderr. Existing files are kept unless --force is given.
+    Exits 6 when a file holds no definition, and with --strict when something would be lost.
+
+    \b
+      retinue convert-definition .claude/agents --to skill --output skills/
+      retinue convert-definition skills/pdf/SKILL.md --to a2a --url https://example.org/pdf > pdf.agent-card.json
+    """
+
+
+@click.command("lint")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
+@click.option("--notes", is_flag=True, help="Also list notes, which are only counted otherwise.")
+@click.option("--select", multiple=True, metavar="RULE", help="Check only rules whose id starts with this; repeatable.")
+@click.option("--ignore", multiple=True, metavar="RULE", help="Skip rules whose id starts with this; repeatable.")
+@click.option("--against", metavar="REV|FOLDER", help="Also report changes since REV or FOLDER that break callers.")
+@click.option("--fix", "fix", is_flag=True, help="Fix what can be fixed automatically: misspelt names, missing quotes.")
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Report only findings that are not in this file.",
+)
+@click.option("--update-baseline", is_flag=True, help="Write all current findings to the baseline file.")
+@click.option("--format", "kind", type=choice("text", "json", "junit", "sarif"), help="Report format. [default: text]")
+@output_option("Write the report to this file.")
+@json_option
+@implemented_by("lint:lint_definitions")
+def lint() -> None:
+    r"""Check the agent definitions in PATHS: tool-use JSON, Markdown and Python files, or folders.
+
+    In a folder, files below `agents`, `skills` or `commands` and files that look like a definition are checked; in
+    other texts, only how they call agents. No code is run. Each finding names place, rule, problem and fix; see
+    `retinue explain RULE` for more. Exits 6 when there are errors.
+
+    \b
+      retinue lint .claude agents/
+      retinue lint .claude --against origin/main --output lint.sarif
+    """
+
+
+@click.command("explain")
+@click.argument("name", metavar="[RULE]", required=False)
+@json_option
+@implemented_by("explain:explain_rule")
+def explain() -> None:
+    r"""Explain a rule of `retinue lint`, with an example; without RULE, list all rules.
+
+    \b
+      retinue explain definition/description-when
+    """
+
+
+@click.command("check")
+@click.argument("subjects", metavar="SUBJECT...", nargs=-1, required=True)
+@click.option(
+    "--command",
+    "is_command",
+    is_flag=True,
+    help="Each SUBJECT is a command line that reads the request on stdin and writes the answer to stdout.",
+)
+@click.option("--dialect", type=choice(*DIALECTS), help="Dialect to test. [default: detected]")
+@click.option(
+    "--definition",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Its definition, JSON or Markdown, from which valid requests are made.",
+)
+@click.option("--agent", metavar="NAME", help="The agent's name in its own answers.")
+@click.option("--operation", metavar="NAME", help="An operation it supports.")
+@click.option("--target", metavar="TEXT", help="A valid target.")
+@click.option("--partial-target", metavar="TEXT", help="A target that it can handle only in part.")
+@click.option("--instruction", metavar="TEXT", help="The instruction, for dialects that ask in plain text.")
+@parameter_options("A required parameter; repeatable.", "Required parameters, as a JSON object.")
+@click.option("--model", metavar="NAME", help="Model to run a Markdown agent with: a tier, or provider:model.")
+@click.option(
+    "--env",
+    "environment",
+    multiple=True,
+    metavar="NAME",
+    help="Environment variable to pass to the command; repeatable.",
+)
+@click.option(
+    "--timeout", "timeout_s", type=Duration(), help="Time limit of one request: seconds, or 90s, 5m. [default: 30]"
+)
+@click.option("--format", "kind", type=choice("text", "json", "junit", "html"), help="Report format.")
+@output_option("Write the report to this file.")
+@click.option("--strict", is_flag=True, help="Treat a failed SHOULD as an error.")
+@json_option
+@implemented_by("check:check_agents")
+def check() -> None:
+    r"""Test each SUBJECT against the requirements of its dialect.
+
+    SUBJECT is `agent.py` or `package.module` with a `run_agent`, `agent.py:answer` for a function from text to text (or
+    an agent of Retinue), a Markdown agent such as `.claude/agents/reviewer.md`, run by a model, or, with --command, a
+    command line, run without a shell. It gets valid, unusual and hostile requests. Its code is imported or run, so name
+    only code that you trust.
+
+    \b
+      retinue check agents/hierarchical.py
+      retinue check --command "./review --json" --dialect markdown_json --agent reviewer --operation full-review
+
+    Exits 8 when a MUST requirement fails.
+    """
+
+
+@click.group("assistant")
+def assistant() -> None:
+    """Show the personal assistant's tools, and test which tools prompts are routed to.
+
+    Ask it with `retinue ask personal_assistant "remind me to call Ada tomorrow"`.
+    """
+
+
+@assistant.command("domains")
+@json_option
+@implemented_by("assistant:list_domains")
+def assistant_domains() -> None:
+    """List the built-in domains as the router sees them."""
+
+
+@assistant.command("test")
+@click.argument("cases", required=False, type=click.Path(path_type=Path))
+@click.option("--keep-going", "-k", is_flag=True, help="Continue after a process has failed.")
+@click.option(
+    "--limit", "limit_s", type=float, default=120.0, show_default=True, help="Time limit of one prompt, in seconds."
+)
+@json_option
+@implemented_by("assistant:check_routing")
+def assistant_test() -> None:
+    """Send prompts to the assistant, each in its own process, and check which tool was used.
+
+    CASES is a TOML file of [[case]] tables with `prompt` and `tool`; by default the built-in prompts are used. `pass`
+    means that exactly the expected tool was used, `partial` that it was among several. The test stops at the first
+    process that fails, unless --keep-going is given. Exits 8 when a prompt failed.
+    """
+
+
+@click.group("bench", invoke_without_command=True)
+@click.pass_context
+def bench(context: click.Context) -> None:
+    """Compare agents or models on the same tasks."""
+    if context.invoked_subcommand is None:
+        raise click.UsageError("Name what to compare: retinue bench agents TASKS.")
+
+
+@bench.command("agents")
+@click.argument("tasks", metavar="TASKS")
+@click.option("--models", metavar="A,B", help="Models or tiers to compare. [default: the agents' own]")
+@click.option("--agents", metavar="X,Y", help="Agents to compare. [default: those that the tasks name]")
+@click.option("--repeat", type=click.IntRange(1, 1_000), default=3, show_default=True, help="Trials of each.")
+@click.option("--judge", metavar="MODEL", help="Model that judges answers by their task's rubric.")
+@plot_option("Draw charts, .svg.")
+@bound_options
+@json_option
+@workspace_option
+@implemented_by("bench:compare_agents")
+def bench_agents() -> None:
+    r"""Run agents and models on TASKS, a TOML or JSON file, and compare quality, cost and time.
+
+    Quality is judged by the schema, values and words that a task expects, and with --judge by a model. The limits hold
+    for all trials together; finished trials are always shown. Exits 1 when no trial gave an answer.
+
+    \b
+      retinue bench agents tasks.toml --models small,large --repeat 5 --plot compared.svg
+      retinue bench agents tasks.toml --models replay:recorded.jsonl --json
+    """
+
+
+@click.command("trust")
+@click.argument("folder", required=False, metavar="[DIR]", type=click.Path(path_type=Path))
+@click.option("--yes", "-y", is_flag=True, help="Trust without asking.")
+@click.option("--list", "list_only", is_flag=True, help="List trusted folders.")
+@click.option("--revoke", is_flag=True, help="Stop trusting DIR.")
+@click.option("--tool-root", "is_tool_root", is_flag=True, help="Trust the extensions (`*_tool.py`) in DIR instead.")
+@json_option
+@implemented_by("trust:trust_folder")
+def trust() -> None:
+    """Allow the code of DIR's agents to run; DIR is the current repository by default.
+
+    Lists the files that contain or name code, then asks. When one of them is changed, added or removed, you are asked
+    again. A project can never trust itself. The settings of a trusted project may also choose models.
+
+    With --tool-root, DIR is a folder of extensions for the personal assistant (TOOL_ROOT). All Python files in it are
+    listed, since extensions may import them.
+    """
+
+
+@click.group("runs", invoke_without_command=True)
+@click.pass_context
+def runs(context: click.Context) -> None:
+    """List, show, rate and resume past runs. Lists them by default.
+
+    RUN is an id, or the start or end of one.
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(runs_list)
+
+
+@runs.command("list")
+@limit_option(20)
+@json_option
+@implemented_by("runs:list_runs")
+def runs_list() -> None:
+    """List runs, the newest first."""
+
+
+@runs.command("show")
+@click.argument("run", required=False, shell_complete=lazy("completion:run_ids"))
+@click.option("--events", "with_events", is_flag=True, help="Also show each step.")
+@click.option("--explain", is_flag=True, help="Also show why each agent was chosen, and other decisions.")
+@document_options
+@implemented_by("runs:show_run")
+def runs_show() -> None:
+    """Show RUN and its result; the newest by default."""
+
+
+@runs.command("resume")
+@click.argument("run", required=False, shell_complete=lazy("completion:run_ids"))
+@click.option("--accept-changes", is_flag=True, help="Continue even if agents have changed since the run began.")
+@form_options
+@workspace_option
+@implemented_by("runs:resume_run")
+def runs_resume() -> None:
+    """Continue RUN (the newest by default) without repeating finished steps.
+
+    It runs in the folder it was started in, unless --workspace is given. If an agent has changed since, you are asked
+    first.
+    """
+
+
+@runs.command("rate")
+@click.argument("run", shell_complete=lazy("completion:run_ids"))
+@click.argument("verdict", type=choice("good", "bad"))
+@click.option("--comment", default="", metavar="TEXT", help="Reason for the rating.")
+@implemented_by("runs:rate_run")
+def runs_rate() -> None:
+    """Rate the answer of RUN as good or bad; a new rating replaces the old one.
+
+    `retinue stats` counts ratings for every agent that took part.
+    """
+
+
+@runs.command("prune")
+@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N runs.")
+@click.option(
+    "--older-than", "days", type=click.FloatRange(min=0), metavar="DAYS", help="Delete only runs older than this."
+)
+@implemented_by("runs:prune_runs")
+def runs_prune() -> None:
+    """Delete runs from the history, except those still running."""
+
+
+@click.command("stats")
+@click.option(
+    "--since", type=Since(), metavar="WHEN", help="Only runs since this date or age: 2026-01-31, 12h, 7d, 4w."
+)
+@click.option(
+    "--agent", metavar="NAME", shell_complete=lazy("completion:agent_names"), help="Only calls of this agent."
+)
+@click.option("--run", metavar="RUN", shell_complete=lazy("completion:run_ids"), help="Only this run.")
+@plot_option("Draw charts to this .svg file.")
+@json_option
+@workspace_option
+@implemented_by("stats:show_statistics")
+def stats() -> None:
+    r"""Show success rates, costs, tokens, times and models of past runs.
+
+    Only measured values are included. Runs of all folders count; tiers are those set in this folder.
+
+    \b
+      retinue stats --since 7d
+      retinue stats --agent researcher_analyst --plot researcher.svg
+    """
+
+
+@click.group("models", invoke_without_command=True)
+@json_option
+@workspace_option
+@click.pass_context
+def models(context: click.Context, *, as_json: bool, workspace: Path | None) -> None:
+    r"""List tiers with their models, prices, and whether the API key is set. No model is called.
+
+    \b
+      retinue models
+      retinue models price anthropic:claude-haiku-4-5 --tokens-in 20000 --tokens-out 1000
+    """
+    if context.invoked_subcommand is None:
+        lazy("models:list_models")(as_json=as_json, workspace=workspace)
+
+
+@models.command("price")
+@click.argument("model")
+@click.option("--tokens-in", type=click.IntRange(min=0), default=1_000_000, metavar="N", help="Input tokens.")
+@click.option("--tokens-out", type=click.IntRange(min=0), default=0, metavar="N", help="Output tokens.")
+@json_option
+@workspace_option
+@implemented_by("models:show_price")
+def models_price() -> None:
+    """Show the price of a call to MODEL: `provider:model`, or a tier. Exits 1 when the price is unknown."""
+
+
+@click.group("memory", invoke_without_command=True)
+@click.pass_context
+def memory(context: click.Context) -> None:
+    """List, search and delete what agents remember. Lists it by default.
+
+    Memories are stored in your state directory, never in a project.
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(memory_list)
+
+
+@memory.command("list")
+@scope_option
+@limit_option(50)
+@workspace_option
+@json_option
+@implemented_by("memory:list_memories")
+def memory_list() -> None:
+    """List memories, the newest first."""
+
+
+@memory.command("search")
+@click.argument("words", nargs=-1, required=True)
+@scope_option
+@limit_option(10)
+@workspace_option
+@json_option
+@implemented_by("memory:search_memories")
+def memory_search() -> None:
+    """Search memories for WORDS, best match first."""
+
+
+@memory.command("forget")
+@click.argument("names", metavar="ID...", nargs=-1, required=True)
+@scope_option
+@workspace_option
+@json_option
+@implemented_by("memory:forget_memories")
+def memory_forget() -> None:
+    """Delete memories for good: their text is overwritten in the file."""
+
+
+@memory.command("set-aside")
+@scope_option
+@workspace_option
+@json_option
+@implemented_by("memory:set_aside_memory")
+def memory_set_aside() -> None:
+    """Move an unreadable memory file out of the way and start a new one. Nothing is deleted."""
+
+
+@click.group("config", invoke_without_command=True)
+@click.pass_context
+def config(context: click.Context) -> None:
+    """Show the settings.
+
+    Settings are taken, first match wins, from command line options, RETINUE_… environment variables, the project's
+    retinue.toml (or [tool.retinue] in pyproject.toml), your own file, and the defaults.
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(config_show)
+
+
+@config.command("show")
+@click.option("--origin", is_flag=True, help="Show where each value comes from instead of its description.")
+@json_option
+@workspace_option
+@implemented_by("settings:show_settings")
+def config_show() -> None:
+    """Show every setting and its value."""
+
+
+@click.command("doctor")
+@json_option
+@project_option
+@implemented_by("doctor:check_installation")
+def doctor() -> None:
+    """Check this installation and folder for problems. Exits 1 when something that Retinue needs is broken."""
+
+
+@click.command("completion")
+@click.argument("shell", type=choice("bash", "zsh", "fish"))
+@click.pass_context
+def completion(context: click.Context, *, shell: str) -> None:
+    """Print the completion script for SHELL.
+
+    For bash, add to ~/.bashrc:  eval "$(retinue completion bash)"
+    """
+    completion_class = get_completion_class(shell)
+    if completion_class is None:  # pragma: no cover - the choice above lists what click has
+        raise click.UsageError(f"No completion for {shell!r}.")
+    click.echo(completion_class(context.find_root().command, {}, "retinue", "_RETINUE_COMPLETE").source())
