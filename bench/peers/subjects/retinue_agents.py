@@ -19,7 +19,7 @@ from retinue.contract.task import Task
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.orchestration.orchestrator import workflows
-from retinue.orchestration.run_request import RUN_PLAN, Order
+from retinue.orchestration.run_request import RUN_PLAN, RunRequest
 
 
 class Square(BaseModel):
@@ -71,7 +71,7 @@ class Subject:
 
     def prepare(self, branches: int) -> Once:
         """A run of the fan-out."""
-        payload = Order(plan=plan_of(branches), answer="collected").to_json()
+        payload = RunRequest(plan=plan_of(branches), answer="collected").to_json()
 
         async def once() -> int:
             engine = await self.engine()

@@ -11,9 +11,9 @@ from retinue.contract.plan import Delegation, Plan
 from retinue.contract.task import Task
 from retinue.engine.inprocess import InProcessEngine
 from retinue.llm.models import Models
-from retinue.llm.port import Answered, Hear, Request, Response, Said
+from retinue.llm.port import AssistantMessage, OnText, Request, Response, UserMessage
 from retinue.orchestration.orchestrator import workflows
-from retinue.orchestration.run_request import RUN_PLAN, Order
+from retinue.orchestration.run_request import RUN_PLAN, RunRequest
 
 DEFINITION = Definition(
     name="squarer",
@@ -39,14 +39,14 @@ class Scripted:
     name = "scripted:squares"
     max_output = None
 
-    async def respond(self, request: Request, *, on_text: Hear | None = None) -> Response:
+    async def respond(self, request: Request, *, on_text: OnText | None = None) -> Response:
         """Answer at once."""
         asked = request.turns[0]
-        number = int("".join(filter(str.isdigit, asked.text))) if isinstance(asked, Said) else 0
+        number = int("".join(filter(str.isdigit, asked.text))) if isinstance(asked, UserMessage) else 0
         text = str(number**2)
         if on_text is not None:
             on_text(text)
-        return Response(Answered(text))
+        return Response(AssistantMessage(text))
 
     def price(self, **_: int) -> None:
         """It has none."""
@@ -84,7 +84,7 @@ class Subject:
 
     def prepare(self, branches: int) -> Once:
         """A run of the fan-out."""
-        payload = Order(plan=plan_of(branches), answer="collected").to_json()
+        payload = RunRequest(plan=plan_of(branches), answer="collected").to_json()
 
         async def once() -> int:
             engine = await self.engine()

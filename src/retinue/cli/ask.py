@@ -35,8 +35,8 @@ from retinue.contract.names import fold, nearest
 from retinue.contract.task import Budget, Task
 from retinue.dialects.port import DEFAULT_AGENT, ParseContext
 from retinue.errors import InvalidInput, RetinueError, Unavailable, UnknownName
-from retinue.orchestration.planning import allocate_models, default_allocator
 from retinue.orchestration.orchestrator import Orchestrator
+from retinue.orchestration.planning import allocate_models, default_allocator
 from retinue.orchestration.reader.parameters import reader_environment
 from retinue.orchestration.reader.planner import read_words
 

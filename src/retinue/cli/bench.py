@@ -35,8 +35,8 @@ from retinue.orchestration.comparing_agents import (
     read_tasks,
     score,
 )
-from retinue.orchestration.planning import allocate_models, default_allocator
 from retinue.orchestration.orchestrator import Orchestrator
+from retinue.orchestration.planning import allocate_models, default_allocator
 from retinue.orchestration.present.comparison_charts import comparison_charts
 from retinue.orchestration.run_request import RESERVED
 from retinue.tools.workspace import Workspace

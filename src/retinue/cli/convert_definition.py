@@ -10,8 +10,7 @@ import click
 
 from retinue.agents.definition_files import load_file
 from retinue.agents.load.command import COMMAND
-from retinue.agents.load.kinds import find_definition_files
-from retinue.agents.load.kinds import ENDINGS, Kind
+from retinue.agents.load.kinds import ENDINGS, Kind, find_definition_files
 from retinue.agents.load.markdown import FILES
 from retinue.agents.write import Format, WrittenDefinition, format_of_file, write
 from retinue.cli.app import Exit

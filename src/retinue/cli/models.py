@@ -14,9 +14,8 @@ from retinue.cli.output import echo, echo_err, echo_json, safe, table
 from retinue.cli.settings import Settings, settings_of
 from retinue.contract.definition import Tier, read_tier
 from retinue.errors import RetinueError
-from retinue.llm.prices import ModelListing, model_listing
 from retinue.llm.models import DEFAULT_TIERS, Models, ProviderSettings
-from retinue.llm.prices import Price, price
+from retinue.llm.prices import ModelListing, Price, model_listing, price
 from retinue.llm.provider_info import EXTRAS, KEYS, OPTIONAL_KEYS, address_of
 
 

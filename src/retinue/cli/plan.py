@@ -19,8 +19,7 @@ from retinue.contract.plan import Candidate, Delegation, Dropped, Plan, topologi
 from retinue.contract.task import Budget, ContextLevel
 from retinue.engine.inprocess import InProcessEngine
 from retinue.errors import BudgetExceeded, InvalidDefinition, ParseError, RetinueError
-from retinue.orchestration.plan_checker import findings
-from retinue.orchestration.plan_checker import read_plan
+from retinue.orchestration.plan_checker import findings, read_plan
 from retinue.orchestration.planning import planning_of
 from retinue.orchestration.present.explanation import binding_origin
 from retinue.orchestration.reader.model_prompt import describe_facts
