@@ -87,10 +87,10 @@ def _parameter_problems(function: Callable[..., object]) -> list[str]:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return ["its parameters cannot be read"]
-    named = {each.name for each in parameters if each.kind in {each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY}}
+    names = {each.name for each in parameters if each.kind in {each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY}}
     any_name = any(each.kind is each.VAR_KEYWORD for each in parameters)
     variable = {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
-    problems = [f"it takes no `{name}`" for name in _PARAMETERS if name not in named and not any_name]
+    problems = [f"it takes no `{name}`" for name in _PARAMETERS if name not in names and not any_name]
     for each in parameters:
         if each.name not in _PARAMETERS and each.default is each.empty and each.kind not in variable:
             problems.append(f"it cannot do without `{each.name}`")  # noqa: PERF401 - clearer

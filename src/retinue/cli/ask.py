@@ -130,13 +130,13 @@ def _read_words(project: Project, words: Sequence[str], program: ProgramOptions)
         return _program_request(project, program, skill, _single_text(words[1:] if skill else words))
     agent, words, module = _find_agent(project, words)
     names = [skill.name for skill in agent.definition.skills]
-    named: Skill | None = None
+    named_skill: Skill | None = None
     if words and not _is_text(words[0]):
         is_name = fold(words[0]) in names or len(words) > 1
         if is_name or nearest(words[0], names):  # a misspelt name is refused, and is not an instruction
-            named, words = _skill_by_name(agent, words[0]), words[1:]
+            named_skill, words = _skill_by_name(agent, words[0]), words[1:]
     instruction = _single_text(words)
-    skill = named or _choose_skill(project, agent, instruction)
+    skill = named_skill or _choose_skill(project, agent, instruction)
     return _AgentRequest(project, agent, skill.name, instruction, Invocation.of("ask", project, module=module))
 
 

@@ -55,8 +55,8 @@ def lint_definitions(
     as_json: bool,
 ) -> int:
     """Check the agent definitions in PATHS: tool-use JSON, Markdown and Python files, or folders."""
-    named = output if output and output.suffix.lower() in _ENDINGS else None
-    form = cast("_Format", choose_format(kind, named, _ENDINGS, as_json=as_json, default="text"))
+    report_file = output if output and output.suffix.lower() in _ENDINGS else None
+    form = cast("_Format", choose_format(kind, report_file, _ENDINGS, as_json=as_json, default="text"))
     _check_rules_exist(select, "--select")
     _check_rules_exist(ignore, "--ignore")
     if update_baseline and baseline is None:

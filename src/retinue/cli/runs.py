@@ -85,11 +85,11 @@ def show_run(*, run: str | None, with_events: bool, explain: bool, form: Form) -
         offset = f"{(event.at_ns - record.started_ns) / 1e9:8.3f} s"
         echo(cut_to_screen(f"{offset}  {safe(event.node):<6}  {event.kind:<10}  {safe(event_text(event.body))}"))
     if result is None:
-        kept = f"{plural(len(record.finished_steps), 'result')} kept"
+        steps = f"{plural(len(record.finished_steps), 'result')} kept"
         if record.stalled:
-            echo_err(f"Its process has ended; {kept}. Continue with: retinue runs resume {record.run}")
+            echo_err(f"Its process has ended; {steps}. Continue with: retinue runs resume {record.run}")
         else:
-            echo_err(f"It is still running; {kept}.")
+            echo_err(f"It is still running; {steps}.")
         return
     if result.content.strip():
         draw(result, root=workspace_of(plan))

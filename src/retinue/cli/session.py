@@ -66,8 +66,8 @@ class Invocation(Model):
     @classmethod
     def of(cls, verb: str, project: Project, **more: Any) -> Self:
         """What the options that opened `project` say, and `more`."""
-        named = {"model": project.model, "runner": project.runner, "level": project.level}
-        return cls(verb=verb, workspace=str(project.root), **named, **more)
+        choices = {"model": project.model, "runner": project.runner, "level": project.level}
+        return cls(verb=verb, workspace=str(project.root), **choices, **more)
 
     def record_in(self, plan: Plan) -> Plan:
         """`plan` with this in it."""

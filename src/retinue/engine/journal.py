@@ -181,8 +181,8 @@ class JournalReader:
         if ended_ns is None and alive:
             query = "SELECT node, kind FROM events WHERE run = ? AND sequence > ? AND kind IN ('asked', 'answered')"
             rows = self._rows(query, run, after)
-            asked = {node for node, kind in rows if kind == "asked"}
-            if asked - {node for node, kind in rows if kind != "asked"}:
+            nodes_with_questions = {node for node, kind in rows if kind == "asked"}
+            if nodes_with_questions - {node for node, kind in rows if kind != "asked"}:
                 lifecycle = "input_required"
         return RunRecord(
             run=run,

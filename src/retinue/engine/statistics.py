@@ -206,8 +206,8 @@ def read_facts(
             callees[run].add(members["agent"])
         elif node and f"{run}{CHILD}{node}" not in children:  # of a child run its own calls are counted
             # What the engine puts in place of a step that was stopped before it gave a result is no call.
-            stopped = members["outcome"] == "canceled" and members["duration_ns"] is None
-            if members["agent"] != node or not stopped:
+            was_stopped = members["outcome"] == "canceled" and members["duration_ns"] is None
+            if members["agent"] != node or not was_stopped:
                 calls.append(_call(run, node, members, callees[run]))
         elif not node and CHILD not in run:
             tokens = _object(members["data.tokens"])

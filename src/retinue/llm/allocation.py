@@ -208,8 +208,8 @@ def tier_mixes(spent: Iterable[ModelSpend]) -> tuple[TierMix, ...]:
     mixes: list[TierMix] = []
     for unit, pairs in amounts.items():
         by_tier: dict[Tier, float] = {tier: sum(amount for each, amount in pairs if each == tier) for tier in TARGET}
-        if known := sum(by_tier.values()):
-            shares: dict[Tier, float] = {tier: amount / known for tier, amount in by_tier.items()}
+        if total := sum(by_tier.values()):
+            shares: dict[Tier, float] = {tier: amount / total for tier, amount in by_tier.items()}
             unknown = sum(amount for tier, amount in pairs if tier is None)
-            mixes.append(TierMix(unit, known + unknown, shares, unknown))
+            mixes.append(TierMix(unit, total + unknown, shares, unknown))
     return tuple(mixes)

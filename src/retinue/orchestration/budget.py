@@ -126,10 +126,10 @@ class RunBudget:
         self.usages.append(usage)
         if overhead:
             self.overhead.append(usage)
-        counted = step_tracker or BudgetTracker()
-        tokens = max((usage.tokens or 0) - counted.spent_tokens, 0)
-        usd = max((usage.known_usd or 0.0) - counted.spent_usd, 0.0)
-        requests = max((usage.requests or 0) - counted.spent_requests, 0)
+        tracker = step_tracker or BudgetTracker()
+        tokens = max((usage.tokens or 0) - tracker.spent_tokens, 0)
+        usd = max((usage.known_usd or 0.0) - tracker.spent_usd, 0.0)
+        requests = max((usage.requests or 0) - tracker.spent_requests, 0)
         if tokens or usd or requests:
             self.tracker.charge(tokens=tokens, usd=usd, requests=requests)
 

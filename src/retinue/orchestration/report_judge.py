@@ -203,13 +203,13 @@ def _answer_verdicts(result: Result, path: str, text: str) -> Mapping[str, Crite
         ),
         "nothing_repeated": CriterionVerdict("not_met" if repeated else "met"),
     }
-    met = CriterionVerdict("met")
+    verdict = CriterionVerdict("met")
     if path in result.files_written:
-        verdicts["written_as_file"] = met
+        verdicts["written_as_file"] = verdict
     if path in result.files_written or path in paths or (not paths and path in answer):
-        return verdicts | {"path_returned": met, "path_the_same": met}
+        return verdicts | {"path_returned": verdict, "path_the_same": verdict}
     why = f"it names {', '.join(paths[:3])}" if paths else "no path is named"
-    verdicts["path_returned"] = met if paths else CriterionVerdict("not_met", why)
+    verdicts["path_returned"] = verdict if paths else CriterionVerdict("not_met", why)
     return verdicts | {"path_the_same": CriterionVerdict("not_met", why)}
 
 

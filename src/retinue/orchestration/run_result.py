@@ -115,8 +115,8 @@ def _overview(plan: Plan, pairs: list[tuple[Delegation, Result]]) -> Table:
     title = summarise(plan.goal).text
     rows: list[tuple[Cell, ...]] = []
     for node, result in pairs:
-        found = "yes" if result.outcome == "success" else "in part" if has_reports(result) else "no"
-        rows.append((_title(node), found, *_gist(result)))
+        answer = "yes" if result.outcome == "success" else "in part" if has_reports(result) else "no"
+        rows.append((_title(node), answer, *_gist(result)))
     columns = (
         TableColumn(name="subject"),
         TableColumn(name="found"),

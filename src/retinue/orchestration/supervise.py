@@ -114,8 +114,8 @@ def supervise(
         return Plan(goal=goal, nodes=tuple(workers), join="quorum", quorum=quorum)
     needs = tuple(dict.fromkeys((*then.needs, *(worker.id for worker in workers))))
     context = {worker.id: "metadata" for worker in workers} | then.context
-    joined = then.model_copy(update={"needs": needs, "context": context, "join": "quorum", "quorum": quorum})
-    return Plan(goal=goal, nodes=(*workers, joined))
+    joining = then.model_copy(update={"needs": needs, "context": context, "join": "quorum", "quorum": quorum})
+    return Plan(goal=goal, nodes=(*workers, joining))
 
 
 def _check_topics(topics: Sequence[str]) -> None:

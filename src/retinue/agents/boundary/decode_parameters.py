@@ -154,18 +154,18 @@ def _mapping(value: object) -> JsonMapping:
 def _json_types(schema: JsonMapping) -> list[str]:
     """The types a schema takes, as words for `_decode_as`; `word` is one of its options, `string` any text."""
     stated: object = schema.get("type")
-    listed = "enum" in schema or "const" in schema
+    has_choices = "enum" in schema or "const" in schema
     if isinstance(stated, list):
         kinds = [kind for kind in cast("list[object]", stated) if isinstance(kind, str) and kind in _READABLE]
     elif isinstance(stated, str):
         kinds = [stated] if stated in _READABLE else []
-    elif listed:
+    elif has_choices:
         options: object = schema.get("enum", [schema.get("const")])
         types = [_NAMES.get(type(each)) for each in cast("list[object]", options)] if isinstance(options, list) else []
         kinds = [kind for kind in dict.fromkeys(types) if kind]
     else:
         kinds = ["string"]
-    return [_WORD if kind == "string" and listed else kind for kind in kinds]
+    return [_WORD if kind == "string" and has_choices else kind for kind in kinds]
 
 
 # What a text says, by type.

@@ -125,8 +125,8 @@ class Policy:
         if wait_s > self.longest_wait_s:
             return Stop(f"the peer asks to wait {wait_s:g} s", exhausted=True)
         if remaining_s is not None and wait_s >= remaining_s:
-            left = f"{max(remaining_s, 0.0):.3g} s are left"
-            return Stop(f"{left}, and the wait would take {wait_s:.3g} s", exhausted=True)
+            time_left = f"{max(remaining_s, 0.0):.3g} s are left"
+            return Stop(f"{time_left}, and the wait would take {wait_s:.3g} s", exhausted=True)
         return Retry(wait_s)
 
     def differences(self) -> JsonMapping:

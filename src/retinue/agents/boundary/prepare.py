@@ -219,10 +219,12 @@ def _clean_instruction(text: str, policy: Policy, findings: list[Finding]) -> st
         return ""
 
 
-def _unknown_names(parameters: JsonMapping, known: JsonMapping) -> JsonMapping:
+def _unknown_names(parameters: JsonMapping, properties: JsonMapping) -> JsonMapping:
     """Parameters that are not listed, with what was probably meant (C7)."""
-    unknown = [name for name in parameters if name not in known]
-    return {name: list(names.nearest(name, known)) if at < _MAX_SUGGESTED else [] for at, name in enumerate(unknown)}
+    unknown = [name for name in parameters if name not in properties]
+    return {
+        name: list(names.nearest(name, properties)) if at < _MAX_SUGGESTED else [] for at, name in enumerate(unknown)
+    }
 
 
 def _value_at(value: object, path: str) -> object:

@@ -215,7 +215,7 @@ class Fields:
     def value(self, name: str, kind: type[_T], *, required: bool = False) -> _T | None:
         """Take a `str`, `bool`, `int`, `float` or `dict`; true and false are no numbers (C5)."""
         value: Any = self._pop(name)
-        plain = get_origin(kind) or kind
+        origin = get_origin(kind) or kind
         if kind is str and isinstance(value, str):
             value = value.strip() or None
         if value is None:
@@ -224,11 +224,11 @@ class Fields:
                 fix = f"Did you mean it by {self._spellings[near[0]]!r}?" if near else f"Add `{name}`."
                 self.report("load/missing-key", f"`{name}` is missing.", path=self._path, fix=fix)
             return None
-        if type(value) is plain:
+        if type(value) is origin:
             return value
         if kind is float and type(value) is int:
             return kind(value)
-        self._report_wrong_type(name, value, _KINDS[plain])
+        self._report_wrong_type(name, value, _KINDS[origin])
         return None
 
     def texts(self, name: str, *, split: bool = False, by_spaces: bool = False) -> tuple[str, ...] | None:

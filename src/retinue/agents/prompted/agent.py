@@ -435,14 +435,14 @@ def build_reply(
         reply = Reply(outcome="error", fault=Fault.from_error(error), content=text)
     else:
         reply = Reply(outcome="partial", fault=Fault.from_error(error), content=text)
-        cut = Warned(
+        warning = Warned(
             type="missing_data",
             message=f"The answer is not complete: {error.message[:1].lower()}{error.message[1:]}",
             impact="It holds what was known by then.",
             recovery=error.hint or "Raise the limit, or ask for less.",
             synthetic=True,
         )
-        warnings.insert(0, cut)
+        warnings.insert(0, warning)
     reply.usage = usage
     reply.traces = tuple(checkpoint.traces)
     reply.files_read = tuple(checkpoint.files_read)

@@ -181,7 +181,7 @@ class ToolExecutor:
             return frozenset()
         if verdict.word == "ask" and await self._ask_approval(call, arguments, subjects):
             return frozenset(
-                each.real for each in subjects if (hidden := self._hiding_verdict(each.real)) and hidden.word == "ask"
+                each.real for each in subjects if (hiding := self._hiding_verdict(each.real)) and hiding.word == "ask"
             )
         why = f"{verdict.reason}." if verdict.word == "deny" else f"{verdict.reason}, and nobody approved it."
         message = f"`{call.name}` was not used: {why}"

@@ -191,8 +191,10 @@ class CommandAgent:
         extras = {"command": facts} if facts else None
         if result.status and not readable:
             visible = self._variables()
-            hidden = [each for each in dict.fromkeys(_VARIABLE.findall(stderr)) if each in os.environ.keys() - visible]
-            fault = _exit_fault(result.status, name, stderr, hidden_variables=hidden)
+            invisible = [
+                each for each in dict.fromkeys(_VARIABLE.findall(stderr)) if each in os.environ.keys() - visible
+            ]
+            fault = _exit_fault(result.status, name, stderr, hidden_variables=invisible)
             return Reply(outcome="error", fault=fault, content=text, warnings=warnings, extras=extras)
         return Reply(text=text, warnings=warnings, extras=extras)
 

@@ -90,9 +90,9 @@ def parse_result(
             _normalise_record(value, notes, extras, context)
         return _from_record(validate(value, TaskRecord, notes, refusal=OutputInvalid), context, notes, extras)
     error = error_in(value, notes)
-    known: JsonMapping = {"task_id": context.task_id, "agent": context.agent, "skill": context.skill}
+    defaults: JsonMapping = {"task_id": context.task_id, "agent": context.agent, "skill": context.skill}
     if error is None:
-        return Parsed(Result(**known, outcome="success", data=value), "skill", tuple(notes.findings))
+        return Parsed(Result(**defaults, outcome="success", data=value), "skill", tuple(notes.findings))
     fault, problems = fault_in(error)
     for each in problems:
         severity = "error" if fault is None else notes.severity("standard")
@@ -100,7 +100,7 @@ def parse_result(
     if fault is None or notes.has_errors:
         refuse(notes, OutputInvalid)
     outcome = "canceled" if fault.code == "canceled" else "error"
-    return Parsed(Result(**known, outcome=outcome, fault=fault), "skill", tuple(notes.findings))
+    return Parsed(Result(**defaults, outcome=outcome, fault=fault), "skill", tuple(notes.findings))
 
 
 _SIMPLE: Final = frozenset({"task", "message", "request_message", "id", "session_id", "metadata"})

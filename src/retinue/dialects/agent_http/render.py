@@ -145,9 +145,9 @@ def _timestamp(result: Result) -> str | None:
     fault = result.fault
     timestamp = None if fault is None or fault.timestamp_ns is None else format_timestamp(fault.timestamp_ns)
     own: object = result.extras.get(NAME)
-    kept: object = cast("JsonMapping", own).get("timestamp") if isinstance(own, dict) else None
-    if timestamp is None and isinstance(kept, str) and (fault is None or parse_timestamp(kept) is None):
-        return kept
+    original: object = cast("JsonMapping", own).get("timestamp") if isinstance(own, dict) else None
+    if timestamp is None and isinstance(original, str) and (fault is None or parse_timestamp(kept) is None):
+        return original
     return timestamp
 
 

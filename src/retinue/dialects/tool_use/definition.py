@@ -182,11 +182,11 @@ def render_definitions(definitions: tuple[Definition, ...]) -> RenderedMessage:
     tools = [_render_tools(definition) for definition in definitions]
 
     def losses() -> Iterator[Loss]:
-        for at, (definition, written) in enumerate(zip(definitions, tools, strict=True)):
-            for loss in _losses(definition, written):
+        for at, (definition, own_tools) in enumerate(zip(definitions, tools, strict=True)):
+            for loss in _losses(definition, own_tools):
                 yield Loss(field=f"/{at}{loss.field}", why=loss.why)
 
-    return RenderedMessage(_tools_text([tool for written in tools for tool in written]), "tools", losses)
+    return RenderedMessage(_tools_text([tool for own_tools in tools for tool in own_tools]), "tools", losses)
 
 
 def _tools_text(tools: list[JsonMapping]) -> str:

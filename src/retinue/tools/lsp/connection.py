@@ -64,13 +64,13 @@ class LspConnection:
         try:
             while (message := await read_message(self._reader)) is not None:
                 self._dispatch(message)
-            self.failure = self._gone("has ended.")
+            self.failure = self._unavailable("has ended.")
         except OutputInvalid as error:
             self.failure = error
         except OSError as error:
-            self.failure = self._gone(f"cannot be read: {error}.")
+            self.failure = self._unavailable(f"cannot be read: {error}.")
         finally:
-            self.failure = self.failure or self._gone("was stopped.")
+            self.failure = self.failure or self._unavailable("was stopped.")
             for waiting in self._pending.values():
                 if not waiting.done():
                     waiting.set_exception(self.failure)
@@ -112,7 +112,7 @@ class LspConnection:
             try:
                 await self._writer.drain()
             except OSError as error:
-                raise self.failure or self._gone("has ended.") from error
+                raise self.failure or self._unavailable("has ended.") from error
             answer = await future
             failure = answer.get("error")
             if failure is None:
@@ -152,14 +152,14 @@ class LspConnection:
 
     def _send(self, message: JsonObject) -> None:
         if self.failure is not None or self._writer.is_closing():
-            raise self.failure or self._gone("has ended.")
+            raise self.failure or self._unavailable("has ended.")
         self._writer.write(frame(message))
 
     def _cancel(self, number: int) -> None:
         if self.failure is None and not self._writer.is_closing():
             self.notify("$/cancelRequest", {"id": number})
 
-    def _gone(self, reason: str) -> Unavailable:
+    def _unavailable(self, reason: str) -> Unavailable:
         return Unavailable(f"The language server `{self._name}` {reason}", detail={"ended": True})
 
 
