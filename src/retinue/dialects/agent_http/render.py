@@ -146,7 +146,7 @@ def _timestamp(result: Result) -> str | None:
     timestamp = None if fault is None or fault.timestamp_ns is None else format_timestamp(fault.timestamp_ns)
     own: object = result.extras.get(NAME)
     original: object = cast("JsonMapping", own).get("timestamp") if isinstance(own, dict) else None
-    if timestamp is None and isinstance(original, str) and (fault is None or parse_timestamp(kept) is None):
+    if timestamp is None and isinstance(original, str) and (fault is None or parse_timestamp(original) is None):
         return original
     return timestamp
 
