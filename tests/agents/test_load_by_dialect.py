@@ -8,7 +8,7 @@ import pytest
 
 from retinue.agents.load import NEEDS_MODEL
 from retinue.agents.load.by_dialect import load_agent_json, load_tool_use
-from retinue.agents.load.loaded_agents import ELSEWHERE
+from retinue.agents.load.loaded_agents import RUNS_ELSEWHERE
 from retinue.contract.definition import Source
 from retinue.contract.task import Task
 
@@ -69,7 +69,7 @@ def test_a_card_of_spec_004_becomes_an_agent_that_runs_elsewhere() -> None:
     sales, churn = definition.skills
     assert (sales.method, sales.path) == ("POST", "/agents/business/metrics-agent/year-to-end-sales")
     assert (sales.input_schema, churn.input_schema) == (TAKES, {"type": "object"})
-    assert {sales.unavailable, churn.unavailable} == {ELSEWHERE}
+    assert {sales.unavailable, churn.unavailable} == {RUNS_ELSEWHERE}
     nobody: Any = None
     reply = asyncio.run(_answer(agent, nobody))
     assert reply == "unavailable"

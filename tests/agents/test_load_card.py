@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from retinue.agents.load.a2a_card import EXTENSION, card_version, load_a2a_card, upgrade_card
 from retinue.agents.load.definition_keys import TASK_SCHEMA
 from retinue.agents.load.kinds import kind_of
-from retinue.agents.load.loaded_agents import ELSEWHERE, LoadedAgents
+from retinue.agents.load.loaded_agents import RUNS_ELSEWHERE, LoadedAgents
 from retinue.contract.definition import Definition, Deprecation
 from retinue.contract.json import JsonObject
 from retinue.contract.task import Task
@@ -78,7 +78,7 @@ def test_a_card_of_today_becomes_an_agent_that_runs_elsewhere() -> None:
     find, rate = definition.skills
     assert (find.name, find.examples) == ("find_recipe", ("what can I do with eggs?",))
     assert find.input_schema == rate.input_schema == TASK_SCHEMA
-    assert {find.unavailable, rate.unavailable} == {ELSEWHERE}
+    assert {find.unavailable, rate.unavailable} == {RUNS_ELSEWHERE}
     assert definition.extras == {
         "/skills/0/id": "find-recipe",
         "/skills/0/name": "Find a recipe",

@@ -8,7 +8,27 @@ from collections.abc import Iterator
 import pytest
 
 import retinue
-from tests.house.tree import PACKAGE, Module, modules
+from tests.house.tree import PACKAGE, ROOT, Module, modules
+
+BARE = re.compile(
+    r"_*(?:aside|asked|bare|begun|being|bore|borne|broken|brought|built|came|counted|cut|denied|"
+    r"done|drawn|elsewhere|ended|fed|felt|folded|found|gave|given|gone|grown|heard|hear|"
+    r"hearing|held|hidden|hold|joined|judged|kept|known|left|listed|looked|lost|made|meant|"
+    r"mend|mended|met|named|noted|parted|placed|plain|put|reached|retold|said|sat|say|seen|"
+    r"sent|settled|shown|sound|sought|spoken|standing|stopped|stray|tamed|taken|tell|telling|"
+    r"tellings|thought|told|took|wanted|whose|written)",
+    re.IGNORECASE,
+)
+"""Participles and verbs that say what happened to a thing, and not what it is."""
+
+ALLOWED = {
+    "bare": "a git repository without a work tree",
+    "denied": "permissions that are refused: the word of every permission system",
+    "done": "how many of `total`: a field of progress events",
+    "said": "a field of journals and recordings that exist",
+    "wanted": "a field of plans that exist",
+    "whose": "a field of checkpoints that exist",
+}
 
 VAGUE = {"base_utils", "common", "helper", "helpers", "manager", "managers", "misc", "util", "utils"}
 PUBLIC = [module for module in modules() if module.public]
@@ -74,3 +94,34 @@ def test_every_module_says_what_it_is() -> None:
 def test_no_module_has_a_name_that_says_nothing() -> None:
     names = {path: path.stem.strip("_") for path in PACKAGE.rglob("*") if path.suffix in {"", ".py"}}
     assert [path for path, name in names.items() if name in VAGUE] == []
+
+
+def bare_names(tree: ast.AST) -> Iterator[str]:
+    """Variables, parameters, functions and classes that are named by one bare participle or verb."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                pass
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                pass
+            case _:
+                continue
+        if BARE.fullmatch(name) and name.strip("_") not in ALLOWED:
+            yield f"{getattr(node, 'lineno', 0)}: {name}"
+
+
+def test_names_say_what_a_thing_is() -> None:
+    """A variable named `said` or `kept` makes its reader look for what; see docs/reference/glossary.md for our words."""
+    assert [f"{module.where}:{place}" for module in modules() for place in bare_names(module.tree)] == []
+
+
+def test_a_bare_participle_is_found() -> None:
+    code = "class Asked:\n    def _told(self, kept, names):\n        names = said = 1\n        self.given = done = 2\n"
+    assert list(bare_names(ast.parse(code))) == ["1: Asked", "2: _told", "2: kept"]
+
+
+def test_the_glossary_is_short() -> None:
+    page = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
+    words = [row.split("|")[1].strip() for row in page.splitlines() if row.startswith("| ")][2:]
+    assert words == list(dict.fromkeys(words))
+    assert len(words) <= 40

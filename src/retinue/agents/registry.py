@@ -23,7 +23,7 @@ LIVE_MAJORS: Final = 2
 _BUILT_IN: Final = "retinue:"
 """Before the name of a built-in agent: this one is meant, even if another agent has that name."""
 
-_SHOWN: Final = 20
+_MAX_SHOWN: Final = 20
 _AT_MAJOR = re.compile(r"(.+)@([0-9]{1,9})")
 
 
@@ -246,15 +246,15 @@ class Registry:
         matches = names.nearest(name, [*available, *sorted(self._owners)])
         owners = (self._owners[each].agent if each in self._owners else each for each in matches)
         suggestions = tuple(dict.fromkeys((*owners, *available)))
-        more = f" and {len(suggestions) - _SHOWN} more" if len(suggestions) > _SHOWN else ""
-        hint = f"Available: {', '.join(suggestions[:_SHOWN])}{more}." if suggestions else "No agent is registered."
+        more = f" and {len(suggestions) - _MAX_SHOWN} more" if len(suggestions) > _MAX_SHOWN else ""
+        hint = f"Available: {', '.join(suggestions[:_MAX_SHOWN])}{more}." if suggestions else "No agent is registered."
         message = f"Unknown agent {name[:200]!r}."
         untrusted = sorted({each.file or "" for each in self.findings if each.rule == "discovery/not-trusted"})
         if untrusted:
-            files = ", ".join(map(repr, untrusted[:_SHOWN]))
+            files = ", ".join(map(repr, untrusted[:_MAX_SHOWN]))
             message = f"{message} {files} may define it, but this folder is not trusted to bring code."
             hint = f"Review it, then run `retinue trust`. {hint}"
-        return UnknownName(message, hint=hint, suggestions=suggestions[:_SHOWN])
+        return UnknownName(message, hint=hint, suggestions=suggestions[:_MAX_SHOWN])
 
 
 @dataclass(frozen=True, slots=True)

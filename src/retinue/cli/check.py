@@ -126,9 +126,9 @@ class CheckProgress:
 
     def text(self) -> str:
         """How far the check is."""
-        took = format_duration(time.monotonic_ns() - self._began_ns)
+        duration = format_duration(time.monotonic_ns() - self._began_ns)
         answers = "1 request has" if self._count == 1 else f"{self._count} requests have"
-        return f"{took}: {answers} come back{self._latest}"
+        return f"{duration}: {answers} come back{self._latest}"
 
 
 def _model_fields(model: str | None) -> dict[str, Any]:

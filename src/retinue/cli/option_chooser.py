@@ -210,6 +210,6 @@ def comparison_line(comparison: JsonMapping) -> str:
         whole, number = _UNITS[name]
         if (bounds := figure.get("estimate")) is not None:
             actual = figure.get("actual")
-            took = "not measured" if actual is None else whole.format(number.format(actual))
-            parts.append(f"{took} (expected {_range(bounds[0], bounds[1], number)})")
+            duration = "not measured" if actual is None else whole.format(number.format(actual))
+            parts.append(f"{duration} (expected {_range(bounds[0], bounds[1], number)})")
     return f"option {safe(comparison['option'])}: {'; '.join(parts)}" if parts else ""

@@ -111,7 +111,7 @@ def _is_utf8() -> bool:
     return (sys.stdout.encoding or "").lower().startswith("utf")
 
 
-_HIDDEN: Final = re.compile(
+_INVISIBLE: Final = re.compile(
     "[\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff"
     "\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
 )
@@ -120,7 +120,7 @@ _HIDDEN: Final = re.compile(
 
 def _visible(text: str) -> str:
     r"""JSON text that says the same with every hidden character as `\u202e`."""
-    return _HIDDEN.sub(lambda match: json.dumps(match[0])[1:-1], text)
+    return _INVISIBLE.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 # Where it goes.

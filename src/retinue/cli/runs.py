@@ -49,9 +49,9 @@ def list_runs(*, limit: int, as_json: bool) -> None:
     elif records:
         for record in records:
             word, style = _state(record)
-            took = "" if record.ended_ns is None else format_duration(max(0, record.ended_ns - record.started_ns))
+            duration = "" if record.ended_ns is None else format_duration(max(0, record.ended_ns - record.started_ns))
             head = f"{safe(record.run)}  {_when(record.started_ns)}  "
-            line = cut_to_screen(f"{head}{word:<19}  {took:>8}  {safe(record.damage or record.label)}")
+            line = cut_to_screen(f"{head}{word:<19}  {duration:>8}  {safe(record.damage or record.label)}")
             echo(line.replace(word, click.style(word, fg=style), 1) if line.startswith(head + word) else line)
     else:
         echo_err('No runs yet. Start one with: retinue run "…"')

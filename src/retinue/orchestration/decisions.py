@@ -20,7 +20,9 @@ FAILURES: Final = 3
 COOL_DOWN: Final = 10
 """After so many further calls of the run, finished or left out, one is let through again to see."""
 
-_COUNTED: Final[frozenset[FaultCode]] = frozenset({"network_error", "unavailable", "timeout", "internal_error"})
+_INFRASTRUCTURE_FAULTS: Final[frozenset[FaultCode]] = frozenset(
+    {"network_error", "unavailable", "timeout", "internal_error"}
+)
 """Network and 5xx (P9): the skill or its agent is at fault, and not what was asked."""
 
 _RUN_BOUNDS: Final = frozenset({"run.budget.timeout_s", "task.limits.deadline_ns"})
@@ -69,7 +71,7 @@ class CircuitBreaker:
         if result.outcome == "canceled":
             self._release_probe(node)
             return []
-        if result.useful or fault is None or fault.code not in _COUNTED:
+        if result.useful or fault is None or fault.code not in _INFRASTRUCTURE_FAULTS:
             keys = dict.fromkeys(((agent, skill), (agent, None)))
             closed = [key for key in keys if (circuit := self._circuits.pop(key, None)) is not None and circuit.open]
             return [

@@ -24,7 +24,7 @@ MIN_BYTES: Final = 500
 """A research report of fewer bytes counts as not written."""
 
 _MIN_ITEMS: Final = 3
-_SHOWN: Final = 3
+_MAX_SHOWN: Final = 3
 _URL: Final = re.compile(r"https?://[^\s<>()\[\]\"'`]{3,500}")
 _SUFFIXES: Final = "py|js|ts|go|rs|md|toml|json|ya?ml|java|c|h|cpp|rb|sh|txt|csv"
 _FILE: Final = re.compile(
@@ -87,8 +87,8 @@ def report_shortfalls(text: str) -> list[str]:
     if counts.recommendations < _MIN_ITEMS:
         shortfalls.append(f"It lists {counts.recommendations} recommendations, and {_MIN_ITEMS} are asked.")
     if counts.without_line:
-        more = " …" if len(counts.without_line) > _SHOWN else ""
-        shortfalls.append(f"References without a line number: {', '.join(counts.without_line[:_SHOWN])}{more}.")
+        more = " …" if len(counts.without_line) > _MAX_SHOWN else ""
+        shortfalls.append(f"References without a line number: {', '.join(counts.without_line[:_MAX_SHOWN])}{more}.")
     if counts.placeholder:
         shortfalls.append(f"Placeholder text stands in it: {counts.placeholder!r}.")
     return shortfalls
@@ -299,8 +299,8 @@ class LostFile:
         """One sentence."""
         if self.winner is not None:
             return f"`{self.node}` and `{self.winner}` both wrote {self.path!r}, and only one of the two is there."
-        came = "is gone" if self.is_gone else "was changed, and no agent says that it did it"
-        return f"What `{self.node}` wrote to {self.path!r} is not there any more: the file {came}."
+        change = "is gone" if self.is_gone else "was changed, and no agent says that it did it"
+        return f"What `{self.node}` wrote to {self.path!r} is not there any more: the file {change}."
 
 
 @dataclass(slots=True)

@@ -157,8 +157,8 @@ class Orchestrator:
             if answer is None or not str(answer.value or "").strip():
                 break
             answers.append((planning.text, str(answer.value)))
-        took = {"usage": Usage.total(usage), "duration_ns": max(0, REAL.clock() - began_ns - asked_ns)}
-        plan = with_planning(plan, planning.model_copy(update=took))
+        usage_and_time = {"usage": Usage.total(usage), "duration_ns": max(0, REAL.clock() - began_ns - asked_ns)}
+        plan = with_planning(plan, planning.model_copy(update=usage_and_time))
         return self._finish(plan, goal, words, thinking)
 
     async def start(

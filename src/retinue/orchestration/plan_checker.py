@@ -229,7 +229,7 @@ def _parameter_findings(node: Delegation, ready: _ResolvedSkill, path: str) -> I
         )
 
 
-_SHOWN: Final = 3
+_MAX_SHOWN: Final = 3
 
 
 def read_plan(text: str | bytes) -> Plan:
@@ -248,8 +248,8 @@ def read_plan(text: str | bytes) -> Plan:
     except InvalidInput as error:  # no graph: the noun has said so itself
         raw_findings: list[object] = error.detail.get("findings") or []
         findings = [Finding.model_validate_json(dumps(cast("JsonValue", one))) for one in raw_findings]
-    summary = " ".join(f"{one.message} (at `{one.path or '/'}`)" for one in findings[:_SHOWN])
-    more = f" And {len(findings) - _SHOWN} more." if len(findings) > _SHOWN else ""
+    summary = " ".join(f"{one.message} (at `{one.path or '/'}`)" for one in findings[:_MAX_SHOWN])
+    more = f" And {len(findings) - _MAX_SHOWN} more." if len(findings) > _MAX_SHOWN else ""
     raise InvalidDefinition(
         f"This is not a plan: {summary}{more}",
         hint="Fix what is said of each place; `retinue plan --json` shows the form.",

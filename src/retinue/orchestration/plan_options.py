@@ -333,12 +333,12 @@ def actuals(plan: Plan, result: Result) -> JsonMapping | None:
     planning = planning_of(plan)
     tokens, usd = _spent(result.usage)
     planned_tokens, planned_usd = _spent(planning.usage if planning else None)
-    took: dict[str, float | None] = {
+    actual: dict[str, float | None] = {
         "tokens": _subtract(tokens, planned_tokens),
         "cost_usd": _subtract(usd, planned_usd),
         "seconds": None if result.duration_ns is None else result.duration_ns / 1e9,
     }
-    figures = {name: each for name, value in took.items() if (each := _figure(expected.get(name), value))}
+    figures = {name: each for name, value in actual.items() if (each := _figure(expected.get(name), value))}
     return {"option": choice.get("letter"), "by": choice.get("by"), "figures": figures}
 
 

@@ -279,8 +279,8 @@ def quoted_verdicts(rows: Sequence[ReaderVerdict], text: str) -> Mapping[str, Cr
     flat = " ".join(text.split())
     verdicts: dict[str, CriterionVerdict] = {}
     for row in rows:
-        bare = " ".join(row.quotation.split())
-        if len(bare) < _MIN_QUOTATION or bare not in flat:
+        quotation = " ".join(row.quotation.split())
+        if len(quotation) < _MIN_QUOTATION or quotation not in flat:
             continue
         verdict = CriterionVerdict(row.verdict, one_line(row.reason), one_line(row.quotation))
         earlier = verdicts.get(row.criterion)

@@ -20,7 +20,7 @@ from retinue.orchestration.plan_state import required_count
 from retinue.orchestration.present.blocks import answer_blocks, sanitize_markdown, sources_in
 from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
 from retinue.orchestration.run_request import RunRequest
-from retinue.orchestration.synthesise import DONE, FinishedRun, collect, has_reports, synthesise
+from retinue.orchestration.synthesise import EMPTY_ANSWER, FinishedRun, collect, has_reports, synthesise
 
 if TYPE_CHECKING:
     from retinue.orchestration.cited_summary import CitedSummary
@@ -95,7 +95,7 @@ def _part(request: RunRequest, node: Delegation, result: Result) -> JsonMapping:
     """What one delegation brought, as its agent said it; no text where it brought only files."""
     text = result.content
     if not text.strip():
-        text = render_content(result.data) if result.data is not None else "" if result.artifacts else DONE
+        text = render_content(result.data) if result.data is not None else "" if result.artifacts else EMPTY_ANSWER
     return {
         "node": request.place_of(node.id),
         "title": _title(node),
@@ -207,8 +207,10 @@ def with_quorum_warnings(node: Delegation, result: Result, results: Mapping[str,
     missing = [need for need in needs if not results[need].useful]
     warnings: list[Warned] = []
     if missing:
-        came = f"{len(needs) - len(missing)} of {len(needs)}"
-        warnings.append(_missing_warning(f"`{node.id}` works with {came} branches: {_names(missing)} brought nothing."))
+        count = f"{len(needs) - len(missing)} of {len(needs)}"
+        warnings.append(
+            _missing_warning(f"`{node.id}` works with {count} branches: {_names(missing)} brought nothing.")
+        )
     data = cast("JsonMapping", result.data) if isinstance(result.data, dict) else {}
     items: object = data.get("metadata")
     if isinstance(items, list) and len(cast("list[object]", items)) != len(needs) - len(missing):
@@ -229,15 +231,15 @@ def _apply_quorum(request: RunRequest, run: FinishedRun, result: Result) -> Resu
     missing = [node.id for node, one in ends if not one.useful and one.outcome != "rejected"]
     if not missing:
         return result
-    came, required = len(ends) - len(missing), required_count(run.plan.quorum, len(ends))
-    if came >= required:
-        warning = _missing_warning(f"{came} of {len(ends)} branches reported: {_names(missing)} did not.")
+    arrivals, required = len(ends) - len(missing), required_count(run.plan.quorum, len(ends))
+    if arrivals >= required:
+        warning = _missing_warning(f"{arrivals} of {len(ends)} branches reported: {_names(missing)} did not.")
         return result.model_copy(update={"warnings": (*result.warnings, warning)})
     silent = Fault.from_error(Unavailable("It brought nothing.", hint="Ask again."))
     failed = ((node.id, one.fault) for node, one in ends if node.id in missing and one.fault is not None)
     first, fault = next(failed, (missing[0], silent))
-    message = f"Only {came} of {len(ends)} branches reported, and {required} are wanted: {_names(missing)} did not."
-    detail = {"node": request.place_of(first), **fault.detail, "wanted": required, "came": came, "missing": missing}
+    message = f"Only {arrivals} of {len(ends)} branches reported, and {required} are wanted: {_names(missing)} did not."
+    detail = {"node": request.place_of(first), **fault.detail, "wanted": required, "came": arrivals, "missing": missing}
     blamed = fault.model_copy(update={"message": f"{message} The first: {fault.message}", "detail": detail})
     return result.model_copy(update={"outcome": "error", "fault": blamed})
 

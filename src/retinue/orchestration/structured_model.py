@@ -28,7 +28,7 @@ _TIMEOUT_S: Final = 120.0
 """A judgement that takes longer holds up a run for too long: the rules decide at once."""
 
 _MAX_BYTES: Final = 200_000
-_SHOWN: Final = 12
+_MAX_SHOWN: Final = 12
 _FINDING: Final = 400
 
 AnswerCheck: TypeAlias = Callable[[JsonMapping], Sequence[str]]
@@ -148,10 +148,10 @@ def _read(text: str, validator: schema.Validator, check: AnswerCheck) -> tuple[J
         return None, ("It is not a JSON object.",)
     findings = validator.findings(data, bounded=True)
     if findings:
-        lines = (f"At `{one.path or '/'}`: {one.message} {one.fix}" for one in findings[:_SHOWN])
+        lines = (f"At `{one.path or '/'}`: {one.message} {one.fix}" for one in findings[:_MAX_SHOWN])
         return None, tuple(one_line(each, limit=_FINDING) for each in lines)
     objections = check(data)
-    return data, tuple(one_line(each, limit=_FINDING) for each in objections[:_SHOWN])
+    return data, tuple(one_line(each, limit=_FINDING) for each in objections[:_MAX_SHOWN])
 
 
 def _error_text(error: Exception) -> str:

@@ -30,7 +30,7 @@ T = TypeVar("T")
 RUN_AGENT: Final = "orchestrator"
 """Whose name stands on the result of a run."""
 
-DONE: Final = "Done: it says nothing more."
+EMPTY_ANSWER: Final = "Done: it says nothing more."
 """What stands for an answer that is a word for success alone."""
 
 _TITLE_CHARS: Final = 120
@@ -66,8 +66,8 @@ class FinishedRun:
 
         The reports that came do not vanish because their supervisor has too few of them, or was asked no longer.
         """
-        came = ((node, one) for node, last in self.pairs() for one in (*self.earlier.get(node.id, ()), last))
-        return [(node, result) for node, result in came if has_reports(result)]
+        pairs = ((node, one) for node, last in self.pairs() for one in (*self.earlier.get(node.id, ()), last))
+        return [(node, result) for node, result in pairs if has_reports(result)]
 
     @cached_property
     def failures(self) -> list[tuple[Delegation, Result]]:
@@ -230,7 +230,7 @@ def _section(node: Delegation, result: Result, seen_lines: set[str]) -> JsonMapp
     if result.content.strip():
         text = sanitize_markdown(result.content)
     elif result.data is None:
-        text = "" if result.artifacts else DONE
+        text = "" if result.artifacts else EMPTY_ANSWER
     elif not isinstance(result.data, dict) or not figures:
         text = render_content(cast("object", result.data))
     else:  # without what is drawn; nothing when all of it is

@@ -45,7 +45,7 @@ from retinue.contract.task import Correction, Task
 from retinue.errors import AccessDenied, Canceled
 from retinue.telemetry import agent_span, attempt_span
 
-_SHOWN: Final = 200
+_MAX_SHOWN: Final = 200
 _MOST_PREPARED: Final = 256
 """Skills that are kept ready."""
 
@@ -139,7 +139,7 @@ def _rejected_result(task: Task, run: RunContext, error: Exception) -> Result:
         outcome="rejected" if task.skill is None and fault.path == "/skill" else "error",
         fault=_back_to_producer(fault, task),
     )
-    run.emit(NodeStarted(task.agent, task.skill or "", task.instruction[:_SHOWN]))
+    run.emit(NodeStarted(task.agent, task.skill or "", task.instruction[:_MAX_SHOWN]))
     run.emit(NodeFinished(result))
     with agent_span(task.agent, task.skill, run=run.run, step=run.node) as span:
         span.note_result(result)
@@ -420,7 +420,7 @@ class _AgentCall:
         run, task = self.run, self.task
         deadline_ns = run.deadline_ns
         run.attempt, run.correction = 0, None
-        run.emit(NodeStarted(task.agent, task.skill or "", task.instruction[:_SHOWN]))
+        run.emit(NodeStarted(task.agent, task.skill or "", task.instruction[:_MAX_SHOWN]))
         if decoded := self.input.notes.get("decoded"):
             run.emit(Decision("decode", "The parameters came as text.", {"decoded": decoded}))
         if ignored := self.input.notes.get("ignored"):

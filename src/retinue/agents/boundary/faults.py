@@ -16,7 +16,7 @@ from retinue.contract.task import Task
 from retinue.errors import FaultCode, InvalidInput, OutputInvalid, RetinueError
 
 _LONGEST: Final = 10_000
-_SHOWN: Final = 3
+_MAX_SHOWN: Final = 3
 
 _BUILT_IN: Final[tuple[tuple[type[BaseException], FaultCode], ...]] = (
     (TimeoutError, "timeout"),
@@ -66,12 +66,12 @@ def _place(task: Task, run: RunContext, failed_at: str) -> dict[str, Any]:
 
 
 def _with_findings(kind: type[RetinueError], message: str, findings: list[Finding]) -> RetinueError:
-    text = " ".join(f"{finding.message[:-1]} (at `{finding.path or '/'}`)." for finding in findings[:_SHOWN])
-    more = f" And {len(findings) - _SHOWN} more." if len(findings) > _SHOWN else ""
+    text = " ".join(f"{finding.message[:-1]} (at `{finding.path or '/'}`)." for finding in findings[:_MAX_SHOWN])
+    more = f" And {len(findings) - _MAX_SHOWN} more." if len(findings) > _MAX_SHOWN else ""
     fixes = tuple(dict.fromkeys(f"`{finding.path or '/'}`: {finding.fix}" for finding in findings if finding.fix))
     return kind(
         f"{message}: {text}{more}",
-        hint=" ".join(fixes[:_SHOWN]),
+        hint=" ".join(fixes[:_MAX_SHOWN]),
         path=findings[0].path,
         suggestions=fixes[:20],
         detail={"findings": [finding.to_json() for finding in findings]},

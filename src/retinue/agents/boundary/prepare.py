@@ -28,7 +28,7 @@ from retinue.errors import (
 _MAX_SUGGESTED: Final = 50
 """Unknown names that are each compared with those there are."""
 
-_SHOWN: Final = 10
+_MAX_SHOWN: Final = 10
 _SECOND: Final = 1_000_000_000
 _FOREVER_S: Final = 1_000_000_000.0
 """More than thirty years: more is the same."""
@@ -190,9 +190,9 @@ def ignored_text(ignored: JsonMapping) -> str:
     """The warning about parameters that were ignored."""
     descriptions = [
         f"{name[:80]!r} (did you mean {near[0]!r}?)" if near else f"{name[:80]!r}"
-        for name, near in list(ignored.items())[:_SHOWN]
+        for name, near in list(ignored.items())[:_MAX_SHOWN]
     ]
-    more = f" and {len(ignored) - _SHOWN} more" if len(ignored) > _SHOWN else ""
+    more = f" and {len(ignored) - _MAX_SHOWN} more" if len(ignored) > _MAX_SHOWN else ""
     return f"Unknown parameters, ignored: {', '.join(descriptions)}{more}."
 
 

@@ -409,7 +409,7 @@ _ITEMS: Final = 8
 _WIDTH: Final = 200
 _LONG: Final = 1_000
 _LINE: Final = r"[A-Za-z0-9,;:?'\"%][A-Za-z0-9,;:?'\"% ]*"
-_PLAIN: Final = re.compile(rf"{_LINE}(?:\n{_LINE})*")
+_PLAIN_LINES: Final = re.compile(rf"{_LINE}(?:\n{_LINE})*")
 
 
 def render_content(data: object) -> str:
@@ -434,7 +434,7 @@ def render_content(data: object) -> str:
 
 def _escape(text: str) -> str:
     """`text` safe to stand in Markdown. Words and numbers are, and most answers are nothing else."""
-    if _PLAIN.fullmatch(text):
+    if _PLAIN_LINES.fullmatch(text):
         return text
     from retinue.contract.sanitize import escape_inline  # noqa: PLC0415 - seldom needed, and not cheap
 

@@ -26,7 +26,7 @@ from .definition_keys import (
 )
 from .document import finding_of, read_json
 from .fields import Fields
-from .loaded_agents import ELSEWHERE, CardAgent, LoadedAgents
+from .loaded_agents import RUNS_ELSEWHERE, CardAgent, LoadedAgents
 
 EXTENSION: Final = "urn:retinue:definition:1"
 """The extension of the card that says what the card itself has no word for."""
@@ -171,7 +171,7 @@ def _skill(inner: Fields, extension: Fields, name: str) -> Skill | None:
             inner.keep_extras(key)
     description = inner.text("description", required=True)
     facts = skill_facts(extension, schema_required=False, model_use="never")
-    facts |= {"examples": inner.texts("examples"), "unavailable": ELSEWHERE}
+    facts |= {"examples": inner.texts("examples"), "unavailable": RUNS_ELSEWHERE}
     inner.texts("tags")
     inner.keep_extras("input_modes", "output_modes", "security_requirements", "security")
     inner.keep_remaining()

@@ -16,7 +16,7 @@ from retinue.errors import InvalidInput, ParseError
 
 from .document import Document, decode, finding_of, read_json
 from .fields import CODE_KEYS, NAMES_CODE, NO_CODE, snake_key
-from .loaded_agents import ELSEWHERE, NEEDS_MODEL, CardAgent, InstructionsAgent, LoadedAgents
+from .loaded_agents import NEEDS_MODEL, RUNS_ELSEWHERE, CardAgent, InstructionsAgent, LoadedAgents
 
 _Parse: TypeAlias = Callable[[str], Parsed[tuple[Definition, ...]]]
 
@@ -75,7 +75,7 @@ def _load(data: bytes, parse: _Parse, *, file: str, runs_here: bool) -> LoadedAg
             more = {
                 "input_schema": schema,
                 "instruction_field": skill.instruction_field or instruction_field(schema),
-                "unavailable": NEEDS_MODEL if runs_here else ELSEWHERE,
+                "unavailable": NEEDS_MODEL if runs_here else RUNS_ELSEWHERE,
                 "thinks": "must" if runs_here else "never",
             }
             skills.append(Skill.model_validate({**dict(skill), **more}))

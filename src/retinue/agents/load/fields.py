@@ -176,7 +176,7 @@ class Fields:
             return self.value(name, kind)
         if get_origin(kind) is dict:
             return self.object(name)
-        item = _bare(get_args(kind)[0]) if get_origin(kind) is tuple else None
+        item = _without_annotated(get_args(kind)[0]) if get_origin(kind) is tuple else None
         if item is not None and not _is_model(item):
             return self.texts(name, split=name in _SPLIT)
         if not _is_model(item or kind):
@@ -189,8 +189,8 @@ class Fields:
                 facts = inner.read(item or kind)
                 inner.keep_remaining()
                 models.append(inner.build(item or kind, facts))
-        built = tuple(model for model in models if model)
-        return built if item else next(iter(built), None)
+        classes = tuple(model for model in models if model)
+        return classes if item else next(iter(classes), None)
 
     def build(self, kind: type[_ModelT], facts: Mapping[str, Any]) -> _ModelT | None:
         """Make a noun out of `facts`; those that are None are left to its defaults. None when it is refused."""
@@ -324,10 +324,10 @@ class Fields:
 
 @cache
 def _kinds_of(model: type[Model]) -> dict[str, Any]:
-    return {name: _bare(field.annotation) for name, field in model.model_fields.items()}
+    return {name: _without_annotated(field.annotation) for name, field in model.model_fields.items()}
 
 
-def _bare(annotation: Any) -> Any:
+def _without_annotated(annotation: Any) -> Any:
     """The type in an annotation, without `None` and without what `Annotated` adds."""
     while get_origin(annotation) in {Annotated, Union, UnionType}:
         annotation = next(each for each in get_args(annotation) if each is not NoneType)

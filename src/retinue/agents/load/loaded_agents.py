@@ -81,7 +81,7 @@ class InstructionsAgent(UnavailableAgent):
         )
 
 
-ELSEWHERE: Final = "it runs elsewhere: only its card is known here, and this version calls no agent by its card"
+RUNS_ELSEWHERE: Final = "it runs elsewhere: only its card is known here, and this version calls no agent by its card"
 """What `Skill.unavailable` says of the skills on a card."""
 
 

@@ -27,8 +27,8 @@ _WORD: Final = re.compile(_TOKEN)
 _LABELLED: Final = re.compile(rf"(?:[0-9]+[.)]\s+|Operation:?\s+)?`({_TOKEN})`")
 _COMPOUND_NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)+")
 _ABOUT: Final = re.compile(r"(?:supported |available )?operations?|\w+ types|operation types", re.IGNORECASE)
-_NAMED: Final = re.compile(r"(?:supported |available )?operations?", re.IGNORECASE)
-_LISTED: Final = re.compile(
+_OPERATIONS_KEY: Final = re.compile(r"(?:supported |available )?operations?", re.IGNORECASE)
+_OPERATION_LIST: Final = re.compile(
     r"^ {0,3}#{1,6}[ \t]+(?:supported |available )?operations?\b|\*\*operation", re.IGNORECASE | re.MULTILINE
 )
 _PROSE: Final = re.compile(r"(?:[-*+][ \t]+)?(?=[A-Za-z\"'(])")
@@ -45,7 +45,7 @@ def with_operations(definition: Definition) -> Definition:
     """`definition` with a skill for each operation that its instructions list, beside the one named like the agent."""
     own, text = definition.skills[0], definition.instructions or ""
     alone = len(definition.skills) == 1 and own.name == definition.name
-    if not alone or not _LISTED.search(text) or COMMAND in definition.extras:
+    if not alone or not _OPERATION_LIST.search(text) or COMMAND in definition.extras:
         return definition
     document = parse_outline(text)
     skills = {own.name: own}
@@ -87,7 +87,7 @@ def find_own_operations(outline: MarkdownOutline, *, file: str, own: Collection[
         agent = _agent_beside(outline, line) if own else None
         if agent is None or fold(agent) in own:
             return operations
-    return tuple(_documented_operations(outline, file=file, pattern=_NAMED if own else _ABOUT))
+    return tuple(_documented_operations(outline, file=file, pattern=_OPERATIONS_KEY if own else _ABOUT))
 
 
 def find_listings(

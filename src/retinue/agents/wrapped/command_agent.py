@@ -37,7 +37,7 @@ _ANYTHING: Final = ("read", "write", "network")
 _MOST_EVENTS: Final = 10_000
 """Events that are emitted; those beyond are only in the program's answer."""
 _BEGINNING: Final = 500
-_SHOWN: Final = 5
+_MAX_SHOWN: Final = 5
 _MAX_STDERR: Final = 2_000
 """Characters of stderr that go into a fault or a result: the last ones."""
 _BY_HAND: Final = "Run the command by hand with the same input."
@@ -219,7 +219,7 @@ class CommandAgent:
         if pids := result.background_pids:
             count = "1 process" if len(pids) == 1 else f"{len(pids)} processes"
             yield _warning(
-                f"`{name}` left {count} running: {', '.join(map(str, pids[:_SHOWN]))}.",
+                f"`{name}` left {count} running: {', '.join(map(str, pids[:_MAX_SHOWN]))}.",
                 "Nothing waits for it.",
                 f"If it is not a daemon that you want, end it: `kill {pids[0]}`.",
             )
@@ -267,7 +267,7 @@ def _exit_fault(status: int, name: str, stderr: str, *, hidden_variables: Sequen
     if status == -signal.SIGKILL:
         reason = "The system kills programs like this when memory runs out."
     elif hidden_variables and not reason:
-        names_text = ", ".join(f"`{each}`" for each in hidden_variables[:_SHOWN])
+        names_text = ", ".join(f"`{each}`" for each in hidden_variables[:_MAX_SHOWN])
         reason = f"It sees few variables, and not {names_text}: name it, as by `--env {hidden_variables[0]}`."
     hint = reason or ("See the rest of its stderr in `detail.stderr`." if len(lines) > 1 else _BY_HAND)
     return Fault(

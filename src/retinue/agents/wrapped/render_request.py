@@ -109,12 +109,12 @@ def _move_to_instruction(task: Task, fields: tuple[str, ...]) -> Task:
 _MATTERS: Final = ("/instruction", "/target", "/context", "/output", "/model", "/thinking")
 """Ids, limits and depths are our own business, and parameters as text are still said."""
 
-_SHOWN: Final = 5
+_MAX_SHOWN: Final = 5
 
 
 def _loss_warning(fields: tuple[str, ...], dialect: DialectName) -> Warned:
-    names_text = ", ".join(f"`{field}`" for field in fields[:_SHOWN])
-    more = f" and {len(fields) - _SHOWN} more" if len(fields) > _SHOWN else ""
+    names_text = ", ".join(f"`{field}`" for field in fields[:_MAX_SHOWN])
+    more = f" and {len(fields) - _MAX_SHOWN} more" if len(fields) > _MAX_SHOWN else ""
     return Warned(
         type="incomplete_context",
         message=f"The request says more than `{dialect}` can; left out: {names_text}{more}.",

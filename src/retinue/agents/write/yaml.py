@@ -12,7 +12,7 @@ from typing import Final
 from retinue.contract import json as strict
 from retinue.contract.json import JsonObject, JsonValue
 
-_PLAIN: Final = re.compile(r"[A-Za-z](?:[A-Za-z0-9_ .,;/()+*&!?=<>@%^~'\"-]|:(?=[^\s])|#(?<=[^\s]#))*(?<! )")
+_PLAIN_SCALAR: Final = re.compile(r"[A-Za-z](?:[A-Za-z0-9_ .,;/()+*&!?=<>@%^~'\"-]|:(?=[^\s])|#(?<=[^\s]#))*(?<! )")
 _WORDS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf"})
 """Texts that one reader or another takes for something else."""
 _NOT_PRINTABLE: Final = re.compile(
@@ -83,7 +83,7 @@ def _is_block(text: str) -> bool:
 
 
 def _text(text: str) -> str:
-    if len(text) <= _LONGEST_PLAIN and _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+    if len(text) <= _LONGEST_PLAIN and _PLAIN_SCALAR.fullmatch(text) and text.lower() not in _WORDS:
         return text
     return _NOT_PRINTABLE.sub(_escape, json.dumps(text, ensure_ascii=False))
 

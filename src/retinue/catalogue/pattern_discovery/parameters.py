@@ -124,12 +124,12 @@ class TestSearch(Model):
 _BANDS: Final = "10 all existing, 7 to 9 mostly, 4 to 6 mixed, 0 to 3 novel; absent where not measured."
 
 
-class _Placed(Model):
+class _WithPlace(Model):
     path: str
     relevance: Confidence | None = Field(None, description="How well it fits the context, where one was stated.")
 
 
-class _Used(_Placed):
+class _Used(_WithPlace):
     used_in: tuple[str, ...] = Field(description="Who uses it: files, or lines; at most 20.")
     uses: Count = Field(description="How many use it: tests and fixtures by name, lines, or files.")
 
@@ -155,7 +155,7 @@ class FixtureMatch(FixtureFacts):
     reason: str
 
 
-class PatternFacts(_Placed):
+class PatternFacts(_WithPlace):
     """The tests of one file that are written in one way."""
 
     kind: PatternKind
@@ -163,7 +163,7 @@ class PatternFacts(_Placed):
     count: Count
 
 
-class Prohibition(_Placed):
+class Prohibition(_WithPlace):
     """A sentence of a document that says what must not be done."""
 
     line: Count

@@ -56,20 +56,26 @@ def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
     current: list[str] = []
     fence, code_indent = "", -1
     for number, line in enumerate([*text.splitlines(), ""], 1):
-        bare = line.strip()
+        content = line.strip()
         indent = len(line) - len(line.lstrip())
-        if code_indent >= 0 and (not bare or indent > code_indent):
-            bare = ""
+        if code_indent >= 0 and (not content or indent > code_indent):
+            content = ""
         else:
-            code_indent = indent if bare.startswith(_CODE) or (bare.endswith("::") and bare[:2] != "..") else -1
-        if bare[:3] in ("```", "~~~"):
-            fence = "" if fence == bare[:3] else fence or bare[:3]
-            bare = ""
-        if fence or bare.startswith(("#", "|", *_CODE)) or (len(bare) > 2 and bare == bare[0] * len(bare)):
-            bare = ""
-        begin = _BEGIN.match(bare)
-        if (begin or not bare) and current:
+            code_indent = (
+                indent if content.startswith(_CODE) or (content.endswith("::") and content[:2] != "..") else -1
+            )
+        if content[:3] in ("```", "~~~"):
+            fence = "" if fence == content[:3] else fence or content[:3]
+            content = ""
+        if (
+            fence
+            or content.startswith(("#", "|", *_CODE))
+            or (len(content) > 2 and content == content[0] * len(content))
+        ):
+            content = ""
+        begin = _BEGIN.match(content)
+        if (begin or not content) and current:
             yield number - len(current), "\n".join(current)
             current = []
-        rest = bare[begin.end() :] if begin else bare
+        rest = content[begin.end() :] if begin else content
         current += [rest] if rest else []

@@ -44,7 +44,7 @@ _SCORE_THRESHOLD: Final = 0.25
 """Below this share of the best score a match is no match."""
 _SHARE: Final = 0.5
 """Tests that have less than this of the weight of all words are about something else."""
-_SHOWN: Final = 8
+_MAX_SHOWN: Final = 8
 _TESTS: Final = 5
 _BASIS: Final = "The BM25 of a file's best test over the most that the words, or the names of a file, could reach."
 
@@ -195,7 +195,7 @@ def rank_by_context(inventory: Inventory, words: Mapping[str, str], report: Skil
     report.figures |= inventory.rows(ranking.scores) | reuse_of_words(
         *ranking.coverage([*ranking.scores][:_TESTS]), "pattern"
     )
-    best = ranking.near_best()[:_SHOWN]
+    best = ranking.near_best()[:_MAX_SHOWN]
     for one in best:
         one.add_to(report, confidence=ranking.scores[one])
     report.add_table(
@@ -232,7 +232,7 @@ def look_up(inventory: Inventory, search: FixtureSearch, words: Mapping[str, str
 def _reject_all(inventory: Inventory, words: Mapping[str, str], report: SkillReport) -> None:
     names = [one_line(one.name) for one in inventory.fixtures]
     message = f"None of the {len(names):,} fixtures has any of the words asked for."
-    hint = f"Available: {', '.join(names[:_SHOWN])}." if names else "Name a folder that has pytest tests."
+    hint = f"Available: {', '.join(names[:_MAX_SHOWN])}." if names else "Name a folder that has pytest tests."
     report.reject(message if names else "There are no fixtures here.", hint=hint, suggestions=names)
     report.figures |= reuse_of_words(0.0, words.values(), "fixture")
 
@@ -283,7 +283,7 @@ def _report_relatives(inventory: Inventory, same: Sequence[_FixtureEntry], relat
         template = f"{{}} {verb} {'{}' if names else 'no other fixture'}."
         report.add(relation, template, code(one.name), _name_list(names), source=one.place)
         related |= dict.fromkeys(others)
-    for one in [*related][:_SHOWN]:
+    for one in [*related][:_MAX_SHOWN]:
         one.add_to(report)
     add_table([*related], f"{relation.capitalize()} of {same[0].name}", report)
     if relation == "dependencies":
@@ -291,7 +291,7 @@ def _report_relatives(inventory: Inventory, same: Sequence[_FixtureEntry], relat
 
 
 def _name_list(names: Sequence[str]) -> Prose:
-    return first_of([*map(code, names)], _SHOWN)
+    return first_of([*map(code, names)], _MAX_SHOWN)
 
 
 def _complementary(ranking: Ranking, matches: Sequence[_FixtureEntry]) -> list[_FixtureEntry]:

@@ -24,13 +24,13 @@ from retinue.llm.models import Models
 
 _SHIPPED: Final = Path(__file__).parent / "domains"
 _ADDED: Final = "Added task 4: call Ada, due 2026-05-05."
-_ASKED: Final = "remind me to call Ada tomorrow"
+_EXAMPLE: Final = "remind me to call Ada tomorrow"
 _ARGUMENTS: Final[JsonMapping] = {"title": "call Ada", "due": "2026-05-05"}
 _TRACE: Final = ToolTraceMinimal(tool="TASKS_ACTION_add", output=_ADDED, args=_ARGUMENTS, duration_secs=0.002)
 _RESULT: Final = DomainResult(
-    name="TASKS", intent=_ASKED, output=_ADDED, status="done", traces=(_TRACE,), duration_secs=0.004
+    name="TASKS", intent=_EXAMPLE, output=_ADDED, status="done", traces=(_TRACE,), duration_secs=0.004
 )
-_TARGETS: Final = (Target(extension="TASKS", intent=_ASKED),)
+_TARGETS: Final = (Target(extension="TASKS", intent=_EXAMPLE),)
 _ANSWER: Final = AssistantAnswer(
     content=_ADDED, targets=_TARGETS, results=(_RESULT,), timings={"TASKS": 0.004}, models={}
 )
@@ -111,7 +111,7 @@ class PersonalAssistant:
             "cancel my reminder about the rent",
             "remember that my bike lock has the number 77",
         ),
-        samples=(Sample(title="A reminder", parameters={"prompt": _ASKED}, answer=_ANSWER.to_data()),),
+        samples=(Sample(title="A reminder", parameters={"prompt": _EXAMPLE}, answer=_ANSWER.to_data()),),
     )
     async def assist(self, request: AssistRequest, task: Task, run: RunContext) -> Reply:
         """Keeps and finds a person's tasks and reminders, notes and workouts.

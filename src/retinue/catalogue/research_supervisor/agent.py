@@ -21,8 +21,8 @@ _MOST: Final = 12
 """Subjects that are looked up; what is said about more of them nobody reads."""
 
 _QUORUM: Final = 0.5
-_SHOWN: Final = 80
-_ASKED: Final = 1000
+_MAX_SHOWN: Final = 80
+_MAX_QUESTION: Final = 1000
 
 Subjects = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=300)]],
@@ -40,7 +40,7 @@ Sources = Annotated[
     ),
 ]
 
-_FOUND: Final = "Every request to /orders is answered within 200 ms."
+_ANSWER: Final = "Every request to /orders is answered within 200 ms."
 _PLACE: Final = "docs/limits.md:7"
 _WORKED: Final[JsonMapping] = {"node": "n2/001_orders", "agent": _WORKER}
 _COLUMNS: Final = {"subject": "text", "found": "text", "first sentence": "text", "source": "source"}
@@ -48,14 +48,14 @@ _ANSWER: Final[JsonMapping] = {
     "answer": "1 of 2 parts are answered.",
     "subjects": ["/orders", "/users"],
     "notes": ["/users: Nothing was found."],
-    "findings": [{**_WORKED, "topic": "Limits", "content": _FOUND, "source": _PLACE, "confidence": 0.9}],
-    "parts": [{**_WORKED, "title": "/orders", "outcome": "success", "text": _FOUND, "sources": [_PLACE]}],
+    "findings": [{**_WORKED, "topic": "Limits", "content": _ANSWER, "source": _PLACE, "confidence": 0.9}],
+    "parts": [{**_WORKED, "title": "/orders", "outcome": "success", "text": _ANSWER, "sources": [_PLACE]}],
     "failures": [{"node": "n2/002_users", "title": "/users", "message": "Nothing was found."}],
     "tables": [
         {
             "title": "compare them with what the docs promise",
             "columns": [{"name": name, "kind": kind} for name, kind in _COLUMNS.items()],
-            "rows": [["/orders", "yes", _FOUND, _PLACE], ["/users", "no", "Nothing was found.", None]],
+            "rows": [["/orders", "yes", _ANSWER, _PLACE], ["/users", "no", "Nothing was found.", None]],
         }
     ],
 }
@@ -125,7 +125,7 @@ class ResearchSupervisor:
             error = InvalidInput("None of the subjects has a name.", hint=hint, path="/parameters/subjects")
             return Reply(outcome="error", fault=Fault.from_error(error))
         chosen, left_out = names[:_MOST], names[_MOST:]
-        instruction = one_line(question, limit=_ASKED) or "what is said about"
+        instruction = one_line(question, limit=_MAX_QUESTION) or "what is said about"
         plan = supervise(
             chosen,
             agent=_WORKER,
@@ -135,7 +135,7 @@ class ResearchSupervisor:
             quorum=_QUORUM,
             goal=question or "What is said about each",
         )
-        others = first_of([repr(one_line(one, limit=_SHOWN)) for one in left_out], _MOST).to_text()
+        others = first_of([repr(one_line(one, limit=_MAX_SHOWN)) for one in left_out], _MOST).to_text()
         omission = Warned(
             type="missing_data",
             message=f"At most {_MOST} subjects are looked up; left out: {others}.",

@@ -140,8 +140,8 @@ class _WebSession:
             text = f"{error.code}: {error.message}"
             raise
         finally:
-            took = max(0, self.run.now() - began)
+            duration = max(0, self.run.now() - began)
             excerpt = printable(text[:_TRACED])
-            self.reading.traces.append(Trace(tool=tool.spec.name, output=excerpt, args=arguments, duration_ns=took))
-            self.run.emit(ToolCallEvent(tool.spec.name, took, failed=failed, about=one_line(about)))
+            self.reading.traces.append(Trace(tool=tool.spec.name, output=excerpt, args=arguments, duration_ns=duration))
+            self.run.emit(ToolCallEvent(tool.spec.name, duration, failed=failed, about=one_line(about)))
         return output

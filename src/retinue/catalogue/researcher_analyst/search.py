@@ -396,5 +396,5 @@ def _is_below(path: str, place: str) -> bool:
 
 def _is_call(line: str) -> bool:
     """Whether a line looks like code that does something, not like a comment, an import or a list of names."""
-    bare = line.strip()
-    return "(" in bare and not bare.startswith(("#", "//", "*", "import ", "from ", ":", "..", '"'))
+    content = line.strip()
+    return "(" in content and not content.startswith(("#", "//", "*", "import ", "from ", ":", "..", '"'))

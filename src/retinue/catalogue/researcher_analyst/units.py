@@ -87,9 +87,9 @@ def units_of(hit: PassageHit, lines: Sequence[str], load_include: Callable[[str]
         return paragraphs(rows, hit.start, load_include)
     if hit.path.endswith((".py", ".pyi")):
         return [_definition(rows, hit)]
-    bare = [row.strip() for row in rows]
-    comments = " ".join(row.strip("/*#-! ") for row in bare if row.startswith(_COMMENTS))
-    code = next((row for row in bare if hit.name and hit.name in row and not row.startswith(_COMMENTS)), "")
+    contents = [row.strip() for row in rows]
+    comments = " ".join(row.strip("/*#-! ") for row in contents if row.startswith(_COMMENTS))
+    code = next((row for row in contents if hit.name and hit.name in row and not row.startswith(_COMMENTS)), "")
     return [Unit(hit.start, hit.end, _clean(comments), "\n".join(rows), True, one_line(code, limit=_SIGNATURE))]
 
 
@@ -188,20 +188,20 @@ def _as_markdown(rows: Sequence[str]) -> list[str]:
     while len(lines) < len(rows):
         place = len(lines)
         row = rows[place]
-        bare = row.strip()
-        if bare.startswith(("```", "~~~")):
-            fence = "" if fence and bare.startswith(fence) else fence or bare[:3]
+        content = row.strip()
+        if content.startswith(("```", "~~~")):
+            fence = "" if fence and content.startswith(fence) else fence or content[:3]
         if fence:
             lines.append(row)
             continue
         directive = _DIRECTIVE.match(row)
-        if directive or bare.endswith("::"):
+        if directive or content.endswith("::"):
             below = list(_deeper(rows, place))
             lines += [row.rstrip()[:-1] if directive is None else _head(directive), *_body(directive, below)]
-        elif _is_rule(bare) or _is_heading(row) or (bare and not row[0].isspace() and _is_title(rows, place)):
+        elif _is_rule(content) or _is_heading(row) or (content and not row[0].isspace() and _is_title(rows, place)):
             lines.append("")
         else:
-            lines.append(row.replace("#. ", "1. ", 1) if bare.startswith("#. ") else row)
+            lines.append(row.replace("#. ", "1. ", 1) if content.startswith("#. ") else row)
     return lines
 
 
@@ -234,8 +234,8 @@ def _body(directive: Match[str] | None, rows: Sequence[str]) -> list[str]:
     return _as_markdown(content)
 
 
-def _is_rule(bare: str) -> bool:
-    return len(bare) > 2 and len(set(bare)) == 1 and bare[0] in "=-~^\"'*+#"
+def _is_rule(content: str) -> bool:
+    return len(content) > 2 and len(set(content)) == 1 and content[0] in "=-~^\"'*+#"
 
 
 def _is_heading(row: str) -> bool:

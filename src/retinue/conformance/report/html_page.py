@@ -148,8 +148,8 @@ def _exchanges(exchanges: Iterable[ProbeExchange]) -> str:
 
 
 def _exchange(exchange: ProbeExchange) -> str:
-    took = f", {format_duration(exchange.duration_ns)}" if exchange.duration_ns else ""
-    head = element("summary", text(f"{exchange.probe.name}: {exchange.probe.about[:-1]}{took}"))
+    duration = f", {format_duration(exchange.duration_ns)}" if exchange.duration_ns else ""
+    head = element("summary", text(f"{exchange.probe.name}: {exchange.probe.about[:-1]}{duration}"))
     parts: dict[str, str] = {"sent": exchange.request}
     parts |= {"answered": exchange.text} if exchange.text is not None else {"no answer": exchange.error}
     if exchange.status:

@@ -93,9 +93,9 @@ def _trace_keys(body: JsonObject) -> Iterator[str]:
 def _trace_time(body: JsonObject) -> Iterator[str]:
     whole = body.get("response_time_secs")
     for at, item in objects_at(body, "traces"):
-        took = item.get("duration_secs")
-        if isinstance(took, int | float) and isinstance(whole, int | float) and took > whole:
-            yield f"`traces[{at}].duration_secs` is {quote(took)}, and the whole call took {quote(whole)}"
+        seconds = item.get("duration_secs")
+        if isinstance(seconds, int | float) and isinstance(whole, int | float) and seconds > whole:
+            yield f"`traces[{at}].duration_secs` is {quote(seconds)}, and the whole call took {quote(whole)}"
 
 
 def _answered(body: JsonObject) -> Iterator[str]:

@@ -118,13 +118,13 @@ class _MarkdownReader:
 
     def feed(self, line: str, number: int) -> None:
         """Read one line."""
-        bare = line.strip()
-        if not bare:
+        content = line.strip()
+        if not content:
             self._close()
             self._dashless = False
             self._prose.append(line)
-        elif bare.startswith(("```", "~~~")):
-            ends = self._fence and bare.startswith(self._fence) and not bare.strip(self._fence[0])
+        elif content.startswith(("```", "~~~")):
+            ends = self._fence and content.startswith(self._fence) and not content.strip(self._fence[0])
             if ends and self._blocks and self._blocks[-1].is_fenced:
                 self._close()
                 self._among_fields, self._list = False, None
@@ -132,9 +132,11 @@ class _MarkdownReader:
                 self._to_prose(line)
             if ends:
                 self._fence = ""
-            elif not self._fence and (match := _FENCE.fullmatch(bare)):
+            elif not self._fence and (match := _FENCE.fullmatch(content)):
                 self._fence = match[1]
-        elif not (bare.startswith("**") and self._at_field(bare, number)) and not self._at_value(line, bare, number):
+        elif not (content.startswith("**") and self._at_field(content, number)) and not self._at_value(
+            line, content, number
+        ):
             self._to_prose(line)
 
     def finish(self) -> tuple[Block, ...]:
@@ -143,9 +145,9 @@ class _MarkdownReader:
         self._end_prose()
         return tuple(self._blocks)
 
-    def _at_field(self, bare: str, number: int) -> bool:
+    def _at_field(self, content: str, number: int) -> bool:
         """Take the line as a bold key; False when it is none, or part of the prose."""
-        match = _FIELD.fullmatch(bare)
+        match = _FIELD.fullmatch(content)
         if match is None:
             return False
         key = _format_key(match[1])
@@ -168,17 +170,17 @@ class _MarkdownReader:
             self._value = _OpenValue(key or match[1].strip(), [match[3].strip()], number, block.fields, oddity)
         return True
 
-    def _at_value(self, line: str, bare: str, number: int) -> bool:
+    def _at_value(self, line: str, content: str, number: int) -> bool:
         """Take the line as an item of a list or as more of a value; False when it is prose."""
         if not self._among_fields:
             return False
-        item = _ITEM.fullmatch(bare) if self._list is not None else None
+        item = _ITEM.fullmatch(content) if self._list is not None else None
         if item is not None and (self._value is None or not line[0].isspace()):
             self._item(item[1].strip(), number, None)
-        elif self._list is not None and self._dashless and ":" in bare and not line[0].isspace():
-            self._item(bare, number, "no_dash")
+        elif self._list is not None and self._dashless and ":" in content and not line[0].isspace():
+            self._item(content, number, "no_dash")
         elif self._value is not None:
-            self._value.lines.append(bare)
+            self._value.lines.append(content)
         else:
             return False
         return True

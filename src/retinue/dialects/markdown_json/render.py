@@ -93,7 +93,7 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
 
 
 _REQUIRED: Final = "the format requires one"
-_COUNTED: Final = "only their number is given there"
+_COUNT_ONLY: Final = "only their number is given there"
 _REASONS: Final = {
     "/agent": "names have one spelling there",
     "/skill": "names have one spelling there, and the format requires one",
@@ -103,8 +103,8 @@ _REASONS: Final = {
     "/warnings": _REQUIRED,
     "/warnings/*/recovery": "a name alone says not what to do, so it is written as a sentence",
     "/fault": "only a failure has one there",
-    "/files_read": _COUNTED,
-    "/files_written": _COUNTED,
+    "/files_read": _COUNT_ONLY,
+    "/files_written": _COUNT_ONLY,
     f"/extras/{_NAME}/metadata/files_read": "the number of files is read back there",
     f"/extras/{_NAME}/metadata/files_written": "the number of files is read back there",
 }
@@ -232,12 +232,12 @@ def _failure(result: Result) -> JsonMapping:
     return failure
 
 
-_BARE: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_./:@-]*[A-Za-z0-9_/-])?")
+_PLAIN_VALUE: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_./:@-]*[A-Za-z0-9_/-])?")
 
 
 def _as_sentence(text: str) -> str:
     """A sentence: what is the name of a thing, and nothing else, is what to use (K11)."""
-    return f"Use `{text}`." if _BARE.fullmatch(text) else text
+    return f"Use `{text}`." if _PLAIN_VALUE.fullmatch(text) else text
 
 
 # What the format has no word for

@@ -112,8 +112,8 @@ class Fences:
 
     def is_code(self, line: str) -> bool:
         """Whether `line`, the next one, is part of a code block; its first and last line are."""
-        bare = line.lstrip(" ") if self._indented else line
-        match = _FENCE.fullmatch(line) if bare.startswith(("```", "~~~")) else None
+        content = line.lstrip(" ") if self._indented else line
+        match = _FENCE.fullmatch(line) if content.startswith(("```", "~~~")) else None
         if not self._mark:
             if match and not (match[1][0] == "`" and "`" in match[2]):
                 self._mark = match[1]

@@ -104,17 +104,17 @@ _SIGNALS_REASONS: Final = {
     "/questions/*/id": "on one line there, without brackets",
     "/questions/*/kind": "its options decide that there",
 }
-_ENDED: Final = "this form says only how a task ended"
+_END_ONLY: Final = "this form says only how a task ended"
 _JSON_REASONS: Final = {
     **_REASONS,
-    "/lifecycle": _ENDED,
+    "/lifecycle": _END_ONLY,
     "/data": "there it is an object",
     "/data/*": NO_EQUIVALENT,
     "/data/time_elapsed": "that key is the time it took there",
 }
 _TABLE_REASONS: Final = {
     **_REASONS,
-    "/lifecycle": _ENDED,
+    "/lifecycle": _END_ONLY,
     "/artifacts/*/path": _ONE_LINE,
     "/artifacts/*/topic": _ONE_LINE,
     "/artifacts/*/summary": _ONE_LINE,

@@ -232,8 +232,8 @@ _AROUND: Final = "".join(_MARKS.values()) + " \t\ufe0f*_`\"'.!"
 
 def status_of(word: str) -> Status | None:
     """The status that `word` means, whatever is put around it; None when it is none, or a sign contradicts it."""
-    bare = word.strip(_AROUND).lower().replace("_", " ")
-    status = STATUS_SYNONYMS.get(" ".join(bare.split()))
+    key = word.strip(_AROUND).lower().replace("_", " ")
+    status = STATUS_SYNONYMS.get(" ".join(key.split()))
     contrary = "".join(marks for meaning, marks in _MARKS.items() if meaning != status)
     return None if any(mark in contrary for mark in word) else status
 

@@ -14,8 +14,8 @@ from typing import Final
 from retinue.contract.finding import Finding
 from retinue.errors import InvalidInput
 
-_SHOWN: Final = 10
-_COUNTED: Final = 1000
+_MAX_SHOWN: Final = 10
+_MAX_COUNT: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def apply_replacements(text: str, replacements: Sequence[Replacement]) -> str:
     if findings:
         count, first = len(replacements), findings[0]
         which = "" if count == 1 else f"{len(findings)} of {count} edits cannot be done, so none was: "
-        details = " ".join(f"{one.path}: {one.message} {one.fix}" for one in findings[1:_SHOWN])
+        details = " ".join(f"{one.path}: {one.message} {one.fix}" for one in findings[1:_MAX_SHOWN])
         raise InvalidInput(
             f"{which}{first.message}",
             hint=f"{first.fix} {details}".strip(),
@@ -69,16 +69,16 @@ def _problem(text: str, one: Replacement, path: str) -> Finding | None:
         return _finding("The old text is empty.", "Give the text that is to be replaced.", f"{path}/old")
     if one.old == one.new:
         return _finding("The old and the new text are the same.", "Leave this edit out.", f"{path}/new")
-    places = list(islice(_places(text, one.old), 2 if one.everywhere else _COUNTED))
+    places = list(islice(_places(text, one.old), 2 if one.everywhere else _MAX_COUNT))
     if not places:
         message, fix = explain(text, one.old)
         return _finding(message, fix, f"{path}/old")
     if len(places) > 1 and not one.everywhere:
-        often = f"{_COUNTED:,} times or more" if len(places) == _COUNTED else f"{len(places)} times"
+        often = f"{_MAX_COUNT:,} times or more" if len(places) == _MAX_COUNT else f"{len(places)} times"
         numbers_by_place = accumulate((text.count("\n", *span) for span in pairwise([0, *places])), initial=1)
         lines = sorted(set(list(numbers_by_place)[1:]))
-        numbers = ", ".join(str(line) for line in lines[:_SHOWN])
-        more = f" and {len(lines) - _SHOWN:,} more" if len(lines) > _SHOWN else ""
+        numbers = ", ".join(str(line) for line in lines[:_MAX_SHOWN])
+        more = f" and {len(lines) - _MAX_SHOWN:,} more" if len(lines) > _MAX_SHOWN else ""
         return _finding(
             f"The old text stands {often}: {'line' if len(lines) == 1 else 'lines'} {numbers}{more}.",
             "Give more lines around it so that it stands once, or set `replace_all`.",
@@ -104,7 +104,7 @@ _MIN_RATIO: Final = 0.6
 _COMPARED: Final = 3000
 _LONGEST: Final = 200
 _SHOWN_LINES: Final = 8
-_FOLDED: Final = str.maketrans(
+_EQUIVALENTS: Final = str.maketrans(
     {"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "'": '"', "‘": '"', "’": '"', "`": '"'}  # noqa: RUF001 - look-alikes
     | dict.fromkeys("‐‑‒–—−", "-")  # noqa: RUF001 - look-alikes
     | dict.fromkeys("\u00a0\u2007\u202f", " ")
@@ -120,8 +120,8 @@ _SLIPS: Final[Sequence[tuple[str, Callable[[str], str]]]] = (
     ("in blanks at the ends of lines", str.rstrip),
     ("in indentation", str.strip),
     ("in white space", _one_blank),
-    ("in quotes, dashes or white space", lambda line: _one_blank(line.translate(_FOLDED))),
-    ("in case", lambda line: _one_blank(line.translate(_FOLDED)).casefold()),
+    ("in quotes, dashes or white space", lambda line: _one_blank(line.translate(_EQUIVALENTS))),
+    ("in case", lambda line: _one_blank(line.translate(_EQUIVALENTS)).casefold()),
 )
 """From the smallest to the largest."""
 

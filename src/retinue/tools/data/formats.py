@@ -76,7 +76,7 @@ class Format:
 
 _REQUEST: Final = r"^([A-Z]+) ([^ ?]*)(?:\?([^ ]*))?(?: HTTP/[0-9.]+)?$"
 _TRAILING: Final = r'^(?: "[^"]*")*(?: -)* "?(?:(\d+\.\d+)s?|(\d+(?:\.\d+)?) ?ms|(\d+))"?(?: |$)'
-_NAMED: Final = r'\b(?:rt|request_time)="?(\d+(?:\.\d+)?)(?:"|s| |$)'
+_REQUEST_TIME: Final = r'\b(?:rt|request_time)="?(\d+(?:\.\d+)?)(?:"|s| |$)'
 
 _ACCESS: Final = Format(
     name="access",
@@ -88,7 +88,7 @@ _ACCESS: Final = Format(
     inner={
         "r": f"regexp_extract(f.request, '{_REQUEST}', ['method', 'path', 'query'])",
         "t": f"regexp_extract(f.rest, '{_TRAILING}', ['seconds', 'duration_ms', 'duration'])",
-        "named": f"CASE WHEN contains(f.rest, '=') THEN regexp_extract(f.rest, '{_NAMED}', ['seconds']) END",
+        "named": f"CASE WHEN contains(f.rest, '=') THEN regexp_extract(f.rest, '{_REQUEST_TIME}', ['seconds']) END",
     },
     columns={
         "client": "nullif(f.client, '')",
@@ -187,7 +187,7 @@ _LEVELLED: Final = Format(
     min_share=0.2,
 )
 
-PLAIN: Final = Format(
+PLAIN_TEXT: Final = Format(
     name="plain",
     pattern="^(.+)$",
     groups=("message",),

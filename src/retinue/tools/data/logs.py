@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Final
 
 from retinue.tools.data.connection import DuckdbConnection, literal
-from retinue.tools.data.formats import FORMATS, PLAIN, Format
+from retinue.tools.data.formats import FORMATS, PLAIN_TEXT, Format
 from retinue.tools.data.json import drop_deep, is_object, table_from_objects
 from retinue.tools.data.snapshot import BLANK, LoadResult, SnapshotText, table_of_lines
 from retinue.tools.data.sources import identifier
@@ -71,7 +71,7 @@ def _detect_format(connection: DuckdbConnection, lines: str) -> Format | None:
     ]
     # A format of single lines says more of each than one that takes every other line for a continuation.
     of_lines = [one for one in good if one[1].entry == "line"]
-    return max(of_lines or good, key=lambda one: one[0], default=(0, PLAIN))[1]
+    return max(of_lines or good, key=lambda one: one[0], default=(0, PLAIN_TEXT))[1]
 
 
 def _load_lines(

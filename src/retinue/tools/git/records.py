@@ -154,8 +154,8 @@ class TreeEntry:
 def find_tag(name: str, tags: Sequence[Tag]) -> Tag | None:
     """The tag that a version is called, with or without a `v`, or a last `.0` that is left out."""
     by_name = {tag.name: tag for tag in tags}
-    bare = name.removeprefix("v")
-    choices = (name, bare, f"v{bare}", f"{bare}.0", f"v{bare}.0")
+    number = name.removeprefix("v")
+    choices = (name, number, f"v{number}", f"{number}.0", f"v{number}.0")
     return next((by_name[choice] for choice in choices if choice in by_name), None)
 
 

@@ -242,8 +242,8 @@ def _files_mentioning(workspace: Workspace, name: str) -> Iterator[ModuleSource]
 
 
 def _names_file(files: Iterable[str], path: str) -> bool:
-    bare = path.removesuffix(".py").removesuffix("/__init__")
-    return bare in files
+    stem = path.removesuffix(".py").removesuffix("/__init__")
+    return stem in files
 
 
 def _is_from(each: ImportedName, path: str, name: str) -> bool:

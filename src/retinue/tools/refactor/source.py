@@ -214,8 +214,8 @@ class ModuleLayout:
         folder = PurePosixPath(path).parent
         if self._workspace.readable(f"{folder}/__init__.py"):
             return relative_module(path, target)
-        bare = PurePosixPath(_bare(target))
-        return bare.name if bare.parent == folder else ".".join(bare.parts)
+        stem = PurePosixPath(_without_extension(target))
+        return stem.name if stem.parent == folder else ".".join(stem.parts)
 
     def module_name_like(self, other: ModuleSource, each: ImportedName, target: str) -> str:
         """What `other` calls the module `target`, in the way in which it named the one it imported by `each`."""
@@ -226,9 +226,9 @@ class ModuleLayout:
         folders = [str(folder) for folder in PurePosixPath(other.path).parents]
         for root in (".", *folders, "src", "lib"):
             prefix = "" if root == "." else f"{root}/"
-            below = _bare(target).removeprefix(prefix)
+            below = _without_extension(target).removeprefix(prefix)
             is_near = below.partition("/")[0] == first or ("." not in module and "/" not in below)
-            if _bare(target).startswith(prefix) and is_near:
+            if _without_extension(target).startswith(prefix) and is_near:
                 return below.replace("/", ".")
         raise InvalidInput(
             f"This cannot be moved: {other.path!r} cannot name {target!r}.",
@@ -238,12 +238,12 @@ class ModuleLayout:
 
 def relative_module(path: str, target: str) -> str:
     """The relative name of the module or package `target` in the file `path`."""
-    here, there = PurePosixPath(path).parent.parts, PurePosixPath(_bare(target)).parts
+    here, there = PurePosixPath(path).parent.parts, PurePosixPath(_without_extension(target)).parts
     common = 0
     while common < min(len(here), len(there)) and here[common] == there[common]:
         common += 1
     return "." * (len(here) - common + 1) + ".".join(there[common:])
 
 
-def _bare(path: str) -> str:
+def _without_extension(path: str) -> str:
     return path.removesuffix(".py").removesuffix("/__init__")

@@ -71,7 +71,7 @@ SELECT path, kind, start, stop, passages.name, passages.title, 0.0
 FROM words JOIN passages ON passages.id = words.rowid JOIN files ON files.id = passages.file
 WHERE words MATCH ? AND passages.name = ? AND kind = 'code' ORDER BY path, start LIMIT ?
 """
-_PUT: Final = ("INSERT INTO files", "INSERT INTO passages", "INSERT INTO words (rowid, title, body, name)")
+_INSERTS: Final = ("INSERT INTO files", "INSERT INTO passages", "INSERT INTO words (rowid, title, body, name)")
 _VALUES: Final = 990
 """At most so many values in one statement; the least that SQLite allows is 999."""
 
@@ -390,7 +390,7 @@ class _Writer:
             self._pending.result()
 
     def _insert(self, tables: Sequence[Sequence[_Row]]) -> None:
-        for statement, rows in zip(_PUT, tables, strict=True):
+        for statement, rows in zip(_INSERTS, tables, strict=True):
             step = _VALUES // len(rows[0]) if rows else 1
             for first in range(0, len(rows), step):
                 some = rows[first : first + step]

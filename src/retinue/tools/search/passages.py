@@ -72,7 +72,7 @@ _BY_NAME: Final[dict[str, Kind]] = {name: kind for kind, names in _NAMES.items()
 _TEST = re.compile(
     r"(?:\A|/)(?:(?:__)?(?:tests?|specs?)(?:__)?/|(?:test_[^/]*|conftest|[^/]*[._-](?:test|spec))\.[^/]*\Z)"
 )
-_BUILT = re.compile(
+_GENERATED_NAME = re.compile(
     r"(?:\.egg-info/.*|\.min\.(?:js|css)|\.map|\.lock|[-.]lock\.(?:json|yaml)|_pb2(?:_grpc)?\.pyi?|\.pb\.go|go\.sum)\Z"
 )
 _SAYS_GENERATED = re.compile(
@@ -100,7 +100,7 @@ def is_test(path: str) -> bool:
 
 def skip_reason(path: str, text: str) -> str:
     """Why a text is not worth searching: it is generated or minified. Empty when it is."""
-    if _BUILT.search(path.lower()):
+    if _GENERATED_NAME.search(path.lower()):
         return "it is generated (by its name)"
     head = text[:1000]
     if "generated" in head.lower() and _SAYS_GENERATED.search(head):

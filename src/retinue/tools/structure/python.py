@@ -18,7 +18,9 @@ _BRANCHES: Final = frozenset({ast.If, ast.For, ast.AsyncFor, ast.While, ast.Exce
 _LEAVES: Final = frozenset(
     {ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal, ast.alias}
 )
-_PLAIN: Final = frozenset({"ctx", "op", "ops", "type_comment", "name", "id", "attr", "arg", "kind", "level", "module"})
+_IGNORED_FIELDS: Final = frozenset(
+    {"ctx", "op", "ops", "type_comment", "name", "id", "attr", "arg", "kind", "level", "module"}
+)
 _child_fields: dict[type[ast.AST], tuple[str, ...]] = {}
 """The fields of each kind of node that may hold others."""
 
@@ -98,7 +100,7 @@ class _SyntaxReader:
         kind = node.__class__
         fields = _child_fields.get(kind)
         if fields is None:
-            fields = _child_fields[kind] = tuple(name for name in node._fields if name not in _PLAIN)
+            fields = _child_fields[kind] = tuple(name for name in node._fields if name not in _IGNORED_FIELDS)
         for name in fields:
             value = getattr(node, name, None)
             if value.__class__ is list:

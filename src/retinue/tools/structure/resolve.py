@@ -85,8 +85,8 @@ class Resolver:
         place = posixpath.normpath(posixpath.join(posixpath.dirname(importer), target))
         # TypeScript says `./x.js` for what `./x.ts` will become; a file that stands there as it is said goes first.
         ends = (*_TYPED, *_SCRIPTS) if importer.endswith(_TYPED) else (*_SCRIPTS, *_TYPED)
-        bare = posixpath.splitext(place)[0] if place.endswith(_SCRIPTS) else place
-        candidates = [place, *(f"{one}{end}" for one in dict.fromkeys((bare, place)) for end in ends)]
+        stem = posixpath.splitext(place)[0] if place.endswith(_SCRIPTS) else place
+        candidates = [place, *(f"{one}{end}" for one in dict.fromkeys((stem, place)) for end in ends)]
         candidates += [f"{place}/index{end}" for end in ends]
         yield from [path for path in candidates if path in self._paths][:1]
 

@@ -101,5 +101,5 @@ ANYWHERE: Final = Guard(allow=("0.0.0.0/0", "::/0"), ports=None)
 
 def _is_in_network(address: Address, network: Network) -> bool:
     """Whether `network` holds `address`, or the one it carries; a zone is not part of an address."""
-    bare = IPv6Address(int(address)) if isinstance(address, IPv6Address) else address
-    return bare in network or effective_address(bare) in network
+    without_scope = IPv6Address(int(address)) if isinstance(address, IPv6Address) else address
+    return without_scope in network or effective_address(without_scope) in network
