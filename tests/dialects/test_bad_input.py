@@ -1,5 +1,6 @@
 """Everything that can be wrong with a message, against every dialect: a finding with its place, or the one repair."""
 
+from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -51,10 +52,10 @@ def findings_of(read: Parsed[MessageValue] | RetinueError) -> list[dict[str, Any
 
 
 @pytest.mark.row("C17")
-@pytest.mark.parametrize("name", DIALECTS)
 @pytest.mark.parametrize("nonsense", NONSENSE)
-def test_nonsense_of_any_size_is_read_or_refused(name: DialectName, nonsense: str) -> None:
-    see_it_is_typed(name, NONSENSE[nonsense]())
+def test_nonsense_of_any_size_is_read_or_refused(nonsense: str) -> None:
+    for name in DIALECTS:
+        see_it_is_typed(name, NONSENSE[nonsense]())
 
 
 # JSON that is spoiled.
@@ -62,40 +63,39 @@ def test_nonsense_of_any_size_is_read_or_refused(name: DialectName, nonsense: st
 
 @pytest.mark.row("C17", "K8")
 @pytest.mark.parametrize("spoiler", [name for name, spoil in SPOILERS.items() if spoil('{"a":1}').repaired])
-@pytest.mark.parametrize("sample", IN_JSON, ids=str)
-def test_a_wrapped_message_is_unwrapped_and_that_is_said(sample: Sample, spoiler: str) -> None:
-    text = SPOILERS[spoiler](sample.rendered.text).text
-    strict = reading(sample, text, "strict")
-    assert isinstance(strict, RetinueError)
-    assert findings_of(strict)
-    if (sample.dialect, sample.kind) in ALWAYS_JSON:
-        assert strict.detail["line"] >= 1
-        assert strict.detail["column"] >= 1
-    for level in ("standard", "lenient"):
-        read = reading(sample, text, level)
-        assert isinstance(read, Parsed), read
-        assert read.value == parse(dialect(sample.dialect), sample.kind, sample.rendered.text).value
-        assert f"{sample.dialect}/repaired" in {finding.rule for finding in read.findings}
+def test_a_wrapped_message_is_unwrapped_and_that_is_said(spoiler: str) -> None:
+    for sample in IN_JSON:
+        text = SPOILERS[spoiler](sample.rendered.text).text
+        strict = reading(sample, text, "strict")
+        assert isinstance(strict, RetinueError), sample
+        assert findings_of(strict), sample
+        if (sample.dialect, sample.kind) in ALWAYS_JSON:
+            assert strict.detail["line"] >= 1, sample
+            assert strict.detail["column"] >= 1, sample
+        for level in ("standard", "lenient"):
+            read = reading(sample, text, level)
+            assert isinstance(read, Parsed), (sample, read)
+            assert read.value == parse(dialect(sample.dialect), sample.kind, sample.rendered.text).value, sample
+            assert f"{sample.dialect}/repaired" in {finding.rule for finding in read.findings}, sample
 
 
 @pytest.mark.row("C17", "K8")
 @pytest.mark.parametrize("spoiler", [name for name, spoil in SPOILERS.items() if not spoil('{"a":1}').repaired])
-@pytest.mark.parametrize("sample", IN_JSON, ids=str)
-def test_a_broken_message_is_refused_with_the_place(sample: Sample, spoiler: str) -> None:
-    spoiled = SPOILERS[spoiler](sample.rendered.text)
-    for level in LEVELS:
+def test_a_broken_message_is_refused_with_the_place(spoiler: str) -> None:
+    for sample, level in product(IN_JSON, LEVELS):
+        spoiled = SPOILERS[spoiler](sample.rendered.text)
         read = reading(sample, spoiled.text, level)
-        assert findings_of(read)
+        assert findings_of(read), (sample, level)
         if (sample.dialect, sample.kind) not in ALWAYS_JSON:  # it may be read as text, and then that is said
-            assert isinstance(read, RetinueError) or level != "strict"
+            assert isinstance(read, RetinueError) or level != "strict", sample
             continue
         if spoiler in {"in an array", "as a string"} and level != "strict":  # JSON of another shape may be an answer
             continue
-        assert isinstance(read, RetinueError), level
+        assert isinstance(read, RetinueError), (sample, level)
         if spoiled.reason not in (None, "two_objects"):
-            assert read.detail["reason"] == spoiled.reason
-            assert read.detail["line"] >= 1
-            assert read.detail["column"] >= 1
+            assert read.detail["reason"] == spoiled.reason, (sample, level)
+            assert read.detail["line"] >= 1, (sample, level)
+            assert read.detail["column"] >= 1, (sample, level)
 
 
 def related(path: str, other: str) -> bool:
@@ -124,31 +124,29 @@ def test_what_is_of_another_kind_is_never_taken_silently(sample: Sample) -> None
 # Text that is spoiled.
 
 
-@pytest.mark.parametrize("sample", IN_TEXT, ids=str)
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
-def test_text_in_another_encoding_is_refused(sample: Sample, encoding: str) -> None:
-    for level in LEVELS:
+def test_text_in_another_encoding_is_refused(encoding: str) -> None:
+    for sample, level in product(IN_TEXT, LEVELS):
         read = reading(sample, sample.rendered.text.encode(encoding), level)
         if encoding == "utf-16-le" and level == "lenient":  # without a mark it is only odd text
-            assert findings_of(read)
+            assert findings_of(read), sample
         else:
-            assert isinstance(read, RetinueError)
-            assert "UTF" in read.message + read.hint or encoding == "utf-16-le"
+            assert isinstance(read, RetinueError), (sample, level)
+            assert "UTF" in read.message + read.hint or encoding == "utf-16-le", (sample, level)
 
 
-@pytest.mark.parametrize("sample", IN_TEXT, ids=str)
-def test_a_byte_order_mark_is_refused_or_said(sample: Sample) -> None:
-    for text in (f"\ufeff{sample.rendered.text}", b"\xef\xbb\xbf" + sample.rendered.text.encode()):
-        for level in LEVELS:
-            assert findings_of(reading(sample, text, level))
+def test_a_byte_order_mark_is_refused_or_said() -> None:
+    for sample, level in product(IN_TEXT, LEVELS):
+        for text in (f"\ufeff{sample.rendered.text}", b"\xef\xbb\xbf" + sample.rendered.text.encode()):
+            assert findings_of(reading(sample, text, level)), (sample, level)
 
 
-@pytest.mark.parametrize("sample", IN_TEXT, ids=str)
-def test_line_ends_of_windows_change_nothing(sample: Sample) -> None:
-    good = parse(dialect(sample.dialect), sample.kind, sample.rendered.text).value
-    read = reading(sample, sample.rendered.text.replace("\n", "\r\n"), "standard")
-    assert isinstance(read, Parsed)
-    assert json.dumps(to_json(read.value)).replace(r"\r\n", r"\n") == json.dumps(to_json(good))
+def test_line_ends_of_windows_change_nothing() -> None:
+    for sample in IN_TEXT:
+        good = parse(dialect(sample.dialect), sample.kind, sample.rendered.text).value
+        read = reading(sample, sample.rendered.text.replace("\n", "\r\n"), "standard")
+        assert isinstance(read, Parsed), sample
+        assert json.dumps(to_json(read.value)).replace(r"\r\n", r"\n") == json.dumps(to_json(good)), sample
 
 
 # Words that want to be more than words.

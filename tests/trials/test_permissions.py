@@ -196,7 +196,7 @@ def test_the_mode_plan_holds_for_an_agent_that_the_user_calls_too(tmp_path: Path
     with_maker(office)
     said = retinue(office.folder, *words, RETINUE_PERMISSIONS_MODE="plan")
     assert said.returncode != 0
-    assert "does not say what it touches" in said.stderr + said.stdout
+    assert "does not declare its effects" in said.stderr + said.stdout
     assert not (office.folder / "made.txt").exists()
 
 

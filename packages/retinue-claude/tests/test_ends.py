@@ -231,7 +231,7 @@ def test_a_program_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> No
     result = ask(driven(program=str(tmp_path / "nowhere")))
     assert code(result) == "unavailable"
     assert result.fault is not None
-    assert "not installed" in result.fault.message
+    assert "There is no program" in result.fault.message
 
 
 def test_what_waited_for_an_answer_is_done_first_and_told(tmp_path: Path) -> None:
