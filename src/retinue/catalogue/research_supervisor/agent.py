@@ -40,7 +40,7 @@ Sources = Annotated[
     ),
 ]
 
-_ANSWER: Final = "Every request to /orders is answered within 200 ms."
+_PASSAGE: Final = "Every request to /orders is answered within 200 ms."
 _PLACE: Final = "docs/limits.md:7"
 _WORKED: Final[JsonMapping] = {"node": "n2/001_orders", "agent": _WORKER}
 _COLUMNS: Final = {"subject": "text", "found": "text", "first sentence": "text", "source": "source"}
@@ -48,14 +48,14 @@ _ANSWER: Final[JsonMapping] = {
     "answer": "1 of 2 parts are answered.",
     "subjects": ["/orders", "/users"],
     "notes": ["/users: Nothing was found."],
-    "findings": [{**_WORKED, "topic": "Limits", "content": _ANSWER, "source": _PLACE, "confidence": 0.9}],
-    "parts": [{**_WORKED, "title": "/orders", "outcome": "success", "text": _ANSWER, "sources": [_PLACE]}],
+    "findings": [{**_WORKED, "topic": "Limits", "content": _PASSAGE, "source": _PLACE, "confidence": 0.9}],
+    "parts": [{**_WORKED, "title": "/orders", "outcome": "success", "text": _PASSAGE, "sources": [_PLACE]}],
     "failures": [{"node": "n2/002_users", "title": "/users", "message": "Nothing was found."}],
     "tables": [
         {
             "title": "compare them with what the docs promise",
             "columns": [{"name": name, "kind": kind} for name, kind in _COLUMNS.items()],
-            "rows": [["/orders", "yes", _ANSWER, _PLACE], ["/users", "no", "Nothing was found.", None]],
+            "rows": [["/orders", "yes", _PASSAGE, _PLACE], ["/users", "no", "Nothing was found.", None]],
         }
     ],
 }
