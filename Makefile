@@ -36,7 +36,7 @@ test: $(VENV)/.dev ## run every test (ARGS="-k boundary" selects)
 ##@ Before every commit
 
 .PHONY: check
-check: check-format check-lint check-types check-floors check-locks check-docs ## everything CI judges beside the tests
+check: check-format check-lint check-types check-layers check-locks check-docs ## everything CI judges beside the tests
 
 .PHONY: check-format
 check-format: $(VENV)/.dev ## the formatter has nothing to change
@@ -51,8 +51,8 @@ check-types: $(VENV)/.dev ## strict types over source, tests and examples, by tw
 	@$(BIN)/basedpyright
 	@$(BIN)/mypy
 
-.PHONY: check-floors
-check-floors: $(VENV)/.dev ## imports go down only, and each dependency has one door
+.PHONY: check-layers
+check-layers: $(VENV)/.dev ## imports go down only, and each dependency has one door
 	@$(BIN)/lint-imports --no-logo
 
 .PHONY: check-locks
@@ -61,7 +61,7 @@ check-locks: $(VENV)/.dev ## the locks are what pyproject.toml resolves to
 
 .PHONY: check-docs
 check-docs: $(VENV)/.dev ## links lead somewhere, examples run, the map is true
-	@$(BIN)/python -m pytest --quiet --no-header tests/house/test_docs.py tests/house/test_map.py tests/house/test_api_page.py
+	@$(BIN)/python -m pytest --quiet --no-header tests/repository/test_docs.py tests/repository/test_map.py tests/repository/test_api_page.py
 	@$(BIN)/zensical build --strict
 
 .PHONY: fix
@@ -73,7 +73,7 @@ fix: $(VENV)/.dev ## let the formatter and the linter repair what they can
 
 .PHONY: docs
 docs: $(VENV)/.dev ## build the documentation as a site in build/site
-	@$(BIN)/python -m tests.house.api_page
+	@$(BIN)/python -m tests.repository.api_page
 	@$(BIN)/zensical build --strict
 
 .PHONY: coverage

@@ -48,7 +48,7 @@ def test_every_code_has_a_class_and_every_class_a_code() -> None:
     assert {kind.code for kind in ALL} == set(get_args(FaultCode))
 
 
-@pytest.mark.row("C2")
+@pytest.mark.requirement("C2")
 def test_there_are_twelve_codes() -> None:
     assert len(get_args(FaultCode)) == 12
 
@@ -69,7 +69,7 @@ def test_an_error_needs_only_a_message() -> None:
     assert (error.hint, error.path, error.suggestions, error.detail, error.retry_after_s) == ("", "", (), {}, None)
 
 
-@pytest.mark.row("C6")
+@pytest.mark.requirement("C6")
 def test_only_what_may_pass_by_itself_is_retryable() -> None:
     retryable = {kind.code for kind in ALL if kind.retryable}
     assert retryable == {"network_error", "unavailable", "timeout"}

@@ -61,7 +61,7 @@ def answered(agent: Any, *arguments: Any, **named: Any) -> dict[str, Any]:
     return answer
 
 
-@pytest.mark.row("B1", "B4")
+@pytest.mark.requirement("B1", "B4")
 def test_an_agent_answers_as_the_spec_says_and_its_time_is_measured() -> None:
     answer = answered(counter, "three short words")
     assert answer["content"]
@@ -71,7 +71,7 @@ def test_an_agent_answers_as_the_spec_says_and_its_time_is_measured() -> None:
     assert "error" not in answer
 
 
-@pytest.mark.row("B2", "B3", "B8", "B9", "B10", "B11", "B12")
+@pytest.mark.requirement("B2", "B3", "B8", "B9", "B10", "B11", "B12")
 def test_arguments_and_settings_reach_the_agent() -> None:
     config = {
         "tool_root": "tools",
@@ -93,7 +93,7 @@ def test_arguments_and_settings_reach_the_agent() -> None:
     assert "ignored" not in answer
 
 
-@pytest.mark.row("B13")
+@pytest.mark.requirement("B13")
 def test_config_beats_the_environment_for_that_call() -> None:
     environment = {"DOMAIN_TIMEOUT_SECS": "20", "EXECUTION_MODE": "async"}
     assert answered(teller, "x", environment=environment)["results"]["seconds"] == 20
@@ -101,7 +101,7 @@ def test_config_beats_the_environment_for_that_call() -> None:
     assert (said["seconds"], said["config"]["execution_mode"]) == (40, "async")
 
 
-@pytest.mark.row("B14", "C7")
+@pytest.mark.requirement("B14", "C7")
 def test_unknown_settings_are_listed_and_reach_the_agent_and_wrong_ones_are_warnings() -> None:
     config = {"only_domain": ["a"], "domain_timeout_secs": "soon", "a/b": 2, "broken": object()}
     answer = answered(teller, "x", config=config, tool_root="t", odd=1)
@@ -112,7 +112,7 @@ def test_unknown_settings_are_listed_and_reach_the_agent_and_wrong_ones_are_warn
     ]
 
 
-@pytest.mark.row("K24", "C25")
+@pytest.mark.requirement("K24", "C25")
 def test_a_failure_is_an_answer_with_an_error() -> None:
     answer = answered(breaker, "oh")
     assert answer["content"]
@@ -151,7 +151,7 @@ def test_an_agent_without_a_definition_is_an_answer_too() -> None:
     assert answered(Nobody(), "x")["error"]["code"] == "internal_error"
 
 
-@pytest.mark.row("C26")
+@pytest.mark.requirement("C26")
 def test_a_skill_that_is_not_there_is_said(tmp_path: Path) -> None:
     answer = answered(counter, "x", skill="cont", workspace=Workspace(tmp_path))
     assert answer["error"]["code"] == "invalid_input"
@@ -249,7 +249,7 @@ def module(tmp_path: Path) -> ModuleAgent:
     return load_module(Path("keeper.py"), root=tmp_path)
 
 
-@pytest.mark.row("B17")
+@pytest.mark.requirement("B17")
 def test_the_traces_of_fifty_calls_of_a_module_never_mix(tmp_path: Path) -> None:
     agent = module(tmp_path)
 
@@ -261,7 +261,7 @@ def test_the_traces_of_fifty_calls_of_a_module_never_mix(tmp_path: Path) -> None
         assert [trace.output for trace in result.traces] == [result.content] * 3
 
 
-@pytest.mark.row("B17")
+@pytest.mark.requirement("B17")
 def test_the_traces_of_fifty_calls_of_an_agent_as_run_agent_never_mix(tmp_path: Path) -> None:
     functions: list[RunAgent] = [as_run_agent(teller), as_run_agent(module(tmp_path))]
 
@@ -323,7 +323,7 @@ async def _awaiting(call: Any) -> Any:
     return await call
 
 
-@pytest.mark.row("C6", "A13")
+@pytest.mark.requirement("C6", "A13")
 def test_a_correction_reaches_the_agent_and_is_no_part_of_its_prompt() -> None:
     seen: list[object] = []
 

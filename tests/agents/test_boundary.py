@@ -32,7 +32,7 @@ def fault_of(result: Result, code: str) -> Fault:
     return result.fault
 
 
-@pytest.mark.row("A11", "C8", "C16", "C35", "K29")
+@pytest.mark.requirement("A11", "C8", "C16", "C35", "K29")
 def test_a_good_answer_becomes_a_whole_result() -> None:
     run = context()
     result = asyncio.run(ask(Scripted(), task({"text": "two words", "limit": 3}), run))
@@ -58,7 +58,7 @@ def test_a_good_answer_becomes_a_whole_result() -> None:
 # Names.
 
 
-@pytest.mark.row("C26", "K30")
+@pytest.mark.requirement("C26", "K30")
 def test_an_unknown_agent_is_a_result_that_lists_who_there_is() -> None:
     run = context()
     boundary = Boundary(Registry([Scripted(name="counter"), Scripted(name="weaver")]))
@@ -70,7 +70,7 @@ def test_an_unknown_agent_is_a_result_that_lists_who_there_is() -> None:
     assert [type(body) for body in bodies(run)] == [NodeStarted, NodeFinished]
 
 
-@pytest.mark.row("C26", "K30")
+@pytest.mark.requirement("C26", "K30")
 def test_an_unknown_skill_lists_what_there_is_nearest_first() -> None:
     agent = Scripted(skills=(skill("weigh"), skill("count")))
     fault = fault_of(called(agent, task(skill="coumt")), "invalid_input")
@@ -91,7 +91,7 @@ def test_a_skill_that_cannot_be_called_here_says_the_way_out() -> None:
     assert agent.calls == 0
 
 
-@pytest.mark.row("C11")
+@pytest.mark.requirement("C11")
 def test_a_versioned_name_reaches_its_major_and_the_result_says_which() -> None:
     boundary = Boundary(Registry([Scripted(version="1.4"), Scripted(version="2.0.1")]))
     for name, version in (("counter", "1.4"), ("counter_v2", "2.0.1")):
@@ -120,7 +120,7 @@ def test_an_agent_that_cannot_even_say_what_it_is_gives_a_result() -> None:
 # Parameters.
 
 
-@pytest.mark.row("C26", "K30", "K14")
+@pytest.mark.requirement("C26", "K30", "K14")
 def test_every_wrong_parameter_is_found_at_once_with_its_place() -> None:
     agent = Scripted()
     fault = fault_of(called(agent, task({"text": 5, "limit": "3", "txet": "x"})), "invalid_input")
@@ -132,7 +132,7 @@ def test_every_wrong_parameter_is_found_at_once_with_its_place() -> None:
     assert agent.calls == 0
 
 
-@pytest.mark.row("C5")
+@pytest.mark.requirement("C5")
 def test_a_boolean_is_no_integer_and_a_typed_caller_gets_no_coercion() -> None:
     for value in (True, "3", 3.5):
         fault_of(called(Scripted(), task({"limit": value})), "invalid_input")
@@ -145,7 +145,7 @@ def test_schema_defaults_are_filled_in_and_shown() -> None:
     assert result.extras == {"boundary": {"defaults": {"/limit": 5}}}
 
 
-@pytest.mark.row("C45")
+@pytest.mark.requirement("C45")
 def test_instruction_and_target_go_where_the_skill_takes_them() -> None:
     takes: JsonMapping = {"type": "object", "properties": {"query": {"type": "string"}, "file": {"type": "string"}}}
     agent = Scripted(skills=(skill(input_schema=takes, instruction_field="query", target_field="file"),))
@@ -156,7 +156,7 @@ def test_instruction_and_target_go_where_the_skill_takes_them() -> None:
     assert agent.seen[1][0].parameters == {"query": "mine"}
 
 
-@pytest.mark.row("C7")
+@pytest.mark.requirement("C7")
 def test_parameters_that_an_open_schema_does_not_know_are_listed() -> None:
     agent = Scripted(skills=(skill(input_schema={"type": "object", "properties": {"text": {"type": "string"}}}),))
     result = called(agent, task({"txt": "x", "other_thing": 1}))
@@ -164,7 +164,7 @@ def test_parameters_that_an_open_schema_does_not_know_are_listed() -> None:
     assert result.extras["boundary"]["unknown"] == {"txt": ["text"], "other_thing": []}
 
 
-@pytest.mark.row("C44")
+@pytest.mark.requirement("C44")
 def test_untyped_parameters_are_decoded_and_every_decoding_is_recorded() -> None:
     agent, run = Scripted(), context()
     result = asyncio.run(ask(agent, task({"Text": "5", "LIMIT": "7"}, untyped=True), run))
@@ -176,7 +176,7 @@ def test_untyped_parameters_are_decoded_and_every_decoding_is_recorded() -> None
     assert (told.move, told.facts) == ("decode", {"decoded": decoded})
 
 
-@pytest.mark.row("C7", "C44")
+@pytest.mark.requirement("C7", "C44")
 def test_text_that_a_closed_schema_does_not_know_is_passed_over_and_told_with_what_was_meant() -> None:
     agent, run = Scripted(), context()
     said = {"text": "a b", "Limits": "3", "Focus areas": "all of them"}
@@ -190,12 +190,12 @@ def test_text_that_a_closed_schema_does_not_know_is_passed_over_and_told_with_wh
     assert warned.message in [body.text for body in bodies(run) if isinstance(body, Message)]
 
 
-@pytest.mark.row("C7")
+@pytest.mark.requirement("C7")
 def test_what_a_typed_caller_says_too_much_is_refused_by_a_closed_schema() -> None:
     fault_of(called(Scripted(), task({"text": "a b", "Limits": 3})), "invalid_input")
 
 
-@pytest.mark.row("C7")
+@pytest.mark.requirement("C7")
 def test_a_strict_boundary_refuses_text_that_a_closed_schema_does_not_know() -> None:
     said = task({"text": "a b", "Limits": "3"}, untyped=True)
     result = called(Scripted(), said, policy=Policy(level="strict"))
@@ -215,7 +215,7 @@ def test_the_one_skill_of_an_agent_goes_by_the_agents_own_name_too() -> None:
     assert called(agent, task({"text": "a b"}, skill=agent.definition.name)).skill == "count"
 
 
-@pytest.mark.row("C6")
+@pytest.mark.requirement("C6")
 def test_a_correction_of_the_caller_reaches_the_first_attempt_and_no_later_call() -> None:
     seen: list[object] = []
 
@@ -264,14 +264,14 @@ def test_parameters_that_are_no_json_are_refused_with_their_place(value: object)
 # Instructions.
 
 
-@pytest.mark.row("K20")
+@pytest.mark.requirement("K20")
 def test_an_instruction_is_cleaned() -> None:
     agent = Scripted()
     called(agent, task(instruction="a\0b\r\nc"))
     assert agent.seen[0][0].instruction == "ab\nc"
 
 
-@pytest.mark.row("K20")
+@pytest.mark.requirement("K20")
 def test_an_instruction_of_a_million_characters_is_refused_in_one_sentence() -> None:
     agent = Scripted()
     fault = fault_of(called(agent, task(instruction="x" * 1_000_000)), "invalid_input")
@@ -293,7 +293,7 @@ def test_a_callers_own_schema_that_is_broken_is_the_callers_mistake() -> None:
 # Places.
 
 
-@pytest.mark.row("C4")
+@pytest.mark.requirement("C4")
 @pytest.mark.parametrize(
     ("move", "parameters", "place"),
     [(GOOD, {"limit": "x"}, "input"), (ValueError("x"), {}, "run"), (Reply(data=[1]), {}, "output")],
@@ -310,7 +310,7 @@ def test_a_fault_says_what_was_attempted_on_what_and_where_it_failed(
 # Producers.
 
 
-@pytest.mark.row("C6")
+@pytest.mark.requirement("C6")
 @pytest.mark.parametrize("where", ["schema", "agent", "name"])
 def test_parameters_that_a_model_made_go_back_to_it(where: str) -> None:
     own = Reply(fault=Fault(code="invalid_input", message="No such column."))
@@ -325,7 +325,7 @@ def test_parameters_that_a_model_made_go_back_to_it(where: str) -> None:
 # Limits.
 
 
-@pytest.mark.row("C21")
+@pytest.mark.requirement("C21")
 def test_a_deadline_that_has_passed_is_a_time_out_without_a_call() -> None:
     agent = Scripted()
     fault = fault_of(called(agent, task(limits=Limits(deadline_ns=START - 1))), "timeout")
@@ -336,7 +336,7 @@ def test_a_deadline_that_has_passed_is_a_time_out_without_a_call() -> None:
     assert result.attempts == ()
 
 
-@pytest.mark.row("C21")
+@pytest.mark.requirement("C21")
 def test_the_agent_is_told_its_effective_deadline_and_the_context_gets_its_own_back() -> None:
     agent, run = Scripted(skills=(skill(timeout_s=10.0),)), context(deadline_ns=START + 30 * SECOND)
     asyncio.run(ask(agent, run=run))
@@ -361,7 +361,7 @@ def test_nothing_left_to_spend_means_no_call(limits: Limits, budget: Budget, bou
     assert agent.calls == 0
 
 
-@pytest.mark.row("K33")
+@pytest.mark.requirement("K33")
 def test_an_override_for_one_agent_is_shown_in_its_results() -> None:
     overrides = {"counter": Policy(max_retries=0)}
     request = task({"limit": 1})

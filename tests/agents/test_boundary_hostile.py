@@ -30,7 +30,7 @@ def fault_of(result: Result, code: str = "internal_error") -> Fault:
     return result.fault
 
 
-@pytest.mark.row("C25", "C26")
+@pytest.mark.requirement("C25", "C26")
 @pytest.mark.parametrize(
     "error",
     [
@@ -103,7 +103,7 @@ def test_what_an_error_carries_is_made_plain() -> None:
 # Time.
 
 
-@pytest.mark.row("C21")
+@pytest.mark.requirement("C21")
 @pytest.mark.parametrize(
     ("bound", "limits", "timeout_s"),
     [

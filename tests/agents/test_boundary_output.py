@@ -49,7 +49,7 @@ def findings(result: Result, code: str = "output_invalid") -> list[str]:
 # Data.
 
 
-@pytest.mark.row("K29")
+@pytest.mark.requirement("K29")
 def test_data_that_breaks_its_schema_is_no_answer_and_every_finding_is_told() -> None:
     result = answered(Reply(data={"words": "two", "letters": 3}))
     assert findings(result) == ["/data/letters", "/data/words"]
@@ -60,7 +60,7 @@ def test_data_that_breaks_its_schema_is_no_answer_and_every_finding_is_told() ->
     assert result.content == ""
 
 
-@pytest.mark.row("C5")
+@pytest.mark.requirement("C5")
 def test_a_boolean_is_no_number() -> None:
     assert findings(answered(Reply(data={"words": True}))) == ["/data/words"]
 
@@ -228,7 +228,7 @@ def test_claims_arrive_as_they_were_made() -> None:
     assert UsageReported(Usage(tokens_in=3)) in bodies(run)
 
 
-@pytest.mark.row("C5")
+@pytest.mark.requirement("C5")
 @pytest.mark.parametrize(
     ("claims", "path"),
     [
@@ -275,7 +275,7 @@ def test_lists_are_taken_for_tuples() -> None:
 # Outcomes.
 
 
-@pytest.mark.row("C3", "K31")
+@pytest.mark.requirement("C3", "K31")
 def test_a_partial_answer_owes_a_warning_and_gets_a_marked_one() -> None:
     reply = Reply(data={"words": 2}, outcome="partial")
     (warning,) = answered(reply).warnings
@@ -283,7 +283,7 @@ def test_a_partial_answer_owes_a_warning_and_gets_a_marked_one() -> None:
     assert set(findings(answered(reply, level="strict"))) == {"/warnings", "/completeness"}
 
 
-@pytest.mark.row("C3")
+@pytest.mark.requirement("C3")
 def test_a_strict_reader_wants_all_four_fields_of_a_warning() -> None:
     said = Warned(type="missing_data", message="m", impact="i", recovery="r")
     whole = Reply(data={"words": 2}, outcome="partial", warnings=(said,), completeness=50)
@@ -303,7 +303,7 @@ def test_success_and_a_fault_cannot_both_be() -> None:
     assert partial.fault is not None
 
 
-@pytest.mark.row("C1")
+@pytest.mark.requirement("C1")
 def test_a_fault_without_an_outcome_is_an_error_and_the_agents_own_word_stays() -> None:
     fault = Fault(code="missing_file", message="x")
     assert answered(Reply(fault=fault)).outcome == "error"
@@ -415,7 +415,7 @@ def test_more_files_than_can_be_checked_are_no_success(workspace: Workspace) -> 
     assert len(findings(result)) == 2_001
 
 
-@pytest.mark.row("C12")
+@pytest.mark.requirement("C12")
 @pytest.mark.parametrize(
     "path", ["gone.md", "empty.md", "folder", "link.md", "../x", "/etc/hostname", "", "a\nb", "a\0b", "x" * 5000]
 )
@@ -502,7 +502,7 @@ def test_whatever_run_gives_is_a_result(value: object) -> None:
     assert answered(value).fault is not None
 
 
-@pytest.mark.row("C25")
+@pytest.mark.requirement("C25")
 def test_there_is_always_a_result(workspace: Workspace) -> None:
     for reply in (GOOD, BAD, Reply(), Reply(text=""), None):
         assert isinstance(answered(reply, run=context(workspace=workspace)), Result)

@@ -31,7 +31,7 @@ def fault_of(result: Result) -> Fault:
     return result.fault
 
 
-@pytest.mark.row("A12", "A13", "C6")
+@pytest.mark.requirement("A12", "A13", "C6")
 def test_an_invalid_answer_is_asked_for_again_with_precise_findings() -> None:
     agent, run = Scripted(BAD, GOOD), context()
     result = asyncio.run(ask(agent, run=run))
@@ -48,7 +48,7 @@ def test_an_invalid_answer_is_asked_for_again_with_precise_findings() -> None:
     assert [event.attempt for event in run.events] == [0, 1, 2]
 
 
-@pytest.mark.row("A13", "A14", "C1", "C6")
+@pytest.mark.requirement("A13", "A14", "C1", "C6")
 def test_after_two_corrections_it_has_failed_and_everything_is_kept() -> None:
     usage = Usage(tokens_in=10, tokens_out=1, cost=Cost(usd=0.5, price_id="p", price_date="2026-01-01"), model="m")
     agent, run = Scripted(Reply(data={"words": "two"}, usage=usage)), context()
@@ -86,7 +86,7 @@ def test_a_text_that_cannot_be_read_is_corrected_by_its_place() -> None:
     assert correction.previous is None
 
 
-@pytest.mark.row("C6")
+@pytest.mark.requirement("C6")
 @pytest.mark.parametrize(
     "error",
     [
@@ -104,7 +104,7 @@ def test_what_will_not_change_is_not_tried_again(error: Exception) -> None:
     assert len(result.attempts) == 1
 
 
-@pytest.mark.row("C6", "K33")
+@pytest.mark.requirement("C6", "K33")
 @pytest.mark.parametrize(
     "error", [NetworkError("x"), Unavailable("x"), ConnectionResetError("x")], ids=lambda error: type(error).__name__
 )
@@ -118,14 +118,14 @@ def test_what_may_pass_is_tried_again_after_one_and_two_seconds(error: Exception
     assert result.duration_ns == 3 * SECOND
 
 
-@pytest.mark.row("K33")
+@pytest.mark.requirement("K33")
 def test_chance_spreads_the_waits() -> None:
     clock = Clock()
     asyncio.run(ask(Scripted(NetworkError("x"), GOOD), run=context(clock, chance=0.25)))
     assert clock.waits == [0.75]
 
 
-@pytest.mark.row("C6")
+@pytest.mark.requirement("C6")
 def test_a_peer_that_names_a_time_is_given_it_unless_the_deadline_comes_first() -> None:
     clock, agent = Clock(), Scripted(Unavailable("x", retry_after_s=20.0), GOOD)
     assert asyncio.run(ask(agent, run=context(clock))).outcome == "success"
@@ -135,7 +135,7 @@ def test_a_peer_that_names_a_time_is_given_it_unless_the_deadline_comes_first() 
     assert (result.outcome, fault_of(result).code, clock.waits) == ("failed", "unavailable", [])
 
 
-@pytest.mark.row("C6")
+@pytest.mark.requirement("C6")
 def test_a_time_out_the_agent_reports_is_tried_once_more() -> None:
     for error in (DeadlineExceeded("x"), TimeoutError("x")):
         agent, clock = Scripted(error), Clock()
@@ -143,7 +143,7 @@ def test_a_time_out_the_agent_reports_is_tried_once_more() -> None:
         assert (result.outcome, fault_of(result).code, agent.calls, clock.waits) == ("failed", "timeout", 2, [1.0])
 
 
-@pytest.mark.row("C6")
+@pytest.mark.requirement("C6")
 def test_the_task_sets_the_number_of_retries() -> None:
     for retries in (0, 1, 4):
         agent = Scripted(BAD)
@@ -151,7 +151,7 @@ def test_the_task_sets_the_number_of_retries() -> None:
         assert (agent.calls, result.retries, result.outcome) == (retries + 1, retries, "failed")
 
 
-@pytest.mark.row("C6")
+@pytest.mark.requirement("C6")
 @pytest.mark.parametrize("limits", [Limits(tokens=20), Limits(cost_usd=1.0)])
 def test_what_was_spent_binds_further_attempts(limits: Limits) -> None:
     cost = Cost(usd=0.6, price_id="p", price_date="2026-01-01")

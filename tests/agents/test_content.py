@@ -13,7 +13,7 @@ JSON = st.recursive(
 )
 
 
-@pytest.mark.row("C8")
+@pytest.mark.requirement("C8")
 def test_data_is_told_in_a_few_lines() -> None:
     data: dict[str, object] = {
         "words": 2,
@@ -38,7 +38,7 @@ def test_long_answers_are_cut_and_say_so() -> None:
     assert len(render_content("x" * 10_000)) < 250
 
 
-@pytest.mark.row("C36")
+@pytest.mark.requirement("C36")
 def test_foreign_words_cannot_be_markup() -> None:
     assert render_content({"a|b": "<script>\n# x"}) == "- a\\|b: \\<script\\> \\# x"
 

@@ -16,7 +16,7 @@ def bound_of(
     return attempt_time_limit(call, request, now_ns=START, skill_timeout_s=skill, default_timeout_s=default)
 
 
-@pytest.mark.row("C21")
+@pytest.mark.requirement("C21")
 @pytest.mark.parametrize(
     ("name", "limits", "run", "skill"),
     [
@@ -30,7 +30,7 @@ def test_the_tightest_bound_wins_and_is_named(name: str, limits: Limits, run: in
     assert bound_of(limits=limits, run=run, skill=skill) == TimeLimit(name, START + 10 * SECOND)
 
 
-@pytest.mark.row("C21")
+@pytest.mark.requirement("C21")
 def test_the_default_applies_where_nobody_says_anything_and_beside_the_run() -> None:
     assert bound_of() == TimeLimit("policy.timeout_s", START + 120 * SECOND)
     assert bound_of(run=START + 500 * SECOND) == TimeLimit("policy.timeout_s", START + 120 * SECOND)
@@ -42,7 +42,7 @@ def test_who_asks_for_more_than_the_default_gets_it() -> None:
     assert bound_of(skill=900.0) == TimeLimit("skill.timeout_s", START + 900 * SECOND)
 
 
-@pytest.mark.row("C21")
+@pytest.mark.requirement("C21")
 def test_the_error_says_which_bound_it_was() -> None:
     error = TimeLimit("skill.timeout_s", START).error("counter", seconds=2.5)
     assert error.message == "`counter` did not end within 2.5 s (`skill.timeout_s`)."

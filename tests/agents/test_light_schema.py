@@ -21,7 +21,7 @@ def skill(name: str = "forecast", **facts: Any) -> Skill:
     return Skill(name=name, input_schema={"type": "object"}, **facts)
 
 
-@pytest.mark.row("B19")
+@pytest.mark.requirement("B19")
 def test_an_agent_is_its_first_sentence_and_a_line_for_each_skill():
     text = light_schema(
         [
@@ -43,7 +43,7 @@ def test_an_agent_is_its_first_sentence_and_a_line_for_each_skill():
     )
 
 
-@pytest.mark.row("B19")
+@pytest.mark.requirement("B19")
 def test_what_cannot_be_called_is_left_out():
     gone = skill("gone", unavailable="install retinue[data]")
     assert light_schema([definition("a", gone), definition("b", gone, skill())]).startswith("b — ")
@@ -70,7 +70,7 @@ async def draws() -> str:
     return "map"
 
 
-@pytest.mark.row("B19")
+@pytest.mark.requirement("B19")
 def test_it_is_made_once_and_anew_when_an_agent_was_added():
     registry = Registry([sings])
     first = light_schema_of(registry)

@@ -48,14 +48,14 @@ def body(*parts: str, line: str = LINE) -> str:
     return "\n".join(["# Scanner", "", line, "", "## Examples", "", *parts])
 
 
-@pytest.mark.row("K27")
+@pytest.mark.requirement("K27")
 def test_an_agent_that_keeps_the_rules_is_clean(tmp_path: Path) -> None:
     put(tmp_path / "agents" / "scanner.md", markdown("scanner", body(ALL)))
     put(tmp_path / "agents" / "AGENT_CONTRACT.md", CONTRACT.format(version="1.0"))
     assert lint(tmp_path, only=["contract", "operation", "call"]) == []
 
 
-@pytest.mark.row("K27")
+@pytest.mark.requirement("K27")
 def test_a_file_that_cites_the_contract_must_say_so_in_its_header(tmp_path: Path) -> None:
     text = body(ALL, "Wrap it as [AGENT_CONTRACT.md](AGENT_CONTRACT.md) says.", line="")
     file = put(tmp_path / "agents" / "scanner.md", markdown("scanner", text))
@@ -64,7 +64,7 @@ def test_a_file_that_cites_the_contract_must_say_so_in_its_header(tmp_path: Path
     assert "cites it" in found.message
 
 
-@pytest.mark.row("K27")
+@pytest.mark.requirement("K27")
 def test_one_among_many_that_follow_the_contract_is_asked_whether_it_does(tmp_path: Path) -> None:
     for name in ("a", "b"):
         put(tmp_path / "agents" / f"{name}.md", markdown(name, body(ALL.replace('"scanner"', f'"{name}"'))))
@@ -81,7 +81,7 @@ def test_nothing_is_asked_of_agents_without_a_contract(tmp_path: Path) -> None:
     assert lint(tmp_path, only=["contract"]) == []
 
 
-@pytest.mark.row("K27")
+@pytest.mark.requirement("K27")
 def test_three_examples_are_asked_for_and_those_that_are_missing_named(tmp_path: Path) -> None:
     file = put(tmp_path / "agents" / "scanner.md", markdown("scanner", body(block(envelope("success")))))
     (found,) = lint(file, only=["contract"])
@@ -89,7 +89,7 @@ def test_three_examples_are_asked_for_and_those_that_are_missing_named(tmp_path:
     assert "`partial` and `error`" in found.message
 
 
-@pytest.mark.row("K27", "K9", "K10")
+@pytest.mark.requirement("K27", "K9", "K10")
 @pytest.mark.parametrize(
     ("changes", "path"),
     [({"agent": "another"}, "/agent"), ({"result": None}, "/result"), ({"metadata": {"execution_time_ms": "5"}}, "/metadata/execution_time_ms")],
@@ -108,7 +108,7 @@ def test_an_example_that_breaks_the_contract_is_found_at_its_key(
         assert lines[(each.line or 0) - 1][(each.column or 0) - 1 :].startswith(f'"{key}"')
 
 
-@pytest.mark.row("K12", "K27")
+@pytest.mark.requirement("K12", "K27")
 def test_an_example_that_is_cut_short_counts_as_shown_and_is_a_warning_at_the_cut(tmp_path: Path) -> None:
     short = json.dumps(envelope("success"), indent=2).replace('"found": 3', '"found": 3, ...')
     text = body(short_block := block(short), *(block(envelope(each)) for each in ("partial", "error")))
@@ -119,7 +119,7 @@ def test_an_example_that_is_cut_short_counts_as_shown_and_is_a_warning_at_the_cu
     assert "..." in short_block
 
 
-@pytest.mark.row("K27")
+@pytest.mark.requirement("K27")
 def test_error_handling_of_its_own_is_found_and_a_reference_is_not(tmp_path: Path) -> None:
     own = "## Error Handling\n\nWhen a file is gone:\n\n- say so\n- stop\n- wait\n"
     file = put(tmp_path / "agents" / "scanner.md", markdown("scanner", body(ALL, own)))
@@ -132,7 +132,7 @@ def test_error_handling_of_its_own_is_found_and_a_reference_is_not(tmp_path: Pat
         assert lint(file, only=["contract"]) == []
 
 
-@pytest.mark.row("K27")
+@pytest.mark.requirement("K27")
 def test_what_an_example_says_beside_its_result_is_told(tmp_path: Path) -> None:
     text = body(ALL, block(envelope("success", findings=["one"])))
     (found,) = lint(put(tmp_path / "agents" / "scanner.md", markdown("scanner", text)), only=["contract"])
@@ -140,7 +140,7 @@ def test_what_an_example_says_beside_its_result_is_told(tmp_path: Path) -> None:
     assert found.fix == "Put what is the agent's own into `result`."
 
 
-@pytest.mark.row("K28", "C35")
+@pytest.mark.requirement("K28", "C35")
 def test_a_new_version_of_the_contract_must_reach_every_agent_and_caller(tmp_path: Path) -> None:
     put(tmp_path / "agents" / "AGENT_CONTRACT.md", CONTRACT.format(version="1.1"))
     put(tmp_path / "agents" / "old.md", markdown("old", body(ALL.replace('"scanner"', '"old"'), line=f"{LINE}, v1.0")))
@@ -160,7 +160,7 @@ def test_a_new_version_of_the_contract_must_reach_every_agent_and_caller(tmp_pat
         assert "AGENT_CONTRACT.md says 1.1" in each.message
 
 
-@pytest.mark.row("K28")
+@pytest.mark.requirement("K28")
 def test_without_the_contract_the_version_of_most_is_the_right_one(tmp_path: Path) -> None:
     for name, version in (("a", "1.1"), ("b", "1.1"), ("c", "1.0")):
         text = body(ALL.replace('"scanner"', f'"{name}"').replace('"1.0"', f'"{version}"'))
@@ -170,7 +170,7 @@ def test_without_the_contract_the_version_of_most_is_the_right_one(tmp_path: Pat
     assert "most of the tree says 1.1" in found[0].message
 
 
-@pytest.mark.row("K28")
+@pytest.mark.requirement("K28")
 def test_each_of_two_families_keeps_to_its_own_contract(tmp_path: Path) -> None:
     for family, version in (("one", "1.0"), ("two", "2.0")):
         put(tmp_path / family / "agents" / "AGENT_CONTRACT.md", CONTRACT.format(version=version))
@@ -198,7 +198,7 @@ def test_any_tree_is_judged_without_a_word(tmp_path_factory: pytest.TempPathFact
     lint(folder)
 
 
-@pytest.mark.row("K27")
+@pytest.mark.requirement("K27")
 @pytest.mark.parametrize(
     "changes", [{"metadata": 3}, {"warnings": 5}, {"metadata": {"execution_time_ms": {"deep": 1}}}]
 )
@@ -229,7 +229,7 @@ def test_a_version_that_is_none_is_cited_by_nobody(tmp_path: Path) -> None:
     assert lint(tmp_path, only=["contract/version"]) == []
 
 
-@pytest.mark.row("K27", "K9")
+@pytest.mark.requirement("K27", "K9")
 def test_a_key_that_is_missing_is_found_at_the_example(tmp_path: Path) -> None:
     wrong = {key: value for key, value in envelope("success").items() if key not in {"operation", "result"}}
     file = put(tmp_path / "agents" / "scanner.md", markdown("scanner", body(ALL, block(wrong))))

@@ -92,7 +92,7 @@ def test_what_was_not_read_is_not_judged(tmp_path: Path) -> None:
     assert ("a.py", 10, 5, "info", "input/constraint") in said(found, tmp_path)
 
 
-@pytest.mark.row("A6", "A20", "A21")
+@pytest.mark.requirement("A6", "A20", "A21")
 def test_the_rules_for_definitions_hold_for_python_too(tmp_path: Path) -> None:
     file = put(tmp_path / "a.py", "from retinue import agent\n\n@agent\ndef é(wörd: str, n: int = 1): '''Counts.'''\n")
     assert said(lint(file, only=["definition", "input/desc", "python"]), tmp_path) == [

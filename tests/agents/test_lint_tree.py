@@ -21,7 +21,7 @@ def tickets(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.row("C27", "K21", "K23")
+@pytest.mark.requirement("C27", "K21", "K23")
 def test_calls_are_held_against_the_agents_own_operations(tickets: Path) -> None:
     put(
         tickets / ".claude" / "commands" / "go.md",
@@ -49,7 +49,7 @@ Ask:
     ]  # fmt: skip
 
 
-@pytest.mark.row("C27")
+@pytest.mark.requirement("C27")
 def test_documents_tables_and_registries_list_the_same_operations(tickets: Path) -> None:
     put(
         tickets / ".claude" / "agents" / "README.md",
@@ -92,7 +92,7 @@ def check():
     )
 
 
-@pytest.mark.row("C27")
+@pytest.mark.requirement("C27")
 def test_an_agents_own_file_agrees_with_itself(tmp_path: Path) -> None:
     example = '```json\n{\n  "status": "success",\n  "agent": "a",\n  "operation": "odd"\n}\n```\n'
     text = f"{INPUT}\n## Operations\n\n### 1. `story-deep` - All of it\n\n### `ready-or-not`\n\n{example}"
@@ -106,7 +106,7 @@ def test_an_agents_own_file_agrees_with_itself(tmp_path: Path) -> None:
     assert spots == {"ready-or-not`", 'odd"'}
 
 
-@pytest.mark.row("C27")
+@pytest.mark.requirement("C27")
 def test_skills_of_a_definition_are_its_operations(tmp_path: Path) -> None:
     skills = [{**tool(), "name": name} for name in ("look", "listen")]
     put(tmp_path / "agents" / "w.json", {"name": "weather", "description": DESCRIPTION, "skills": skills})
@@ -155,7 +155,7 @@ def test_the_header_of_an_agent_names_its_callers(tmp_path: Path) -> None:
     assert said(found, tmp_path) == [("agents/a.md", 6, 22, "warning", "call/agent")]
 
 
-@pytest.mark.row("H11")
+@pytest.mark.requirement("H11")
 def test_a_command_that_repeats_a_behaviour_is_found_with_both_places(tmp_path: Path) -> None:
     steps = "\n".join(f"{number}. Look at everything that has the number {number} on it." for number in range(30))
     put(tmp_path / ".claude" / "agents" / "looker.md", markdown("looker", f"# Steps\n\n{steps}\n"))
@@ -167,7 +167,7 @@ def test_a_command_that_repeats_a_behaviour_is_found_with_both_places(tmp_path: 
     assert "lines 8 to 37" in found.message
 
 
-@pytest.mark.row("C27", "A22")
+@pytest.mark.requirement("C27", "A22")
 def test_an_example_is_held_against_the_schema_beside_it(tmp_path: Path) -> None:
     schema = json.dumps(
         {"type": "object", "properties": {"q": {"type": "string"}, "n": {"type": "integer"}}, "required": ["q"]}
@@ -218,7 +218,7 @@ Example:
     assert found[0].path == "/q"
 
 
-@pytest.mark.row("A20", "C27")
+@pytest.mark.requirement("A20", "C27")
 def test_examples_in_a_schema_and_beside_it_must_pass(tmp_path: Path) -> None:
     wrong = tool(input_examples=[{"place": "Delft"}, {"plaec": "Delft"}])
     wrong["input_schema"]["properties"]["place"]["examples"] = ["Delft", 3]
@@ -296,7 +296,7 @@ def changed(paths: list[Path], revision: str = "HEAD") -> list[tuple[str, int, s
     ]
 
 
-@pytest.mark.row("A27", "A28", "C33")
+@pytest.mark.requirement("A27", "A28", "C33")
 def test_what_changed_since_a_revision_is_found_where_it_stands_now(repository: Path) -> None:
     tree = repository / "tree"
     assert changed([tree]) == []
@@ -328,7 +328,7 @@ def test_what_changed_since_a_revision_is_found_where_it_stands_now(repository: 
     assert changed([tree / "counter.py"]) == changed([tree])[-2:]
 
 
-@pytest.mark.row("C33")
+@pytest.mark.requirement("C33")
 def test_a_field_that_is_new_may_be_optional(repository: Path) -> None:
     tree = repository / "tree"
     grown = tool(version="1.1")
@@ -427,7 +427,7 @@ def test_types_and_headings_without_operations_tell_none(tmp_path: Path) -> None
     assert lint(tmp_path, only=["call", "operation"]) == []
 
 
-@pytest.mark.row("C10")
+@pytest.mark.requirement("C10")
 def test_a_name_that_is_taken_in_the_same_project_is_found(tmp_path: Path) -> None:
     agents = tmp_path / ".claude" / "agents"
     put(agents / "a" / "weather.md", markdown("weather"))

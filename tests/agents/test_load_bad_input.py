@@ -50,7 +50,7 @@ NOT_YAML = {
 }
 
 
-@pytest.mark.row("C17")
+@pytest.mark.requirement("C17")
 @pytest.mark.parametrize("kind", FILES)
 @pytest.mark.parametrize("what", NOT_TEXT)
 def test_what_is_no_text_gives_an_error_with_a_place(kind: Kind, what: str) -> None:
@@ -60,7 +60,7 @@ def test_what_is_no_text_gives_an_error_with_a_place(kind: Kind, what: str) -> N
     assert loaded.errors
 
 
-@pytest.mark.row("C17")
+@pytest.mark.requirement("C17")
 @pytest.mark.parametrize("kind", JSON_KINDS)
 @pytest.mark.parametrize("what", NOT_JSON)
 def test_what_is_no_strict_json_gives_an_error_with_a_place(kind: Kind, what: str) -> None:

@@ -42,7 +42,7 @@ CARD: dict[str, Any] = {
 }
 
 
-@pytest.mark.row("A4", "C11")
+@pytest.mark.requirement("A4", "C11")
 def test_tools_of_one_agent_are_its_skills() -> None:
     tools = [{**TOOL, "name": "sky_v2__today"}, {**TOOL, "name": "sky_v2__tomorrow"}, {**TOOL, "name": "sea"}]
     loaded = load_tool_use(json.dumps(tools).encode(), file="tools.json")
@@ -60,7 +60,7 @@ def test_what_is_wrong_with_a_tool_has_a_place() -> None:
     assert len(loaded.errors) == 2
 
 
-@pytest.mark.row("C28", "P5")
+@pytest.mark.requirement("C28", "P5")
 def test_a_card_of_spec_004_becomes_an_agent_that_runs_elsewhere() -> None:
     loaded = load_agent_json(json.dumps(CARD).encode(), file="agent.json")
     (agent,) = loaded.agents

@@ -41,7 +41,7 @@ def said(text: str) -> list[tuple[str, str]]:
     return [(call.form, call.agent) for call in find_call_sites(text, file="x.md")]
 
 
-@pytest.mark.row("K23", "C27", "H9")
+@pytest.mark.requirement("K23", "C27", "H9")
 def test_every_way_to_call_is_found_where_it_stands() -> None:
     calls = find_call_sites(COMMAND, file="check.md")
     found = [(c.form, c.agent, c.skill, c.target, c.source.line, c.source.column) for c in calls]

@@ -68,7 +68,7 @@ def definition_of(loaded: LoadedAgents) -> Definition:
     return agent.definition
 
 
-@pytest.mark.row("C28")
+@pytest.mark.requirement("C28")
 def test_a_card_of_today_becomes_an_agent_that_runs_elsewhere() -> None:
     loaded = load(CARD)
     assert loaded.findings == ()
@@ -89,7 +89,7 @@ def test_a_card_of_today_becomes_an_agent_that_runs_elsewhere() -> None:
     }
 
 
-@pytest.mark.row("C28")
+@pytest.mark.requirement("C28")
 def test_a_card_of_yesterday_is_read_in_the_words_of_today() -> None:
     definition = definition_of(load(OLD))
     assert definition.extras["supportedInterfaces"] == [

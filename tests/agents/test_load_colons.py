@@ -29,7 +29,7 @@ def description_of(loaded: LoadedAgents) -> str:
     return agent.definition.description
 
 
-@pytest.mark.row("H8")
+@pytest.mark.requirement("H8")
 @pytest.mark.parametrize(
     "text",
     [

@@ -58,7 +58,7 @@ def test_a_command_becomes_an_agent_beside_the_one_of_its_name() -> None:
     assert skill.input_schema["properties"]["argument_2"]["enum"] == ["merge", "rebase"]
 
 
-@pytest.mark.row("K23")
+@pytest.mark.requirement("K23")
 def test_a_command_is_a_caller_too() -> None:
     loaded = load("Ask them.\n\n**Agent:** ticket-analyzer\n**Operation:** story-deep\n**Target:** $1\n")
     (call,) = loaded.calls

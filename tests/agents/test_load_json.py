@@ -36,7 +36,7 @@ def only_error(loaded: LoadedAgents) -> Finding:
     return error
 
 
-@pytest.mark.row("A4")
+@pytest.mark.requirement("A4")
 def test_a_tool_use_definition_becomes_an_agent_with_one_skill_of_its_name() -> None:
     loaded = load(RESEARCHER)
     assert loaded.findings == ()
@@ -51,7 +51,7 @@ def test_a_tool_use_definition_becomes_an_agent_with_one_skill_of_its_name() -> 
     assert (definition.source.file, definition.source.line) == ("agents/x.json", 1)
 
 
-@pytest.mark.row("A5", "C7")
+@pytest.mark.requirement("A5", "C7")
 def test_the_schema_of_a_definition_is_kept_as_it_is_and_refuses_what_it_refuses() -> None:
     (agent,) = load(RESEARCHER).agents
     validator = schema.compile(agent.definition.skills[0].input_schema)
@@ -76,7 +76,7 @@ def test_something_else_than_an_object_is_refused(value: object) -> None:
     assert "must be an object" in only_error(load(value)).message
 
 
-@pytest.mark.row("A4", "C7")
+@pytest.mark.requirement("A4", "C7")
 def test_an_unknown_key_is_kept_and_reported_with_the_near_miss() -> None:
     loaded = load({**RESEARCHER, "verzion": "2.0", "colour": "red"})
     (agent,) = loaded.agents
@@ -87,7 +87,7 @@ def test_an_unknown_key_is_kept_and_reported_with_the_near_miss() -> None:
     assert said["/colour"].fix == ""
 
 
-@pytest.mark.row("A4")
+@pytest.mark.requirement("A4")
 @pytest.mark.parametrize("key", ["name", "description", "input_schema"])
 def test_each_of_the_three_keys_of_a_definition_is_owed(key: str) -> None:
     loaded = load({name: value for name, value in RESEARCHER.items() if name != key})
@@ -152,7 +152,7 @@ def test_several_skills_can_be_declared() -> None:
     assert agent.definition.extras == {"/skills/1/hue": 1}
 
 
-@pytest.mark.row("A6")
+@pytest.mark.requirement("A6")
 @pytest.mark.parametrize("takes", [{"type": "array"}, {}, {"type": "object", "properties": {"a": {"type": "txt"}}}])
 def test_an_input_schema_must_be_a_schema_of_an_object(takes: object) -> None:
     loaded = load({**RESEARCHER, "input_schema": takes})
@@ -160,7 +160,7 @@ def test_an_input_schema_must_be_a_schema_of_an_object(takes: object) -> None:
     assert all(error.path.startswith("/input_schema") for error in loaded.errors)
 
 
-@pytest.mark.row("C11", "C46")
+@pytest.mark.requirement("C11", "C46")
 def test_a_versioned_name_is_a_major_and_other_spellings_are_aliases() -> None:
     (agent,) = load({**RESEARCHER, "name": "Researcher-Analyst-v2"}).agents
     assert (agent.definition.name, agent.definition.version) == ("researcher_analyst", "2.0")
@@ -170,7 +170,7 @@ def test_a_versioned_name_is_a_major_and_other_spellings_are_aliases() -> None:
     assert only_error(load({**RESEARCHER, "name": "x_v2", "version": "1.0"})).path == "/version"
 
 
-@pytest.mark.row("C10")
+@pytest.mark.requirement("C10")
 @pytest.mark.parametrize("name", ["!!!", "9lives", "x" * 65])
 def test_a_name_that_folds_to_none_is_refused(name: str) -> None:
     loaded = load({**RESEARCHER, "name": name})
@@ -264,7 +264,7 @@ def test_a_loaded_agent_says_that_it_needs_a_model() -> None:
     assert agent.definition.skills[0].unavailable == NEEDS_MODEL
 
 
-@pytest.mark.row("A17")
+@pytest.mark.requirement("A17")
 def test_who_follows_instructions_asks_a_model_unless_the_file_says_otherwise() -> None:
     def thinks(**said: object) -> str:
         (agent,) = load({**RESEARCHER, **said}).agents
@@ -282,7 +282,7 @@ def test_who_follows_instructions_asks_a_model_unless_the_file_says_otherwise() 
     assert (error.rule, error.path) == ("load/value", "/thinks")
 
 
-@pytest.mark.row("A17", "C19")
+@pytest.mark.requirement("A17", "C19")
 def test_what_is_asked_at_most_is_read_and_what_is_wrong_with_it_said() -> None:
     (agent,) = load({**RESEARCHER, "thinks_within": {"requests": 3, "tokens_out": 500}}).agents
     within = agent.definition.skills[0].thinks_within
@@ -358,7 +358,7 @@ def test_definitions_as_other_programs_wrap_them_are_said_to_stand_inside(text: 
     assert f"`{key}` holds by itself" in error.fix
 
 
-@pytest.mark.row("A6", "C46")
+@pytest.mark.requirement("A6", "C46")
 def test_a_name_in_another_convention_is_read_and_told() -> None:
     tool = {"name": "Weather-Reporter", "description": "Says the weather.", "input_schema": {"type": "object"}}
     loaded = load_json(json.dumps(tool).encode(), file="x.json")

@@ -53,7 +53,7 @@ def definition_of(loaded: LoadedAgents) -> Definition:
     return agent.definition
 
 
-@pytest.mark.row("H8", "C46")
+@pytest.mark.requirement("H8", "C46")
 def test_front_matter_and_body_become_an_agent_with_one_skill_that_takes_a_task() -> None:
     loaded = load(
         "name: research-specialist\n"
@@ -402,7 +402,7 @@ def test_arbitrary_bytes_are_findings_never_an_exception(data: bytes) -> None:
 # Behaviours
 
 
-@pytest.mark.row("H8")
+@pytest.mark.requirement("H8")
 def test_a_behaviour_has_role_steps_output_format_and_quality() -> None:
     behaviour = read_behaviour(BODY)
     assert behaviour.role == "You are a research specialist."
@@ -412,7 +412,7 @@ def test_a_behaviour_has_role_steps_output_format_and_quality() -> None:
     assert behaviour.missing == ()
 
 
-@pytest.mark.row("H8")
+@pytest.mark.requirement("H8")
 def test_numbered_lines_of_a_process_are_steps_and_a_role_may_have_a_heading() -> None:
     behaviour = read_behaviour("# Role\n\nLibrarian.\n\n# Workflow\n\n1. Look.\n2) Tell.\n\n# Returns\n")
     assert behaviour.role == "Librarian."
@@ -421,7 +421,7 @@ def test_numbered_lines_of_a_process_are_steps_and_a_role_may_have_a_heading() -
     assert behaviour.missing == ("quality",)
 
 
-@pytest.mark.row("H8")
+@pytest.mark.requirement("H8")
 def test_a_line_with_a_colon_or_all_bold_heads_a_section() -> None:
     text = "You are a reviewer.\n\nWhen invoked:\n1. Read.\n2. Judge.\n\n**Output**\nA list.\n\nReview checklist:\n- Kind.\n"
     behaviour = read_behaviour(text)
@@ -435,7 +435,7 @@ def test_a_sentence_that_ends_with_a_colon_heads_nothing() -> None:
     assert read_behaviour(text).missing == ("steps", "output format", "quality")
 
 
-@pytest.mark.row("H8")
+@pytest.mark.requirement("H8")
 def test_what_a_behaviour_leaves_out_is_told() -> None:
     loaded = load("name: x\ndescription: y", "Do it well.")
     (finding,) = loaded.findings
@@ -449,7 +449,7 @@ def test_any_text_has_an_outline(text: str) -> None:
     assert set(behaviour.missing) <= {"role", "steps", "output format", "quality"}
 
 
-@pytest.mark.row("H9")
+@pytest.mark.requirement("H9")
 def test_a_prompt_refers_to_the_behaviour_and_brings_only_topic_and_output() -> None:
     definition = definition_of(load("name: research-specialist\ndescription: y"))
     task = Task(
@@ -468,7 +468,7 @@ def test_a_prompt_refers_to_the_behaviour_and_brings_only_topic_and_output() -> 
     )
 
 
-@pytest.mark.row("H9")
+@pytest.mark.requirement("H9")
 def test_an_agent_without_a_file_cannot_be_referred_to() -> None:
     skill = Skill(name="x", description="y", input_schema={"type": "object"})
     with pytest.raises(InvalidDefinition, match="no behaviour file"):

@@ -31,7 +31,7 @@ def only_error(loaded: LoadedAgents) -> Finding:
     return error
 
 
-@pytest.mark.row("C46")
+@pytest.mark.requirement("C46")
 def test_a_skill_becomes_an_agent_that_takes_a_task() -> None:
     loaded = load(
         "name: pdf-processing\n"

@@ -44,7 +44,7 @@ def answering(value: object) -> ModuleAgent:
     return ModuleAgent(run_agent, file="x.py", about="")
 
 
-@pytest.mark.row("B1", "B17")
+@pytest.mark.requirement("B1", "B17")
 def test_a_module_is_loaded_by_its_path_from_the_root_and_called(tmp_path: Path) -> None:
     write(tmp_path, "WORD = 'hi'\n", name="core_of_test/words.py")
     path = write(
@@ -76,7 +76,7 @@ def test_a_module_is_loaded_by_its_path_from_the_root_and_called(tmp_path: Path)
     }
 
 
-@pytest.mark.row("B1")
+@pytest.mark.requirement("B1")
 def test_what_the_task_says_fills_what_the_parameters_leave_out() -> None:
     seen: dict[str, object] = {}
 
@@ -101,7 +101,7 @@ def test_a_synchronous_function_that_gives_an_awaitable_is_awaited() -> None:
     assert call(ModuleAgent(run_agent, file="x.py", about="")).content == "c"
 
 
-@pytest.mark.row("C12")
+@pytest.mark.requirement("C12")
 @pytest.mark.parametrize("path", ["../outside.py", "/etc/hosts", "link.py"])
 def test_a_path_out_of_the_root_is_refused(tmp_path: Path, path: str) -> None:
     root = tmp_path / "root"
@@ -120,7 +120,7 @@ def test_a_missing_module_is_a_missing_file(tmp_path: Path) -> None:
         load_module(Path("agent.txt"), root=tmp_path)
 
 
-@pytest.mark.row("B1")
+@pytest.mark.requirement("B1")
 @pytest.mark.parametrize(
     ("source", "part"),
     [
@@ -157,7 +157,7 @@ WRONG_ANSWERS: list[tuple[Any, set[str]]] = [
 ]
 
 
-@pytest.mark.row("B4", "B5")
+@pytest.mark.requirement("B4", "B5")
 @pytest.mark.parametrize(("answer", "paths"), WRONG_ANSWERS)
 def test_an_answer_of_another_shape_is_output_invalid_with_every_finding(answer: object, paths: set[str]) -> None:
     with pytest.raises(OutputInvalid) as caught:
@@ -166,14 +166,14 @@ def test_an_answer_of_another_shape_is_output_invalid_with_every_finding(answer:
     assert "traces" in caught.value.hint
 
 
-@pytest.mark.row("B6")
+@pytest.mark.requirement("B6")
 def test_what_cannot_be_written_as_json_is_output_invalid() -> None:
     for odd in ({"extra": object()}, {"traces": [{"tool": "t", "output": "o", "args": {"a": object()}}]}):
         with pytest.raises(OutputInvalid, match="as JSON"):
             call(answering({"content": "", "response_time_secs": 1, "traces": [], **odd}))
 
 
-@pytest.mark.row("C16")
+@pytest.mark.requirement("C16")
 def test_the_spec_s_own_python_types_are_an_answer() -> None:
     class ToolTraceMinimal(BaseModel):
         tool: str

@@ -14,7 +14,7 @@ def fault(code: FaultCode = "network_error", **facts: object) -> Fault:
     return Fault(code=code, message="It went wrong.", **facts)  # pyright: ignore[reportArgumentType] - facts of a test
 
 
-@pytest.mark.row("C6", "P9")
+@pytest.mark.requirement("C6", "P9")
 @pytest.mark.parametrize(
     ("code", "action", "retries"),
     [
@@ -36,14 +36,14 @@ def test_each_code_has_its_line_in_the_table(code: FaultCode, action: str, retri
     assert (RULES[code].action, RULES[code].retries) == (action, retries)
 
 
-@pytest.mark.row("C6", "A13")
+@pytest.mark.requirement("C6", "A13")
 def test_an_invalid_output_is_corrected_twice_and_then_no_more() -> None:
     moves = [POLICY.next_move(fault("output_invalid"), retries=retries) for retries in range(3)]
     assert moves[:2] == [Retry(corrects=True)] * 2
     assert moves[2] == Stop("3 of 3 attempts are used up", exhausted=True)
 
 
-@pytest.mark.row("K33", "P10")
+@pytest.mark.requirement("K33", "P10")
 def test_waits_double_from_one_second() -> None:
     moves = [POLICY.next_move(fault(), retries=retries, limit=4) for retries in range(5)]
     assert moves == [
@@ -55,7 +55,7 @@ def test_waits_double_from_one_second() -> None:
     ]
 
 
-@pytest.mark.row("K33")
+@pytest.mark.requirement("K33")
 def test_chance_spreads_a_wait_by_half_of_it() -> None:
     assert POLICY.next_move(fault(), retries=1, chance=0.0) == Retry(1.0)
     assert POLICY.next_move(fault(), retries=1, chance=0.999) == Retry(2 * 1.499)
@@ -71,7 +71,7 @@ def test_a_wish_for_more_patience_than_there_is_ends_the_call() -> None:
     assert move == Stop("the peer asks to wait 3600 s", exhausted=True)
 
 
-@pytest.mark.row("C6")
+@pytest.mark.requirement("C6")
 def test_a_wait_that_the_deadline_does_not_allow_is_not_begun() -> None:
     move = POLICY.next_move(fault(), retries=0, remaining_s=0.9)
     assert move == Stop("0.9 s are left, and the wait would take 1 s", exhausted=True)
@@ -80,7 +80,7 @@ def test_a_wait_that_the_deadline_does_not_allow_is_not_begun() -> None:
     )
 
 
-@pytest.mark.row("C6")
+@pytest.mark.requirement("C6")
 def test_a_time_out_is_tried_once_more_whatever_the_limit() -> None:
     assert POLICY.next_move(fault("timeout"), retries=0, limit=9) == Retry(1.0)
     assert isinstance(POLICY.next_move(fault("timeout"), retries=1, limit=9), Stop)
@@ -97,7 +97,7 @@ def test_no_retries_means_none() -> None:
     assert POLICY.next_move(fault(), retries=0, limit=0) == Stop("1 of 1 attempts are used up", exhausted=True)
 
 
-@pytest.mark.row("K33")
+@pytest.mark.requirement("K33")
 def test_a_policy_shows_where_it_departs_from_the_usual() -> None:
     assert POLICY.differences() == {}
     mine = Policy(max_retries=5, rules={**RULES, "timeout": Rule("none"), "internal_error": Rule("backoff", retries=1)})

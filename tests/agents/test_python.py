@@ -97,7 +97,7 @@ def takes(subject: Agent) -> JsonMapping:
 # What it says of itself
 
 
-@pytest.mark.row("A4", "A20")
+@pytest.mark.requirement("A4", "A20")
 def test_a_function_becomes_a_definition_by_its_types_and_docstring() -> None:
     definition = greet.definition
     assert (definition.name, definition.version, definition.skills[0].name) == ("greet", "1.0", "greet")
@@ -169,7 +169,7 @@ def test_every_option_ends_up_in_the_definition() -> None:
     assert Definition.model_validate_json(definition.to_json_text()) == definition
 
 
-@pytest.mark.row("C11")
+@pytest.mark.requirement("C11")
 def test_a_version_in_the_name_of_a_function_is_its_major() -> None:
     @agent
     async def tell_v2() -> str:
@@ -200,7 +200,7 @@ def test_deprecated_may_be_a_yes_or_the_whole_story() -> None:
     assert older.definition.deprecated == Deprecation()
 
 
-@pytest.mark.row("C45")
+@pytest.mark.requirement("C45")
 def test_the_parameter_for_a_free_instruction_is_found_by_its_name() -> None:
     @agent
     async def look(depth: Depth, query: str) -> str:
@@ -275,7 +275,7 @@ def test_a_model_beside_other_parameters_or_with_a_default_is_one_of_them() -> N
     assert call(search, {"query": {"words": ["a"]}, "page": 3}).data == 4
 
 
-@pytest.mark.row("C16")
+@pytest.mark.requirement("C16")
 def test_what_may_be_null_in_an_answer_may_be_left_out_and_is() -> None:
     @agent
     async def find(topic: str) -> Finding:
@@ -679,7 +679,7 @@ def test_a_class_is_an_agent_with_several_skills() -> None:
     assert asyncio.run(GitState().branch_status("dev")) == "on dev"
 
 
-@pytest.mark.row("C27")
+@pytest.mark.requirement("C27")
 def test_an_unknown_skill_lists_what_there_is_nearest_first() -> None:
     with pytest.raises(UnknownName, match="no skill 'branch_statu'") as caught:
         call(GitState, skill="branch_statu")
@@ -793,7 +793,7 @@ class Figures:
         return 2
 
 
-@pytest.mark.row("P5")
+@pytest.mark.requirement("P5")
 def test_a_skill_says_its_endpoint_and_a_reply_holds_the_declared_type() -> None:
     one, two = Figures.definition.skills
     assert (one.method, one.path, one.unavailable) == ("GET", "/agents/business/figures/one", "")

@@ -36,7 +36,7 @@ def test_one_object_is_taken_out_of_what_stands_around_it_and_that_is_told(text:
     assert warning.recovery
 
 
-@pytest.mark.row("C17")
+@pytest.mark.requirement("C17")
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

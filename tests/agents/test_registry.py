@@ -28,7 +28,7 @@ def an_agent(name: str, version: str = "1.0", **facts: object) -> Agent:
 # Names
 
 
-@pytest.mark.row("C10", "C46")
+@pytest.mark.requirement("C10", "C46")
 @pytest.mark.parametrize(
     "said",
     [
@@ -80,7 +80,7 @@ def test_many_agents_are_not_all_listed() -> None:
 # Versions
 
 
-@pytest.mark.row("C11")
+@pytest.mark.requirement("C11")
 def test_two_majors_live_side_by_side_and_are_told_apart() -> None:
     old, new = an_agent("x", "1.4"), an_agent("x", "2.0")
     registry = Registry([new, old])
@@ -92,7 +92,7 @@ def test_two_majors_live_side_by_side_and_are_told_apart() -> None:
     assert registry.findings == ()
 
 
-@pytest.mark.row("C11", "A28")
+@pytest.mark.requirement("C11", "A28")
 def test_a_name_without_a_version_keeps_meaning_what_it_meant() -> None:
     old, new = an_agent("x", "1.4"), an_agent("x", "2.0", aliases=("novel",))
     registry = Registry([old])
@@ -103,7 +103,7 @@ def test_a_name_without_a_version_keeps_meaning_what_it_meant() -> None:
     assert registry.get("novel", major=1) is old
 
 
-@pytest.mark.row("C11")
+@pytest.mark.requirement("C11")
 def test_a_major_that_is_not_there_is_refused_with_those_that_are() -> None:
     registry = Registry([an_agent("x", "1.0"), an_agent("x", "2.0")])
     for ask in (lambda: registry.get("x_v3"), lambda: registry.get("x", major=3), lambda: registry.get("x@3")):
@@ -116,14 +116,14 @@ def test_a_major_that_is_not_there_is_refused_with_those_that_are() -> None:
         registry.get("y@1")
 
 
-@pytest.mark.row("C11")
+@pytest.mark.requirement("C11")
 def test_more_than_two_majors_are_warned_about() -> None:
     registry = Registry(an_agent("x", f"{major}.0") for major in (1, 2, 3))
     (finding,) = registry.findings
     assert (finding.rule, finding.severity) == ("registry/too-many-majors", "warning")
 
 
-@pytest.mark.row("C11")
+@pytest.mark.requirement("C11")
 def test_a_version_in_the_canonical_name_is_refused() -> None:
     with pytest.raises(InvalidDefinition, match="carries a version") as caught:
         Registry([an_agent("x_v2")])
@@ -139,7 +139,7 @@ def test_a_wire_name_that_only_adds_the_major_is_no_name_of_its_own() -> None:
 # Collisions
 
 
-@pytest.mark.row("C10")
+@pytest.mark.requirement("C10")
 def test_the_same_name_and_major_twice_names_both_sources() -> None:
     one = an_agent("x", source=Source(file="a.json", line=3))
     two = an_agent("x", "1.2", source=Source(file="b.md"))
@@ -151,7 +151,7 @@ def test_the_same_name_and_major_twice_names_both_sources() -> None:
     assert len(registry) == 1
 
 
-@pytest.mark.row("C10")
+@pytest.mark.requirement("C10")
 @pytest.mark.parametrize(
     "other",
     [
@@ -363,7 +363,7 @@ def test_every_file_passed_over_says_why_and_what_to_do(tmp_path: Path) -> None:
         assert entry.hint
 
 
-@pytest.mark.row("C10")
+@pytest.mark.requirement("C10")
 def test_two_agents_of_a_project_with_one_name_are_an_error_and_neither_has_it(tmp_path: Path) -> None:
     write(tmp_path, ".claude/agents/a/git-state.md", GOOD.format(name="git-state"))
     write(tmp_path, ".claude/agents/b/git-state.md", GOOD.format(name="git_state"))
@@ -379,7 +379,7 @@ def test_two_agents_of_a_project_with_one_name_are_an_error_and_neither_has_it(t
         discover(tmp_path, trusted=True, catalogue=[an_agent("x"), an_agent("x")])
 
 
-@pytest.mark.row("C10")
+@pytest.mark.requirement("C10")
 def test_a_project_takes_its_names_from_the_built_in_agents(tmp_path: Path) -> None:
     write(tmp_path, ".claude/agents/git-state.md", GOOD.format(name="git-state"))
     write(tmp_path, ".claude/agents/analyst.md", GOOD.format(name="analyst"))
@@ -399,7 +399,7 @@ def test_a_project_takes_its_names_from_the_built_in_agents(tmp_path: Path) -> N
         registry.get("git")
 
 
-@pytest.mark.row("C10")
+@pytest.mark.requirement("C10")
 def test_an_agent_that_comes_late_takes_its_name_from_a_built_in_one() -> None:
     registry, own = Registry(), an_agent("assistant")
     built_in = an_agent("personal_assistant", aliases=("assistant",))

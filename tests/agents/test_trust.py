@@ -35,7 +35,7 @@ def names(root: Path) -> list[str]:
 # Which files
 
 
-@pytest.mark.row("B20")
+@pytest.mark.requirement("B20")
 def test_the_files_that_name_code_are_known(project: Path) -> None:
     (project / ".retinue/agents/deep").mkdir()
     (project / ".retinue/agents/deep/two.py").write_text("")
@@ -144,7 +144,7 @@ def test_trust_is_for_one_folder_by_its_real_path(store: TrustStore, project: Pa
     assert not store.is_trusted(link)
 
 
-@pytest.mark.row("B20")
+@pytest.mark.requirement("B20")
 def test_a_tool_root_is_trusted_by_itself(store: TrustStore, project: Path) -> None:
     tools = project / "tools"
     tools.mkdir()

@@ -22,7 +22,7 @@ def read(said: object, wanted: JsonMapping) -> object:
 COLOURS: JsonMapping = {"enum": ["dark-red", "Blue", "light green"]}
 
 
-@pytest.mark.row("C44")
+@pytest.mark.requirement("C44")
 @pytest.mark.parametrize(
     ("said", "wanted", "value"),
     [
@@ -56,7 +56,7 @@ def test_a_text_becomes_what_the_schema_asks_for(said: str, wanted: JsonMapping,
     assert schema.compile(wanted).is_valid(found)
 
 
-@pytest.mark.row("C44")
+@pytest.mark.requirement("C44")
 @pytest.mark.parametrize(
     ("said", "wanted"),
     [
@@ -93,7 +93,7 @@ def test_a_text_stays_a_text_where_one_may_stand(wanted: JsonMapping) -> None:
     assert read("no", wanted) == "no"
 
 
-@pytest.mark.row("C44")
+@pytest.mark.requirement("C44")
 def test_names_are_folded_and_every_decoding_is_told() -> None:
     wanted = takes(focus_areas={"type": "array", "items": {"type": "string"}}, maxFiles={"type": "integer"})
     value, decodings = decode_parameters({"Focus areas": "a, b", "max-files": "3"}, wanted)

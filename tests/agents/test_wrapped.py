@@ -25,7 +25,7 @@ from retinue.dialects import DIALECTS, dialect as dialect_of
 from retinue.errors import InvalidInput, Unavailable
 from tests.agents.programs import ANSWERS, BROKEN, telling
 from tests.examples import examples
-from tests.house.tree import child_environment
+from tests.repository.tree import child_environment
 
 STRUCTURED: tuple[DialectName, ...] = ("tool_use", "run_agent", "markdown_json", "agent_http")
 GIVES: JsonMapping = {
@@ -61,7 +61,7 @@ def counter(dialect: DialectName | None = None, *, gives: JsonMapping | None = G
 # Every dialect, every kind.
 
 
-@pytest.mark.row("A11", "B4", "K3", "C1")
+@pytest.mark.requirement("A11", "B4", "K3", "C1")
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_program_is_asked_and_read_in_its_dialect(tmp_path: Path, dialect: DialectName) -> None:
     agent = CommandAgent(telling(tmp_path, ANSWERS[dialect]), dialect=dialect)
@@ -79,7 +79,7 @@ def test_a_program_is_asked_and_read_in_its_dialect(tmp_path: Path, dialect: Dia
     assert "README.md" in (read.target or read.instruction)
 
 
-@pytest.mark.row("A12", "A13", "C6")
+@pytest.mark.requirement("A12", "A13", "C6")
 @pytest.mark.parametrize("dialect", STRUCTURED)
 def test_an_answer_that_breaks_its_dialect_is_asked_for_again_in_it(tmp_path: Path, dialect: DialectName) -> None:
     agent = CommandAgent(telling(tmp_path, BROKEN[dialect], ANSWERS[dialect]), dialect=dialect)
@@ -93,7 +93,7 @@ def test_an_answer_that_breaks_its_dialect_is_asked_for_again_in_it(tmp_path: Pa
     assert "Count the words." in again.value.instruction
 
 
-@pytest.mark.row("A13", "A14", "K24")
+@pytest.mark.requirement("A13", "A14", "K24")
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_an_answer_that_is_never_one_fails_with_every_attempt_kept(dialect: DialectName) -> None:
     agent = scripted(*[BROKEN[dialect]] * 3, name="counter", dialect=dialect)
@@ -118,7 +118,7 @@ def test_data_that_breaks_the_skill_s_schema_is_corrected_too(dialect: DialectNa
     assert correction.previous == {"words": "two"}
 
 
-@pytest.mark.row("C44")
+@pytest.mark.requirement("C44")
 @pytest.mark.parametrize("dialect", STRUCTURED)
 def test_parameters_are_told_in_every_dialect(dialect: DialectName) -> None:
     agent = scripted(ANSWERS[dialect], definition=counter(dialect))
@@ -127,7 +127,7 @@ def test_parameters_are_told_in_every_dialect(dialect: DialectName) -> None:
     assert "3" in agent.calls[0].text
 
 
-@pytest.mark.row("B5", "A11")
+@pytest.mark.requirement("B5", "A11")
 def test_what_an_agent_says_beside_its_data_is_kept() -> None:
     traced = asked(scripted(ANSWERS["run_agent"], name="counter", dialect="run_agent"))
     assert [trace.tool for trace in traced.traces] == ["COUNT"]
@@ -140,7 +140,7 @@ def test_what_an_agent_says_beside_its_data_is_kept() -> None:
     assert told.usage.model == "small-1"
 
 
-@pytest.mark.row("C3")
+@pytest.mark.requirement("C3")
 def test_what_was_borne_is_a_warning_and_strict_bears_nothing() -> None:
     fenced = f"Here you are:\n```json\n{ANSWERS['markdown_json']}\n```\n"
     result = asked(scripted(fenced, name="counter", dialect="markdown_json"))
@@ -152,7 +152,7 @@ def test_what_was_borne_is_a_warning_and_strict_bears_nothing() -> None:
     assert refused.fault.code == "output_invalid"
 
 
-@pytest.mark.row("K25", "K9")
+@pytest.mark.requirement("K25", "K9")
 def test_an_agent_that_was_named_must_answer_in_that_name(tmp_path: Path) -> None:
     answer = ANSWERS["markdown_json"]
     named = asked(scripted(*[answer] * 3, name="somebody_else", dialect="markdown_json"))
@@ -165,7 +165,7 @@ def test_an_agent_that_was_named_must_answer_in_that_name(tmp_path: Path) -> Non
     assert result.extras["spoken"]["said"]["agent"] == "ticket_analyzer"
 
 
-@pytest.mark.row("C46")
+@pytest.mark.requirement("C46")
 def test_an_agent_s_name_on_the_wire_is_the_one_it_is_asked_by() -> None:
     definition = counter("markdown_json").model_copy(update={"wire_names": {"markdown_json": "word-counter"}})
     answer = ANSWERS["markdown_json"].replace('"agent": "counter"', '"agent": "word-counter"')
@@ -174,7 +174,7 @@ def test_an_agent_s_name_on_the_wire_is_the_one_it_is_asked_by() -> None:
     assert "word-counter" in agent.calls[0].text
 
 
-@pytest.mark.row("C8")
+@pytest.mark.requirement("C8")
 def test_words_are_the_data_where_the_skill_takes_words() -> None:
     definition = counter("run_agent", gives={"type": "string"})
     answer = json.dumps({"content": "two", "response_time_secs": 0, "traces": []})
@@ -219,7 +219,7 @@ def test_with_a_definition_and_no_dialect_an_agent_is_asked_with_json() -> None:
     assert json.loads(agent.calls[1].text)["correction"]["retry_count"] == 1
 
 
-@pytest.mark.row("A12")
+@pytest.mark.requirement("A12")
 def test_a_correction_is_said_in_words_too() -> None:
     wish = OutputWish(schema=GIVES)
     agent = scripted("two", '{"words": 2}', name="counter")

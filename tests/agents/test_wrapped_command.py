@@ -113,7 +113,7 @@ def test_a_program_that_floods_is_refused_and_its_beginning_kept() -> None:
     assert result.fault.detail["begins"].startswith("nana")
 
 
-@pytest.mark.row("C21")
+@pytest.mark.requirement("C21")
 def test_a_program_that_hangs_is_ended_with_its_children_when_time_is_up(tmp_path: Path) -> None:
     source = 'sleep 1000 & echo $! > "$0"; echo half a word; sleep 1000'
     began = time.monotonic()
@@ -190,7 +190,7 @@ def test_what_is_no_text_in_json_is_kept_visible_too() -> None:
     assert any("is not UTF-8 from byte 17 on" in each.message for each in result.warnings)
 
 
-@pytest.mark.row("H18", "H19", "C42")
+@pytest.mark.requirement("H18", "H19", "C42")
 def test_progress_is_told_while_it_works() -> None:
     source = (
         "print('PROGRESS: Reading - 15/30 files'); print('CHECKPOINT: Reading complete'); print('- Artifacts: 2')\n"
@@ -203,7 +203,7 @@ def test_progress_is_told_while_it_works() -> None:
     assert result.fault is None
 
 
-@pytest.mark.row("H12")
+@pytest.mark.requirement("H12")
 def test_files_it_claims_must_be_there(tmp_path: Path) -> None:
     agent = CommandAgent(telling(tmp_path / "agent", ANSWERS["task_signal"]), dialect="task_signal")
     run = LocalContext(workspace=Workspace(tmp_path))

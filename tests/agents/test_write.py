@@ -72,7 +72,7 @@ def placeless(definition: Definition) -> Definition:
 
 
 @pytest.mark.slow
-@pytest.mark.row("C46")
+@pytest.mark.requirement("C46")
 @settings(max_examples=examples(40))
 @given(definition=definitions())
 def test_what_is_written_reads_back_but_for_what_the_report_names(definition: Definition) -> None:
@@ -113,7 +113,7 @@ AGENT = Definition(
 )
 
 
-@pytest.mark.row("H8")
+@pytest.mark.requirement("H8")
 def test_an_agent_as_markdown_is_what_people_write() -> None:
     written = write(AGENT, "markdown")
     assert written.file == "research-specialist-v2.md"
@@ -160,7 +160,7 @@ def test_our_own_json_loses_nothing() -> None:
     assert json.loads(written.text)["instructions"] == AGENT.instructions
 
 
-@pytest.mark.row("C46")
+@pytest.mark.requirement("C46")
 def test_a_skill_has_six_keys_and_no_more() -> None:
     written = write(AGENT, "skill")
     assert written.file == "research-specialist/SKILL.md"
@@ -188,7 +188,7 @@ def test_a_skill_has_six_keys_and_no_more() -> None:
     ]
 
 
-@pytest.mark.row("A4", "C11", "C34")
+@pytest.mark.requirement("A4", "C11", "C34")
 def test_a_tool_has_exactly_three_keys() -> None:
     written = write(AGENT, "tool_use")
     tool = json.loads(written.text)
@@ -197,7 +197,7 @@ def test_a_tool_has_exactly_three_keys() -> None:
     assert "/instructions" in [loss.field for loss in written.losses]
 
 
-@pytest.mark.row("C28", "P5")
+@pytest.mark.requirement("C28", "P5")
 def test_a_card_of_spec_004_advertises_every_skill() -> None:
     written = write(AGENT, "agent_json", url="https://agents.example/")
     (capability,) = json.loads(written.text)["capabilities"]
@@ -205,7 +205,7 @@ def test_a_card_of_spec_004_advertises_every_skill() -> None:
     assert written.file == "research-specialist-v2.agent.json"
 
 
-@pytest.mark.row("C28")
+@pytest.mark.requirement("C28")
 def test_an_a2a_card_has_what_the_protocol_wants_and_nothing_private() -> None:
     written = write(AGENT, "a2a", url="https://agents.example/a2a")
     card = json.loads(written.text)
@@ -349,7 +349,7 @@ def test_what_nobody_could_misread_stands_as_it_is(text: str) -> None:
     assert write_yaml({"key": text}) == f"key: {text}"
 
 
-@pytest.mark.row("A17", "C46")
+@pytest.mark.requirement("A17", "C46")
 def test_whether_a_skill_thinks_is_kept_where_the_format_can_say_it_and_else_reported() -> None:
     skill = AGENT.skills[0].model_copy(
         update={"thinks": "can", "thinks_within": ThinkingBounds(requests=3, tokens_in=400)}

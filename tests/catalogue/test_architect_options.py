@@ -66,7 +66,7 @@ def two_options(request: Request) -> Line:
     }
 
 
-@pytest.mark.row("G21")
+@pytest.mark.requirement("G21")
 def test_an_option_that_rests_on_the_figures_is_told_with_its_places(shop: Repository) -> None:
     model = model_of(two_options)
     result = ask(shop, model)
@@ -124,7 +124,7 @@ def test_without_money_no_model_is_asked(shop: Repository) -> None:
     assert "budget_exceeded" in result.warnings[0].message
 
 
-@pytest.mark.row("G21")
+@pytest.mark.requirement("G21")
 def test_without_a_model_the_skill_says_what_it_needs(shop: Repository) -> None:
     result = ask(shop, None)
     assert result.fault is not None

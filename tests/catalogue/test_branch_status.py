@@ -19,7 +19,7 @@ def data(result: Result) -> dict[str, Any]:
     return result.data
 
 
-@pytest.mark.row("G9")
+@pytest.mark.requirement("G9")
 def test_a_branch_is_told_whole(repository: Repository, ask: Ask) -> None:
     base = repository.git("rev-parse", "HEAD")
     repository.git("switch", "--quiet", "--create", "feature/stop")

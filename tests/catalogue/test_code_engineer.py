@@ -102,7 +102,7 @@ def data(result: Result) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.row("A19")
+@pytest.mark.requirement("A19")
 def test_where_a_symbol_is_used_is_told_with_what_nobody_knows(call: Call, tmp_path: Path) -> None:
     (tmp_path / "c.py").write_text("def dynamic(it):\n    return it.helper()\n")
     found = data(call("navigate_only", symbol="helper", show="references"))
@@ -114,7 +114,7 @@ def test_where_a_symbol_is_used_is_told_with_what_nobody_knows(call: Call, tmp_p
     assert {row[2] for row in table["rows"]} <= {"reference", "name"}
 
 
-@pytest.mark.row("G19", "A19")
+@pytest.mark.requirement("G19", "A19")
 def test_the_definition_has_no_findings_and_its_entry_point_is_the_spec_s() -> None:
     definition = CodeEngineerExecutor.definition
     assert lint(definition) == []
@@ -143,7 +143,7 @@ def test_without_a_model_two_skills_say_what_they_need(call: Call) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.row("G19")
+@pytest.mark.requirement("G19")
 def test_callers_come_with_their_places_and_the_trace(call: Call) -> None:
     found = data(call("navigate_only", symbol="helper", show="callers"))
     assert [each["content"] for each in found["findings"][:2]] == ["`run` calls `helper`.", "`use` calls `helper`."]
@@ -174,7 +174,7 @@ def test_a_file_is_listed_and_nothing_named_is_rejected(call: Call) -> None:
     assert "helper" in wrong.fault.suggestions
 
 
-@pytest.mark.row("G19")
+@pytest.mark.requirement("G19")
 def test_analysis_gives_figures_without_a_language_server(call: Call) -> None:
     found = data(call("analyze", path="a.py"))
     assert (found["metrics"]["functions"], found["metrics"]["lines"]) == (4, A.count("\n"))
@@ -192,7 +192,7 @@ def test_analysis_of_a_symbol_names_its_callers(call: Call) -> None:
     assert found["metrics"] == {"lines": 4}
 
 
-@pytest.mark.row("G19")
+@pytest.mark.requirement("G19")
 def test_a_review_finds_what_a_linter_and_the_tree_can_see(call: Call) -> None:
     found = data(call("review", path="a.py"))
     rules = {each["rule"] for each in found["issues"]}
@@ -235,7 +235,7 @@ def test_documentation_lists_what_is_missing(call: Call) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.row("G19")
+@pytest.mark.requirement("G19")
 def test_a_rename_is_a_diff_until_it_is_asked_for(call: Call, tmp_path: Path) -> None:
     found = data(call("refactor", **AID, grants=MAY))
     assert {each["file"] for each in found["changes"]} == {"a.py", "b.py"}
@@ -315,7 +315,7 @@ def test_a_refactoring_says_what_it_lacks(call: Call, parameters: dict[str, Any]
     assert fault.hint
 
 
-@pytest.mark.row("G19")
+@pytest.mark.requirement("G19")
 def test_what_the_code_defines_stands_among_the_facts(call: Call, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     read = CodeEngineerExecutor.bind(cache_dir=cache).facts("navigate_only")
@@ -337,7 +337,7 @@ GOOD = proposal("    return 3\n", "    return 4\n")
 RIGHT = proposal("    return 3\n", "    return int('3')\n")
 
 
-@pytest.mark.row("G19")
+@pytest.mark.requirement("G19")
 def test_a_proposal_is_a_diff_with_its_reasoning(call: Call, tmp_path: Path) -> None:
     model = ScriptedModel([tool_call("read", path="a.py"), GOOD])
     result = call("fix_bug", "fix the number of `helper` in a.py", model=model)
@@ -382,7 +382,7 @@ def test_a_model_that_never_gets_it_right_is_a_fault(call: Call) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.row("G19")
+@pytest.mark.requirement("G19")
 def test_failing_tests_go_back_to_the_model_and_a_passing_proposal_is_written(call: Call, tmp_path: Path) -> None:
     model = ScriptedModel([GOOD, RIGHT])
     wish = {"constraints": {"run_tests": True}, "apply": True, "grants": MAY}

@@ -23,7 +23,7 @@ from retinue.errors import AccessDenied, InternalError, NotInstalled
 from retinue.tools.outline import FileOutline
 from retinue.tools.workspace import Workspace
 
-pytestmark = pytest.mark.row("A19")
+pytestmark = pytest.mark.requirement("A19")
 
 _BEGAN = 1_000_000_000_000
 _MINUTE = 60_000_000_000

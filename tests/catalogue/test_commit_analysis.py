@@ -54,7 +54,7 @@ def busy(repository: Repository) -> Repository:
     return repository
 
 
-@pytest.mark.row("G12")
+@pytest.mark.requirement("G12")
 def test_the_whole_result_of_a_small_history(repository: Repository, ask: Ask) -> None:
     shas = repository.git("rev-list", "HEAD").split()
     found = data(ask.history(show="latest_change", paths=["src/engine.py"]))
@@ -151,7 +151,7 @@ def test_figures_of_everything_when_nothing_is_asked(busy: Repository, ask: Ask)
     assert lead(result).startswith("There are 6 commits, 1 of them merges, dated 2024-03-01 to 2024-03-01; they add 61")
 
 
-@pytest.mark.row("G12")
+@pytest.mark.requirement("G12")
 @pytest.mark.parametrize(
     ("parameters", "expected"),
     [
@@ -367,7 +367,7 @@ def test_a_bare_repository_has_a_history_too(busy: Repository, tmp_path: Path, a
     )
 
 
-@pytest.mark.row("K5", "K13")
+@pytest.mark.requirement("K5", "K13")
 def test_a_shallow_clone_counts_its_part_and_says_so(busy: Repository, tmp_path: Path, ask_in: AskIn) -> None:
     busy.git("clone", "--quiet", "--depth", "1", f"file://{busy.root}", str(tmp_path / "shallow"))
     result = ask_in(tmp_path / "shallow").history(show="count")
@@ -409,7 +409,7 @@ def test_more_commits_than_are_read_are_said(repository: Repository, ask: Ask, m
     assert repository.git("rev-list", "--count", "HEAD") == "3"
 
 
-@pytest.mark.row("C21")
+@pytest.mark.requirement("C21")
 def test_when_time_is_up_what_was_counted_is_kept(
     repository: Repository, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -508,7 +508,7 @@ def test_whose_commits_do_not_count_is_a_list(ask: Ask, busy: Repository) -> Non
     )  # fmt: skip
 
 
-@pytest.mark.row("G12")
+@pytest.mark.requirement("G12")
 @pytest.mark.parametrize(
     ("subject", "good"),
     [
@@ -528,7 +528,7 @@ def test_a_subject_has_a_type_a_scope_and_words(subject: str, good: bool) -> Non
     assert is_conventional(subject) is good
 
 
-@pytest.mark.row("G9", "G12")
+@pytest.mark.requirement("G9", "G12")
 def test_tasks_and_issues_are_found_once_each() -> None:
     message = (
         "Refs TASK-0001.1.1.1 and STORY-12.3, (#7) fixes #7, EPIC-1.2 INIT-0001 BUG-9; not X-1, a#3, &#39; XTASK-1."

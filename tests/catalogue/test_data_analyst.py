@@ -75,7 +75,7 @@ def data(result: Result) -> dict[str, Any]:
     return result.data
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 def test_an_aggregate_says_figures_rows_sql_and_sources(ask: Ask) -> None:
     result = ask("data_analyst", "aggregate", question="What is the average price per city in sales.csv?")
     found = data(result)
@@ -91,7 +91,7 @@ def test_an_aggregate_says_figures_rows_sql_and_sources(ask: Ask) -> None:
     assert result.confidence is None
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 @pytest.mark.parametrize(
     ("question", "rows"),
     [
@@ -145,7 +145,7 @@ def _plain(cell: Any) -> Any:
     return cell.removesuffix("T00:00:00") if isinstance(cell, str) else cell
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 @pytest.mark.parametrize(
     "question",
     [
@@ -168,7 +168,7 @@ def test_the_stated_sql_gives_the_same_rows_in_duckdb_alone(
     assert [list(row) for row in alone] == [pytest.approx(row) for row in found["tables"][0]["rows"]]
 
 
-@pytest.mark.row("G20", "C31")
+@pytest.mark.requirement("G20", "C31")
 @pytest.mark.parametrize(
     ("question", "asked", "options"),
     [
@@ -214,7 +214,7 @@ def test_empty_cells_are_counted_and_left_out(ask: Ask) -> None:
     assert any("has no value in 2 of 6 rows" in note for note in notes)
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 def test_typed_parameters_win_over_words(ask: Ask) -> None:
     found = data(
         ask(
@@ -257,7 +257,7 @@ def test_typed_parameters_that_do_not_fit_are_refused_with_their_place(
     assert result.fault.hint
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 def test_a_profile_describes_each_column(ask: Ask) -> None:
     found = data(ask("data_analyst", "profile", question="What is in sales.csv?"))
     rows = {row[0]: row for row in found["tables"][0]["rows"]}
@@ -282,7 +282,7 @@ def test_a_profile_names_what_looks_wrong(tmp_path: Path, ask_in: AskIn) -> None
     assert topics["duplicates"].startswith("1 row repeats")
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 def test_percentiles_are_the_usual_four_or_those_asked_for(ask: Ask) -> None:
     assert figures(ask, "percentiles of price", "percentiles") == [[8.0, 35.0, 42.5, 48.5, 6]]
     assert figures(ask, "the 25th and 75th percentile of price", "percentiles")[0][:2] == [6.0, 17.5]
@@ -298,7 +298,7 @@ def test_percentiles_of_nothing_named_are_refused_with_the_columns(ask: Ask) -> 
     assert "price" in result.fault.hint
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 def test_a_log_is_summarised_with_lines_as_sources(logged: Ask) -> None:
     found = data(logged("data_analyst", "log_parse", question="summarise access.log"))
     assert found["metrics"] == {"entries": 4, "errors": 2}
@@ -336,7 +336,7 @@ def test_a_log_of_an_application_has_levels_and_messages(tmp_path: Path, ask_in:
     assert figures(ask, "how many errors in app.log") == [[3]]
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 def test_two_groups_are_set_side_by_side(ask: Ask) -> None:
     rows = figures(ask, "compare the average price of Bern and Rome", "compare")
     assert rows[1] == ["rows", 2, 3, 1, 50.0]
@@ -359,7 +359,7 @@ def test_two_periods_are_compared(ask: Ask) -> None:
     assert figures(ask, "compare total units in January and February", "compare")[0][:4] == ["total units", 3, 12, 9]
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 def test_two_files_are_compared_by_their_key(tmp_path: Path, ask_in: AskIn) -> None:
     (tmp_path / "old.csv").write_text("id,price\n1,10\n2,20\n3,30\n", encoding="utf-8")
     (tmp_path / "new.csv").write_text("id,price\n2,20\n3,33\n4,40\n", encoding="utf-8")
@@ -377,7 +377,7 @@ def test_files_with_nothing_in_common_are_refused(tmp_path: Path, ask_in: AskIn)
     assert (result.fault.code, result.fault.path) == ("invalid_input", "/parameters/files")
 
 
-@pytest.mark.row("K21")
+@pytest.mark.requirement("K21")
 def test_which_file_is_found_out_or_asked(tmp_path: Path, ask_in: AskIn) -> None:
     (tmp_path / "sales.csv").write_text(SALES, encoding="utf-8")
     (tmp_path / "people.csv").write_text("name,age\nAda,36\nAlan,41\n", encoding="utf-8")
@@ -391,7 +391,7 @@ def test_which_file_is_found_out_or_asked(tmp_path: Path, ask_in: AskIn) -> None
     assert result.questions[0].options == ("people.csv", "sales.csv")
 
 
-@pytest.mark.row("K14")
+@pytest.mark.requirement("K14")
 def test_a_file_that_is_not_there_is_a_fault_with_near_names(ask: Ask) -> None:
     result = ask("data_analyst", "aggregate", question="how many rows are in sale.csv")
     assert result.fault is not None
@@ -452,7 +452,7 @@ def test_lines_that_cannot_be_read_make_the_answer_partial(tmp_path: Path, ask_i
     assert result.data["tables"][0]["rows"] == [["b", 3, 1], ["a", 1, 1]]
 
 
-@pytest.mark.row("A19")
+@pytest.mark.requirement("A19")
 def test_without_duckdb_every_skill_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analyst, "find_spec", Mock(return_value=None))
     without = DataAnalyst.bind()

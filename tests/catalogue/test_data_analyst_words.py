@@ -58,7 +58,7 @@ def rows(ask: Ask, question: str, *, skill: str = "aggregate", **parameters: Any
     return data(ask("data_analyst", skill, question=question, **parameters))["tables"][0]["rows"]
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
@@ -106,7 +106,7 @@ def test_words_are_read_as_people_mean_them(ask: Ask, question: str, expected: l
     assert rows(ask, question) == expected
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 @pytest.mark.parametrize(
     ("question", "asked"),
     [
@@ -124,7 +124,7 @@ def test_words_that_would_change_a_figure_are_never_dropped(ask: Ask, question: 
     assert all(f"`{word}`" in result.fault.message for word in asked.split())
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 @pytest.mark.parametrize(
     "question",
     [
@@ -157,14 +157,14 @@ def test_a_calculation_that_no_query_can_say_is_refused(ask: Ask, question: str)
     assert result.data["metrics"] == {}
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 def test_what_looks_like_arithmetic_and_is_none_is_answered(ask: Ask) -> None:
     assert rows(ask, "the *total* quantity in orders.csv") == [[9, 4]]
     assert rows(ask, "the **total** `quantity` - please - in orders.csv") == [[9, 4]]
     assert rows(ask, "orders with a quantity over 2 in orders.csv") == [[2]]
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 @pytest.mark.parametrize(
     ("question", "words", "meaning", "expected"),
     [
@@ -182,13 +182,13 @@ def test_groups_are_put_in_no_order_that_nobody_asked_for(
     assert rows(ask, question, meanings={words: meaning})[: len(expected)] == expected
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 def test_where_every_group_is_one_row_its_value_is_the_figure(tmp_path: Path, ask_in: AskIn) -> None:
     (tmp_path / "a.csv").write_text("country,population\nA,5\nB,9\nC,1\n", encoding="utf-8")
     assert rows(ask_in(tmp_path), "top 2 countries by population") == [["B", 9], ["A", 5]]
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 def test_all_of_a_tie_are_named(tmp_path: Path, ask_in: AskIn) -> None:
     (tmp_path / "b.csv").write_text("day,customer,units\n" + "".join(
         f"2024-0{month}-01,{who},{units}\n"
@@ -205,7 +205,7 @@ def test_all_of_a_tie_are_named(tmp_path: Path, ask_in: AskIn) -> None:
     assert "The highest is `2024-02` and `2024-03` with 7, the lowest `2024-01` and `2024-04` with 4." in months
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 @pytest.mark.parametrize(
     ("skill", "question", "first"),
     [
@@ -257,7 +257,7 @@ def test_a_share_says_how_many_and_what_has_no_value(ask: Ask) -> None:
     assert "`arr_delay` has no value in 1 of 4 rows; they are part of the whole." in found["notes"]
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 def test_a_log_is_summarised_for_the_time_that_is_said(ask: Ask) -> None:
     found = data(ask("data_analyst", "log_parse", question="what happened in app.log on 2024-02-10"))
     assert found["metrics"]["entries"] == 2
@@ -274,7 +274,7 @@ def test_what_is_read_alike_of_several_columns_is_said_once(tmp_path: Path, ask_
     assert "In columns 'x', 'y', 'NA' is read as no value." in found["notes"]
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 @pytest.mark.parametrize("question", ["average total sales per store", "who wrote the parser and why", "far in total?"])
 def test_words_that_speak_of_no_data_here_are_rejected(tmp_path: Path, ask_in: AskIn, question: str) -> None:
     for name, text in (("flights.csv", FLIGHTS), ("planes.csv", PLANES)):
@@ -292,7 +292,7 @@ def test_the_file_with_most_of_the_words_is_read(ask: Ask) -> None:
     assert any("No file was named" in note for note in found["notes"])
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 @pytest.mark.parametrize("parameters", [{}, {"files": ["daily.csv"]}])
 def test_a_data_file_that_git_ignores_is_read_when_it_is_named(
     tmp_path: Path, ask_in: AskIn, parameters: dict[str, Any]

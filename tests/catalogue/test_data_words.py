@@ -83,7 +83,7 @@ def alike(found: list[list[Any]], expected: list[list[Any]]) -> bool:
     )
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 @pytest.mark.parametrize(
     ("question", "statement"),
     [
@@ -278,7 +278,7 @@ def _parquet(folder: Path, columns: str, values: str) -> None:
         connection.execute(f"COPY (SELECT * FROM (VALUES {values}) t({columns})) TO '{folder / 'rents.parquet'}'")
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 def test_times_that_no_calendar_has_are_left_out_of_what_is_known_of_a_column(tmp_path: Path, ask_in: AskIn) -> None:
     times = ("2024-01-01", "2024-03-05", "infinity", "-infinity", "10000-02-03", "0044-03-15 (BC)")
     _parquet(tmp_path, "until, price", ", ".join(f"('{one}'::TIMESTAMP, {place})" for place, one in enumerate(times)))

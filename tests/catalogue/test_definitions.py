@@ -16,7 +16,7 @@ from retinue.contract.task import Task
 from retinue.errors import UnknownName
 from retinue.orchestration.reader.router import Router
 from tests.catalogue.conftest import Ask
-from tests.house.test_imports import loaded_after
+from tests.repository.test_imports import loaded_after
 
 NAMES = [
     "code_engineer_executor", "data_analyst", "git_state_analyzer", "metrics", "pattern_discovery",
@@ -41,7 +41,7 @@ def test_every_agent_is_there_by_name_and_alias() -> None:
     assert registry.get("git-state-analyzer").definition.name == "git_state_analyzer"
 
 
-@pytest.mark.row("A6", "A20", "A21")
+@pytest.mark.requirement("A6", "A20", "A21")
 @pytest.mark.parametrize("agent", AGENTS.values(), ids=lambda agent: agent.definition.name)
 def test_a_definition_has_no_findings_and_its_samples_pass(agent: Agent) -> None:
     assert lint(agent.definition) == []
@@ -52,7 +52,7 @@ def test_listing_the_room_loads_nothing_heavy() -> None:
     assert loaded_after("import retinue.catalogue") == set()
 
 
-@pytest.mark.row("A5", "A30", "A22")
+@pytest.mark.requirement("A5", "A30", "A22")
 @pytest.mark.parametrize(
     ("parameters", "path"),
     [
@@ -71,7 +71,7 @@ def test_the_researcher_refuses_what_its_schema_refuses(parameters: dict[str, An
     assert [finding.path for finding in findings] == [path]
 
 
-@pytest.mark.row("A5")
+@pytest.mark.requirement("A5")
 def test_the_researcher_takes_all_sources_and_a_summary_by_default() -> None:
     validator = schema.compile(RESEARCH.input_schema)
     filled, _ = validator.apply_defaults({"task": "what is it about", "depth": "comprehensive"})
@@ -92,7 +92,7 @@ def test_an_unknown_source_is_refused_before_anything_is_searched(ask: Ask) -> N
     assert "reddit" in str(result.fault)
 
 
-@pytest.mark.row("A19", "K21")
+@pytest.mark.requirement("A19", "K21")
 def test_what_comes_with_the_ticket_model_is_listed_as_unavailable(ask: Ask) -> None:
     definition = AGENTS["git_state_analyzer"].definition
     assert [one.name for one in definition.skills if one.unavailable] == ["task_validation", "drift_detection"]
@@ -103,7 +103,7 @@ def test_what_comes_with_the_ticket_model_is_listed_as_unavailable(ask: Ask) -> 
     assert result.fault.suggestions == ("branch_status", "commit_analysis")
 
 
-@pytest.mark.row("K21")
+@pytest.mark.requirement("K21")
 def test_an_unknown_operation_lists_those_there_are(ask: Ask) -> None:
     result = ask("git_state_analyzer", "branch_stats")
     assert result.fault is not None

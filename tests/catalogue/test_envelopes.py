@@ -23,7 +23,7 @@ def test_there_are_operations() -> None:
     assert len(OPERATIONS) == 6
 
 
-@pytest.mark.row("K22")
+@pytest.mark.requirement("K22")
 @pytest.mark.parametrize(("definition", "skill"), OPERATIONS)
 def test_an_operation_says_what_its_result_is_and_the_envelope_is_everybodys(
     definition: Definition, skill: Skill

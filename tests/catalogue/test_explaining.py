@@ -60,7 +60,7 @@ def first(ask: Ask, question: str) -> dict[str, Any]:
     return ask.research(question).data["findings"][0]
 
 
-@pytest.mark.row("A5", "A30")
+@pytest.mark.requirement("A5", "A30")
 def test_a_how_to_gives_the_sentence_and_the_code_that_follows_it(ask: Ask) -> None:
     result = ask.research("How do I set a timeout?")
     said = "You can set a timeout for an individual request: (docs/timeouts.md:7)"

@@ -45,7 +45,7 @@ def years(make_repository: MakeRepository) -> Repository:
     return made
 
 
-@pytest.mark.row("G12")
+@pytest.mark.requirement("G12")
 def test_commits_are_counted_by_year_in_utc_and_years_without_one_are_nought(years: Repository, ask_in: AskIn) -> None:
     figures = figures_in(data(ask_in(years.root).history(show="count", by="year")))
     (chart,) = figures.charts
@@ -186,7 +186,7 @@ def limits(make_repository: MakeRepository) -> Repository:
     return made
 
 
-@pytest.mark.row("G12")
+@pytest.mark.requirement("G12")
 def test_who_added_a_name_in_code_is_found_in_what_commits_add(limits: Repository, ask_in: AskIn) -> None:
     found = data(ask_in(limits.root).history(show="first_change", text="MAX_PARTS"))
     sha = limits.git("log", "--format=%h", "--abbrev=10", "--grep=bound the form")

@@ -57,7 +57,7 @@ def data_of(result: Result) -> dict[str, Any]:
 # The sample
 
 
-@pytest.mark.row("G25", "P3")
+@pytest.mark.requirement("G25", "P3")
 def test_the_sales_of_a_year_are_the_sum_of_its_purchases(sample: Ask) -> None:
     found = data_of(result := year_to_end(sample, 1997))
     rows = [amount for _, day, _, amount in purchases() if day.year == 1997]
@@ -68,7 +68,7 @@ def test_the_sales_of_a_year_are_the_sum_of_its_purchases(sample: Ask) -> None:
     assert "201,224.82 USD" in result.content
 
 
-@pytest.mark.row("G25")
+@pytest.mark.requirement("G25")
 def test_half_a_year_of_data_is_said_to_be_half_a_year(sample: Ask) -> None:
     found = data_of(result := year_to_end(sample, 1998))
     assert result.outcome == "partial"
@@ -76,7 +76,7 @@ def test_half_a_year_of_data_is_said_to_be_half_a_year(sample: Ask) -> None:
     assert "1998-06-30" in result.warnings[0].message
 
 
-@pytest.mark.row("G25", "P3")
+@pytest.mark.requirement("G25", "P3")
 def test_a_customer_who_bought_in_the_second_quarter_and_not_in_the_third_has_churned(sample: Ask) -> None:
     quarters: defaultdict[int, set[int]] = defaultdict(set)
     for customer, day, _, _ in purchases():
@@ -88,7 +88,7 @@ def test_a_customer_who_bought_in_the_second_quarter_and_not_in_the_third_has_ch
     assert Metrics.definition.skills[1].samples[0].answer == {**found, "tables": []}
 
 
-@pytest.mark.row("G25")
+@pytest.mark.requirement("G25")
 @pytest.mark.parametrize(
     ("skill", "parameters", "reason"),
     [
@@ -115,7 +115,7 @@ def test_what_is_not_there_is_rejected_with_what_is(
         assert "1997-01-01 to 1998-06-30" in result.fault.hint
 
 
-@pytest.mark.row("G25")
+@pytest.mark.requirement("G25")
 def test_a_figure_is_compared_with_the_period_before_the_year_before_and_the_year_to_date(sample: Ask) -> None:
     found = data_of(metric(sample, "sales", "1998-04-01", "1998-06-30"))
     by_kind = {one["kind"]: one for one in found["comparisons"]}
@@ -130,7 +130,7 @@ def test_a_figure_is_compared_with_the_period_before_the_year_before_and_the_yea
     assert by_kind["year_to_date"]["value"] == data_of(year_to_end(sample, 1998))["value"]
 
 
-@pytest.mark.row("G25")
+@pytest.mark.requirement("G25")
 def test_half_a_year_is_compared_with_half_a_year(sample: Ask) -> None:
     found = data_of(metric(sample, "customers", "1998-01-01", "1998-12-31"))
     by_kind = {one["kind"]: one for one in found["comparisons"]}
@@ -138,13 +138,13 @@ def test_half_a_year_is_compared_with_half_a_year(sample: Ask) -> None:
     assert (by_kind["previous"]["since"], by_kind["previous"]["until"]) == ("1997-07-01", "1997-12-31")
 
 
-@pytest.mark.row("G25")
+@pytest.mark.requirement("G25")
 def test_what_lies_before_the_data_is_compared_with_nothing(sample: Ask) -> None:
     found = data_of(metric(sample, "sales", "1997-01-01", "1997-03-31"))
     assert all("value" not in one and one["note"] for one in found["comparisons"] if one["kind"] != "year_to_date")
 
 
-@pytest.mark.row("G25")
+@pytest.mark.requirement("G25")
 def test_any_two_periods_are_compared(sample: Ask) -> None:
     result = sample(
         "metrics", "compare_periods", metric="items", since="1998-01-01", until="1998-01-31",
@@ -155,7 +155,7 @@ def test_any_two_periods_are_compared(sample: Ask) -> None:
     assert (baseline["kind"], baseline["value"]) == ("baseline", expected)
 
 
-@pytest.mark.row("G25")
+@pytest.mark.requirement("G25")
 def test_all_metrics_are_listed_with_definition_unit_and_formula(sample: Ask) -> None:
     found = data_of(sample("metrics", "list_metrics"))
     assert [one["name"] for one in found["metrics"]] == [
@@ -217,7 +217,7 @@ def test_the_previous_period_ends_where_this_one_begins(start: date, days: int) 
 # Words
 
 
-@pytest.mark.row("C45", "C47", "G25")
+@pytest.mark.requirement("C45", "C47", "G25")
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

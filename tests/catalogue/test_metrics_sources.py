@@ -78,7 +78,7 @@ def refused(result: Result) -> str:
     return f"{result.fault.path} {result.fault.message} {result.fault.hint}"
 
 
-@pytest.mark.row("G25")
+@pytest.mark.requirement("G25")
 def test_metrics_of_the_project_replace_the_sample(ask: Ask) -> None:
     sales = data_of(ask("metrics", "get_year_to_end_sales", year=2024))
     assert (sales["value"], sales["unit"], sales["basis"]["row_count"]) == (35.4, "EUR", 4)
@@ -88,7 +88,7 @@ def test_metrics_of_the_project_replace_the_sample(ask: Ask) -> None:
     assert (churn["customers"], churn["churned"], churn["churn_percent"]) == (3, 1, 33.33)  # `b` never came back
 
 
-@pytest.mark.row("G25")
+@pytest.mark.requirement("G25")
 def test_targets_are_met_missed_or_open(ask: Ask) -> None:
     assert data_of(metric(ask, "sales", "2024-04-01", "2024-06-30"))["target"]["status"] == "met"
     assert data_of(metric(ask, "sales"))["target"] == {"value": 100, "better": "higher", "status": "missed"}
@@ -100,7 +100,7 @@ def test_targets_are_met_missed_or_open(ask: Ask) -> None:
     assert "value" not in cast("dict[str, Any]", early.data)
 
 
-@pytest.mark.row("G25")
+@pytest.mark.requirement("G25")
 def test_an_empty_period_has_no_value_and_a_period_holds_its_last_day(ask: Ask) -> None:
     nothing = data_of(metric(ask, "sales", "2024-02-01", "2024-02-29"))
     assert "value" not in nothing
@@ -109,7 +109,7 @@ def test_an_empty_period_has_no_value_and_a_period_holds_its_last_day(ask: Ask) 
     assert data_of(metric(ask, "sales", "2024-06-01", "2024-06-29"))["basis"]["row_count"] == 0
 
 
-@pytest.mark.row("G25")
+@pytest.mark.requirement("G25")
 def test_parquet_is_read_as_well(ask: Ask) -> None:
     import duckdb
 
@@ -216,7 +216,7 @@ def postgres() -> Iterator[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.row("G25")
+@pytest.mark.requirement("G25")
 def test_a_table_of_postgresql_is_the_source(ask: Ask, postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RETINUE_METRICS_DATABASE", postgres)
     metrics = METRICS.replace("CAST(net AS DECIMAL(18, 2))", "net")
@@ -230,7 +230,7 @@ def test_a_table_of_postgresql_is_the_source(ask: Ask, postgres: str, monkeypatc
 
 
 @pytest.mark.slow
-@pytest.mark.row("G25")
+@pytest.mark.requirement("G25")
 @pytest.mark.parametrize(
     ("table", "what"),
     [

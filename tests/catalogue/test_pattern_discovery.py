@@ -147,7 +147,7 @@ def good(result: Result) -> dict[str, Any]:
 # --- the whole inventory --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 def test_a_survey_lists_everything_with_its_place(ask: Ask) -> None:
     data = good(survey(ask))
     assert [
@@ -179,7 +179,7 @@ def test_a_survey_lists_everything_with_its_place(ask: Ask) -> None:
     assert data["counts"]["undefined_steps"] == 1
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 @pytest.mark.parametrize(
     ("parameters", "begins", "subjects"),
     [
@@ -218,7 +218,7 @@ def test_what_is_to_be_shown_leads_the_answer(
     assert result.content
 
 
-@pytest.mark.row("G5", "K14")
+@pytest.mark.requirement("G5", "K14")
 @pytest.mark.parametrize(
     ("show", "message"),
     [
@@ -247,13 +247,13 @@ def test_a_survey_is_limited_to_a_folder(ask: Ask) -> None:
     assert data["counts"]["tests"] == 1
 
 
-@pytest.mark.row("G5", "K14")
+@pytest.mark.requirement("G5", "K14")
 def test_an_empty_project_is_rejected(tmp_path: Path, ask_in: AskIn) -> None:
     result = survey(ask_in(plant(tmp_path, {"a.py": "x = 1\n"})))
     assert (result.outcome, result.fault and result.fault.code) == ("rejected", "missing_file")
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 @pytest.mark.parametrize("parameters", [{}, {"show": "steps", "undefined": True}, {"undefined": True}])
 def test_a_project_that_has_only_feature_files_lists_their_lines(
     tmp_path: Path, ask_in: AskIn, parameters: dict[str, Any]
@@ -265,7 +265,7 @@ def test_a_project_that_has_only_feature_files_lists_their_lines(
     assert {one["source"] for one in data["findings"]} == {"b.feature:2"}
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 def test_steps_that_are_not_there_are_none_even_where_some_are_undefined(tmp_path: Path, ask_in: AskIn) -> None:
     result = survey(ask_in(plant(tmp_path, {"b.feature": "Given a cart\n"})), show="steps")
     assert (result.outcome, result.fault and result.fault.message) == (
@@ -274,7 +274,7 @@ def test_steps_that_are_not_there_are_none_even_where_some_are_undefined(tmp_pat
     )
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 @pytest.mark.parametrize(
     ("target", "source"),
     [("src", "src/shop/cart.py:3"), ("docs", "docs/rules.md:3"), ("tests/e2e/steps.py", "tests/e2e/steps.py:2")],
@@ -286,7 +286,7 @@ def test_an_overview_cites_something_of_the_folder_asked_about(ask: Ask, target:
 # --- one domain -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("G6")
+@pytest.mark.requirement("G6")
 @pytest.mark.parametrize(
     ("domain", "counts"),
     [
@@ -303,7 +303,7 @@ def test_a_domain_has_only_what_belongs_to_it(ask: Ask, domain: str, counts: dic
     assert data["reuse_basis"] == "no context was stated"
 
 
-@pytest.mark.row("G6")
+@pytest.mark.requirement("G6")
 def test_a_context_ranks_and_scores(ask: Ask) -> None:
     data = good(focused(ask, "unit-testing", "a cart with an apple"))
     assert data["fixtures"][0]["name"] == "full_cart"
@@ -314,7 +314,7 @@ def test_a_context_ranks_and_scores(ask: Ask) -> None:
     assert data["findings"][0]["confidence"] == relevance[0]
 
 
-@pytest.mark.row("G6")
+@pytest.mark.requirement("G6")
 @pytest.mark.parametrize("domain", ["unit-testing", "documentation"])
 def test_a_context_that_nothing_fits_is_not_said_to_be_missing(tmp_path: Path, ask_in: AskIn, domain: str) -> None:
     ask = ask_in(plant(tmp_path, {"test_a.py": "def test_a(): ...\n"}))
@@ -322,7 +322,7 @@ def test_a_context_that_nothing_fits_is_not_said_to_be_missing(tmp_path: Path, a
     assert (result.outcome, result.data["reuse_basis"]) == ("rejected", "nothing has the words asked for")
 
 
-@pytest.mark.row("G6")
+@pytest.mark.requirement("G6")
 @pytest.mark.parametrize(
     ("domain", "context", "topic"),
     [
@@ -348,7 +348,7 @@ def test_a_domain_that_has_nothing_is_rejected(tmp_path: Path, ask_in: AskIn) ->
     assert (result.outcome, result.fault and result.fault.code) == ("rejected", "missing_file")
 
 
-@pytest.mark.row("K14")
+@pytest.mark.requirement("K14")
 @pytest.mark.parametrize(
     ("target", "code"), [("nowhere", "missing_file"), ("/etc", "access_denied"), ("../..", "access_denied")]
 )
@@ -373,7 +373,7 @@ def test_an_unknown_domain_is_refused(ask: Ask) -> None:
 # --- one fixture ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("G7")
+@pytest.mark.requirement("G7")
 def test_the_fixture_that_gives_something_is_found_with_what_it_is_made_of(ask: Ask) -> None:
     data = good(lookup(ask, "Which fixture gives me a cart with an apple?"))
     assert [one["name"] for one in data["matches"]][:2] == ["full_cart", "cart"]
@@ -384,7 +384,7 @@ def test_the_fixture_that_gives_something_is_found_with_what_it_is_made_of(ask: 
     assert "new_patterns" not in data
 
 
-@pytest.mark.row("G7")
+@pytest.mark.requirement("G7")
 def test_what_no_fixture_has_would_be_new(ask: Ask) -> None:
     data = good(lookup(ask, "a cart with an elephant, a giraffe and a zebra"))
     assert data["reuse_score"] < 7
@@ -392,7 +392,7 @@ def test_what_no_fixture_has_would_be_new(ask: Ask) -> None:
     assert "why_not_new" not in data
 
 
-@pytest.mark.row("G7")
+@pytest.mark.requirement("G7")
 def test_fixtures_are_combined_when_none_has_everything(ask: Ask) -> None:
     data = good(lookup(ask, "a forgotten cart"))
     assert [one["name"] for one in data["composition"]] in (
@@ -407,7 +407,7 @@ def test_a_fixture_asked_for_by_name_stands_first(ask: Ask) -> None:
     assert good(lookup(ask, "", name="quiet"))["matches"][0]["name"] == "quiet"
 
 
-@pytest.mark.row("G7")
+@pytest.mark.requirement("G7")
 @pytest.mark.parametrize(
     ("name", "relation", "begins", "subjects"),
     [
@@ -434,7 +434,7 @@ def test_what_a_fixture_is_made_of_comes_in_the_order_in_which_it_is_made(ask: A
     assert [one["name"] for one in data["composition"]] == ["prices", "cart", "full_cart"]
 
 
-@pytest.mark.row("G7")
+@pytest.mark.requirement("G7")
 def test_a_fixture_of_a_name_that_is_not_here_is_rejected_with_the_nearest(ask: Ask) -> None:
     result = lookup(ask, "a cart with an apple", name="full_card", relation="users")
     assert (result.outcome, result.fault and result.fault.suggestions) == ("rejected", ("full_cart",))
@@ -450,7 +450,7 @@ def test_the_number_of_matches_is_bounded(ask: Ask) -> None:
     assert len(good(lookup(ask, "cart", limit=1))["matches"]) == 1
 
 
-@pytest.mark.row("G7")
+@pytest.mark.requirement("G7")
 @pytest.mark.parametrize("files", [FILES, {"test_a.py": "def test_a(): ...\n"}], ids=["others", "none"])
 def test_a_fixture_that_is_not_there_is_not_made_up(tmp_path: Path, ask_in: AskIn, files: dict[str, str]) -> None:
     result = lookup(ask_in(plant(tmp_path, files)), "a postgres connection")
@@ -461,7 +461,7 @@ def test_a_fixture_that_is_not_there_is_not_made_up(tmp_path: Path, ask_in: AskI
 # --- similar tests --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("G8")
+@pytest.mark.requirement("G8")
 def test_similar_tests_come_with_lines_mocks_and_assertions(ask: Ask) -> None:
     data = good(similar(ask, "sending fails"))
     first = data["matches"][0]
@@ -475,7 +475,7 @@ def test_similar_tests_come_with_lines_mocks_and_assertions(ask: Ask) -> None:
     assert 0 < first["score"] <= 1
 
 
-@pytest.mark.row("G8")
+@pytest.mark.requirement("G8")
 @pytest.mark.parametrize("target", ["src/shop/cart.py", "./src/shop/cart.py", "shop/cart.py"])
 def test_the_tests_of_a_source_file_are_those_that_use_what_it_defines(ask: Ask, target: str) -> None:
     data = good(similar(ask, target=target))
@@ -503,7 +503,7 @@ def test_the_tests_of_a_symbol_are_those_that_use_it(ask: Ask) -> None:
     assert set(data["matches"][0]["tests"]) >= {"test_an_empty_cart_costs_nothing", "test_an_item_is_added"}
 
 
-@pytest.mark.row("G8")
+@pytest.mark.requirement("G8")
 @pytest.mark.parametrize(
     ("query", "target", "code"),
     [
@@ -528,7 +528,7 @@ def test_a_project_without_tests_says_so(tmp_path: Path, ask_in: AskIn) -> None:
 # --- files that are trouble -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("G5", "K13")
+@pytest.mark.requirement("G5", "K13")
 def test_files_that_do_not_parse_are_listed_and_the_rest_is_answered(shop: Path, ask_in: AskIn) -> None:
     (shop / "src/broken.py").write_text("x = 1\ndef (:\n")
     (shop / "src/deep.py").write_bytes(b"x" + b".a" * 100_000)
@@ -643,7 +643,7 @@ def test_when_time_is_up_what_was_read_is_answered_and_the_rest_named(shop: Path
     assert "Time was up before" in result.warnings[0].message
 
 
-@pytest.mark.row("K13")
+@pytest.mark.requirement("K13")
 def test_a_file_that_vanishes_is_named(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = _tree.list_files
 
@@ -658,7 +658,7 @@ def test_a_file_that_vanishes_is_named(shop: Path, monkeypatch: pytest.MonkeyPat
     ]
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 def test_a_second_run_parses_only_what_changed(shop: Path, tmp_path: Path) -> None:
     def run() -> TreeReading[FileFacts]:
         return gathered(LocalContext(workspace=Workspace(shop)), tmp_path / "cache")

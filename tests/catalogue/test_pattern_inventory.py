@@ -35,7 +35,7 @@ def users(found: Inventory) -> dict[str, list[str]]:
 # --- which fixture a name means -------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 def test_the_nearest_fixture_wins() -> None:
     found = of(
         {
@@ -68,7 +68,7 @@ def test_the_nearest_fixture_wins() -> None:
     }
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 def test_a_fixture_that_asks_for_its_own_name_gets_the_next_one_out() -> None:
     found = of(
         {"conftest.py": FIXTURE.format("app", ""), "test_it.py": FIXTURE.format("app", "app") + "def test_it(app): ..."}
@@ -76,7 +76,7 @@ def test_a_fixture_that_asks_for_its_own_name_gets_the_next_one_out() -> None:
     assert users(found) == {"conftest.py:2": ["test_it.py:app"], "test_it.py:2": ["test_it.py:test_it"]}
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 def test_a_module_puts_its_own_fixture_under_what_a_conftest_gives() -> None:
     found = of(
         {
@@ -187,7 +187,7 @@ def test_an_import_leads_to_its_file(dotted: str, importer: str, expected: tuple
     assert Modules(facts).symbol(dotted, importer) == expected
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 def test_helpers_are_what_two_other_files_use() -> None:
     found = of(
         {
@@ -211,7 +211,7 @@ def test_helpers_are_what_two_other_files_use() -> None:
 # --- steps ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 def test_steps_are_counted_by_the_lines_they_fit_and_lines_without_one_are_listed() -> None:
     found = of(
         {
@@ -235,7 +235,7 @@ def test_steps_are_counted_by_the_lines_they_fit_and_lines_without_one_are_liste
 # --- scores ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 def test_the_reuse_score_is_the_share_of_what_is_asked_for_that_is_shared() -> None:
     conftest = "import pytest\n@pytest.fixture\ndef app(): ...\n@pytest.fixture\ndef alone(): ...\n"
     both = of({"conftest.py": conftest, "test_a.py": "def test_a(app): ...\ndef test_b(app, tmp_path, mocker): ..."})
@@ -254,7 +254,7 @@ def test_where_nothing_is_asked_for_there_is_no_score() -> None:
     assert reuse_of(of({"a.py": "x = 1"})).keys() == {"reuse_basis"}
 
 
-@pytest.mark.row("G7")
+@pytest.mark.requirement("G7")
 @pytest.mark.parametrize(
     ("share", "score", "band"),
     [

@@ -28,7 +28,7 @@ def case(text: str) -> CaseFacts:
     return found
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 @pytest.mark.parametrize(
     "text",
     [
@@ -56,7 +56,7 @@ def test_what_is_only_called_fixture_is_none(text: str) -> None:
     assert fixtures(text) == {}
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 def test_a_fixture_says_all_of_itself() -> None:
     found = fixtures('''
         import pytest
@@ -86,7 +86,7 @@ def test_a_fixture_says_all_of_itself() -> None:
     )
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 @pytest.mark.parametrize(
     ("body", "yields"),
     [
@@ -135,7 +135,7 @@ def test_fixtures_of_classes_leave_out_the_instance() -> None:
     ]
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 @pytest.mark.parametrize(
     ("body", "requests"),
     [
@@ -153,7 +153,7 @@ def test_what_a_test_asks_for(body: str, requests: list[str]) -> None:
     assert list(case(head + body).requests) == requests
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 @pytest.mark.parametrize(
     ("body", "kinds"),
     [
@@ -201,7 +201,7 @@ def test_only_files_that_pytest_collects_have_tests() -> None:
 # --- steps ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 def test_steps_of_both_libraries_are_found_and_a_drawn_test_is_none() -> None:
     found = read("""
         from pytest_bdd import given, when, parsers
@@ -284,7 +284,7 @@ def test_an_expression_of_a_stranger_is_never_run(pattern: str, phrase: str) -> 
 # --- symbols --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 def test_public_symbols_are_found_with_their_heads() -> None:
     found = read(
         '''
@@ -313,7 +313,7 @@ def test_public_symbols_are_found_with_their_heads() -> None:
 # --- rules ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 @pytest.mark.parametrize(
     "sentence",
     [
@@ -413,7 +413,7 @@ def test_rules_stand_on_lines_there_are(text: str) -> None:
 # --- files that are none --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("G5")
+@pytest.mark.requirement("G5")
 @pytest.mark.parametrize(
     ("data", "line", "reason"),
     [

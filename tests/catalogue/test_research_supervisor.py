@@ -42,7 +42,7 @@ def test_every_worker_is_asked_about_its_subject(asked: str, subject: str):
     assert planned([subject], question=asked).plan.nodes[0].instruction.endswith(f"`{subject}`")
 
 
-@pytest.mark.row("H22", "A25")
+@pytest.mark.requirement("H22", "A25")
 def test_the_answer_is_a_plan_with_a_worker_for_each_subject():
     reply = planned(["/orders", "/users", " /Orders "], question="compare them with the docs", sources=["docs"])
     plan: Plan = reply.plan
@@ -55,7 +55,7 @@ def test_the_answer_is_a_plan_with_a_worker_for_each_subject():
     assert findings(plan, [agent.definition for agent in agents()]) == []
 
 
-@pytest.mark.row("H22")
+@pytest.mark.requirement("H22")
 def test_at_most_twelve_are_looked_up_and_the_others_named():
     reply = planned([f"name_{number}" for number in range(30)])
     assert len(reply.plan.nodes) == 12
@@ -90,7 +90,7 @@ def docs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.row("H20", "H22", "H24")
+@pytest.mark.requirement("H20", "H22", "H24")
 def test_each_subject_gets_a_section_with_sources_and_a_row_found_or_not(docs: Path):
     parameters = {"subjects": ["/orders", "/users", "/nowhere"], "sources": ["docs"]}
     node = Delegation(
@@ -120,7 +120,7 @@ def test_each_subject_gets_a_section_with_sources_and_a_row_found_or_not(docs: P
     assert result.files_read == ("docs/limits.md",) or "docs/limits.md" in result.files_read
 
 
-@pytest.mark.row("H20")
+@pytest.mark.requirement("H20")
 def test_subjects_are_taken_from_the_result_that_is_needed(docs: Path):
     from retinue.agents.python import agent
 

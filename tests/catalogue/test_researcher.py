@@ -85,7 +85,7 @@ def places(result: Result) -> list[str]:
     return [one["source"] for one in data(result)["findings"]]
 
 
-@pytest.mark.row("A5", "A30", "G18")
+@pytest.mark.requirement("A5", "A30", "G18")
 def test_a_definition_is_found_with_its_line_and_its_first_sentence(kitchen: Repository, ask: Ask) -> None:
     sha = kitchen.git("rev-parse", "HEAD")
     result = ask.research("where is open_valve defined?", focus="define")
@@ -228,7 +228,7 @@ def test_what_the_caller_remembers_is_searched_too(ask: Ask) -> None:
     assert result.files_read == ()
 
 
-@pytest.mark.row("A30")
+@pytest.mark.requirement("A30")
 def test_the_web_is_said_not_to_be_configured(ask: Ask) -> None:
     both = ask.research("what does the valve do?", sources=["web", "docs"])
     assert both.outcome == "partial"
@@ -241,7 +241,7 @@ def test_the_web_is_said_not_to_be_configured(ask: Ask) -> None:
     assert len(only.attempts) <= 1
 
 
-@pytest.mark.row("A5", "C22", "C31")
+@pytest.mark.requirement("A5", "C22", "C31")
 def test_the_same_findings_in_three_forms(ask: Ask) -> None:
     task = "why does the valve open?"
     forms = {
@@ -257,7 +257,7 @@ def test_the_same_findings_in_three_forms(ask: Ask) -> None:
     assert "## Searched\n\n5 files (1 of memory, 2 of docs, 2 of code)." in forms["detailed_report"]
 
 
-@pytest.mark.row("A5")
+@pytest.mark.requirement("A5")
 def test_each_depth_finds_more_within_its_minutes(ask: Ask) -> None:
     assert [one.seconds / 60 for one in parameters.DEPTHS.values()] == [5, 15, 30]
     assert [one.findings for one in parameters.DEPTHS.values()] == [5, 10, 20]
@@ -341,7 +341,7 @@ def test_without_a_workspace_it_says_so() -> None:
         asyncio.run(run())
 
 
-@pytest.mark.row("C21")
+@pytest.mark.requirement("C21")
 def test_when_time_is_up_it_says_how_far_it_came(ask: Ask) -> None:
     agent = ResearcherAnalyst.bind()
     first, late = _hurried(agent, ask.root, after=2), _hurried(agent, ask.root, after=4)

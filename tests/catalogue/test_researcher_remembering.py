@@ -74,7 +74,7 @@ def house(tmp_path: Path) -> House:
     return House(tmp_path)
 
 
-@pytest.mark.row("A5", "G18")
+@pytest.mark.requirement("A5", "G18")
 def test_what_earlier_runs_remembered_is_quoted_with_its_provenance(house: House) -> None:
     name = house.remember(
         "The spout of the kettle was welded in Bergen.", Provenance("poet", "run1", "page https://example.org/spout")
@@ -143,7 +143,7 @@ def claims(*said: tuple[str, list[str]]) -> dict[str, Any]:
     return {"claims": [{"text": text, "cites": cites} for text, cites in said]}
 
 
-@pytest.mark.row("A30", "B25")
+@pytest.mark.requirement("A30", "B25")
 def test_a_model_writes_the_answer_and_what_does_not_hold_is_dropped(house: House) -> None:
     script = [
         claims(

@@ -100,7 +100,7 @@ def data(result: Result) -> dict[str, Any]:
     return result.data
 
 
-@pytest.mark.row("G21")
+@pytest.mark.requirement("G21")
 def test_components_and_dependencies_come_with_places_and_figures(shop: Repository) -> None:
     found = data(ask(shop.root, "dependencies"))
     assert {one["name"]: (one["fan_in"], one["fan_out"], one.get("instability")) for one in found["components"]} == {
@@ -138,7 +138,7 @@ def test_files_and_tests_count_when_asked_for(shop: Repository) -> None:
     assert ("tests/test_shop.py", "src/shop/web/page.py") in {(one["from"], one["to"]) for one in found["edges"]}
 
 
-@pytest.mark.row("G21")
+@pytest.mark.requirement("G21")
 def test_circles_are_named_the_shortest_first(shop: Repository) -> None:
     result = ask(shop.root, "cycles")
     found = data(result)["cycles"]
@@ -154,7 +154,7 @@ def test_circles_are_named_the_shortest_first(shop: Repository) -> None:
     assert len(data(ask(shop.root, "cycles", target="jobs"))["cycles"]) == 0
 
 
-@pytest.mark.row("G21")
+@pytest.mark.requirement("G21")
 def test_layer_rules_of_the_request_are_held_against_the_imports(shop: Repository) -> None:
     found = data(ask(shop.root, "layers", layers=["web | jobs", "core", "errors.py"]))["violations"]
     assert [(one["from"], one["to"], one["place"], one["reason"]) for one in found] == [
@@ -164,7 +164,7 @@ def test_layer_rules_of_the_request_are_held_against_the_imports(shop: Repositor
     assert "All imports keep 1 rule (the request)." in kept.content
 
 
-@pytest.mark.row("G21")
+@pytest.mark.requirement("G21")
 def test_layer_rules_of_the_project_are_read(shop: Repository) -> None:
     shop.write(".importlinter", IMPORT_LINTER)
     result = ask(shop.root, "layers")
@@ -202,7 +202,7 @@ def test_without_rules_it_says_how_to_state_them(shop: Repository) -> None:
     assert "`layers`" in result.fault.hint
 
 
-@pytest.mark.row("G21")
+@pytest.mark.requirement("G21")
 def test_hotspots_are_churn_times_complexity_across_renames(shop: Repository) -> None:
     shop.write("src/shop/core/price.py", FILES["src/shop/core/price.py"].replace("return 2", "return 3"))
     shop.commit("again")
@@ -252,7 +252,7 @@ def test_hotspots_need_a_history(tmp_path: Path, make_repository: Callable[..., 
     assert "Hotspots need the history" in overview.content
 
 
-@pytest.mark.row("G21")
+@pytest.mark.requirement("G21")
 def test_the_overview_has_all_five_in_one_answer(shop: Repository) -> None:
     shop.write(".importlinter", IMPORT_LINTER)
     found = data(ask(shop.root, "overview"))
@@ -260,7 +260,7 @@ def test_the_overview_has_all_five_in_one_answer(shop: Repository) -> None:
     assert {one["topic"] for one in found["findings"]} >= {"dependencies", "cycle", "violation", "hotspot"}
 
 
-@pytest.mark.row("G21")
+@pytest.mark.requirement("G21")
 def test_typescript_imports_lead_to_files_and_those_for_types_to_none(
     make_repository: Callable[..., Repository],
 ) -> None:
@@ -323,7 +323,7 @@ def test_a_cache_that_cannot_be_written_is_told(shop: Repository, tmp_path: Path
     assert "could not be kept" in ask(shop.root, "cycles", cache=tmp_path / "file" / "below").content
 
 
-@pytest.mark.row("G21")
+@pytest.mark.requirement("G21")
 def test_components_stand_among_the_facts(shop: Repository) -> None:
     read = SystemArchitect.facts("dependencies")
     assert read is not None

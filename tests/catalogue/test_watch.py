@@ -30,7 +30,7 @@ def test_without_a_bound_there_is_no_end() -> None:
     assert watch.remaining_s() is None
 
 
-@pytest.mark.row("C21")
+@pytest.mark.requirement("C21")
 def test_the_tighter_bound_ends_it_with_time_kept_back_to_answer() -> None:
     clock = Clock()
     watch = RunDeadline(clock.context(10 * SECOND), seconds=300)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DEFINITIONS = {each.definition.name: each.definition for each in agents()}
 
 
-@pytest.mark.row("A17", "A18")
+@pytest.mark.requirement("A17", "A18")
 def test_every_skill_says_whether_it_asks_a_model():
     said = {
         f"{name}.{skill.name}": skill.thinks
@@ -64,7 +64,7 @@ def test_with_a_model_nothing_says_that_it_needs_one():
     assert not any("needs a model" in skill.unavailable for skill in skills)
 
 
-@pytest.mark.row("A17", "C19")
+@pytest.mark.requirement("A17", "C19")
 def test_what_a_skill_says_it_asks_at_most_is_what_its_code_keeps_to():
     def within(agent: str, skill: str) -> tuple[int | None, int | None, int | None]:
         found = DEFINITIONS[agent].skill_for(skill)

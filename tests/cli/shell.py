@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
-from tests.house.tree import child_environment
 from tests.ready_made import put_definitions
+from tests.repository.tree import child_environment
 
 COMMAND = (sys.executable, "-m", "retinue")
 _PATIENCE_S = 30.0

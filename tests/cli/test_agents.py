@@ -79,7 +79,7 @@ def test_a_built_in_agent_shows_examples(retinue: Give, folder: Path) -> None:
     assert "  gives\n" in said.out
 
 
-@pytest.mark.row("B19")
+@pytest.mark.requirement("B19")
 def test_the_light_schema_is_a_line_for_each_agent_and_skill(retinue: Give, team: Path) -> None:
     said = retinue("agents", "--light")
     assert said.code == 0

@@ -31,7 +31,7 @@ def test_one_agent_answers_with_its_own_result(retinue: Give, team: Path) -> Non
     assert said.data["data"] == {"song": "a hymn"}
 
 
-@pytest.mark.row("C44")
+@pytest.mark.requirement("C44")
 def test_parameters_that_come_as_text_are_read_as_the_schema_says(retinue: Give, team: Path) -> None:
     said = retinue("ask", "singer", "--param", "Task=la", "-p", "times=3", "--json")
     assert said.data["data"] == {"song": "la la la"}
@@ -75,7 +75,7 @@ def test_an_agent_that_fails_exits_5(retinue: Give, team: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.row("H27", "C29")
+@pytest.mark.requirement("H27", "C29")
 def test_how_often_a_failed_attempt_is_made_again_is_a_policy_by_name(
     retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,7 +161,7 @@ def test_without_an_agent_the_module_is_asked(retinue: Give, module: Path) -> No
     assert retinue("ask", "-q", "-", stdin="piped").out == "heard piped\n"
 
 
-@pytest.mark.row("B16")
+@pytest.mark.requirement("B16")
 def test_the_tools_it_used_are_named_once_in_order(retinue: Give, module: Path) -> None:
     traces = [{"tool": tool, "output": ""} for tool in ("MAIL_SEND", "CALENDAR_GET", "MAIL_SEND", "\x1b[2JX")]
     module.write_text(MODULE.replace('"traces": []', f'"traces": {traces!r}'))
@@ -208,14 +208,14 @@ def test_a_run_of_a_module_can_be_resumed(retinue: Give, module: Path) -> None:
 # The same module, for a goal.
 
 
-@pytest.mark.row("B17")
+@pytest.mark.requirement("B17")
 def test_a_goal_may_be_answered_by_the_module(retinue: Give, module: Path) -> None:
     said = retinue("run", "echoes whatever it is told", "--agent", "echo", "-q")
     assert (said.code, "heard echoes whatever it is told" in said.out) == (0, True)
     assert "echo" in retinue("plan", "echoes whatever it is told", "--agent", "echo").out
 
 
-@pytest.mark.row("B17")
+@pytest.mark.requirement("B17")
 def test_a_module_that_is_none_here_does_not_end_a_goal(
     retinue: Give, module: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,7 +73,7 @@ def test_a_program_answers_in_each_dialect(retinue: Give, folder: Path, dialect:
         assert said.data["artifacts"][0]["title"] == "Words"
 
 
-@pytest.mark.row("A13", "K24")
+@pytest.mark.requirement("A13", "K24")
 def test_a_program_that_breaks_its_contract_once_mends_itself(retinue: Give, folder: Path) -> None:
     script(folder, MENDING)
     said = retinue("ask", "--command", "./my-agent", "--dialect", "markdown_json", "count", "--json")
@@ -81,7 +81,7 @@ def test_a_program_that_breaks_its_contract_once_mends_itself(retinue: Give, fol
     assert said.data["attempts"][0]["fault"]["code"] == "output_invalid"
 
 
-@pytest.mark.row("A14", "K26")
+@pytest.mark.requirement("A14", "K26")
 def test_a_program_that_always_breaks_its_contract_fails_and_says_why(retinue: Give, folder: Path) -> None:
     script(folder, NEVER)
     said = retinue("ask", "--command", "./my-agent", "--dialect", "markdown_json", "count")
@@ -93,7 +93,7 @@ def test_a_program_that_always_breaks_its_contract_fails_and_says_why(retinue: G
     assert (result["outcome"], len(result["attempts"])) == ("failed", 3)
 
 
-@pytest.mark.row("H18")
+@pytest.mark.requirement("H18")
 def test_what_was_told_on_the_way_is_no_part_of_what_it_said(retinue: Give, folder: Path) -> None:
     script(folder, "print('PROGRESS: Reading - 1/2\\nCHECKPOINT: Read - done\\nCREATED: gone.md')\n")
     said = retinue("ask", "--command", "./my-agent", "--dialect", "task_signal", "count")
@@ -101,7 +101,7 @@ def test_what_was_told_on_the_way_is_no_part_of_what_it_said(retinue: Give, fold
     assert said.err.endswith("it said:\n  CREATED: gone.md\n")
 
 
-@pytest.mark.row("K26", "C25")
+@pytest.mark.requirement("K26", "C25")
 def test_a_failure_shows_its_message_its_recovery_and_its_partial_results(retinue: Give, folder: Path) -> None:
     script(folder, FAILING)
     said = retinue("ask", "--command", "./my-agent", "--dialect", "markdown_json", "look")
@@ -113,7 +113,7 @@ def test_a_failure_shows_its_message_its_recovery_and_its_partial_results(retinu
     assert json.loads(partial) == {"story": {"completeness": 85}}
 
 
-@pytest.mark.row("K26")
+@pytest.mark.requirement("K26")
 def test_a_program_that_says_nothing_has_failed_to_respond(retinue: Give, folder: Path) -> None:
     script(folder, "raise SystemExit('out of ideas')\n")
     said = retinue("ask", "--command", "./my-agent", "look")
@@ -123,7 +123,7 @@ def test_a_program_that_says_nothing_has_failed_to_respond(retinue: Give, folder
     assert "failed to respond" not in retinue("ask", "--command", "./my-agent", "look", "-q").err
 
 
-@pytest.mark.row("C21")
+@pytest.mark.requirement("C21")
 def test_a_program_that_hangs_is_ended(retinue: Give, folder: Path) -> None:
     (folder / "my-agent").write_text("#!/bin/sh\nsleep 1000 &\necho $$ $! > pids\nsleep 1000\n")
     (folder / "my-agent").chmod(0o755)
@@ -232,7 +232,7 @@ def test_what_only_a_shell_can_do_is_refused(retinue: Give, agent: Path, joined:
     assert retinue("ask", "--command", f"./my-agent '{joined}' cat", "look", "-q").code == 0
 
 
-@pytest.mark.row("C44")
+@pytest.mark.requirement("C44")
 def test_parameters_and_a_skill_are_told_to_the_program(retinue: Give, folder: Path) -> None:
     program = telling(folder / "agent", ANSWERS["markdown_json"])
     words = ("--dialect", "markdown_json", "--as", "Counter", "-p", "target=a.md", "-p", "Since=2024")

@@ -15,7 +15,7 @@ from tests.cli import shell
 from tests.cli.conftest import Give
 from tests.cli.thinking import use_models
 from tests.conformance.mutants.task_signal import GOOD
-from tests.house.tree import ROOT
+from tests.repository.tree import ROOT
 
 AGENT = f"""
 import sys
@@ -63,7 +63,7 @@ def test_an_agent_that_conforms(retinue: Give, agent: Path) -> None:
     assert "a word on stdout" not in said.out
 
 
-@pytest.mark.row("K8")
+@pytest.mark.requirement("K8")
 def test_a_broken_must_fails_with_its_clause_and_the_way_out(retinue: Give, agent: Path) -> None:
     said = retinue("check", "my_agent.py:fenced", *SPEAKS)
     assert said.code == 8

@@ -52,7 +52,7 @@ def shop(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.row("K1", "K14", "K29", "K30", "K31")
+@pytest.mark.requirement("K1", "K14", "K29", "K30", "K31")
 @pytest.mark.parametrize("agent", ASKED)
 @pytest.mark.parametrize("dialect", JUDGED)
 def test_our_own_agents_conform(retinue: Give, shop: Path, dialect: str, agent: str) -> None:

@@ -30,7 +30,7 @@ def option(retinue: Give, *words: str) -> Any:
     return retinue(*words, "--json").data["extras"]["option"]
 
 
-@pytest.mark.row("A18")
+@pytest.mark.requirement("A18")
 def test_a_routine_goal_is_done_with_a_notice(retinue: Give, thinkers: Path) -> None:
     said = retinue(*GOAL)
     assert (said.code, said.out) == (0, f"{POEM}\n")
@@ -38,7 +38,7 @@ def test_a_routine_goal_is_done_with_a_notice(retinue: Give, thinkers: Path) -> 
     assert option(retinue, *GOAL)["by"] == "routine"
 
 
-@pytest.mark.row("A18")
+@pytest.mark.requirement("A18")
 def test_what_is_not_routine_and_nobody_is_there_takes_the_recommended_way_and_says_so(
     retinue: Give, thinkers: Path
 ) -> None:
@@ -48,7 +48,7 @@ def test_what_is_not_routine_and_nobody_is_there_takes_the_recommended_way_and_s
     assert option(retinue, *TWO)["by"] == "nobody"
 
 
-@pytest.mark.row("A17")
+@pytest.mark.requirement("A17")
 def test_an_option_is_chosen_by_its_letter(retinue: Give, thinkers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     models = use_models(monkeypatch, lambda _: POEM)
     said = retinue(*GOAL, "--choose", "b")
@@ -60,14 +60,14 @@ def test_an_option_is_chosen_by_its_letter(retinue: Give, thinkers: Path, monkey
     assert option(retinue, *GOAL, "--choose", "A")["by"] == "flag"
 
 
-@pytest.mark.row("A17")
+@pytest.mark.requirement("A17")
 def test_an_option_that_is_not_there_lists_those_that_are(retinue: Give, thinkers: Path) -> None:
     said = retinue(*GOAL, "--choose", "C")
     assert said.code == 2
     assert "There is A, B, and `auto`" in said.err
 
 
-@pytest.mark.row("A17", "C19")
+@pytest.mark.requirement("A17", "C19")
 def test_what_it_took_stands_beside_what_was_expected(retinue: Give, thinkers: Path) -> None:
     figures = option(retinue, *GOAL)["figures"]
     low, high = figures["tokens"]["estimate"]
@@ -76,7 +76,7 @@ def test_what_it_took_stands_beside_what_was_expected(retinue: Give, thinkers: P
     assert "tokens (expected" in retinue(*GOAL).err
 
 
-@pytest.mark.row("C19")
+@pytest.mark.requirement("C19")
 def test_after_enough_runs_the_estimate_is_what_they_took(retinue: Give, thinkers: Path) -> None:
     for _ in range(5):
         retinue(*GOAL, "--quiet")
@@ -113,7 +113,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.mark.slow
-@pytest.mark.row("A17", "A18")
+@pytest.mark.requirement("A17", "A18")
 @pytest.mark.parametrize(("typed", "letter"), [("2", "B"), ("b", "B"), ("3", "A"), ("", "A"), ("decide for me", "A")])
 def test_at_a_terminal_somebody_is_asked(
     folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch, typed: str, letter: str
@@ -213,7 +213,7 @@ def counts(models: dict[str, ScriptedModel]) -> list[int]:
     return [len(models[tier].requests) for tier in ("small", "medium", "large")]
 
 
-@pytest.mark.row("A17", "A18")
+@pytest.mark.requirement("A17", "A18")
 def test_a_question_to_the_documents_is_routine_and_its_notice_says_so(
     retinue: Give, shop: dict[str, ScriptedModel]
 ) -> None:
@@ -226,7 +226,7 @@ def test_a_question_to_the_documents_is_routine_and_its_notice_says_so(
     assert counts(shop)[2] == 0
 
 
-@pytest.mark.row("A17", "A18")
+@pytest.mark.requirement("A17", "A18")
 @pytest.mark.parametrize(
     ("words", "why"),
     [
@@ -257,13 +257,13 @@ def test_each_way_asks_the_model_that_it_names(
     assert (largest[0], largest[2] > 0) == (0, True)
 
 
-@pytest.mark.row("A18")
+@pytest.mark.requirement("A18")
 def test_who_has_others_do_the_work_is_not_routine(retinue: Give, shop: dict[str, ScriptedModel]) -> None:
     said = retinue("ask", "system_architect", "assess", "is it fit", "--max-tokens", "200000")
     assert "`system_architect` has other agents do the work." in said.err
 
 
-@pytest.mark.row("A18")
+@pytest.mark.requirement("A18")
 def test_one_that_asks_no_model_has_neither_choice_nor_notice(retinue: Give, shop: dict[str, ScriptedModel]) -> None:
     said = retinue("ask", "system_architect", "overview", "what is it made of")
     assert "option" not in said.err
@@ -279,7 +279,7 @@ def test_a_model_and_a_choice_are_one_too_many(retinue: Give, shop: dict[str, Sc
     assert counts(shop) == [0, 0, 1]
 
 
-@pytest.mark.row("A17", "A18")
+@pytest.mark.requirement("A17", "A18")
 def test_a_plan_in_a_file_is_chosen_for_when_it_is_run(
     retinue: Give, shop: dict[str, ScriptedModel], tmp_path: Path
 ) -> None:
@@ -294,7 +294,7 @@ def test_a_plan_in_a_file_is_chosen_for_when_it_is_run(
     assert counts(shop)[2] == 1
 
 
-@pytest.mark.row("A17")
+@pytest.mark.requirement("A17")
 def test_a_model_that_was_edited_into_a_plan_holds(
     retinue: Give, shop: dict[str, ScriptedModel], tmp_path: Path
 ) -> None:
@@ -308,7 +308,7 @@ def test_a_model_that_was_edited_into_a_plan_holds(
     assert "option B, models by the rules: as asked" in said.err
 
 
-@pytest.mark.row("A17", "A18")
+@pytest.mark.requirement("A17", "A18")
 def test_nobody_is_asked_to_choose_from_one_way(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     add_agents(folder)
     only = ScriptedModel(lambda _: POEM, name="scripted:only")
@@ -328,7 +328,7 @@ def test_nobody_is_asked_to_choose_from_one_way(retinue: Give, folder: Path, mon
 
 
 @pytest.mark.slow
-@pytest.mark.row("A17", "A18")
+@pytest.mark.requirement("A17", "A18")
 @pytest.mark.parametrize("verb", ["run", "ask"])
 def test_at_a_terminal_somebody_is_asked_how_a_bug_is_to_be_fixed(
     folder: Path, home: Path, shop: dict[str, ScriptedModel], monkeypatch: pytest.MonkeyPatch, verb: str

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from retinue.dialects import DIALECTS, dialect
+from tests.black_box.shown import harmless
 from tests.cli.conftest import Give
 from tests.cli.messages import ANSWER, CORRECTION, ENVELOPE, HANDOFF, REQUEST, SIGNALS
 from tests.cli.shell import Terminal
 from tests.dialects.hostile import UNSAFE
-from tests.trials.shown import harmless
 
 
-@pytest.mark.row("C1", "C2")
+@pytest.mark.requirement("C1", "C2")
 def test_an_answer_is_said_in_another_dialect_and_what_is_lost_is_said(retinue: Give, folder: Path) -> None:
     said = retinue("convert", "--to", "tool_use", stdin=ANSWER)
     assert said.code == 0
@@ -154,7 +154,7 @@ def test_wrong_words_are_refused(retinue: Give, folder: Path, words: tuple[str, 
     assert hint in said.err
 
 
-@pytest.mark.row("C36")
+@pytest.mark.requirement("C36")
 @pytest.mark.parametrize("unsafe", UNSAFE)
 def test_what_is_told_of_a_hostile_message_moves_no_cursor(retinue: Give, folder: Path, unsafe: str) -> None:
     word = UNSAFE[unsafe]

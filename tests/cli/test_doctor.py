@@ -10,7 +10,7 @@ import pytest
 
 from retinue.cli.doctor import EXTRAS as LOOKED_AT
 from tests.cli.conftest import Give
-from tests.house.test_imports import EXTRAS
+from tests.repository.test_imports import EXTRAS
 
 
 def checks(retinue: Give) -> dict[str, Any]:

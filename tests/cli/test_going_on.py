@@ -77,7 +77,7 @@ def calls(folder: Path) -> list[str]:
     return sorted((folder / "calls.txt").read_text().split())
 
 
-@pytest.mark.row("H25")
+@pytest.mark.requirement("H25")
 def test_the_report_that_came_is_shown_below_the_quorum_and_kept(retinue: Give, village: Path) -> None:
     done = retinue("run", "--plan", "plan.json")
     assert done.code == 1
@@ -99,7 +99,7 @@ def test_a_chief_is_not_called_again_nor_who_had_finished(retinue: Give, village
     assert {event["node"] for event in events if ":" in event["run"]} >= {"roofer", "glazier"}
 
 
-@pytest.mark.row("C46")
+@pytest.mark.requirement("C46")
 def test_a_definition_that_changed_is_asked_about_before_going_on(retinue: Give, village: Path) -> None:
     assert retinue("run", "--plan", "plan.json").code == 1
     (village / "tiles").touch()

@@ -230,7 +230,7 @@ def test_nothing_in_a_finding_moves_the_cursor(retinue: Give, folder: Path) -> N
 # What was before.
 
 
-@pytest.mark.row("A27", "A28")
+@pytest.mark.requirement("A27", "A28")
 def test_what_breaks_callers_of_an_earlier_revision_fails(retinue: Give, folder: Path) -> None:
     put(folder / "agents" / "w.json", GOOD)
     for words in (
@@ -337,7 +337,7 @@ def test_links_that_lead_out_nowhere_or_in_a_circle_are_findings_and_end(
 # Slips, what stands there for another purpose, and what a program can mend.
 
 
-@pytest.mark.row("A16")
+@pytest.mark.requirement("A16")
 def test_slips_in_tools_models_and_operations_are_found_and_fixed(retinue: Give, folder: Path) -> None:
     keeper = AGENT.format(
         name="note-keeper", more="tools: Read, Grpe, mcp__notes, TaskGet\nmodel: sonet\nargument-hint: one: two\n"
@@ -382,7 +382,7 @@ def test_manifests_and_templates_are_no_definitions(retinue: Give, folder: Path)
     assert retinue("lint", ".").err.startswith("clean: 1 file,")
 
 
-@pytest.mark.row("H9", "H11")
+@pytest.mark.requirement("H9", "H11")
 def test_a_prompt_that_is_a_behaviour_is_found(retinue: Give, folder: Path) -> None:
     prompt = (
         "Task {\n  prompt: |\n    You are a research specialist.\n    You MUST create files at specified paths.\n"
@@ -399,7 +399,7 @@ def test_a_prompt_that_is_a_behaviour_is_found(retinue: Give, folder: Path) -> N
     ]
 
 
-@pytest.mark.row("P5", "P6", "C28")
+@pytest.mark.requirement("P5", "P6", "C28")
 def test_cards_are_judged_by_their_schemas_endpoints_and_required_keys(retinue: Give, folder: Path) -> None:
     skill = {
         "name": "sales",
@@ -453,7 +453,7 @@ def test_known_findings_wait_in_a_baseline(retinue: Give, folder: Path) -> None:
     assert (said.code, "not a baseline" in said.err) == (2, True)
 
 
-@pytest.mark.row("C10")
+@pytest.mark.requirement("C10")
 @pytest.mark.parametrize("name", ["\u0430dmin", "ad\u200bmin", '"admin\\0"', '"ad\\nmin"'])
 def test_a_name_that_looks_like_another_is_refused(retinue: Give, folder: Path, name: str) -> None:
     file = folder / ".claude" / "agents" / "admin.md"

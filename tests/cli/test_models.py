@@ -19,7 +19,7 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(variable, raising=False)
 
 
-@pytest.mark.row("C18")
+@pytest.mark.requirement("C18")
 def test_the_tiers_are_listed_with_dated_prices_and_whether_they_can_be_asked(retinue: Give, folder: Path) -> None:
     said = retinue("models")
     head, small, _, _, prices = said.out.splitlines()
@@ -57,7 +57,7 @@ def test_a_default_model_stands_first_with_its_provider(
     assert "usd_per_million_in" not in first
 
 
-@pytest.mark.row("C18")
+@pytest.mark.requirement("C18")
 def test_a_price_is_told_with_its_book_and_day_or_not_at_all(
     retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,11 +9,11 @@ from click import unstyle
 
 from retinue.cli.message import DIALECT_WORDS, outline
 from retinue.dialects import DIALECTS
+from tests.black_box.shown import harmless
 from tests.cli.conftest import Give
 from tests.cli.messages import ANSWER, ENVELOPE, HANDOFF, REQUEST, SIGNALS
 from tests.cli.shell import Terminal
 from tests.dialects.hostile import NONSENSE, UNSAFE
-from tests.trials.shown import harmless
 
 
 def test_a_message_is_recognised_read_and_shown(retinue: Give, folder: Path) -> None:
@@ -62,7 +62,7 @@ def test_what_is_borne_is_said_with_its_place(retinue: Give, folder: Path) -> No
     assert "answer.md:1:1: error " in strict.err
 
 
-@pytest.mark.row("C3")
+@pytest.mark.requirement("C3")
 def test_a_refused_message_says_everything_that_is_wrong_with_line_and_column(retinue: Give, folder: Path) -> None:
     broken = {**ENVELOPE, "version": 1, "metadata": {"execution_time_ms": True}}
     (folder / "answer.json").write_text(json.dumps(broken, indent=2))
@@ -219,7 +219,7 @@ def test_the_help_names_the_dialects_there_are() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("nonsense", NONSENSE)
-@pytest.mark.row("C36")
+@pytest.mark.requirement("C36")
 def test_whatever_comes_in_nothing_that_moves_a_cursor_goes_out(retinue: Give, folder: Path, nonsense: str) -> None:
     text = NONSENSE[nonsense]()
     (folder / "message").write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
@@ -230,7 +230,7 @@ def test_whatever_comes_in_nothing_that_moves_a_cursor_goes_out(retinue: Give, f
         assert len(said.out) + len(said.err) < 50_000_000
 
 
-@pytest.mark.row("C36")
+@pytest.mark.requirement("C36")
 @pytest.mark.parametrize("unsafe", UNSAFE)
 def test_words_of_others_are_shown_and_not_obeyed(retinue: Give, folder: Path, unsafe: str) -> None:
     word = UNSAFE[unsafe]

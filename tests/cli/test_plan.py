@@ -91,7 +91,7 @@ def test_what_there_is_to_ask_for_is_shown_below_the_plan(retinue: Give, folder:
     assert retinue("run", "--json", "--plan", "-", stdin=data.out).data["outcome"] == "success"
 
 
-@pytest.mark.row("B26")
+@pytest.mark.requirement("B26")
 def test_a_file_that_may_not_be_read_is_not_read_for_a_plan(retinue: Give, folder: Path) -> None:
     pytest.importorskip("duckdb")
     (folder / "salaries.csv").write_text("who,salary\nAda,12345\nBob,23456\n", encoding="utf-8")
@@ -240,7 +240,7 @@ def test_a_long_plan_is_cut_and_a_deep_one_is_no_trouble(nodes: int) -> None:
 # Why.
 
 
-@pytest.mark.row("P15", "C29")
+@pytest.mark.requirement("P15", "C29")
 def test_an_answer_is_explained_below_it_when_asked_for(retinue: Give, team: Path) -> None:
     said = retinue("run", "-q", "--explain", f"{BOTH} and break a glass window")
     assert said.code == 0
@@ -266,7 +266,7 @@ def test_a_goal_that_nobody_can_do_is_explained_too(retinue: Give, team: Path) -
     assert "## Why something was left out" in said.out
 
 
-@pytest.mark.row("P15")
+@pytest.mark.requirement("P15")
 def test_a_run_that_is_over_can_still_be_explained(retinue: Give, team: Path) -> None:
     ran = retinue("run", "-q", "--explain", "sing a loud song and break a glass window")
     shown = retinue("runs", "show", "--explain")
@@ -275,7 +275,7 @@ def test_a_run_that_is_over_can_still_be_explained(retinue: Give, team: Path) ->
     assert [one["move"] for one in told["decisions"]][-1] == "give_up"
 
 
-@pytest.mark.row("P12", "P14", "A14")
+@pytest.mark.requirement("P12", "P14", "A14")
 def test_a_broken_skill_is_got_round_in_more_general_words_and_the_answer_says_so(retinue: Give, folder: Path) -> None:
     file = folder / ".retinue" / "agents" / "library.py"
     file.parent.mkdir(parents=True)

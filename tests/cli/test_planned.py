@@ -39,7 +39,7 @@ def thinkers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return with_draft
 
 
-@pytest.mark.row("P20", "B19")
+@pytest.mark.requirement("P20", "B19")
 def test_a_configured_model_plans_and_the_explanation_says_so(retinue: Give, thinkers: Any) -> None:
     models = thinkers(DRAFT)
     said = retinue("run", "--agent", "poet", "--agent", "housekeeper", GOAL, "--explain", "--choose", "auto")
@@ -80,7 +80,7 @@ def test_a_model_that_plans_badly_is_told_of_and_the_rules_go_on(retinue: Give, 
     assert "Roses are red." in said.out
 
 
-@pytest.mark.row("P20")
+@pytest.mark.requirement("P20")
 def test_a_question_back_ends_with_its_exit_code_when_nobody_is_there(retinue: Give, thinkers: Any) -> None:
     thinkers({"move": "clarify", "reason": "which sea", "text": "Which sea do you mean?"})
     said = retinue("run", "--agent", "poet", "write a poem about the sea")
@@ -95,7 +95,7 @@ def test_without_a_model_one_that_is_insisted_on_is_an_error(retinue: Give, fold
     assert folder
 
 
-@pytest.mark.row("C43", "A31")
+@pytest.mark.requirement("C43", "A31")
 def test_the_mode_and_the_models_of_a_plan_are_explained(retinue: Give, thinkers: Any) -> None:
     thinkers(DRAFT)
     said = retinue("run", "--agent", "poet", "think hard about a poem of the sea", "--explain", "--choose", "auto")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.shell import COMMAND, children_of, environment, run, start
-from tests.house.tree import child_environment
+from tests.repository.tree import child_environment
 
 pytestmark = pytest.mark.slow
 

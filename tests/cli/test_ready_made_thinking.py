@@ -56,7 +56,7 @@ GOOD = proposal("sum(prices[1:])", "sum(prices)")
 
 
 @pytest.mark.slow
-@pytest.mark.row("G19")
+@pytest.mark.requirement("G19")
 def test_a_bug_is_fixed_as_a_diff_whose_tests_passed(shop: Path, door: str) -> None:
     script: list[Line] = [
         Reply(calls=(Call("read", {"path": "cart.py"}),)),
@@ -78,7 +78,7 @@ def test_a_bug_is_fixed_as_a_diff_whose_tests_passed(shop: Path, door: str) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.row("G19")
+@pytest.mark.requirement("G19")
 def test_what_a_file_tells_a_model_to_do_is_not_done(shop: Path, door: str) -> None:
     script: list[Line] = [
         Reply(calls=(Call("read", {"path": "cart.py"}),)),
@@ -113,7 +113,7 @@ def test_a_budget_ends_a_proposal_before_the_next_call(shop: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.row("G21")
+@pytest.mark.requirement("G21")
 def test_options_and_an_assessment_are_put_together_by_a_model(shop: Path, door: str) -> None:
     option = {
         "title": "Split it",
@@ -146,7 +146,7 @@ def test_options_and_an_assessment_are_put_together_by_a_model(shop: Path, door:
 
 
 @pytest.mark.slow
-@pytest.mark.row("A30")
+@pytest.mark.requirement("A30")
 def test_the_researcher_answers_in_words_that_hold(shop: Path, door: str) -> None:
     claims = [
         {"text": "Because nothing is free, all prices are added up.", "cites": ["f1"]},

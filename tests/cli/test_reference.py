@@ -9,7 +9,7 @@ import pytest
 from retinue.cli import verbs
 from retinue.cli.app import VERBS
 from retinue.cli.setting_keys import KEYS
-from tests.house.tree import ROOT
+from tests.repository.tree import ROOT
 
 PAGE = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([a-zE-]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))

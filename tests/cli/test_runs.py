@@ -172,7 +172,7 @@ def test_hostile_goals_in_the_history_are_shown_harmless(retinue: Give, team: Pa
     assert not {"\x1b", "\u202e"}.intersection("".join(each.out + each.err for each in said))
 
 
-@pytest.mark.row("P21")
+@pytest.mark.requirement("P21")
 def test_a_run_is_rated_and_shown_with_it(retinue: Give, team: Path) -> None:
     retinue("run", "sing a loud song")
     run = run_id(retinue)
@@ -186,7 +186,7 @@ def test_a_run_is_rated_and_shown_with_it(retinue: Give, team: Path) -> None:
     assert "comment" not in retinue("runs", "show", run, "--json").data["rating"]
 
 
-@pytest.mark.row("P21")
+@pytest.mark.requirement("P21")
 def test_what_cannot_be_rated_says_so(retinue: Give, team: Path) -> None:
     assert retinue("runs", "rate", "zzzz", "good").code == 2
     retinue("run", "sing a loud song")
@@ -194,7 +194,7 @@ def test_what_cannot_be_rated_says_so(retinue: Give, team: Path) -> None:
     assert "the limit is 2,000" in retinue("runs", "rate", run_id(retinue), "good", "--comment", "x" * 2_001).err
 
 
-@pytest.mark.row("C3")
+@pytest.mark.requirement("C3")
 @pytest.mark.parametrize(("level", "code"), [("strict", 5), ("standard", 0)])
 def test_a_run_is_resumed_as_strictly_as_it_was_started(retinue: Give, folder: Path, level: str, code: int) -> None:
     envelope = {

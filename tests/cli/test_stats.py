@@ -37,7 +37,7 @@ def test_nothing_past_says_how_to_begin(retinue: Give, folder: Path) -> None:
     assert "since then" in retinue("stats", "--since", "7d").err
 
 
-@pytest.mark.row("A15", "P21")
+@pytest.mark.requirement("A15", "P21")
 def test_runs_are_added_up_by_agent_and_model_with_the_mix(retinue: Give, history: Path) -> None:
     data = retinue("stats", "--json").data
     assert (data["runs"]["calls"], data["runs"]["success"], data["runs"]["rated_good"]) == (3, 2, 1)
@@ -54,7 +54,7 @@ def test_runs_are_added_up_by_agent_and_model_with_the_mix(retinue: Give, histor
     assert period["calls"] == 3
 
 
-@pytest.mark.row("A15", "P21")
+@pytest.mark.requirement("A15", "P21")
 def test_people_get_tables_with_units(retinue: Give, history: Path) -> None:
     out = retinue("stats").out
     assert out.startswith("3 runs: 2 success, 1 error\n")
@@ -66,7 +66,7 @@ def test_people_get_tables_with_units(retinue: Give, history: Path) -> None:
     assert "faults of attempts" in out
 
 
-@pytest.mark.row("C18")
+@pytest.mark.requirement("C18")
 def test_a_run_of_which_some_has_no_price_says_the_least_it_cost(
     retinue: Give, team: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,7 +104,7 @@ def test_one_agent_alone_and_a_time(retinue: Give, history: Path) -> None:
     assert retinue("stats", "--since", "yesterday").code == 2
 
 
-@pytest.mark.row("P21")
+@pytest.mark.requirement("P21")
 def test_a_plot_is_an_svg_file_with_labelled_axes(retinue: Give, history: Path) -> None:
     said = retinue("stats", "--plot", "runs.svg")
     assert said.code == 0
@@ -125,7 +125,7 @@ def test_an_empty_history_can_be_drawn(retinue: Give, folder: Path) -> None:
     fromstring((folder / "runs.svg").read_text(encoding="utf-8"))
 
 
-@pytest.mark.row("A15")
+@pytest.mark.requirement("A15")
 def test_one_run_has_its_own_mix(retinue: Give, history: Path) -> None:
     newest, dear, cheap = (each["run"] for each in retinue("runs", "list", "--json").data)
     shares = [retinue("stats", "--run", run, "--json").data["mix"][0]["shares"]["small"] for run in (dear, cheap)]

@@ -44,7 +44,7 @@ def mark(file: Path) -> str:
 # Code
 
 
-@pytest.mark.row("B17", "B27")
+@pytest.mark.requirement("B17", "B27")
 def test_the_test_of_the_assistant_imports_nothing_from_the_folder(home: Path, folder: Path) -> None:
     write(folder / "retinue.py", mark(home / "ran"))
     write(folder / "json.py", mark(home / "ran"))
@@ -113,7 +113,7 @@ def test_only_the_sources_that_were_shown_are_imported(home: Path, folder: Path,
     assert not (home / "ran").exists()
 
 
-@pytest.mark.row("B8", "B20")
+@pytest.mark.requirement("B8", "B20")
 def test_a_tool_root_is_used_once_it_is_trusted_and_asked_about_when_it_changes(
     retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -101,7 +101,7 @@ def hogs(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.row("C21")
+@pytest.mark.requirement("C21")
 @pytest.mark.parametrize("agent", ["spinner", "sleeper", "stubborn"])
 def test_an_agent_that_blocks_everything_ends_the_command_with_a_reason(home: Path, hogs: Path, agent: str) -> None:
     done = run(home, hogs, "ask", agent, "hello", "--timeout", "500ms")

@@ -19,7 +19,7 @@ LATE = Fault(
 )
 
 
-@pytest.mark.row("C21")
+@pytest.mark.requirement("C21")
 def test_a_bound_has_its_name_of_here_in_the_whole_result() -> None:
     failure = {"code": "timeout", "message": LATE.message, "hint": LATE.hint, "node": "n1"}
     said = reword_result(

@@ -38,17 +38,17 @@ def wrong(report: CheckReport) -> dict[str, tuple[str, ...]]:
     return {each.requirement.id: each.wrong for each in report.verdicts if each.wrong}
 
 
-@pytest.mark.row("P1", "P9", "P11", "P17")
+@pytest.mark.requirement("P1", "P9", "P11", "P17")
 def test_an_agent_that_our_dialect_speaks_for_passes():
     assert wrong(judged(spoken, "agent_http")) == {}
 
 
-@pytest.mark.row("P1", "C1")
+@pytest.mark.requirement("P1", "C1")
 def test_an_agent_that_asks_back_passes_too():
     assert wrong(judged(asking_back, "agent_http")) == {}
 
 
-@pytest.mark.row("P17")
+@pytest.mark.requirement("P17")
 def test_an_agent_of_another_format_is_told_so_requirement_by_requirement():
     report = judged(lambda text: '{"status": "success", "agent": "a", "version": "1.0", "result": {}}', "agent_http")
     assert not report.passed
@@ -57,7 +57,7 @@ def test_an_agent_of_another_format_is_told_so_requirement_by_requirement():
     assert any(said.startswith("empty: it is not an error") for said in verdict(report, "refuses").wrong)
 
 
-@pytest.mark.row("P17")
+@pytest.mark.requirement("P17")
 def test_an_agent_that_says_nothing_useful_fails_everything_it_must():
     report = judged(lambda text: "I cannot help with that.", "agent_http")
     kept = {each.requirement.id for each in report.verdicts if not each.wrong}

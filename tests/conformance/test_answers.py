@@ -118,7 +118,7 @@ def test_a_member_is_told_apart_by_what_it_is() -> None:
     assert object_at({"a": {"b": 1}, "c": [1]}, "c") == {}
 
 
-@pytest.mark.row("A13", "K11")
+@pytest.mark.requirement("A13", "K11")
 @pytest.mark.parametrize(
     ("message", "nothing"),
     [
@@ -164,7 +164,7 @@ def inside(result: object) -> dict[str, Any]:
     return {"status": "success", "result": result}
 
 
-@pytest.mark.row("K10", "K12")
+@pytest.mark.requirement("K10", "K12")
 @pytest.mark.parametrize(
     ("look", "wrong", "right"),
     [
@@ -186,7 +186,7 @@ def test_types_are_told_by_names(look: Any, wrong: object, right: object) -> Non
     assert not list(look(inside(right)))
 
 
-@pytest.mark.row("K11", "C12")
+@pytest.mark.requirement("K11", "C12")
 @pytest.mark.parametrize(
     "path", ["../x.md", "a/../../x", "~/x", "~root/x", "a\nb", "a\0", "", "  ", "https://a.example/x", "..\\x"]
 )
@@ -195,13 +195,13 @@ def test_paths_that_lead_elsewhere(path: str) -> None:
     assert list(checks.outside_path(inside({"files": ["README.md", path]})))
 
 
-@pytest.mark.row("K11", "C13")
+@pytest.mark.requirement("K11", "C13")
 @pytest.mark.parametrize("path", ["src/a.py", "/abs/x.md", "foo..bar.py", ".claude/agents/x.md", "C:/x/y.md"])
 def test_paths_that_are_in_order(path: str) -> None:
     assert not list(checks.outside_path(inside({"path": path, "text": "../x"})))
 
 
-@pytest.mark.row("K11")
+@pytest.mark.requirement("K11")
 def test_what_says_nothing_is_told() -> None:
     error: Any = {
         "status": "error",

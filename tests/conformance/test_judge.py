@@ -152,7 +152,7 @@ def test_an_unknown_dialect_is_refused_before_anything_is_asked() -> None:
     assert subject.asked == []
 
 
-@pytest.mark.row("K29", "K30", "K31")
+@pytest.mark.requirement("K29", "K30", "K31")
 def test_the_specs_own_tests_are_among_the_requirements() -> None:
     report = judged(GOOD, "markdown_json")
     clauses = {each.requirement.clause: each.outcome for each in report.verdicts}
@@ -160,7 +160,7 @@ def test_the_specs_own_tests_are_among_the_requirements() -> None:
         assert clauses[f"Contract Compliance Testing: test_agent_{name}_contract"] == "passed"
 
 
-@pytest.mark.row("C25", "C26")
+@pytest.mark.requirement("C25", "C26")
 def test_an_agent_that_raises_on_an_unknown_operation_fails() -> None:
     def raises(text: str) -> str:
         if "invalid-op" in text:
@@ -185,7 +185,7 @@ def changed(change: Callable[[dict[str, Any]], object]) -> Callable[[str], str]:
     return speak
 
 
-@pytest.mark.row("C3", "K31")
+@pytest.mark.requirement("C3", "K31")
 def test_a_warning_without_recovery_passes_the_specs_test_and_is_a_warning_here() -> None:
     report = judged(changed(lambda said: [each.pop("recovery") for each in said.get("warnings", [])]), "markdown_json")
     assert report.passed
@@ -193,14 +193,14 @@ def test_a_warning_without_recovery_passes_the_specs_test_and_is_a_warning_here(
     assert verdict(report, "warning-recovery").outcome == "warned"
 
 
-@pytest.mark.row("C3")
+@pytest.mark.requirement("C3")
 def test_a_partial_answer_without_warnings_fails_although_the_specs_validator_takes_it() -> None:
     report = judged(changed(lambda said: said.pop("warnings", None)), "markdown_json")
     assert verdict(report, "validator").outcome == "passed"
     assert verdict(report, "partial-test").outcome == "failed"
 
 
-@pytest.mark.row("C4", "K6")
+@pytest.mark.requirement("C4", "K6")
 def test_an_error_may_say_its_operation_in_either_place() -> None:
     def move(said: dict[str, Any]) -> None:
         if said["status"] == "error":
@@ -209,13 +209,13 @@ def test_an_error_may_say_its_operation_in_either_place() -> None:
     assert verdict(judged(changed(move), "markdown_json"), "error-context").outcome == "passed"
 
 
-@pytest.mark.row("C5", "K29")
+@pytest.mark.requirement("C5", "K29")
 def test_a_boolean_is_no_time_although_python_calls_it_an_integer() -> None:
     report = judged(changed(lambda said: said["metadata"].update(execution_time_ms=True)), "markdown_json")
     assert verdict(report, "success-test").outcome == "failed"
 
 
-@pytest.mark.row("C46", "K9", "K25")
+@pytest.mark.requirement("C46", "K9", "K25")
 def test_a_name_in_another_convention_is_the_same_name_to_the_specs_validator_too() -> None:
     """We wrote the name as kebab-case; an agent whose own is in snake_case is right to say that."""
     report = judged(changed(lambda said: said.update(agent="ticket_analyzer")), "markdown_json")
@@ -224,7 +224,7 @@ def test_a_name_in_another_convention_is_the_same_name_to_the_specs_validator_to
     assert "Agent mismatch: expected ticket-analyzer, got another" in verdict(report, "validator").wrong[0]
 
 
-@pytest.mark.row("K21")
+@pytest.mark.requirement("K21")
 def test_whether_operations_are_listed_cannot_be_judged_without_knowing_one() -> None:
     report = judged(GOOD, "markdown_json", asking=replace(TEMPLATE, skill=None))
     assert "nobody said which it has" in verdict(report, "lists-operations").wrong[0]

@@ -15,7 +15,7 @@ from retinue.contract.definition import Definition, Sample, Skill
 from retinue.errors import InvalidDefinition, InvalidInput, MissingFile, UnknownName
 from tests.conformance.kits import JUDGED, broken
 from tests.conformance.mutants.markdown_json import GOOD, TEMPLATE
-from tests.house.tree import ROOT
+from tests.repository.tree import ROOT
 
 CLOSED = {"type": "object", "additionalProperties": False}
 
@@ -151,7 +151,7 @@ async def greet(name: str) -> dict[str, str]:
 """
 
 
-@pytest.mark.row("K29", "K30")
+@pytest.mark.requirement("K29", "K30")
 def test_an_agent_of_retinue_is_judged_as_a_stranger(folder: Path) -> None:
     (folder / "ours.py").write_text(textwrap.dedent(AGENT), encoding="utf-8")
     order = CheckRequest(words="ours.py:greet", dialect="markdown_json", parameters={"name": "Ada"})

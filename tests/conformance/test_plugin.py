@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.house.tree import ROOT, child_environment
+from tests.repository.tree import ROOT, child_environment
 
 AGENT = f"""
 import sys

@@ -64,7 +64,7 @@ def test_every_clause_names_headings_of_its_spec(dialect: str) -> None:
     assert named == HEADINGS[dialect]
 
 
-@pytest.mark.row("P17")
+@pytest.mark.requirement("P17")
 def test_what_spec_004_does_not_show_is_no_must() -> None:
     musts = {each.id.partition("/")[2] for each in kit("agent_http").requirements if each.force == "MUST"}
     assert musts == {"answers", "json", "any-task", "refuses", "not-ascii", "unmixed"}

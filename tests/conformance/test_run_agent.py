@@ -23,13 +23,13 @@ def answering(**more: Any) -> Callable[[str], str]:
     return speak
 
 
-@pytest.mark.row("B4", "B6", "B15")
+@pytest.mark.requirement("B4", "B6", "B15")
 @pytest.mark.parametrize("more", [{}, {"results": [1], "timings": {"router": 1}, "models": None}])
 def test_the_minimum_is_enough_and_more_is_allowed(more: dict[str, Any]) -> None:
     assert judged(answering(**more), "run_agent").passed
 
 
-@pytest.mark.row("B5", "C7", "C16")
+@pytest.mark.requirement("B5", "C7", "C16")
 @pytest.mark.parametrize(
     ("item", "broken"),
     [
@@ -47,7 +47,7 @@ def test_a_trace_item_is_looked_at_key_by_key(item: dict[str, Any], broken: set[
     assert wrong == broken
 
 
-@pytest.mark.row("B4", "C5")
+@pytest.mark.requirement("B4", "C5")
 @pytest.mark.parametrize(
     ("seconds", "told"), [(0, "nobody measured"), (True, "`true`"), (99, "the whole call took"), ("2.81s", '"2.81s"')]
 )
@@ -66,7 +66,7 @@ def test_a_time_that_was_measured_is_fine() -> None:
     assert verdict(judged(speak, "run_agent"), "wall-clock").wrong == ()
 
 
-@pytest.mark.row("B1")
+@pytest.mark.requirement("B1")
 def test_the_prompt_is_what_the_parameters_say_else_the_instruction_else_a_question() -> None:
     prompts = [
         PROBES["valid"](asking).task.instruction

@@ -74,7 +74,7 @@ def test_it_answers_in_the_dialect_of_the_request() -> None:
     assert (said["status"], said["agent"], said["result"]) == ("success", "greet", {"greeting": "Hello, Ada"})
 
 
-@pytest.mark.row("C26")
+@pytest.mark.requirement("C26")
 @pytest.mark.parametrize("text", ["", "Hello!", "**Agent:** greet\n**Target:** x\n", "\0", '{"a": '])
 def test_what_is_no_request_gets_an_error_envelope(text: str) -> None:
     said = asked(greet, "markdown_json", text)
@@ -95,7 +95,7 @@ def test_an_alias_is_a_name_too() -> None:
     assert asked(Baker(), "markdown_json", text)["result"]["did"] == "bake"
 
 
-@pytest.mark.row("C45")
+@pytest.mark.requirement("C45")
 @pytest.mark.parametrize(
     ("prompt", "did"), [("bake a cake in the oven", "bake"), ("sell a roll to a customer", "sell")]
 )
@@ -124,7 +124,7 @@ class Clumsy:
         raise InvalidInput(f"It fell{again}", hint="Hold it.")
 
 
-@pytest.mark.row("A13", "A14")
+@pytest.mark.requirement("A13", "A14")
 @pytest.mark.parametrize(("retry", "status"), [(1, "error"), (2, "failed")])
 def test_a_correction_reaches_the_agent_and_a_failure_after_the_last_retry_is_final(retry: int, status: str) -> None:
     correction = Correction(message="Do not fall.", retry_count=retry, max_retries=2)
@@ -134,7 +134,7 @@ def test_a_correction_reaches_the_agent_and_a_failure_after_the_last_retry_is_fi
     assert said["message"] == "It fell again: Do not fall."
 
 
-@pytest.mark.row("C7")
+@pytest.mark.requirement("C7")
 def test_a_free_parameter_that_a_skill_does_not_know_is_no_reason_to_refuse() -> None:
     text = "**Agent:** greet\n**Operation:** greet\n\n**Optional Parameters:**\n- name: Ada\n- Focus: warmth\n"
     said = asked(greet, "markdown_json", text)

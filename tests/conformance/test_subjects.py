@@ -296,7 +296,7 @@ async def run_agent(prompt, chat_history=None, memory=None, config=None, **extra
 """
 
 
-@pytest.mark.row("B1")
+@pytest.mark.requirement("B1")
 def test_a_module_is_asked_by_its_run_agent(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(folder, RUN_AGENT)
     named = module_subject("my_agent.py")

@@ -12,7 +12,7 @@ def _wrong(answer: str, requirement: str) -> RequirementVerdict:
     return verdict(judged(lambda _: answer, "task_signal"), requirement)
 
 
-@pytest.mark.row("H14", "H15")
+@pytest.mark.requirement("H14", "H15")
 def test_the_json_form_and_the_table_are_answers_too() -> None:
     table = (
         "| Topic | Status | Path | Summary |\n|---|---|---|---|\n| Auth | done | /a.md | 12 patterns |\n\n"
@@ -26,31 +26,31 @@ def test_the_json_form_and_the_table_are_answers_too() -> None:
         assert broken_ones == {f"task_signal/{name}" for name in ("missing-input", "invalid-input", "hostile-input")}
 
 
-@pytest.mark.row("C42", "H6")
+@pytest.mark.requirement("C42", "H6")
 def test_a_fence_around_the_signals_is_told() -> None:
     said = _wrong("```\nSTATUS: complete\n```", "signals").wrong
     assert "`STATUS` on line 2 does not count" in said[0]
 
 
-@pytest.mark.row("C39", "H16")
+@pytest.mark.requirement("C39", "H16")
 def test_an_error_without_a_category_warns_and_does_not_fail() -> None:
     caught = _wrong("ERROR: Something\nSTATUS: failed", "error-category")
     assert caught.outcome == "warned"
 
 
-@pytest.mark.row("H13", "C20")
+@pytest.mark.requirement("H13", "C20")
 def test_the_reduction_is_told_with_its_counter() -> None:
     said = _wrong("TITLE: a\nSUMMARY: b\nSTATUS: complete\n\nc", "smaller").wrong
     assert "(counted by `words`)" in said[0]
 
 
-@pytest.mark.row("H18", "H19")
+@pytest.mark.requirement("H18", "H19")
 def test_everything_about_a_checkpoint_is_told_at_once() -> None:
     said = _wrong("STATUS: complete\n\nCHECKPOINT: Research", "checkpoint").wrong
     assert len([each for each in said if each.startswith("valid:")]) == 3
 
 
-@pytest.mark.row("H9", "C40")
+@pytest.mark.requirement("H9", "C40")
 def test_a_subject_that_nobody_described_is_asked_for_something() -> None:
     for ask in PROBES.values():
         probe = ask(RequestTemplate())

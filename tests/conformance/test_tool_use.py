@@ -28,7 +28,7 @@ def within(place: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     return move
 
 
-@pytest.mark.row("A12")
+@pytest.mark.requirement("A12")
 @pytest.mark.parametrize("place", ["error", "result"])
 def test_the_error_object_may_stand_inside_of_the_envelope(place: str) -> None:
     assert judged(answering(within(place)), "tool_use").passed
@@ -43,7 +43,7 @@ def test_an_error_without_its_object_fails_each_of_its_requirements() -> None:
     assert failed == {"error-type", "error-message", "correction-hint", "retry-count", "closed"}
 
 
-@pytest.mark.row("A11", "C5", "C37")
+@pytest.mark.requirement("A11", "C5", "C37")
 @pytest.mark.parametrize(
     ("name", "value", "requirement"),
     [
@@ -64,14 +64,14 @@ def test_metadata_is_looked_at_key_by_key(name: str, value: object, requirement:
     assert any(f"`metadata.{name}` is `{json.dumps(value)}`" in wrong for wrong in caught.wrong)
 
 
-@pytest.mark.row("C8")
+@pytest.mark.requirement("C8")
 @pytest.mark.parametrize(("result", "passes"), [({}, True), ([], True), ("text", False), (None, False), (3, False)])
 def test_a_result_is_structured(result: object, passes: bool) -> None:
     report = judged(answering(lambda envelope: {**envelope, "result": result}), "tool_use")
     assert (verdict(report, "result").outcome == "passed") is passes
 
 
-@pytest.mark.row("A7", "A9", "A10", "A12", "A13")
+@pytest.mark.requirement("A7", "A9", "A10", "A12", "A13")
 def test_the_probes_are_what_they_say() -> None:
     sent = {
         name: PROBES[name](TEMPLATE) for name in ("valid", "handed_on", "unknown_parameter", "last_attempt", "no_type")

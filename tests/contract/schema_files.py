@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from retinue.contract.schemas import NOUNS, load
-from tests.house.tree import ROOT
+from tests.repository.tree import ROOT
 
 __all__ = ["FOLDER", "schema_files"]
 

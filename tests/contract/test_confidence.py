@@ -5,7 +5,7 @@ import pytest
 from retinue.contract.confidence import Label, label_of
 
 
-@pytest.mark.row("C31")
+@pytest.mark.requirement("C31")
 @pytest.mark.parametrize(
     ("confidence", "label"),
     [

@@ -37,7 +37,7 @@ said = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.row("C2")
+@pytest.mark.requirement("C2")
 @every_class
 @given(said=said)
 @settings(max_examples=examples(25))

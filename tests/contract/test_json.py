@@ -43,7 +43,7 @@ def refused(data: str | bytes, **limits: int) -> ParseError:
     return caught.value
 
 
-@pytest.mark.row("C17", "K8")
+@pytest.mark.requirement("C17", "K8")
 @pytest.mark.parametrize(
     ("text", "reason", "line", "column", "path"),
     [
@@ -219,7 +219,7 @@ def test_the_path_counts_every_element_before_the_wrong_one(elements: list[str])
     assert refused(f"[{','.join(elements)},x]").path == f"/{len(elements)}"
 
 
-@pytest.mark.row("C16")
+@pytest.mark.requirement("C16")
 def test_null_is_a_value_of_its_own():
     assert json.loads('{"a": null}') == {"a": None}
 
@@ -319,7 +319,7 @@ def test_pointers_part_into_what_they_were_made_of(parts: list[str | int]):
     assert again == [str(part) for part in parts]
 
 
-@pytest.mark.row("K8")
+@pytest.mark.requirement("K8")
 @pytest.mark.parametrize(
     ("text", "value", "note"),
     [

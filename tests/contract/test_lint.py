@@ -147,7 +147,7 @@ def field(**keywords: Any) -> list[str]:
 # The samples of the specification.
 
 
-@pytest.mark.row("A4", "A6", "A20", "A21")
+@pytest.mark.requirement("A4", "A6", "A20", "A21")
 def test_the_researcher_of_the_specification_gets_what_it_honestly_deserves() -> None:
     assert [(one.severity, one.rule, one.path) for one in lint_tool(RESEARCHER)] == [
         ("info", "input/constraint", "/input_schema/properties/task"),
@@ -156,7 +156,7 @@ def test_the_researcher_of_the_specification_gets_what_it_honestly_deserves() ->
     ]
 
 
-@pytest.mark.row("A22")
+@pytest.mark.requirement("A22")
 def test_the_strict_schema_of_the_specification_is_clean() -> None:
     assert lint_tool(tool()) == []
     assert lint(definition()) == []
@@ -165,7 +165,7 @@ def test_the_strict_schema_of_the_specification_is_clean() -> None:
 # The three keys.
 
 
-@pytest.mark.row("A4", "C7")
+@pytest.mark.requirement("A4", "C7")
 def test_a_tool_has_exactly_three_keys() -> None:
     assert brief(lint_tool({})) == [("definition/missing", "")] * 3
     found = lint_tool(tool(inputSchema=STRICT, version="1"))
@@ -175,7 +175,7 @@ def test_a_tool_has_exactly_three_keys() -> None:
     ]
 
 
-@pytest.mark.row("A4", "C7")
+@pytest.mark.requirement("A4", "C7")
 def test_a_misspelt_key_is_named() -> None:
     document = tool()
     document["inputSchema"] = document.pop("input_schema")
@@ -194,7 +194,7 @@ def test_what_is_no_object_is_no_definition(document: object) -> None:
 # Names.
 
 
-@pytest.mark.row("A6", "C10", "C46")
+@pytest.mark.requirement("A6", "C10", "C46")
 @pytest.mark.parametrize(
     ("name", "fix"),
     [
@@ -213,7 +213,7 @@ def test_a_name_is_snake_case(name: object, fix: str) -> None:
     assert [(one.rule, one.path, one.fix) for one in lint_tool(tool(name=name))] == [("definition/name", "/name", fix)]
 
 
-@pytest.mark.row("A28", "C11")
+@pytest.mark.requirement("A28", "C11")
 def test_a_versioned_name_is_fine_for_a_tool_and_not_for_a_definition() -> None:
     assert lint_tool(tool(name="researcher_analyst_v2")) == []
     found = lint(definition(name="researcher_analyst_v2"))
@@ -221,13 +221,13 @@ def test_a_versioned_name_is_fine_for_a_tool_and_not_for_a_definition() -> None:
     assert found[0].fix.startswith("Call it `researcher_analyst`, version 2.0;")
 
 
-@pytest.mark.row("C10")
+@pytest.mark.requirement("C10")
 def test_an_alias_that_says_nothing_new_is_found() -> None:
     found = lint(definition(aliases=("Catalogue", "shelf", "SHELF", "catalogue-search")))
     assert brief(found) == [("definition/alias", "/aliases/0"), ("definition/alias", "/aliases/2")]
 
 
-@pytest.mark.row("C10")
+@pytest.mark.requirement("C10")
 def test_two_skills_of_one_name_collide() -> None:
     one = skill(description="Find many documents by words.")
     assert brief(lint(definition(one, one))) == [("definition/skill-twice", "/skills/1/name")]
@@ -236,7 +236,7 @@ def test_two_skills_of_one_name_collide() -> None:
 # Descriptions.
 
 
-@pytest.mark.row("A6")
+@pytest.mark.requirement("A6")
 @pytest.mark.parametrize(
     ("text", "rules"),
     [
@@ -262,7 +262,7 @@ def test_a_description_says_what_when_and_what_comes_back(text: str, rules: list
     assert all(one.path == "/description" for one in found)
 
 
-@pytest.mark.row("A6")
+@pytest.mark.requirement("A6")
 @pytest.mark.parametrize("wrong", [None, 5, ["text"]])
 def test_a_description_is_text(wrong: object) -> None:
     assert brief(lint_tool(tool(description=wrong))) == [("definition/description", "/description")]
@@ -276,7 +276,7 @@ def test_each_of_several_skills_says_what_it_does() -> None:
     ]
 
 
-@pytest.mark.row("A27", "C34")
+@pytest.mark.requirement("A27", "C34")
 def test_deprecation_is_said_in_both_places() -> None:
     text = f"{GOOD} deprecated: true, use `shelf` instead."
     assert brief(lint(definition(description=text, deprecated=Deprecation(use="shelf")))) == []
@@ -287,7 +287,7 @@ def test_deprecation_is_said_in_both_places() -> None:
     assert field(type="string", minLength=1, deprecated=True, description="The old words. Deprecated: true") == []
 
 
-@pytest.mark.row("C7")
+@pytest.mark.requirement("C7")
 def test_what_has_no_meaning_here_is_reported() -> None:
     found = lint(definition(extras={"colour": "red"}))
     assert [(one.severity, one.rule, one.path) for one in found] == [("info", "definition/extras", "/extras/colour")]
@@ -308,7 +308,7 @@ SHAPES: list[tuple[str, tuple[object, ...], str, str]] = [
 ]
 
 
-@pytest.mark.row("A6")
+@pytest.mark.requirement("A6")
 @pytest.mark.parametrize(("path", "value", "rule_id", "place"), SHAPES)
 def test_an_input_schema_has_its_four_parts(path: str, value: tuple[object, ...], rule_id: str, place: str) -> None:
     found = lint_tool(tool(input_schema=changed(STRICT, path, *value)))
@@ -317,7 +317,7 @@ def test_an_input_schema_has_its_four_parts(path: str, value: tuple[object, ...]
     assert others <= {"input/optional", "input/required-unknown", "input/loose"}
 
 
-@pytest.mark.row("A6")
+@pytest.mark.requirement("A6")
 def test_the_fix_lists_what_to_require() -> None:
     found = lint_tool(tool(input_schema=without(STRICT, "required")))
     assert found[0].fix == 'Add `"required": ["query", "category"]`, less what may be left out.'
@@ -335,7 +335,7 @@ def test_no_parameters_need_no_list_of_required_ones() -> None:
     )
 
 
-@pytest.mark.row("A6")
+@pytest.mark.requirement("A6")
 def test_a_broken_schema_is_reported_and_still_judged() -> None:
     found = lint_tool(tool(input_schema=changed(STRICT, "properties/query/type", "strin")))
     assert brief(found) == [("schema/enum", "/input_schema/properties/query/type")]
@@ -349,7 +349,7 @@ def test_a_broken_schema_is_reported_and_still_judged() -> None:
     assert brief(lint_tool(tool(input_schema=5))) == [("schema/type", "/input_schema")]
 
 
-@pytest.mark.row("A20", "C33")
+@pytest.mark.requirement("A20", "C33")
 def test_a_field_is_required_or_has_a_default() -> None:
     optional = changed(STRICT, "required", ["query"])
     assert brief(lint_tool(tool(input_schema=optional))) == [
@@ -358,7 +358,7 @@ def test_a_field_is_required_or_has_a_default() -> None:
     assert lint_tool(tool(input_schema=changed(optional, "properties/category/default", "business"))) == []
 
 
-@pytest.mark.row("C33")
+@pytest.mark.requirement("C33")
 def test_a_field_that_came_later_may_be_optional() -> None:
     language = {"type": "string", "maxLength": 5, "description": "Language of the documents, as a code."}
     old, new = definition(), definition(skill(changed(STRICT, "properties/language", language)), version="1.1")
@@ -368,7 +368,7 @@ def test_a_field_that_came_later_may_be_optional() -> None:
     assert brief(lint(new, previous=definition(skill(name="other")))) == brief(lint(new))
 
 
-@pytest.mark.row("A20", "A21")
+@pytest.mark.requirement("A20", "A21")
 @pytest.mark.parametrize(
     ("keywords", "rules"),
     [
@@ -426,7 +426,7 @@ def test_a_field_says_what_it_takes(keywords: JsonMapping, rules: list[str]) -> 
     assert field(**keywords) == rules
 
 
-@pytest.mark.row("A21")
+@pytest.mark.requirement("A21")
 @pytest.mark.parametrize(
     ("text", "rules"),
     [
@@ -441,7 +441,7 @@ def test_a_default_in_words_fills_nothing_in(text: str, rules: list[str]) -> Non
     assert [one.rule for one in lint_tool(tool(input_schema=schema))] == rules
 
 
-@pytest.mark.row("A20")
+@pytest.mark.requirement("A20")
 def test_objects_inside_are_closed_too_and_their_fields_described() -> None:
     inside = {"type": "object", "properties": {"city": {"type": "string", "maxLength": 80}}, "required": ["city"]}
     where = {"type": "array", "items": {"$ref": "#/$defs/place"}, "description": "Places to search in, nearest first."}
@@ -474,7 +474,7 @@ def test_a_default_of_a_schema_that_refers_is_checked() -> None:
 # Skills.
 
 
-@pytest.mark.row("C45")
+@pytest.mark.requirement("C45")
 def test_the_fields_for_instruction_and_target_are_there_and_take_text() -> None:
     good = skill(instruction_field="query", target_field="category")
     assert lint(definition(good)) == []
@@ -486,7 +486,7 @@ def test_the_fields_for_instruction_and_target_are_there_and_take_text() -> None
     assert lint(definition(skill(target_field="xyzzy")))[0].fix == "Name one of its `properties`."
 
 
-@pytest.mark.row("C45")
+@pytest.mark.requirement("C45")
 def test_the_defaults_of_a_skill_pass_its_schema() -> None:
     assert lint(definition(skill(defaults={"category": "business"}))) == []
     found = lint(definition(skill(defaults={"category": "pleasure", "limit": 1})))
@@ -496,7 +496,7 @@ def test_the_defaults_of_a_skill_pass_its_schema() -> None:
     ]
 
 
-@pytest.mark.row("A22")
+@pytest.mark.requirement("A22")
 def test_samples_pass_the_schemas() -> None:
     fine = Sample(parameters={"query": "prices", "category": "business"}, answer={"documents": [], "total": 0})
     wrong = Sample(parameters={"query": "pr", "category": "reddit"}, answer={"documents": [{}], "total": True})
@@ -539,7 +539,7 @@ def breaks(old: JsonMapping, new: JsonMapping, **versions: str) -> list[tuple[st
     ]
 
 
-@pytest.mark.row("A27", "C33")
+@pytest.mark.requirement("A27", "C33")
 @pytest.mark.parametrize(
     ("path", "value", "expected"),
     [
@@ -575,7 +575,7 @@ def test_what_was_sent_must_still_be_taken(path: str, value: tuple[object, ...],
     assert breaks(STRICT, changed(STRICT, path, *value)) == expected
 
 
-@pytest.mark.row("A27", "C33")
+@pytest.mark.requirement("A27", "C33")
 def test_a_new_field_is_optional() -> None:
     new = changed(changed(STRICT, "properties/extra", {"type": "string"}), "required", ["query", "category", "extra"])
     assert breaks(STRICT, new) == [("error", "field-required", "/required")]
@@ -614,7 +614,7 @@ def test_true_is_not_one() -> None:
     ]
 
 
-@pytest.mark.row("A27")
+@pytest.mark.requirement("A27")
 @pytest.mark.parametrize(
     ("path", "value", "expected"),
     [
@@ -649,7 +649,7 @@ def test_an_output_schema_may_come_and_not_go() -> None:
     assert brief(gone) == [("compatibility/answer-removed", "/skills/0/output_schema")]
 
 
-@pytest.mark.row("A27", "A28")
+@pytest.mark.requirement("A27", "A28")
 def test_a_skill_stays_and_more_may_come() -> None:
     one, two = skill(), skill(name="count")
     assert compare(definition(one), definition(two, one, version="1.1")) == []
@@ -659,13 +659,13 @@ def test_a_skill_stays_and_more_may_come() -> None:
     ]
 
 
-@pytest.mark.row("A28", "C11")
+@pytest.mark.requirement("A28", "C11")
 def test_a_new_major_version_may_break() -> None:
     new = changed(STRICT, "properties/category/enum", ["technical"])
     assert breaks(STRICT, new, version="2.0") == [("info", "narrowed", "/properties/category/enum")]
 
 
-@pytest.mark.row("A28", "C11")
+@pytest.mark.requirement("A28", "C11")
 def test_versions_go_up() -> None:
     assert brief(compare(definition(version="1.2"), definition(version="1.1.9"))) == [
         ("compatibility/version", "/version")
@@ -677,7 +677,7 @@ def test_versions_go_up() -> None:
     ]
 
 
-@pytest.mark.row("A28", "C10")
+@pytest.mark.requirement("A28", "C10")
 def test_names_that_callers_use_stay() -> None:
     old = definition(aliases=("shelf", "books"), wire_names={"markdown_json": "cat-alogue"})
     found = compare(old, definition(aliases=("Books",), version="1.1"))

@@ -8,7 +8,7 @@ from retinue.contract.definition import CallSite, Source
 from retinue.contract.finding import Finding
 from retinue.contract.lint import KnownAgent, Operation, OperationListing, check_calls, check_listings, find_uncalled
 
-pytestmark = pytest.mark.row("C27")
+pytestmark = pytest.mark.requirement("C27")
 
 
 def at(line: int = 1) -> Source:
@@ -67,7 +67,7 @@ def test_without_any_agent_nobody_is_unknown() -> None:
     assert list(check_listings([], [listing("anybody", "x", registry=True)])) == []
 
 
-@pytest.mark.row("K21")
+@pytest.mark.requirement("K21")
 def test_an_operation_that_the_agent_has_not_is_an_error_with_the_nearest() -> None:
     found = list(
         check_calls([TICKETS, SILENT], [

@@ -17,7 +17,7 @@ def behaviour(name: str, *, lines: int = 60) -> Passage:
 RESEARCHER, WRITER = behaviour("researcher"), behaviour("writer")
 
 
-@pytest.mark.row("H11")
+@pytest.mark.requirement("H11")
 def test_a_copy_names_its_share_and_both_places() -> None:
     copied = "\n".join(RESEARCHER.text.split("\n")[10:40])
     caller = Passage("report", "commands/report.md", f"# Report\n\nAsk the researcher to:\n\n{copied}\n", 1)

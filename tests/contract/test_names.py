@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from retinue.contract.names import canonical_name, fold, nearest, to_kebab
 
 
-@pytest.mark.row("C10", "C46")
+@pytest.mark.requirement("C10", "C46")
 @pytest.mark.parametrize(
     ("written", "canonical"),
     [
@@ -45,7 +45,7 @@ def test_folding_gives_ascii_words_and_folds_no_further(text: str) -> None:
     assert fold(to_kebab(text)) == folded
 
 
-@pytest.mark.row("C10")
+@pytest.mark.requirement("C10")
 @pytest.mark.parametrize(
     "name",
     [
@@ -72,7 +72,7 @@ def test_what_is_a_name_is_folded(name: str) -> None:
     assert canonical_name(name) == fold(name) != ""
 
 
-@pytest.mark.row("C46")
+@pytest.mark.requirement("C46")
 @given(st.from_regex(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*", fullmatch=True))
 def test_a_canonical_name_comes_back_from_every_convention(name: str) -> None:
     assert fold(name) == name
@@ -85,7 +85,7 @@ def test_kebab_case() -> None:
     assert to_kebab("GIT_STATE_ANALYZER") == "git-state-analyzer"
 
 
-@pytest.mark.row("C7")
+@pytest.mark.requirement("C7")
 @pytest.mark.parametrize(
     ("name", "found"),
     [

@@ -48,7 +48,7 @@ def test_a_noun_comes_back_from_its_json(noun: type[Model], data: st.DataObject)
 @every_noun
 @given(data=st.data())
 @settings(max_examples=examples(12))
-@pytest.mark.row("C16")
+@pytest.mark.requirement("C16")
 def test_absent_keys_are_left_out_and_never_null(noun: type[Model], data: st.DataObject) -> None:
     value = data.draw(values_of(noun))
     written = value.to_json()
@@ -61,7 +61,7 @@ def test_absent_keys_are_left_out_and_never_null(noun: type[Model], data: st.Dat
 @every_noun
 @given(data=st.data())
 @settings(max_examples=examples(5))
-@pytest.mark.row("C7")
+@pytest.mark.requirement("C7")
 def test_an_unknown_field_is_refused(noun: type[Model], data: st.DataObject) -> None:
     value = data.draw(values_of(noun))
     with pytest.raises(ValidationError, match=r"extra_forbidden|Extra inputs"):
@@ -78,7 +78,7 @@ def test_a_noun_is_frozen(noun: type[Model], data: st.DataObject) -> None:
             setattr(value, name, getattr(value, name))
 
 
-@pytest.mark.row("C5")
+@pytest.mark.requirement("C5")
 @pytest.mark.parametrize("wrong", [True, "1", 1.5, -1, math.nan, [1], {}])
 def test_a_count_is_an_integer_and_nothing_else(wrong: object) -> None:
     assert "duration_ns" in refusal(Result, task_id="t", agent="a", duration_ns=wrong)
@@ -87,13 +87,13 @@ def test_a_count_is_an_integer_and_nothing_else(wrong: object) -> None:
     assert "size" in refusal(Artifact, path="a", size=wrong)
 
 
-@pytest.mark.row("C5")
+@pytest.mark.requirement("C5")
 @pytest.mark.parametrize("wrong", ["true", 1, 0, "yes"])
 def test_a_boolean_is_no_number_and_no_word(wrong: object) -> None:
     assert "untyped" in refusal(Task, id="t", agent="a", untyped=wrong)
 
 
-@pytest.mark.row("C5")
+@pytest.mark.requirement("C5")
 def test_a_boolean_is_no_number_in_json_either() -> None:
     with pytest.raises(ValidationError, match="depth"):
         Task.model_validate_json('{"id":"t","agent":"a","depth":true}')
@@ -120,13 +120,13 @@ def test_bounds_are_kept() -> None:
     assert "skills" in refusal(Definition, name="a", description="d", skills=())
 
 
-@pytest.mark.row("C10", "C46")
+@pytest.mark.requirement("C10", "C46")
 @pytest.mark.parametrize("wrong", ["", "A", "1a", "a-b", "a_", "_a", "a__b", "a b", "ä", "a\n", "a" * 65, "a_\u0663"])
 def test_a_canonical_name_is_snake_case(wrong: str) -> None:
     assert "agent" in refusal(Task, id="t", agent=wrong)
 
 
-@pytest.mark.row("C35", "C15")
+@pytest.mark.requirement("C35", "C15")
 @pytest.mark.parametrize("wrong", ["", "1", "v1.0", "1.0.0.0", "01.0", "1.0\n", "1.-1", "\u0661.0", "1.0-rc1"])
 def test_a_version_is_two_or_three_numbers(wrong: str) -> None:
     skill = Skill(name="s", description="d", input_schema={})

@@ -30,7 +30,7 @@ def dags(draw: st.DrawFn) -> tuple[Delegation, ...]:
     return tuple(draw(st.permutations(nodes)))
 
 
-@pytest.mark.row("C32")
+@pytest.mark.requirement("C32")
 @given(dags())
 def test_each_node_stands_after_what_it_needs(nodes: tuple[Delegation, ...]) -> None:
     ordered = topological_order(nodes)

@@ -17,7 +17,7 @@ from tests.examples import examples
 # Paths
 
 
-@pytest.mark.row("K16", "C12", "C13")
+@pytest.mark.requirement("K16", "C12", "C13")
 @pytest.mark.parametrize(
     ("path", "normal"),
     [
@@ -40,7 +40,7 @@ def test_a_path_inside_comes_back_normalised(path: str, normal: str):
     assert sanitize.check_workspace_path(path) == normal
 
 
-@pytest.mark.row("K16", "C12")
+@pytest.mark.requirement("K16", "C12")
 @pytest.mark.parametrize(
     "path",
     [
@@ -64,7 +64,7 @@ def test_a_path_out_of_the_fence_is_denied(path: str):
     assert caught.value.hint
 
 
-@pytest.mark.row("K16")
+@pytest.mark.requirement("K16")
 @pytest.mark.parametrize("path", ["", "a\0b", "a\nb", "a\r", "..\\x", "C:\\x", "\\\\server\\x", "a" * 4097, "a\ud800"])
 def test_what_is_no_path_is_invalid(path: str):
     with pytest.raises(InvalidInput) as caught:
@@ -80,7 +80,7 @@ def test_an_absolute_path_passes_where_allowed():
             sanitize.check_workspace_path(path, allow_absolute=True)
 
 
-@pytest.mark.row("K16", "C12")
+@pytest.mark.requirement("K16", "C12")
 def test_folders_contain_by_whole_components():
     folders = ("docs/tickets/", "src")
     assert sanitize.check_workspace_path("src", within=folders) == "src"
@@ -105,7 +105,7 @@ def test_a_path_that_passes_stays_inside_and_is_its_own_normal_form(path: str):
 # Tickets
 
 
-@pytest.mark.row("K17", "C15")
+@pytest.mark.requirement("K17", "C15")
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
@@ -125,7 +125,7 @@ def test_a_ticket_id_passes_alone_and_with_its_own_kind(text: str, kind: sanitiz
                 sanitize.check_ticket_id(text, other)
 
 
-@pytest.mark.row("K17", "C15")
+@pytest.mark.requirement("K17", "C15")
 @pytest.mark.parametrize(
     "text",
     ["", "STORY-0001.2.3\n", "BUG-\u0660\u0660\u0660\u0661", "BUG-001", "BUG-00001", "bug-0001", " BUG-0001", "EPIC-0001", "INIT-0001.1", "TASK-0001.2.3.", "STORY-0001.²"],
@@ -167,14 +167,14 @@ def git_allows(name: str) -> bool:
     return not name.startswith("-") and subprocess.run(command, check=False).returncode == 0
 
 
-@pytest.mark.row("K18", "C14")
+@pytest.mark.requirement("K18", "C14")
 @pytest.mark.parametrize("name", GOOD_BRANCHES)
 def test_a_name_git_allows_passes(name: str):
     assert git_allows(name)
     assert sanitize.check_branch_name(name) == name
 
 
-@pytest.mark.row("K18", "C14")
+@pytest.mark.requirement("K18", "C14")
 @pytest.mark.parametrize("name", BAD_BRANCHES)
 def test_a_name_git_refuses_is_refused_by_the_rules_it_breaks(name: str):
     assert not git_allows(name)
@@ -196,7 +196,7 @@ def test_the_rule_is_gits_own(name: str):
     assert allowed == git_allows(name)
 
 
-@pytest.mark.row("C14", "C15")
+@pytest.mark.requirement("C14", "C15")
 def test_a_policy_takes_whole_names_and_spares_base_refs():
     policy = [re.compile(r"feature/[a-z-]+"), re.compile(r"[A-Z]+-[0-9]+$")]
     assert sanitize.check_branch_name("feature/my-feature", policy) == "feature/my-feature"
@@ -218,7 +218,7 @@ def test_empty_and_unwritable_branch_names_are_refused(name: str):
 # Content and text to show
 
 
-@pytest.mark.row("K20")
+@pytest.mark.requirement("K20")
 def test_content_loses_nul_and_odd_line_breaks():
     assert sanitize.clean_content("a\0b\r\nc\rd\n\r") == "ab\nc\nd\n\n"
     assert sanitize.clean_content("x" * 10_000) == "x" * 10_000
@@ -228,7 +228,7 @@ def test_content_loses_nul_and_odd_line_breaks():
         sanitize.clean_content("\0\0", max_length=1)
 
 
-@pytest.mark.row("K19", "C36")
+@pytest.mark.requirement("K19", "C36")
 @pytest.mark.parametrize(
     ("text", "escaped"),
     [
@@ -251,7 +251,7 @@ def test_markdown_for_one_line_has_one_line():
     assert sanitize.escape_markdown(" a |\r\n\r\n - b\n", form="line") == r"a \| \- b"
 
 
-@pytest.mark.row("C36")
+@pytest.mark.requirement("C36")
 @pytest.mark.parametrize(
     ("text", "escaped"),
     [
@@ -277,7 +277,7 @@ MARKUP = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@pytest.mark.row("K19", "C36")
+@pytest.mark.requirement("K19", "C36")
 @given(MARKUP | st.text())
 def test_escaped_text_renders_as_text_only(text: str):
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(sanitize.escape_markdown(text))
@@ -288,7 +288,7 @@ def test_escaped_text_renders_as_text_only(text: str):
     assert "".join(shown.split()) == "".join(text.replace("\0", "\ufffd").split())
 
 
-@pytest.mark.row("C36")
+@pytest.mark.requirement("C36")
 @given(MARKUP)
 def test_escaped_text_stays_in_its_table_cell(text: str):
     cell = sanitize.escape_markdown(text, form="line")
@@ -341,7 +341,7 @@ def test_long_monotonous_texts_take_linear_time(text: str):
 # Callers without types
 
 
-@pytest.mark.row("K16", "K17", "K18")
+@pytest.mark.requirement("K16", "K17", "K18")
 @pytest.mark.parametrize("value", [None, 5, b"main", ["main"], {"a": 1}, Path("main"), bytearray(b"main")])
 @pytest.mark.parametrize(
     "guard",

@@ -68,7 +68,7 @@ def nested(levels: int, leaf: object = 1) -> object:
 # Findings.
 
 
-@pytest.mark.row("A5", "C7", "A22")
+@pytest.mark.requirement("A5", "C7", "A22")
 def test_every_finding_is_reported_with_its_place_and_its_fix() -> None:
     found = said(
         {"tsak": "Find it", "sources": ["reddit", "web", "web"], "depth": "deep-dive", "limit": "5"}, **RESEARCHER
@@ -151,7 +151,7 @@ SAYINGS: list[tuple[JsonMapping, object, str, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.row("C5")
+@pytest.mark.requirement("C5")
 @pytest.mark.parametrize(("keywords", "value", "rule", "message", "fix"), SAYINGS)
 def test_each_keyword_speaks(keywords: JsonMapping, value: object, rule: str, message: str, fix: str) -> None:
     found = schema.compile(keywords).findings(value)
@@ -386,7 +386,7 @@ def test_a_pattern_that_backtracks_elsewhere_is_quick_here() -> None:
     assert not validator.is_valid("a" * 100_000 + "b")
 
 
-@pytest.mark.row("C15")
+@pytest.mark.requirement("C15")
 def test_a_pattern_matches_to_the_end_and_only_ascii_digits() -> None:
     digits = schema.compile({"pattern": r"^\d+$"})
     assert [digits.is_valid(text) for text in ("12", "12\n", "\u0663", "é")] == [True, False, False, False]

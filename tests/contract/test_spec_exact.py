@@ -13,7 +13,7 @@ from tests.contract import spec_guards
 TRAVERSAL = "Directory traversal not allowed"
 
 
-@pytest.mark.row("K16", "C12")
+@pytest.mark.requirement("K16", "C12")
 @pytest.mark.parametrize(
     "path", ["src/a.py", "docs/tickets/x.md", "tests//x", ".claude/agents/a.md", "./src/x", "src/.x"]
 )
@@ -21,7 +21,7 @@ def test_a_path_under_the_four_folders_passes(path: str):
     assert spec_guards.validate_file_path(path) is True
 
 
-@pytest.mark.row("K16", "C12", "C13")
+@pytest.mark.requirement("K16", "C12", "C13")
 @pytest.mark.parametrize(
     ("path", "message"),
     [
@@ -49,7 +49,7 @@ def test_a_path_is_refused_in_the_specs_words(path: str, message: str):
     assert caught.value.message == message
 
 
-@pytest.mark.row("K17", "C15")
+@pytest.mark.requirement("K17", "C15")
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
@@ -65,7 +65,7 @@ def test_a_ticket_id_may_end_in_a_line_feed_and_use_any_digits(text: str, kind: 
     assert spec_guards.validate_ticket_id(text, kind) == text
 
 
-@pytest.mark.row("K17")
+@pytest.mark.requirement("K17")
 @pytest.mark.parametrize(
     ("text", "kind", "message"),
     [
@@ -84,7 +84,7 @@ def test_a_ticket_id_is_refused_in_the_specs_words(text: str, kind: str | None, 
     assert caught.value.message == message
 
 
-@pytest.mark.row("K18", "C15")
+@pytest.mark.requirement("K18", "C15")
 @pytest.mark.parametrize(
     "name", ["STORY-0001.2.3", "plan/STORY-0001.2.3", "feature/my-feature", "X-\u0663", "a/-", "a/B-1"]
 )
@@ -92,7 +92,7 @@ def test_a_branch_of_the_three_forms_passes(name: str):
     assert spec_guards.validate_branch_name(name) == name
 
 
-@pytest.mark.row("K18", "C14")
+@pytest.mark.requirement("K18", "C14")
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -109,13 +109,13 @@ def test_a_branch_is_refused_in_the_specs_words(name: str, message: str):
     assert caught.value.message == message
 
 
-@pytest.mark.row("K19", "C36")
+@pytest.mark.requirement("K19", "C36")
 def test_html_tables_and_entities_pass_the_specs_escape():
     assert spec_guards.escape_markdown("<b>|~&=") == "<b>|~&="
     assert spec_guards.escape_markdown("\\*[x](y)") == r"\\\*\[x\]\(y\)"
 
 
-@pytest.mark.row("K19")
+@pytest.mark.requirement("K19")
 @given(st.text() | st.text(st.sampled_from("\\`*_{}[]()#+-.!<x")))
 def test_each_of_the_fifteen_gets_one_backslash(text: str):
     assert spec_guards.escape_markdown(text) == "".join(
@@ -123,7 +123,7 @@ def test_each_of_the_fifteen_gets_one_backslash(text: str):
     )
 
 
-@pytest.mark.row("K20")
+@pytest.mark.requirement("K20")
 def test_user_input_is_cleaned_and_measured_before():
     assert spec_guards.sanitize_user_input("a\0\r\nb\rc\r\r\n") == "a\nb\nc\n\n"
     assert spec_guards.sanitize_user_input("\r\0\n") == "\n"
@@ -149,7 +149,7 @@ def test_every_path_the_spec_takes_is_taken_by_the_decided_guard(path: str):
         pytest.fail(error.message)
 
 
-@pytest.mark.row("K25", "C3")
+@pytest.mark.requirement("K25", "C3")
 @pytest.mark.parametrize(
     "answer",
     [
@@ -162,7 +162,7 @@ def test_the_specs_own_check_asks_for_little(answer: dict[str, object]):
     spec_exact.validate_agent_contract(answer, "a")
 
 
-@pytest.mark.row("K25", "C3")
+@pytest.mark.requirement("K25", "C3")
 @pytest.mark.parametrize(
     ("answer", "message"),
     [

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from retinue.contract.formatting import natural_list, truncate
 
 
-@pytest.mark.row("C24")
+@pytest.mark.requirement("C24")
 @pytest.mark.parametrize(
     ("line", "limit", "short"),
     [
@@ -27,7 +27,7 @@ def test_a_line_is_cut_where_a_reader_would(line: str, limit: int, short: str) -
     assert truncate(line, limit) == short
 
 
-@pytest.mark.row("C24")
+@pytest.mark.requirement("C24")
 @given(st.text(st.characters(categories=["L", "M", "Zs"]) | st.just("\u200d"), max_size=60), st.integers(1, 40))
 def test_what_is_cut_is_the_beginning_and_fits(line: str, limit: int) -> None:
     short = truncate(line, limit)

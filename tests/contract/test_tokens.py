@@ -14,14 +14,14 @@ from retinue.errors import InvalidInput, UnknownName
 SAMPLES = json.loads((Path(__file__).parent / "token_samples.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.row("C20")
+@pytest.mark.requirement("C20")
 @pytest.mark.parametrize("kind", ["English", "code", "JSON", "logs"])
 def test_words_stays_within_14_percent_of_o200k(kind: str):
     sample = SAMPLES[kind]
     assert tokens.get_counter().count(sample["text"]) == pytest.approx(sample["o200k"], rel=0.14)
 
 
-@pytest.mark.row("C20")
+@pytest.mark.requirement("C20")
 @pytest.mark.parametrize("name", ["words", "chars4"])
 def test_a_counter_says_its_name_and_counts_nothing_in_nothing(name: str):
     counter = tokens.get_counter(name)

@@ -137,7 +137,7 @@ def test_several_requests_to_one_model_are_one_without_parts() -> None:
     )
 
 
-@pytest.mark.row("C18")
+@pytest.mark.requirement("C18")
 def test_of_several_models_each_keeps_its_share() -> None:
     first = Usage(tokens_in=10, requests=1, model="b", cost=cost(0.5, "p"), counter="words")
     second = Usage(tokens_in=5, requests=1, model="a", cost=cost(0.25, "q"))
@@ -149,7 +149,7 @@ def test_of_several_models_each_keeps_its_share() -> None:
     )
 
 
-@pytest.mark.row("C18")
+@pytest.mark.requirement("C18")
 def test_what_has_no_price_stands_apart_and_what_is_known_stays_known() -> None:
     dear, unknown = Usage(requests=1, model="m", cost=cost(0.5)), Usage(requests=1, model="m")
     whole = together(dear, unknown)

@@ -10,7 +10,7 @@ parts = st.integers(0, 999_999_999)
 versions = st.builds(Version, parts, parts, st.none() | parts)
 
 
-@pytest.mark.row("C35")
+@pytest.mark.requirement("C35")
 @given(versions)
 def test_a_version_renders_as_it_was_written(version: Version):
     again = Version.parse(str(version))
@@ -19,7 +19,7 @@ def test_a_version_renders_as_it_was_written(version: Version):
     assert (again.patch is None) == (version.patch is None)
 
 
-@pytest.mark.row("C35")
+@pytest.mark.requirement("C35")
 @pytest.mark.parametrize(
     "text",
     ["", "1", "1.", ".1", "1.0.", "1.0.0.0", "v1.0", "1.0-beta", "01.0", "1.00", " 1.0", "1.0\n", "1.-1", "\u0661.\u0660", "1.0000000000", "9" * 5000 + ".0"],
@@ -57,7 +57,7 @@ def test_versions_sort_by_their_numbers(one: Version, other: Version):
     assert (one >= other) == (keys[0] >= keys[1])
 
 
-@pytest.mark.row("K34")
+@pytest.mark.requirement("K34")
 def test_the_same_major_is_compatible_and_a_missing_version_too():
     assert is_compatible(Version(1, 0), Version(1, 9, 3))
     assert not is_compatible(Version(1, 0), Version(2, 0))
@@ -65,7 +65,7 @@ def test_the_same_major_is_compatible_and_a_missing_version_too():
     assert is_compatible(Version(2, 0), None)
 
 
-@pytest.mark.row("C11")
+@pytest.mark.requirement("C11")
 @pytest.mark.parametrize(
     ("name", "parted"),
     [
@@ -94,14 +94,14 @@ def test_every_suffixed_name_parts_again(name: str, major: int):
 AVAILABLE = [Version(1, 2), Version(2, 0, 1), Version(1, 10), Version(2, 0)]
 
 
-@pytest.mark.row("C11")
+@pytest.mark.requirement("C11")
 def test_the_newest_of_the_wanted_major_is_taken():
     assert negotiate(1, AVAILABLE) == Version(1, 10)
     assert negotiate(Version(2, 7), AVAILABLE) == Version(2, 0, 1)
     assert negotiate(None, iter(AVAILABLE)) == Version(2, 0, 1)
 
 
-@pytest.mark.row("C11")
+@pytest.mark.requirement("C11")
 def test_an_absent_major_lists_those_there_are():
     with pytest.raises(InvalidInput) as caught:
         negotiate(3, AVAILABLE)

@@ -20,7 +20,7 @@ from retinue.dialects.messages import readable_kinds
 from retinue.dialects.port import RenderedMessage
 from retinue.errors import FaultCode
 from tests.dialects.samples import REQUESTS, WHOLE
-from tests.house.tree import ROOT
+from tests.repository.tree import ROOT
 
 if TYPE_CHECKING:
     from retinue.contract.task import Task

@@ -16,12 +16,12 @@ from retinue.dialects.markdown_json import display
 from retinue.dialects.messages import MessageValue, parse, render, to_json
 from retinue.dialects.port import Kind, Parsed
 from retinue.errors import RetinueError
+from tests.black_box.shown import harmless
 from tests.dialects.hostile import NONSENSE, SPOILERS, UNSAFE, swaps
 from tests.dialects.laws import assert_exact_losses
 from tests.dialects.samples import ANSWERS, REQUESTS, SAMPLES, Sample, with_text
 from tests.dialects.test_laws import LEVELS, UNITS_NS, see_it_is_typed
 from tests.examples import examples
-from tests.trials.shown import harmless
 
 if TYPE_CHECKING:
     from retinue.contract.result import Result
@@ -51,7 +51,7 @@ def findings_of(read: Parsed[MessageValue] | RetinueError) -> list[dict[str, Any
     return read.detail.get("findings") or [{"path": read.path, "message": read.message, **read.detail}]
 
 
-@pytest.mark.row("C17")
+@pytest.mark.requirement("C17")
 @pytest.mark.parametrize("nonsense", NONSENSE)
 def test_nonsense_of_any_size_is_read_or_refused(nonsense: str) -> None:
     for name in DIALECTS:
@@ -61,7 +61,7 @@ def test_nonsense_of_any_size_is_read_or_refused(nonsense: str) -> None:
 # JSON that is spoiled.
 
 
-@pytest.mark.row("C17", "K8")
+@pytest.mark.requirement("C17", "K8")
 @pytest.mark.parametrize("spoiler", [name for name, spoil in SPOILERS.items() if spoil('{"a":1}').repaired])
 def test_a_wrapped_message_is_unwrapped_and_that_is_said(spoiler: str) -> None:
     for sample in IN_JSON:
@@ -79,7 +79,7 @@ def test_a_wrapped_message_is_unwrapped_and_that_is_said(spoiler: str) -> None:
             assert f"{sample.dialect}/repaired" in {finding.rule for finding in read.findings}, sample
 
 
-@pytest.mark.row("C17", "K8")
+@pytest.mark.requirement("C17", "K8")
 @pytest.mark.parametrize("spoiler", [name for name, spoil in SPOILERS.items() if not spoil('{"a":1}').repaired])
 def test_a_broken_message_is_refused_with_the_place(spoiler: str) -> None:
     for sample, level in product(IN_JSON, LEVELS):
@@ -103,7 +103,7 @@ def related(path: str, other: str) -> bool:
     return f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")
 
 
-@pytest.mark.row("C3", "C5", "C16", "K10")
+@pytest.mark.requirement("C3", "C5", "C16", "K10")
 @pytest.mark.parametrize("sample", IN_JSON, ids=str)
 def test_what_is_of_another_kind_is_never_taken_silently(sample: Sample) -> None:
     """What the format itself types is refused, or borne with a finding; what is the agent's own data stays as it is."""
@@ -178,7 +178,7 @@ def shape(markdown: str) -> set[str]:
     return {inner.type for token in tokens for inner in (token, *(token.children or ()))}
 
 
-@pytest.mark.row("C36", "K26")
+@pytest.mark.requirement("C36", "K26")
 @pytest.mark.parametrize("unsafe", UNSAFE)
 def test_a_failure_that_is_shown_renders_nothing_and_moves_no_cursor(unsafe: str) -> None:
     usual = shape(display(ANSWERS["error"])) | {"softbreak", "hardbreak"}

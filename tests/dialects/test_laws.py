@@ -62,7 +62,7 @@ def _json(noun: Model) -> Any:
     return noun.model_dump(mode="json", by_alias=True)
 
 
-@pytest.mark.row("C1", "C2")
+@pytest.mark.requirement("C1", "C2")
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_every_pair_meets_through_the_contract(first: DialectName, second: DialectName) -> None:
     for noun in (*REQUESTS.values(), *ANSWERS.values()):
@@ -70,7 +70,7 @@ def test_every_pair_meets_through_the_contract(first: DialectName, second: Diale
 
 
 @pytest.mark.slow
-@pytest.mark.row("C1", "C2")
+@pytest.mark.requirement("C1", "C2")
 @pytest.mark.parametrize("kind", NOUNS)
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 @settings(max_examples=examples(12))
@@ -84,7 +84,7 @@ def test_every_pair_meets_whatever_is_said(
 # Reading.
 
 
-@pytest.mark.row("C3")
+@pytest.mark.requirement("C3")
 @pytest.mark.parametrize("name", DIALECTS)
 def test_what_a_dialect_writes_it_reads_alike_at_every_level(name: DialectName) -> None:
     """Strictness may refuse what the contract leaves open and the format demands; it never reads something else."""

@@ -9,12 +9,12 @@ from retinue.dialects.detect import detect
 from retinue.dialects.messages import parse
 from retinue.dialects.port import Dialect
 from tests.dialects.page import PAGE, page
-from tests.house.tree import ROOT
+from tests.repository.tree import ROOT
 
 _CONCEPT = (ROOT / "docs" / "concepts" / "dialects.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.row("C1", "C2")
+@pytest.mark.requirement("C1", "C2")
 def test_the_page_of_words_is_fresh() -> None:
     """When it is not: `python -m tests.dialects.page`."""
     assert PAGE.read_text(encoding="utf-8") == page()

@@ -29,7 +29,7 @@ def asked(agent: Scripted, **facts: Any) -> Result:
 # Spec 000.
 
 
-@pytest.mark.row("C37", "A11")
+@pytest.mark.requirement("C37", "A11")
 def test_the_whole_has_a_confidence_and_so_has_each_finding() -> None:
     findings = [{"content": "a", "confidence": 0.9}, {"content": "b", "confidence": 0.4}]
     envelope = {"status": "success", "result": {"findings": findings}, "metadata": {"confidence": 0.4}}
@@ -42,7 +42,7 @@ def test_the_whole_has_a_confidence_and_so_has_each_finding() -> None:
     assert json.loads(tool_use.render_result(silent).text)["metadata"] == {}
 
 
-@pytest.mark.row("C9", "A11")
+@pytest.mark.requirement("C9", "A11")
 def test_what_an_agent_thought_is_kept_and_handed_to_nobody() -> None:
     thought = "First I looked."
     envelope = {"status": "success", "result": {"words": 2}, "metadata": {}, "reasoning_log": thought}
@@ -65,7 +65,7 @@ STEP 1: Read every file twice, aloud.
 """
 
 
-@pytest.mark.row("H9", "H2", "C40")
+@pytest.mark.requirement("H9", "H2", "C40")
 def test_an_agent_is_pointed_to_its_behaviour_and_told_only_what_is_new() -> None:
     (loaded,) = load_markdown(BEHAVIOUR.encode(), file=".claude/agents/word-counter.md").agents
     skills = tuple(skill.model_copy(update={"unavailable": None}) for skill in loaded.definition.skills)
@@ -93,7 +93,7 @@ FAILURE: dict[str, Any] = {
 }
 
 
-@pytest.mark.row("C4", "K6", "K9")
+@pytest.mark.requirement("C4", "K6", "K9")
 @pytest.mark.parametrize(
     "said", [{"operation": "count"}, {"context": {"operation": "count"}}, {"operation": "count", "context": {}}]
 )
@@ -116,7 +116,7 @@ PARTIAL = json.dumps(
 )  # fmt: skip
 
 
-@pytest.mark.row("K24", "C25", "C6")
+@pytest.mark.requirement("K24", "C25", "C6")
 @pytest.mark.parametrize(
     ("answer", "outcome", "code"),
     [
@@ -154,7 +154,7 @@ Execute the analysis and return structured JSON output per AGENT_CONTRACT.md.
 """
 
 
-@pytest.mark.row("K23")
+@pytest.mark.requirement("K23")
 def test_a_command_asks_by_a_block_and_the_sentence_below_it() -> None:
     read = markdown_json.parse_task(COMMAND)
     assert (read.form, read.value.agent, read.value.skill) == ("invocation", "ticket_analyzer", "story_deep")
@@ -164,7 +164,7 @@ def test_a_command_asks_by_a_block_and_the_sentence_below_it() -> None:
     assert markdown_json.parse_task(written.text, level="strict").value == read.value
 
 
-@pytest.mark.row("K34", "C35", "K9")
+@pytest.mark.requirement("K34", "C35", "K9")
 @pytest.mark.parametrize(
     ("version", "rules"),
     [("1.0", []), ("1.7", []), ("1.0.3", []), (None, ["markdown_json/no_version"]), ("2.0", ["markdown_json/version"])],

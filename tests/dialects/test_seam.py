@@ -53,7 +53,7 @@ ENVELOPE = {
 }
 
 
-@pytest.mark.row("C1")
+@pytest.mark.requirement("C1")
 def test_success_has_four_names() -> None:
     result = result_of("markdown_json", ENVELOPE)
     assert said("tool_use", result)["status"] == "success"
@@ -68,7 +68,7 @@ def test_success_has_four_names() -> None:
     assert {each.outcome for each in back} == {"success"}
 
 
-@pytest.mark.row("C1")
+@pytest.mark.requirement("C1")
 @pytest.mark.parametrize("outcome", ["canceled", "rejected"])
 def test_an_ending_that_a_format_has_no_word_for_is_a_loss(outcome: Outcome) -> None:
     result = Result(task_id="", agent="agent", outcome=outcome)
@@ -78,7 +78,7 @@ def test_an_ending_that_a_format_has_no_word_for_is_a_loss(outcome: Outcome) -> 
     assert "/outcome" not in lost("agent_http", result)
 
 
-@pytest.mark.row("C2")
+@pytest.mark.requirement("C2")
 def test_a_missing_file_is_called_so_where_there_is_a_word_and_a_loss_where_there_is_none() -> None:
     text = "ERROR: FILE_NOT_FOUND - Cannot read the plan\nCONTEXT: Phase 2\nRECOVERY: Verify the path\n"
     result = result_of("task_signal", text)
@@ -89,7 +89,7 @@ def test_a_missing_file_is_called_so_where_there_is_a_word_and_a_loss_where_ther
     assert "/fault/code" in lost("tool_use", result)
 
 
-@pytest.mark.row("C5")
+@pytest.mark.requirement("C5")
 def test_one_duration_is_written_in_the_unit_of_each() -> None:
     result = result_of("markdown_json", ENVELOPE)
     assert result.duration_ns == 2_300_000_000
@@ -98,7 +98,7 @@ def test_one_duration_is_written_in_the_unit_of_each() -> None:
     assert said("task_signal", result, "json")["metrics"]["time_elapsed"] == "2.3s"
 
 
-@pytest.mark.row("C5")
+@pytest.mark.requirement("C5")
 @pytest.mark.parametrize("level", ["strict", "standard", "lenient"])
 def test_a_boolean_is_no_duration(level: Any) -> None:
     from retinue.errors import OutputInvalid
@@ -109,7 +109,7 @@ def test_a_boolean_is_no_duration(level: Any) -> None:
     assert "/metadata/execution_time_ms" in {each["path"] for each in caught.value.detail["findings"]}
 
 
-@pytest.mark.row("C7")
+@pytest.mark.requirement("C7")
 def test_a_key_nobody_knows_rides_along_and_back_and_is_lost_elsewhere_by_name() -> None:
     answer: dict[str, Any] = {"content": "Hello.", "response_time_secs": 1, "traces": [], "models": {"router": "small"}}
     result = result_of("run_agent", answer)
@@ -118,7 +118,7 @@ def test_a_key_nobody_knows_rides_along_and_back_and_is_lost_elsewhere_by_name()
     assert "/extras/run_agent" in lost("tool_use", result)
 
 
-@pytest.mark.row("C8")
+@pytest.mark.requirement("C8")
 def test_data_and_text_both_arrive() -> None:
     both = Result(task_id="", agent="agent", outcome="success", data={"score": 85}, content="Eighty-five.")
     answer = said("run_agent", both)
@@ -130,7 +130,7 @@ def test_data_and_text_both_arrive() -> None:
     assert said("run_agent", traced)["traces"] == [{"tool": "sum", "output": '{"total":3}'}]
 
 
-@pytest.mark.row("C9")
+@pytest.mark.requirement("C9")
 @pytest.mark.parametrize("name", DIALECTS)
 def test_reasoning_is_never_handed_on(name: DialectName) -> None:
     for form in dialect(name).RESULT_FORMS:
@@ -139,13 +139,13 @@ def test_reasoning_is_never_handed_on(name: DialectName) -> None:
         assert "/reasoning" in {loss.field for loss in rendered.losses}
 
 
-@pytest.mark.row("C9")
+@pytest.mark.requirement("C9")
 def test_reasoning_that_an_agent_sends_is_kept_for_the_journal() -> None:
     envelope: dict[str, Any] = {"status": "success", "result": {}, "reasoning_log": "First I looked.", "metadata": {}}
     assert dialect("tool_use").parse_result(json.dumps(envelope), level="lenient").value.reasoning == "First I looked."
 
 
-@pytest.mark.row("C10", "C46")
+@pytest.mark.requirement("C10", "C46")
 def test_a_name_is_folded_on_the_way_in_and_spelt_as_each_format_spells_it() -> None:
     task = task_of(
         "markdown_json", "**Agent:** Ticket-Analyzer\n**Operation:** story-deep\n**Target:** x\n**Context:** y\n"
@@ -156,7 +156,7 @@ def test_a_name_is_folded_on_the_way_in_and_spelt_as_each_format_spells_it() -> 
     assert ".claude/agents/ticket-analyzer.md" in said("task_signal", task)
 
 
-@pytest.mark.row("C11")
+@pytest.mark.requirement("C11")
 def test_a_major_version_stands_in_the_name_of_a_tool() -> None:
     task = Task(id="t", agent="researcher", major=2, parameters={"topic": "x"})
     assert said("tool_use", task, "call")["name"].startswith("researcher_v2")
@@ -164,13 +164,13 @@ def test_a_major_version_stands_in_the_name_of_a_tool() -> None:
     assert "/major" in lost("run_agent", task)
 
 
-@pytest.mark.row("C16")
+@pytest.mark.requirement("C16")
 @pytest.mark.parametrize("sample", [each for each in SAMPLES if each.is_json], ids=str)
 def test_what_is_not_there_is_left_out_and_never_null(sample: Sample) -> None:
     assert re.search(r"[:,\[]\s*null", sample.rendered.text) is None
 
 
-@pytest.mark.row("C22")
+@pytest.mark.requirement("C22")
 def test_a_transport_format_and_a_style_of_report_are_two_things() -> None:
     task = Task(id="t", agent="researcher", instruction="Look.", output=OutputWish(transport="json_table"))
     assert said("tool_use", task)["payload"]["required_output_format"] == "json_table"
@@ -179,7 +179,7 @@ def test_a_transport_format_and_a_style_of_report_are_two_things() -> None:
     assert task_of("tool_use", said("tool_use", styled)).output.transport is None
 
 
-@pytest.mark.row("C21", "C23")
+@pytest.mark.requirement("C21", "C23")
 def test_a_bound_in_words_is_a_bound_in_numbers_elsewhere() -> None:
     task = task_of(
         "tool_use",
@@ -203,7 +203,7 @@ def test_a_bound_in_words_is_a_bound_in_numbers_elsewhere() -> None:
     assert task_of("task_signal", said("task_signal", tokens)).limits == Limits(tokens=4_000)
 
 
-@pytest.mark.row("C24")
+@pytest.mark.requirement("C24")
 def test_a_long_summary_is_cut_at_a_word_and_said_to_be() -> None:
     long = "Größe " * 60
     result = Result(
@@ -215,7 +215,7 @@ def test_a_long_summary_is_cut_at_a_word_and_said_to_be() -> None:
     assert "/artifacts/0/summary" in lost("task_signal", result)
 
 
-@pytest.mark.row("C35")
+@pytest.mark.requirement("C35")
 def test_the_version_of_an_envelope_is_the_contracts_and_the_agents_own_rides_beside_it() -> None:
     result = Result(
         task_id="", agent="ticket_analyzer", skill="a", outcome="success", data={}, versions=Versions(agent="2.1.0")
@@ -225,7 +225,7 @@ def test_the_version_of_an_envelope_is_the_contracts_and_the_agents_own_rides_be
     assert result_of("markdown_json", envelope).versions.agent == "2.1.0"
 
 
-@pytest.mark.row("C39")
+@pytest.mark.requirement("C39")
 def test_an_error_without_a_category_is_one_of_the_agents_own_and_a_finding() -> None:
     read = dialect("task_signal").parse_result("ERROR: Failed to open the page\nSTATUS: failed\n")
     assert read.value.fault is not None
@@ -234,7 +234,7 @@ def test_an_error_without_a_category_is_one_of_the_agents_own_and_a_finding() ->
     assert said("markdown_json", read.value)["error_type"] == "internal_error"
 
 
-@pytest.mark.row("C40")
+@pytest.mark.requirement("C40")
 def test_a_bare_prompt_is_a_request_in_every_dialect() -> None:
     prompt = (
         "Task {\n  prompt: |\n    Read and follow: .claude/agents/research-specialist.md\n\n"
@@ -245,7 +245,7 @@ def test_a_bare_prompt_is_a_request_in_every_dialect() -> None:
     assert said("tool_use", task, "handoff")["payload"]["instruction"] == "login"
 
 
-@pytest.mark.row("C41")
+@pytest.mark.requirement("C41")
 def test_several_files_keep_their_own_titles() -> None:
     text = "CREATED: /a.md\nTITLE: A\nSUMMARY: About a.\nCREATED: /b.md\nTITLE: B\nSTATUS: complete\n"
     result = result_of("task_signal", text)
@@ -256,7 +256,7 @@ def test_several_files_keep_their_own_titles() -> None:
     assert result_of("task_signal", said("task_signal", result, "json")).artifacts == result.artifacts
 
 
-@pytest.mark.row("C42")
+@pytest.mark.requirement("C42")
 @pytest.mark.parametrize(
     "line", ["I have NOT CREATED: /etc/passwd", "SUBTITLE: b", " CREATED: /etc/passwd", "> STATUS: failed"]
 )
@@ -270,14 +270,14 @@ def test_prose_is_no_signal_in_any_dialect(line: str) -> None:
         assert back.outcome == "success"
 
 
-@pytest.mark.row("C43")
+@pytest.mark.requirement("C43")
 def test_the_fourth_way_of_thinking_is_read_and_written_as_the_third() -> None:
     task = Task(id="", agent="researcher", instruction="Look.", thinking="ultrathink")
     assert "- Thinking Mode: think hard" in said("task_signal", task)
     assert "/thinking" in lost("task_signal", task)
 
 
-@pytest.mark.row("C44")
+@pytest.mark.requirement("C44")
 def test_parameters_that_came_as_text_stay_marked_as_such() -> None:
     text = (
         "**Agent:** ticket-analyzer\n**Operation:** story-deep\n**Target:** x\n**Context:** y\n\n"
@@ -292,14 +292,14 @@ def test_parameters_that_came_as_text_stay_marked_as_such() -> None:
     assert not task_of("tool_use", said("tool_use", typed, "call")).untyped
 
 
-@pytest.mark.row("C45")
+@pytest.mark.requirement("C45")
 def test_a_handoff_carries_an_instruction_and_no_fields() -> None:
     task = Task(id="t", agent="researcher", instruction="Look.", context=Context(what="A price is asked for."))
     read = task_of("tool_use", said("tool_use", task, "handoff"))
     assert (read.instruction, read.parameters, read.context.what) == ("Look.", {}, "A price is asked for.")
 
 
-@pytest.mark.row("C20")
+@pytest.mark.requirement("C20")
 def test_numbers_nobody_measured_are_absent_in_every_dialect() -> None:
     bare = Result(task_id="", agent="agent", outcome="success", data={"found": 3})
     for name in DIALECTS:

@@ -36,7 +36,7 @@ def test_what_is_no_json_string_says_nothing(text: str) -> None:
     assert unquote_json(text) is None
 
 
-@pytest.mark.row("C16")
+@pytest.mark.requirement("C16")
 def test_null_is_taken_for_not_there_where_a_key_may_be_absent() -> None:
     value: Any = {"a/b": None, "c": None, "d": 1}
     notes = Diagnostics("x", "standard")
@@ -81,7 +81,7 @@ class Sample(WireModel):
     key: Annotated[int | None, NOT_NULL] = None
 
 
-@pytest.mark.row("C16")
+@pytest.mark.requirement("C16")
 def test_a_null_that_no_level_bears_is_refused_with_the_way_out() -> None:
     notes = Diagnostics("x", "strict")
     assert validate({}, Sample, notes, refusal=InvalidInput).to_json() == {}

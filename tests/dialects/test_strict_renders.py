@@ -44,7 +44,7 @@ def are_the_agents_own(findings: list[dict[str, str]]) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.row("C3")
+@pytest.mark.requirement("C3")
 @pytest.mark.parametrize(("name", "form"), [(name, form) for name in DIALECTS for form in dialect(name).RESULT_FORMS])
 @settings(max_examples=examples(60))
 @given(result=results)
@@ -61,7 +61,7 @@ def test_an_answer_is_written_so_that_a_strict_reader_takes_it(name: DialectName
         assert strict.value == speaks.parse_result(text).value
 
 
-@pytest.mark.row("C3", "K10")
+@pytest.mark.requirement("C3", "K10")
 @pytest.mark.parametrize("data", [["TRUE"], {"score": "7"}, {"count": -1}, {"file": "../x"}])
 def test_data_that_break_a_type_are_written_as_they_are(data: JsonValue) -> None:
     speaks = dialect("markdown_json")
@@ -73,7 +73,7 @@ def test_data_that_break_a_type_are_written_as_they_are(data: JsonValue) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.row("C3")
+@pytest.mark.requirement("C3")
 @pytest.mark.parametrize(("name", "form"), [(name, form) for name in DIALECTS for form in dialect(name).TASK_FORMS])
 @settings(max_examples=examples(60))
 @given(task=tasks)
@@ -88,7 +88,7 @@ def test_a_request_is_written_so_that_a_strict_reader_takes_it(name: DialectName
 
 
 @pytest.mark.slow
-@pytest.mark.row("C3", "C6")
+@pytest.mark.requirement("C3", "C6")
 @pytest.mark.parametrize("name", DIALECTS)
 @settings(max_examples=examples(60))
 @given(task=tasks, correction=corrections)
@@ -99,7 +99,7 @@ def test_a_request_made_again_is_written_so_too(name: DialectName, task: Task, c
 
 
 @pytest.mark.slow
-@pytest.mark.row("C3", "K25")
+@pytest.mark.requirement("C3", "K25")
 @settings(max_examples=examples(100))
 @given(results)
 def test_an_envelope_passes_the_validator_that_spec_003_prints(result: Result) -> None:

@@ -57,7 +57,7 @@ def test_results_arrive_in_the_order_in_which_steps_end(subject: Subject) -> Non
 
 
 @over()
-@pytest.mark.row("C32")
+@pytest.mark.requirement("C32")
 def test_branches_run_side_by_side(subject: Subject) -> None:
     async def main() -> None:
         together = asyncio.Barrier(20)

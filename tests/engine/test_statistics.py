@@ -34,7 +34,7 @@ def record(journal: Journal, run: str, *steps: tuple[str, Body], at_ns: int = 1_
         journal.record(Event(run, node, 1, place, at_ns + place, body))
 
 
-@pytest.mark.row("P21")
+@pytest.mark.requirement("P21")
 def test_a_run_and_its_calls_are_read_with_what_they_took(journal: Journal) -> None:
     fault = Fault(code="output_invalid", message="No.")
     attempts = (
@@ -56,7 +56,7 @@ def test_a_run_and_its_calls_are_read_with_what_they_took(journal: Journal) -> N
     assert [(used.model, used.tokens, used.usd) for used in one.used] == [("m:x", 15, 0.5), ("m:y", 9, None)]
 
 
-@pytest.mark.row("P21", "C18")
+@pytest.mark.requirement("P21", "C18")
 def test_a_usage_is_read_with_its_parts_and_only_those_who_were_called_are_others(journal: Journal) -> None:
     inner = Usage.total((SPENT, Usage(tokens_in=4, model="m:y")))
     assert inner is not None
@@ -182,7 +182,7 @@ def test_odd_members_are_as_if_they_were_not_there(journal: Journal) -> None:
     assert (call.skill, call.outcome, call.duration_ns, call.retries, call.used) == ("", None, None, 0, ())
 
 
-@pytest.mark.row("P21")
+@pytest.mark.requirement("P21")
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "-1", "9" * 400, "true", "[1]", "{}"])
 def test_a_figure_that_cannot_be_is_as_if_it_were_not_there(journal: Journal, number: str) -> None:
     usage = f'{{"model": "m", "tokens_in": {number}, "cost": {{"usd": {number}}}}}'

@@ -12,7 +12,7 @@ def agent(name: str = "helper", *, tier: Tier | None = None, model: str | None =
     return Definition(name=name, description="Works.", skills=(skill,), tier=tier, model=model)
 
 
-@pytest.mark.row("A31")
+@pytest.mark.requirement("A31")
 @pytest.mark.parametrize(
     ("instruction", "tokens", "score", "tier"),
     [
@@ -39,7 +39,7 @@ def test_points_decide_by_the_table(instruction: str, tokens: int, score: int, t
     assert given.model is None
 
 
-@pytest.mark.row("A31")
+@pytest.mark.requirement("A31")
 def test_the_score_is_shown_with_what_each_point_was_for() -> None:
     given = allocate(agent(), instruction="Compare both, then merge, and finally test.", context_tokens=16_000)
     assert given.score == 5
@@ -51,13 +51,13 @@ def test_the_score_is_shown_with_what_each_point_was_for() -> None:
     assert given.why == "5 points of the request"
 
 
-@pytest.mark.row("A31")
+@pytest.mark.requirement("A31")
 def test_the_users_default_overrides_the_points_and_they_are_shown_all_the_same() -> None:
     given = allocate(agent(), instruction="debug it", default="large")
     assert (given.tier, given.score, given.why) == ("large", 2, "it is the default of the settings")
 
 
-@pytest.mark.row("A2", "A16")
+@pytest.mark.requirement("A2", "A16")
 @pytest.mark.parametrize(
     ("name", "instruction", "tier"),
     [
@@ -110,7 +110,7 @@ def test_any_request_gets_a_tier_and_its_points_add_up(instruction: str, tokens:
     assert allocate(agent(), instruction=instruction, context_tokens=tokens).tier in TARGET
 
 
-@pytest.mark.row("A15")
+@pytest.mark.requirement("A15")
 def test_the_mix_is_measured_in_each_unit() -> None:
     calls, tokens, cost = tier_mixes(
         [
@@ -131,7 +131,7 @@ def test_the_mix_is_measured_in_each_unit() -> None:
     assert (cost.unit, cost.shares) == ("cost", {"small": 0.25, "medium": 0.75, "large": 0.0})
 
 
-@pytest.mark.row("A15")
+@pytest.mark.requirement("A15")
 def test_what_nobody_measured_has_no_mix() -> None:
     assert tier_mixes([]) == ()
     assert [mix.unit for mix in tier_mixes([ModelSpend("small")])] == ["calls"]

@@ -23,7 +23,7 @@ def calls(*outs: int, model: str = "m:small") -> list[PastCall]:
     return [PastCall(model, tokens_in=1000 + out, tokens_out=out, seconds=out / 100) for out in outs]
 
 
-@pytest.mark.row("A17", "C19")
+@pytest.mark.requirement("A17", "C19")
 def test_a_first_call_is_bounded_by_its_request_and_the_schema_of_its_answer() -> None:
     found = estimate(model="m:small", request_tokens=2_000, answer_schema=BOUNDED, max_output=8_000, price=price)
     assert found.tokens_in == Range(2_000, 2_000)
@@ -40,7 +40,7 @@ def test_a_first_call_is_bounded_by_its_request_and_the_schema_of_its_answer() -
     )
 
 
-@pytest.mark.row("C19")
+@pytest.mark.requirement("C19")
 def test_past_calls_of_the_same_model_are_believed_once_there_are_enough() -> None:
     few = estimate(model="m:small", request_tokens=10, max_output=50, past=calls(1, 2, 3, 4))
     assert few.tokens_out == Range(1, 50)
@@ -62,7 +62,7 @@ def test_a_larger_request_than_ever_raises_what_comes_in() -> None:
     assert estimate(model="m:small", request_tokens=5_000, past=calls(1, 2, 3, 4, 5)).tokens_in == Range(5_000, 5_000)
 
 
-@pytest.mark.row("A17")
+@pytest.mark.requirement("A17")
 def test_tools_mean_that_all_is_sent_again() -> None:
     once = estimate(model="m:x", request_tokens=100, max_output=10)
     often = estimate(model="m:x", request_tokens=100, max_output=10, max_requests=3)
@@ -73,7 +73,7 @@ def test_tools_mean_that_all_is_sent_again() -> None:
     assert unknown.tokens_in == Range(100, 870)
 
 
-@pytest.mark.row("C18", "C19")
+@pytest.mark.requirement("C18", "C19")
 def test_an_unknown_price_gives_no_cost() -> None:
     def unknown(*, tokens_in: int, tokens_out: int) -> float | None:
         del tokens_in, tokens_out

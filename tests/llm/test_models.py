@@ -32,7 +32,7 @@ def configured(default: str = "anthropic:claude-sonnet-4-5", **tiers: str) -> Mo
 # Choosing.
 
 
-@pytest.mark.row("B12")
+@pytest.mark.requirement("B12")
 def test_the_task_comes_before_the_definition_before_the_tier_before_the_default() -> None:
     models = configured(small="a:small", medium="a:medium", large="a:large")
     assert models.choose(model="x:task", own="x:own", tier="small", source="user").name == "x:task"
@@ -223,7 +223,7 @@ def test_a_model_is_opened_once_and_asks_nobody() -> None:
     assert model.max_output > 1_000
 
 
-@pytest.mark.row("C18")
+@pytest.mark.requirement("C18")
 def test_an_opened_model_has_the_price_of_the_book_or_ones_own() -> None:
     name = "anthropic:claude-haiku-4-5"
     by_book = Models(environment={"ANTHROPIC_API_KEY": KEY}).get(name)

@@ -12,7 +12,7 @@ from retinue.llm.prices import Price, PriceList, price
 MILLION = 1_000_000
 
 
-@pytest.mark.row("A16", "C18")
+@pytest.mark.requirement("A16", "C18")
 @pytest.mark.parametrize(("name", "usd_in", "usd_out"), [
     ("anthropic:claude-haiku-4-5", 1.0, 5.0),
     ("anthropic:claude-sonnet-4-5", 3.0, 15.0),
@@ -29,7 +29,7 @@ def test_the_book_knows_what_a_million_tokens_cost(name: str, usd_in: float, usd
     assert told.usd == pytest.approx(usd_out / 10)
 
 
-@pytest.mark.row("C18")
+@pytest.mark.requirement("C18")
 def test_every_cost_carries_the_price_it_was_computed_from_and_its_day() -> None:
     cost = price("anthropic:claude-haiku-4-5", tokens_in=1, tokens_out=1)
     assert cost is not None
@@ -38,7 +38,7 @@ def test_every_cost_carries_the_price_it_was_computed_from_and_its_day() -> None
     assert date(2026, 1, 1) <= date.fromisoformat(cost.price_date) <= datetime.now(tz=UTC).date()
 
 
-@pytest.mark.row("C18")
+@pytest.mark.requirement("C18")
 @pytest.mark.parametrize("name", ["nobody:nothing", "anthropic:no-such-thing", "", ":", "anthropic:", "ollama:llama3"])
 def test_an_unknown_model_has_no_cost_rather_than_none_at_all(name: str) -> None:
     assert price(name, tokens_in=MILLION, tokens_out=MILLION) is None
@@ -52,7 +52,7 @@ def test_tokens_that_the_provider_still_had_cost_less() -> None:
     assert 0 < cached.usd < whole.usd
 
 
-@pytest.mark.row("C18")
+@pytest.mark.requirement("C18")
 def test_a_price_of_ones_own_holds_instead_of_the_book() -> None:
     own = Price(7.5, 37.5, usd_cached=0.75, date="2025-11-01", source="spec 000 §5.1")
     cost = price("anthropic:claude-opus-4-5", tokens_in=2 * MILLION, tokens_out=MILLION, tokens_cached=MILLION, own=own)

@@ -84,7 +84,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
     return path, result
 
 
-@pytest.mark.row("P21")
+@pytest.mark.requirement("P21")
 def test_who_was_asked_inside_a_step_counts_as_himself_and_nothing_twice(told: tuple[Path, Result]) -> None:
     path, result = told
     _, found = read(path)
@@ -118,7 +118,7 @@ def test_who_was_asked_inside_a_step_counts_as_himself_and_nothing_twice(told: t
     assert result.usage.cost.usd == pytest.approx(found.runs.usd)
 
 
-@pytest.mark.row("A15", "A16")
+@pytest.mark.requirement("A15", "A16")
 def test_the_mix_has_each_model_in_its_own_tier(told: tuple[Path, Result]) -> None:
     path, _ = told
     _, found = read(path)
@@ -147,7 +147,7 @@ def test_facts_say_who_was_asked_inside(told: tuple[Path, Result]) -> None:
     ]
 
 
-@pytest.mark.row("C18")
+@pytest.mark.requirement("C18")
 def test_a_run_of_which_some_has_no_price_says_what_is_known(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite3"
     agents = (prompted("chief", "t:medium", delegated("worker"), "Done."), prompted("worker", "t:large", "Done."))

@@ -23,7 +23,7 @@ def moves(breaker: CircuitBreaker, *results: Result, skill: str | None = "s") ->
     return [one.move for one in said]
 
 
-@pytest.mark.row("P12")
+@pytest.mark.requirement("P12")
 @pytest.mark.parametrize("code", ["network_error", "unavailable", "timeout", "internal_error"])
 def test_three_failures_in_a_row_open_the_circuit_of_a_skill(code: FaultCode):
     breaker = CircuitBreaker()
@@ -73,7 +73,7 @@ def tripped(cool_down: int = 2) -> CircuitBreaker:
     return breaker
 
 
-@pytest.mark.row("P12")
+@pytest.mark.requirement("P12")
 def test_after_the_cool_down_one_call_is_let_through_and_no_second_beside_it():
     breaker = tripped()
     assert breaker.skip_decision("a", "s") is not None

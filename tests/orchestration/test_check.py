@@ -114,7 +114,7 @@ def test_parameters_that_are_no_data_are_a_finding():
     assert finding.path == "/nodes/0/parameters/number"
 
 
-@pytest.mark.row("H24")
+@pytest.mark.requirement("H24")
 def test_two_branches_that_expect_one_file_are_found_before_the_start():
     listed = findings(
         Plan(
@@ -131,7 +131,7 @@ def test_two_branches_that_expect_one_file_are_found_before_the_start():
     assert listed[0].path == "/nodes/1/expects"
 
 
-@pytest.mark.row("H24")
+@pytest.mark.requirement("H24")
 def test_a_node_may_go_on_with_the_file_of_one_it_needs():
     assert found(
         node("a", expects=(Expected(path="r.md"),)),
@@ -168,7 +168,7 @@ def test_a_request_is_known_again_however_it_is_named():
     assert check.caller(node("a", "nobody", None), "a").agent == "nobody"
 
 
-@pytest.mark.row("A25")
+@pytest.mark.requirement("A25")
 def test_a_plan_that_asks_again_what_is_being_answered_is_a_circle_with_its_chain():
     check = PlanChecker(ALL)
     above = (check.caller(node("top"), "top"), Caller(node="top/mid", agent="talker", skill="say", request="-"))

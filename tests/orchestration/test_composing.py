@@ -50,7 +50,7 @@ def dangling() -> Plan:
     return Plan(nodes=(node("a", needs=("gone",)), node("a")))
 
 
-@pytest.mark.row("A25", "A12")
+@pytest.mark.requirement("A25", "A12")
 @pytest.mark.parametrize(("wrong", "rules"), [(circle, ["plan/circle"]), (dangling, ["plan/needs", "plan/id"])])
 def test_a_cyclic_or_dangling_plan_goes_back_as_a_correction(wrong: Any, rules: list[str]):
     planner, corrections = composing("planner", wrong, Plan(nodes=(node("x"),)))
@@ -63,7 +63,7 @@ def test_a_cyclic_or_dangling_plan_goes_back_as_a_correction(wrong: Any, rules: 
     assert all(finding["path"].startswith("/plan/nodes/") for finding in corrections[1].findings)
 
 
-@pytest.mark.row("A25")
+@pytest.mark.requirement("A25")
 def test_unknown_agents_and_skills_are_all_listed_before_anything_runs():
     called: list[int] = []
 
@@ -93,7 +93,7 @@ def test_unknown_agents_and_skills_are_all_listed_before_anything_runs():
     assert "Did you mean `square`?" in listed[0]["fix"]
 
 
-@pytest.mark.row("A25")
+@pytest.mark.requirement("A25")
 def test_an_agent_that_asks_itself_the_same_again_is_refused_at_once():
     me, corrections = composing("me", Plan(nodes=(node("again", "me"),)))
     result = gathered(node("a", "me"), agents=(me,), budget=Budget(depth=100))
@@ -105,7 +105,7 @@ def test_an_agent_that_asks_itself_the_same_again_is_refused_at_once():
     assert result.extras["calls"] == 1
 
 
-@pytest.mark.row("A25")
+@pytest.mark.requirement("A25")
 def test_a_circle_through_another_agent_is_spelled_out():
     first, _ = composing("first", Plan(nodes=(node("x", "second"),)))
     second, _ = composing("second", Plan(nodes=(node("y", "first"),)))
@@ -139,7 +139,7 @@ def test_an_agent_that_does_not_compose_keeps_its_own_fault():
     assert result.fault.code == "invalid_input"
 
 
-@pytest.mark.row("B19")
+@pytest.mark.requirement("B19")
 def test_an_agent_that_composes_sees_who_there_is_and_may_ask_what_is_wrong_with_its_plan():
     seen: list[Any] = []
 
@@ -164,7 +164,7 @@ def test_a_single_call_knows_nobody_else():
 # Bounds
 
 
-@pytest.mark.row("A25")
+@pytest.mark.requirement("A25")
 def test_the_deepest_allowed_nesting_is_walked():
     @agent(description="Digs.", composes=True)
     async def digs(level: int) -> Plan:
@@ -181,7 +181,7 @@ def test_the_deepest_allowed_nesting_is_walked():
     assert over.fault.detail["node"].startswith("a/d/d/d")
 
 
-@pytest.mark.row("A25")
+@pytest.mark.requirement("A25")
 def test_a_plan_with_more_nodes_than_are_left_names_the_bound_and_the_place():
     many, _ = composing("many", lambda: Plan(nodes=tuple(node(f"n{number}") for number in range(2_000))))
     top = Plan(nodes=(node("top", "outer"),))
@@ -243,7 +243,7 @@ async def surveys() -> Reply:
     return Reply(plan=Plan(goal="All three", nodes=nodes), warnings=(note,), usage=Usage(tokens_in=5))
 
 
-@pytest.mark.row("A24", "A25", "H24")
+@pytest.mark.requirement("A24", "A25", "H24")
 def test_a_child_run_becomes_one_answer_with_a_row_for_every_part():
     plan = Plan(goal="Survey", nodes=(node("n1", "surveys", instruction="survey all three"), node("n2")))
 
@@ -277,7 +277,7 @@ def test_a_child_run_becomes_one_answer_with_a_row_for_every_part():
     assert result.usage.tokens_in == 5
 
 
-@pytest.mark.row("A25")
+@pytest.mark.requirement("A25")
 def test_a_fault_says_where_in_the_whole_it_happened():
     inner, _ = composing("inner", Plan(nodes=(node("x", "forbidden"),)))
     outer, _ = composing("outer", Plan(nodes=(node("mid", "inner"),)))
@@ -328,7 +328,7 @@ def test_an_order_knows_where_its_nodes_stand():
 # Waves
 
 
-@pytest.mark.row("H21")
+@pytest.mark.requirement("H21")
 def test_phases_start_in_waves_by_what_they_need():
     arrived: list[str] = []
     gates = [asyncio.Event() for _ in range(5)]

@@ -21,7 +21,7 @@ RESULT = Result(
 )
 
 
-@pytest.mark.row("C24")
+@pytest.mark.requirement("C24")
 def test_a_summary_is_cut_at_the_edge_of_a_word_and_says_so():
     summary = summarise(LONG)
     assert len(summary.text) <= SUMMARY_CHARS
@@ -30,7 +30,7 @@ def test_a_summary_is_cut_at_the_edge_of_a_word_and_says_so():
     assert LONG[len(summary.text)] == " "
 
 
-@pytest.mark.row("C24")
+@pytest.mark.requirement("C24")
 def test_what_fits_is_not_truncated():
     assert summarise("  All\nis well. ").text == "All is well."
     assert not summarise("x" * SUMMARY_CHARS).truncated
@@ -42,7 +42,7 @@ def test_a_word_without_an_end_is_cut_between_letters():
     assert parted.text == "x" * 199
 
 
-@pytest.mark.row("C24")
+@pytest.mark.requirement("C24")
 @given(st.text(max_size=6_000), st.integers(1, 300))
 def test_a_summary_is_never_longer_and_never_invents(text: str, limit: int):
     summary = summarise(text, limit=limit)
@@ -51,7 +51,7 @@ def test_a_summary_is_never_longer_and_never_invents(text: str, limit: int):
     assert summary.truncated or summary.text == " ".join(text.split())
 
 
-@pytest.mark.row("C20", "C30")
+@pytest.mark.requirement("C20", "C30")
 def test_each_level_carries_less_and_both_sides_are_measured():
     levels = ("full", "summary", "metadata", "none")
     handed = [hand_on(RESULT, level, get_counter("words")) for level in levels]
@@ -65,7 +65,7 @@ def test_each_level_carries_less_and_both_sides_are_measured():
     assert handed[2].inputs["artifacts"] == [{"path": "report.md", "title": "Report"}]
 
 
-@pytest.mark.row("C9", "C30")
+@pytest.mark.requirement("C9", "C30")
 def test_what_an_agent_thought_is_never_handed_on():
     assert "I think" not in str(hand_on(RESULT, "full", get_counter("words")).inputs)
 
@@ -77,7 +77,7 @@ def test_an_agent_s_own_summary_goes_before_its_text():
     assert handed.inputs["summary"] == "Short."
 
 
-@pytest.mark.row("C20")
+@pytest.mark.requirement("C20")
 def test_savings_are_sums_under_the_name_of_a_counter():
     savings = Savings("words")
     savings.add(full=100, handed_on=20)

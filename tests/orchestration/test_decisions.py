@@ -78,7 +78,7 @@ async def made(orchestrator: Orchestrator, run: str) -> list[tuple[str, Decision
     return [(event_node, one) for event_node, one in found if one.move != "stop"]
 
 
-@pytest.mark.row("P12", "P15")
+@pytest.mark.requirement("P12", "P15")
 def test_who_failed_three_times_in_a_row_is_not_called_a_fourth_time():
     moves, result, said = told(down, plan=chain(*["down"] * 5))
     assert moves == [
@@ -94,7 +94,7 @@ def test_who_failed_three_times_in_a_row_is_not_called_a_fourth_time():
     )
 
 
-@pytest.mark.row("P12")
+@pytest.mark.requirement("P12")
 def test_after_enough_other_calls_it_is_tried_again():
     moves, result, _ = told(down, square, plan=chain(*["down"] * 3, *["square"] * 10, "down", "down"))
     assert [move for move in moves if move[1] != "give_up"] == [
@@ -103,7 +103,7 @@ def test_after_enough_other_calls_it_is_tried_again():
     assert result.extras["calls"] == 14
 
 
-@pytest.mark.row("P12", "A14")
+@pytest.mark.requirement("P12", "A14")
 def test_a_call_that_is_left_out_is_reconsidered_like_a_failure():
     plan = chain(*["down"] * 4)
     other = Candidate(agent="square", skill="square", score=1, share=0.9)
@@ -113,7 +113,7 @@ def test_a_call_that_is_left_out_is_reconsidered_like_a_failure():
     assert result.data["answer"][0]["agent"] == "square"
 
 
-@pytest.mark.row("P12", "P14", "P15", "C47")
+@pytest.mark.requirement("P12", "P14", "P15", "C47")
 def test_a_broken_skill_leads_to_a_more_general_request_and_the_answer_says_so():
     async def work(orchestrator: Orchestrator) -> Any:
         plan = orchestrator.plan("which books are there since 1999?")
@@ -140,7 +140,7 @@ async def opener(book: str) -> Listed:
     return Listed(books=[book])
 
 
-@pytest.mark.row("A14")
+@pytest.mark.requirement("A14")
 @pytest.mark.parametrize("somebody", [True, False])
 def test_a_person_may_say_otherwise_what_was_refused(somebody: bool):
     async def answerer(question: Question) -> Answer | None:
@@ -156,7 +156,7 @@ def test_a_person_may_say_otherwise_what_was_refused(somebody: bool):
         assert result.fault.code == "missing_file"
 
 
-@pytest.mark.row("P15", "C29")
+@pytest.mark.requirement("P15", "C29")
 def test_who_was_chosen_and_what_was_dropped_is_told_first_with_the_reason():
     chosen = Candidate(agent="square", skill="square", score=2, share=0.5, reason="shares square")
     other = Candidate(agent="down", skill="down", score=1, share=0.25)

@@ -77,7 +77,7 @@ def test_what_is_useful_is_accepted(outcome: Outcome):
     assert decide(node(OTHER), Result(task_id="t", agent="x", outcome=outcome), situation()) == Accept()
 
 
-@pytest.mark.row("A14", "C29")
+@pytest.mark.requirement("A14", "C29")
 def test_a_failure_goes_to_the_first_alternative_that_nothing_speaks_against():
     move = decide(node(CHOSEN, OTHER), failed(), situation())
     assert isinstance(move, Reroute)
@@ -85,7 +85,7 @@ def test_a_failure_goes_to_the_first_alternative_that_nothing_speaks_against():
     assert "`internal_error`" in move.reason
 
 
-@pytest.mark.row("P13", "P14")
+@pytest.mark.requirement("P13", "P14")
 @pytest.mark.parametrize("code", ["access_denied", "unauthenticated", "budget_exceeded", "canceled"])
 def test_some_faults_are_no_reason_to_ask_somebody_else(code: FaultCode):
     assert isinstance(decide(node(OTHER), failed(code), situation()), GiveUp)
@@ -189,7 +189,7 @@ def lists(**facts: object) -> Situation:
     return situation(definition_of=lambda name: LISTS if name == "first" else None, **facts)  # pyright: ignore[reportArgumentType] - test facts
 
 
-@pytest.mark.row("P12", "P14", "C47", "A14")
+@pytest.mark.requirement("P12", "P14", "C47", "A14")
 @pytest.mark.parametrize("code", ["internal_error", "output_invalid", "invalid_input", "timeout"])
 def test_a_skill_that_keeps_failing_leads_to_a_more_general_request_to_the_same_agent(code: FaultCode):
     move = decide(asked(), failed(code), lists())
@@ -203,7 +203,7 @@ def test_a_skill_that_keeps_failing_leads_to_a_more_general_request_to_the_same_
     assert "without 'since 1999'" in move.reason
 
 
-@pytest.mark.row("P11", "P13")
+@pytest.mark.requirement("P11", "P13")
 @pytest.mark.parametrize("code", ["missing_file", "parse_error", "network_error"])
 def test_what_was_not_found_is_not_looked_for_in_broader_words(code: FaultCode):
     move = decide(asked(), failed(code), lists())
@@ -217,7 +217,7 @@ def test_a_missing_program_is_not_got_round_by_other_words():
     assert isinstance(move, GiveUp)
 
 
-@pytest.mark.row("C47", "P13")
+@pytest.mark.requirement("C47", "P13")
 def test_a_general_request_that_fits_nothing_else_is_not_made():
     move = decide(asked("paint the fence since 1999"), failed(), lists())
     assert isinstance(move, GiveUp)
@@ -270,7 +270,7 @@ def test_a_skill_of_the_same_agent_is_asked_before_another_agent():
 # The same again, a person, and the end.
 
 
-@pytest.mark.row("P11", "C6")
+@pytest.mark.requirement("P11", "C6")
 def test_a_refused_value_is_not_told_to_somebody_else():
     fault = Fault(code="invalid_input", message="There is no such year.", path="/parameters/year")
     wanted = asked().model_copy(update={"alternatives": (OTHER,)})
@@ -279,7 +279,7 @@ def test_a_refused_value_is_not_told_to_somebody_else():
     assert "would be told the same `year`" in move.reason
 
 
-@pytest.mark.row("A14")
+@pytest.mark.requirement("A14")
 def test_a_person_may_say_a_refused_parameter_otherwise_but_once():
     fault = Fault(code="missing_file", message="There is no book `x`.", path="/parameters/book", hint="See the shelf.")
     result = failed().model_copy(update={"fault": fault})
@@ -305,7 +305,7 @@ def test_when_the_time_of_the_run_is_over_nobody_else_is_asked():
     assert isinstance(decide(node(OTHER), failed().model_copy(update={"fault": fault}), situation()), GiveUp)
 
 
-@pytest.mark.row("P13")
+@pytest.mark.requirement("P13")
 def test_words_that_the_next_one_has_no_use_for_are_named():
     wanted = asked().model_copy(update={"alternatives": (OTHER,)})
 

@@ -49,7 +49,7 @@ DECISIONS = (
 )
 
 
-@pytest.mark.row("P15", "C29")
+@pytest.mark.requirement("P15", "C29")
 def test_each_clause_says_who_was_considered_and_where_each_value_comes_from() -> None:
     explanation = explain(PLAN, DECISIONS)
     first, second = explanation["clauses"]
@@ -80,7 +80,7 @@ def test_each_clause_says_who_was_considered_and_where_each_value_comes_from() -
     ]
 
 
-@pytest.mark.row("P15")
+@pytest.mark.requirement("P15")
 def test_an_explanation_reads_as_markdown() -> None:
     text = blocks_to_markdown(explanation_blocks(explain(PLAN, DECISIONS)))
     assert text.startswith("## Why n1: list 5 commits\n\nPut to `a.s`.\n\n| considered | fit | because |")
@@ -94,7 +94,7 @@ def test_an_explanation_reads_as_markdown() -> None:
     assert "- `n1/n2` open circuit: `a.s` is judged unreliable.\n- stop: Enough." in text
 
 
-@pytest.mark.row("C31")
+@pytest.mark.requirement("C31")
 def test_a_confidence_is_told_with_its_label_and_left_out_when_nobody_computed_one() -> None:
     explanation = explain(Plan(), confidence=0.625)
     assert explanation["confidence"] == {"value": 0.625, "label": "medium"}

@@ -24,7 +24,7 @@ from tests.orchestration.parts import Square, node, orchestrated, square
 _HOUR_NS = 3_600 * 10**9
 
 
-@pytest.mark.row("A25")
+@pytest.mark.requirement("A25")
 def test_a_composer_leaves_a_call_for_those_who_become_ready_later():
     composed = asyncio.Event()
 
@@ -71,7 +71,7 @@ class Clock:
         return self.now_ns
 
 
-@pytest.mark.row("C21")
+@pytest.mark.requirement("C21")
 @pytest.mark.parametrize("below", [False, True], ids=["in the run", "in a child run"])
 def test_the_time_of_a_run_stands_still_while_a_person_is_asked(*, below: bool):
     clock = Clock()
@@ -191,7 +191,7 @@ async def _fail() -> None:
     raise PermissionError("no")
 
 
-@pytest.mark.row("C6")
+@pytest.mark.requirement("C6")
 @pytest.mark.parametrize("then", [_hang, _fail])
 def test_what_an_attempt_spent_that_never_answered_is_in_the_account_of_the_run(then: Any):
     model = ScriptedModel(["A long answer."], usd_per_million=10)

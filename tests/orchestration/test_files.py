@@ -81,7 +81,7 @@ def codes(result: Result) -> dict[str, str]:
 # What was expected
 
 
-@pytest.mark.row("H22", "H24")
+@pytest.mark.requirement("H22", "H24")
 def test_a_worker_is_told_where_to_write_and_its_file_becomes_a_measured_artifact(tmp_path: Path):
     plan = Plan(nodes=(node("a", "writer", expects=expects("out/a.md", title="Of A", sections=("Overview",))),))
     result, decisions = walked(tmp_path, plan)
@@ -93,14 +93,14 @@ def test_a_worker_is_told_where_to_write_and_its_file_becomes_a_measured_artifac
     assert [(one.move, one.facts) for one in decisions] == [("verify", {"workers": 1, "verified": 1})]
 
 
-@pytest.mark.row("H24")
+@pytest.mark.requirement("H24")
 def test_a_file_that_is_there_but_was_not_claimed_counts(tmp_path: Path):
     plan = Plan(nodes=(node("a", "writer", parameters={"claim": False}, expects=expects("a.md", title="Of A")),))
     result, _ = walked(tmp_path, plan)
     assert [(artifact.path, artifact.title) for artifact in result.artifacts] == [("a.md", "Of A")]
 
 
-@pytest.mark.row("H24", "H23")
+@pytest.mark.requirement("H24", "H23")
 def test_a_missing_file_fails_its_branch_and_a_missing_section_is_a_warning(tmp_path: Path):
     sections = ("Overview", "Findings", "recommendations")
     plan = Plan(
@@ -118,7 +118,7 @@ def test_a_missing_file_fails_its_branch_and_a_missing_section_is_a_warning(tmp_
     assert decisions[-1].reason == "1 of 2 branches left the files that were expected of them."
 
 
-@pytest.mark.row("H24")
+@pytest.mark.requirement("H24")
 @pytest.mark.parametrize(
     ("facts", "text", "code"),
     [({"min_bytes": 500}, "too short", "output_invalid"), ({}, "", "missing_file")],
@@ -132,7 +132,7 @@ def test_a_file_that_is_too_small_or_empty_was_not_written(tmp_path: Path, facts
     assert result.fault.detail["missing"] == ["a.md"]
 
 
-@pytest.mark.row("H24")
+@pytest.mark.requirement("H24")
 def test_what_the_boundary_refused_for_its_missing_file_is_called_that(tmp_path: Path):
     (finding,) = [{"rule": "claim/file", "message": "Success is claimed, but 'a.md' was not written: not there."}]
     error = OutputInvalid("No.", detail={"findings": [finding]})
@@ -157,7 +157,7 @@ def test_a_file_outside_the_workspace_is_refused(tmp_path: Path):
     assert codes(result) == {"a": "access_denied"}
 
 
-@pytest.mark.row("H24")
+@pytest.mark.requirement("H24")
 @pytest.mark.parametrize(("path", "outcome"), [("r.md", "success"), ("other.md", "error")])
 def test_what_is_expected_of_a_composing_node_may_be_written_by_its_delegations(
     tmp_path: Path, path: str, outcome: str
@@ -177,7 +177,7 @@ def test_what_is_expected_of_a_composing_node_may_be_written_by_its_delegations(
 # Two branches, one file
 
 
-@pytest.mark.row("H24")
+@pytest.mark.requirement("H24")
 def test_a_plan_whose_branches_expect_one_file_does_not_start(tmp_path: Path):
     nodes = (node("a", "writer", expects=expects("r.md")), node("b", "writer", expects=expects("R.md")))
     result, _ = walked(tmp_path, Plan(nodes=nodes))
@@ -228,7 +228,7 @@ def test_going_on_with_the_file_of_a_needed_node_is_no_loss(tmp_path: Path):
     assert (result.outcome, result.warnings) == ("success", ())
 
 
-@pytest.mark.row("H24")
+@pytest.mark.requirement("H24")
 def test_a_file_that_somebody_changed_in_silence_is_found_at_the_end(tmp_path: Path):
     plan = Plan(
         nodes=(
@@ -242,7 +242,7 @@ def test_a_file_that_somebody_changed_in_silence_is_found_at_the_end(tmp_path: P
     assert [one.move for one in decisions] == ["lose"]
 
 
-@pytest.mark.row("H24")
+@pytest.mark.requirement("H24")
 def test_an_expected_file_that_is_gone_by_the_end_fails_its_branch(tmp_path: Path):
     plan = Plan(
         nodes=(

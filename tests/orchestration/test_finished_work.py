@@ -70,7 +70,7 @@ TREES = st.recursive(
 ONE_OF_FOUR = Tree(join="quorum", quorum=0.5, below=(Tree(), Tree(fails=True), Tree(fails=True), Tree(fails=True)))
 
 
-@pytest.mark.row("A24", "A25", "H25")
+@pytest.mark.requirement("A24", "A25", "H25")
 @given(top=st.lists(TREES, min_size=1, max_size=3).map(tuple), join=JOINS, collected=st.booleans())
 @example(top=(ONE_OF_FOUR,), join="all", collected=False)
 @example(top=(Tree(join="fail_fast", below=(ONE_OF_FOUR, ONE_OF_FOUR)),), join="all", collected=True)
@@ -91,7 +91,7 @@ def test_every_finished_report_is_in_the_answer_whichever_branches_fail(
     assert [report for report in team.finished if report not in written] == []
 
 
-@pytest.mark.row("H25")
+@pytest.mark.requirement("H25")
 def test_a_supervisor_below_its_quorum_fails_and_shows_the_report_that_came():
     team = Team()
     plan = Plan(goal="Report", nodes=team.nodes((ONE_OF_FOUR,)))

@@ -56,7 +56,7 @@ ORDERS = ["data/orders.csv"]
 READINGS = ["data/readings.jsonl"]
 
 
-@pytest.mark.row("G17", "A2")
+@pytest.mark.requirement("G17", "A2")
 @pytest.mark.parametrize(
     ("goal", "wanted"),
     [
@@ -76,7 +76,7 @@ def test_several_clauses(goal: str, wanted: list[Node]):
     check(goal, wanted)
 
 
-@pytest.mark.row("G17", "A23")
+@pytest.mark.requirement("G17", "A23")
 @pytest.mark.parametrize(
     ("goal", "wanted"),
     [
@@ -95,7 +95,7 @@ def test_dependence(goal: str, wanted: list[Node]):
     check(goal, wanted)
 
 
-@pytest.mark.row("G17")
+@pytest.mark.requirement("G17")
 @pytest.mark.parametrize(
     ("goal", "wanted"),
     [
@@ -106,7 +106,7 @@ def test_pronouns_across_clauses(goal: str, wanted: list[Node]):
     check(goal, wanted)
 
 
-@pytest.mark.row("G17", "C45")
+@pytest.mark.requirement("G17", "C45")
 @pytest.mark.parametrize(
     ("goal", "wanted", "dropped"),
     [
@@ -120,7 +120,7 @@ def test_negation(goal: str, wanted: list[Node], dropped: tuple[str, ...]):
     assert all(each.reason == "You said not to." and not each.wanted for each in plan(goal).dropped)
 
 
-@pytest.mark.row("C45")
+@pytest.mark.requirement("C45")
 @pytest.mark.parametrize(
     ("goal", "wanted"),
     [
@@ -144,7 +144,7 @@ def test_a_name_that_two_files_have_is_asked_about():
     assert "returns.csv" in question.text
 
 
-@pytest.mark.row("G17")
+@pytest.mark.requirement("G17")
 @pytest.mark.parametrize(
     ("goal", "wanted"),
     [
@@ -162,7 +162,7 @@ def test_imperfect_english(goal: str, wanted: list[Node]):
     check(goal, wanted)
 
 
-@pytest.mark.row("G17")
+@pytest.mark.requirement("G17")
 @pytest.mark.parametrize(
     "goal",
     ["thanks", "Thank you very much!", "hello", "Hi there, good morning!", "ok great", "thanks, that was all",
@@ -176,7 +176,7 @@ def test_courtesies_around_a_request_are_not_dropped_either():
     check("Hello! How does the parser work? Thanks a lot!", [n(RESEARCH)])
 
 
-@pytest.mark.row("G17")
+@pytest.mark.requirement("G17")
 @pytest.mark.parametrize(
     ("goal", "wanted", "dropped"),
     [
@@ -195,7 +195,7 @@ def test_what_nobody_does_is_said_and_not_invented(goal: str, wanted: list[Node]
     assert all(each.reason and each.wanted for each in plan(goal).dropped)
 
 
-@pytest.mark.row("G17")
+@pytest.mark.requirement("G17")
 @pytest.mark.parametrize(
     ("goal", "wanted"),
     [

@@ -8,7 +8,7 @@ from retinue.llm.port import EFFORT_OF
 from retinue.orchestration.budget import EXTRA_TOKENS, harder, thinking_in, with_thinking
 
 
-@pytest.mark.row("C43", "H4", "H26")
+@pytest.mark.requirement("C43", "H4", "H26")
 @pytest.mark.parametrize(
     ("goal", "mode", "rest"),
     [

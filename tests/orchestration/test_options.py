@@ -71,7 +71,7 @@ CLERK = agent("clerk", "can", BOUNDS, instructions=None, tools=None, tier="small
 ASSESSOR = agent("assessor", "by_others", instructions=None, tools=None, composes=True)
 
 
-@pytest.mark.row("A17", "C19")
+@pytest.mark.requirement("A17", "C19")
 def test_whose_own_code_asks_a_model_is_in_the_menu_with_what_its_code_keeps_to() -> None:
     asked = node("n1", "clerk")
     small, large = menu(asked).options
@@ -84,7 +84,7 @@ def test_whose_own_code_asks_a_model_is_in_the_menu_with_what_its_code_keeps_to(
     assert (menu(asked).routine, menu(asked).why) == (True, "It is one small delegation that only reads.")
 
 
-@pytest.mark.row("A17", "C19")
+@pytest.mark.requirement("A17", "C19")
 def test_what_own_code_asks_without_a_bound_is_not_made_up_until_enough_calls_are_known() -> None:
     clerk = agent("clerk", "must", instructions=None, tools=None, tier="small")
     plan = Plan(goal="do it", nodes=(node("n1", "clerk"),))
@@ -98,7 +98,7 @@ def test_what_own_code_asks_without_a_bound_is_not_made_up_until_enough_calls_ar
     assert known.routine
 
 
-@pytest.mark.row("A17", "A18")
+@pytest.mark.requirement("A17", "A18")
 def test_who_has_others_think_goes_by_their_rules_or_has_all_of_them_done_in_one_size() -> None:
     small, rules, large = menu(node("n1", "assessor")).options
     assert [(dict(one.model_by_node), one.models) for one in (small, rules, large)] == [
@@ -116,7 +116,7 @@ def test_who_has_others_think_goes_by_their_rules_or_has_all_of_them_done_in_one
     assert menu(told).recommended.model_by_node == {"n1": "medium"}
 
 
-@pytest.mark.row("A17", "A16")
+@pytest.mark.requirement("A17", "A16")
 def test_a_plan_can_be_done_with_small_models_by_the_rules_or_with_large_ones() -> None:
     found = menu(node("n1"), node("n2", "system_architect"))
     assert [(each.letter, each.title, each.recommended) for each in found.options] == [
@@ -133,7 +133,7 @@ def test_a_plan_can_be_done_with_small_models_by_the_rules_or_with_large_ones() 
     assert found.recommended.letter == "B"
 
 
-@pytest.mark.row("A17", "C19")
+@pytest.mark.requirement("A17", "C19")
 def test_each_way_has_two_reasons_and_a_range_of_tokens_and_money() -> None:
     cheap, rules, dear = menu(node("n1"), node("n2", "system_architect")).options
     for option in (cheap, rules, dear):
@@ -162,13 +162,13 @@ def test_what_a_delegation_or_an_agent_asks_for_is_recommended() -> None:
     assert menu(asked).recommended.model_by_node == {"n1": "medium"}
 
 
-@pytest.mark.row("A18")
+@pytest.mark.requirement("A18")
 def test_a_small_reading_delegation_is_routine() -> None:
     found = menu(node("n1"))
     assert (found.routine, found.why) == (True, "It is one small delegation that only reads.")
 
 
-@pytest.mark.row("A18")
+@pytest.mark.requirement("A18")
 def test_a_plan_without_a_model_has_one_way_and_is_routine() -> None:
     found = menu(node("n1", "counter"), node("n2", "counter"))
     (only,) = found.options
@@ -177,7 +177,7 @@ def test_a_plan_without_a_model_has_one_way_and_is_routine() -> None:
     assert (found.routine, found.why) == (True, "No model is asked.")
 
 
-@pytest.mark.row("A18")
+@pytest.mark.requirement("A18")
 @pytest.mark.parametrize(
     ("nodes", "routine", "why"),
     [
@@ -194,7 +194,7 @@ def test_what_is_larger_is_not_routine_and_says_why(
     assert (found.routine, found.why) == (False, why)
 
 
-@pytest.mark.row("A18")
+@pytest.mark.requirement("A18")
 @pytest.mark.parametrize("facts", [{"tools": ("read", "write")}, {"tools": None}, {"tools": ("Bash(git log)",)}])
 def test_who_may_do_more_than_read_is_not_routine(facts: dict[str, object]) -> None:
     plan = Plan(goal="do it", nodes=(node("n1"),))
@@ -204,7 +204,7 @@ def test_who_may_do_more_than_read_is_not_routine(facts: dict[str, object]) -> N
     assert "more than read" not in reads.why
 
 
-@pytest.mark.row("A17")
+@pytest.mark.requirement("A17")
 @pytest.mark.parametrize(
     ("word", "letter"), [("a", "A"), (" B ", "B"), ("auto", "A"), ("Decide for me", "A"), ("", "A")]
 )
@@ -218,7 +218,7 @@ def test_an_unknown_letter_lists_those_there_are() -> None:
     assert raised.value.suggestions == ("A", "B", "auto")
 
 
-@pytest.mark.row("A17", "C19")
+@pytest.mark.requirement("A17", "C19")
 def test_what_it_took_stands_beside_what_was_expected() -> None:
     plan = Plan(goal="do it", nodes=(node("n1"), node("n2", "counter")))
     done = with_option(plan, menu(*plan.nodes).pick("B"), by="flag")

@@ -24,7 +24,7 @@ from retinue.tools.workspace import Workspace
 from tests.orchestration.parts import decisions, down, node, orchestrated, passages, square
 
 
-@pytest.mark.row("A2", "A3", "G17")
+@pytest.mark.requirement("A2", "A3", "G17")
 def test_a_goal_is_taken_apart_delegated_and_merged():
     result = orchestrated(
         square, passages,
@@ -65,13 +65,13 @@ def test_a_goal_that_cannot_be_one_never_starts():
         orchestrated(square, work=lambda orchestrator: orchestrator.run_goal(""))
 
 
-@pytest.mark.row("C45")
+@pytest.mark.requirement("C45")
 def test_a_single_task_is_bound_from_its_instruction():
     result = orchestrated(square, work=lambda o: o.run_task("square", instruction="the number 9 please"))
     assert result.data["answer"][0]["text"] == "- value: 81"
 
 
-@pytest.mark.row("A28", "C11")
+@pytest.mark.requirement("A28", "C11")
 def test_of_two_live_majors_each_gets_its_own_requests():
     @agent(name="teller", version="1.0")
     async def old() -> str:
@@ -120,7 +120,7 @@ def test_the_journal_holds_who_did_what():
     ]  # fmt: skip
 
 
-@pytest.mark.row("P15", "C29")
+@pytest.mark.requirement("P15", "C29")
 def test_every_decision_about_a_failure_is_an_event():
     async def work(orchestrator: Orchestrator) -> Any:
         plan = orchestrator.task_plan("down", instruction="square 3")
@@ -135,7 +135,7 @@ def test_every_decision_about_a_failure_is_an_event():
     assert ("n1", "give_up") in moves
 
 
-@pytest.mark.row("A14")
+@pytest.mark.requirement("A14")
 def test_an_interrupted_run_goes_on_without_repeating_what_was_finished(tmp_path: Path):
     called: list[str] = []
     broken = [True]

@@ -13,7 +13,7 @@ def asked(words: str, **read: str) -> Delegation:
     return Delegation(id="n1", agent="a", skill="s", instruction=words, bindings=bound)
 
 
-@pytest.mark.row("P14")
+@pytest.mark.requirement("P14")
 @pytest.mark.parametrize(
     ("words", "read", "left"),
     [

@@ -38,7 +38,7 @@ def node(name: str, agent: str = "worker", **facts: Any) -> Delegation:
     return Delegation(id=name, agent=agent, **facts)
 
 
-@pytest.mark.row("H26")
+@pytest.mark.requirement("H26")
 def test_of_a_hundred_thousand_tokens_each_gets_what_the_practice_gives():
     plan = Plan(nodes=(node("s", "supervisor"), *(node(f"w{number}") for number in range(4)), node("c", "counter")))
     bounds = [one.limits.tokens for one in allocate_tokens(plan, 100_000, DEFINITIONS).nodes]
@@ -46,7 +46,7 @@ def test_of_a_hundred_thousand_tokens_each_gets_what_the_practice_gives():
     assert orchestrator_share(100_000) == 30_000
 
 
-@pytest.mark.row("H26", "A17")
+@pytest.mark.requirement("H26", "A17")
 def test_whose_own_code_asks_a_model_has_a_share_too_and_who_has_others_think_has_a_supervisors():
     plan = Plan(nodes=(node("s", "assessor"), node("w"), node("k", "clerk"), node("c", "counter")))
     assert [one.limits.tokens for one in allocate_tokens(plan, 100_000, DEFINITIONS).nodes] == [
@@ -62,7 +62,7 @@ def test_whose_own_code_asks_a_model_has_a_share_too_and_who_has_others_think_ha
     assert shares == [30_000, None, 30_000]  # it thinks itself; one that is not there thinks nothing
 
 
-@pytest.mark.row("H26", "C43")
+@pytest.mark.requirement("H26", "C43")
 @pytest.mark.parametrize(("mode", "more"), [("standard", 0), ("think", 1_000), ("think_hard", 2_000), ("ultrathink", 4_000)])  # fmt: skip
 def test_a_thinking_mode_adds_to_a_share(mode: Any, more: int):
     plan = Plan(nodes=(node("a", thinking=mode), node("b")))
@@ -85,7 +85,7 @@ def test_what_a_plan_says_is_kept_and_without_a_budget_nothing_is_bounded():
 # Policies
 
 
-@pytest.mark.row("H27")
+@pytest.mark.requirement("H27")
 def test_a_worker_has_two_attempts_two_seconds_apart_and_five_minutes():
     fault = Fault.from_error(Unavailable("down", hint="wait"))
     assert WORKER.timeout_s == 300
@@ -93,7 +93,7 @@ def test_a_worker_has_two_attempts_two_seconds_apart_and_five_minutes():
     assert isinstance(WORKER.next_move(fault, retries=1), Stop)
 
 
-@pytest.mark.row("H27", "C29")
+@pytest.mark.requirement("H27", "C29")
 def test_research_tries_the_network_three_times_a_file_twice_and_a_search_once():
     def waits(error: Exception) -> list[float]:
         found: list[float] = []
@@ -118,7 +118,7 @@ def test_policies_are_told_apart_by_what_they_change():
 # Targets
 
 
-@pytest.mark.row("H28")
+@pytest.mark.requirement("H28")
 def test_figures_are_measured_and_compared_and_what_was_not_done_has_none():
     expects = (Expected(path="a.md"), Expected(path="b.md"))
     plan = Plan(nodes=(node("a", expects=expects), node("b")), dropped=(Dropped(clause="sing", reason="nobody"),))
@@ -144,7 +144,7 @@ def test_figures_are_measured_and_compared_and_what_was_not_done_has_none():
 # Models
 
 
-@pytest.mark.row("A16", "A31")
+@pytest.mark.requirement("A16", "A31")
 def test_every_agent_that_thinks_gets_a_model_with_the_score_shown():
     plan = Plan(nodes=(node("a", instruction="say hello"), node("b", instruction="debug and refactor it, then finally look"), node("c", "counter"), node("d", model="local:mine")))  # fmt: skip
     given = allocate_models(plan, DEFINITIONS, default_allocator(None))

@@ -23,13 +23,13 @@ def skipped(moves: Actions) -> list[str]:
     return [skip.node.id for skip in moves.skip]
 
 
-@pytest.mark.row("A24")
+@pytest.mark.requirement("A24")
 def test_nodes_that_need_nothing_start_together_in_the_order_of_the_plan():
     state = PlanState(Plan(nodes=(node("b"), node("a"), node("c", "a"))))
     assert ids(state.begin()) == ["b", "a"]
 
 
-@pytest.mark.row("A23")
+@pytest.mark.requirement("A23")
 def test_a_node_starts_when_the_last_of_its_needs_is_useful():
     state = PlanState(Plan(nodes=(node("a"), node("b"), node("c", "a", "b"))))
     state.begin()
@@ -40,7 +40,7 @@ def test_a_node_starts_when_the_last_of_its_needs_is_useful():
     assert state.is_done
 
 
-@pytest.mark.row("C32")
+@pytest.mark.requirement("C32")
 def test_all_skips_at_the_first_failure_and_lets_the_other_needs_go_on():
     state = PlanState(Plan(nodes=(node("a"), node("b"), node("c", "a", "b"))))
     state.begin()
@@ -58,7 +58,7 @@ def test_a_skipped_node_takes_its_followers_with_it_however_long_the_chain():
     assert state.is_done
 
 
-@pytest.mark.row("C32")
+@pytest.mark.requirement("C32")
 def test_any_starts_at_the_first_useful_need_and_stops_the_others():
     state = PlanState(Plan(nodes=(node("a"), node("b"), node("c", "a", "b", join="any"))))
     state.begin()
@@ -94,7 +94,7 @@ def test_what_only_an_unneeded_node_needs_is_stopped_with_it():
     assert moves.stop == ["far"]
 
 
-@pytest.mark.row("C32", "H25")
+@pytest.mark.requirement("C32", "H25")
 @pytest.mark.parametrize(("quorum", "useful"), [(0.5, 2), (0.75, 3), (1.0, 4), (0.1, 1)])
 def test_a_quorum_waits_for_all_and_then_asks_for_its_share(quorum: float, useful: int):
     names = ("a", "b", "c", "d")
@@ -128,7 +128,7 @@ def test_a_quorum_is_skipped_as_soon_as_it_cannot_be_reached():
     assert moves.stop == []
 
 
-@pytest.mark.row("C32")
+@pytest.mark.requirement("C32")
 def test_fail_fast_stops_the_other_needs_at_the_first_failure():
     state = PlanState(Plan(nodes=(node("a"), node("b"), node("c", "a", "b", join="fail_fast"))))
     state.begin()
@@ -154,7 +154,7 @@ def test_an_optional_need_may_fail():
         ("fail_fast", [("a", True)], []),
     ],
 )
-@pytest.mark.row("C32")
+@pytest.mark.requirement("C32")
 def test_the_join_of_the_plan_stops_what_it_waits_for_no_longer(
     join: Join, ends: list[tuple[str, bool]], stopped: list[str]
 ):

@@ -33,7 +33,7 @@ def added(runs: list[RunFacts], calls: list[CallFacts], *, agent: str | None = N
     return statistics_of(JournalFacts(tuple(runs), tuple(calls)), tiers=TIERS, agent=agent)
 
 
-@pytest.mark.row("P21")
+@pytest.mark.requirement("P21")
 def test_success_counts_whole_answers_among_calls_that_nobody_stopped() -> None:
     outcomes: tuple[Outcome, ...] = ("success", "partial", "failed", "canceled")
     (writer,) = added([run("r")], [call("r", "writer", each) for each in outcomes]).agents
@@ -42,7 +42,7 @@ def test_success_counts_whole_answers_among_calls_that_nobody_stopped() -> None:
     assert added([run("r")], [call("r", "writer", "canceled")]).agents[0].success_rate is None
 
 
-@pytest.mark.row("P21")
+@pytest.mark.requirement("P21")
 def test_ratings_count_for_every_agent_that_took_part() -> None:
     rated = [run("r1", rating=Rating("good")), run("r2", rating=Rating("bad")), run("r3")]
     found = added(rated, [call("r1"), call("r1:n1~2", "critic"), call("r2"), call("r3")])
@@ -58,7 +58,7 @@ def test_what_was_not_measured_is_left_out() -> None:
     assert (found.mix, found.models, found.faults) == ((), (), {})
 
 
-@pytest.mark.row("A15")
+@pytest.mark.requirement("A15")
 def test_the_mix_is_by_model_whatever_the_call_used() -> None:
     calls = [
         call("r", "writer", "success", used(), used("m:large", 300, None)),
@@ -75,7 +75,7 @@ def test_the_mix_is_by_model_whatever_the_call_used() -> None:
     assert (large.tokens, large.usd, large.priced) == (300, None, 0)
 
 
-@pytest.mark.row("A15", "C18")
+@pytest.mark.requirement("A15", "C18")
 def test_of_several_models_in_one_attempt_each_has_its_own_share() -> None:
     parts = (used(usd=0.5), used("m:large", 300, None), UsageFacts("m:small", 7, 0, 7, 1, 9.0, agent="critic"))
     whole = UsageFacts("m:small, m:large", 407, 0, 407, 3, parts=parts)
@@ -109,7 +109,7 @@ def test_one_agent_alone_brings_its_own_runs_and_costs() -> None:
         ((0, 300), ["2026-03", "2026-12"]),
     ],
 )
-@pytest.mark.row("A15")
+@pytest.mark.requirement("A15")
 def test_time_is_cut_into_days_weeks_or_months(days: tuple[int, ...], names: list[str]) -> None:
     runs = [run(f"r{day}", day) for day in days]
     found = added(runs, [call(each.run, "writer", "success", used()) for each in runs])

@@ -22,7 +22,7 @@ def plan(*topics: str, **options: Any) -> Plan:
     return supervise(topics, agent="worker", skill="worker", **options)
 
 
-@pytest.mark.row("H22", "H20")
+@pytest.mark.requirement("H22", "H20")
 def test_every_topic_has_a_worker_with_a_path_of_its_own():
     made = plan(
         "Auth patterns",
@@ -50,7 +50,7 @@ def test_without_a_folder_no_files_are_expected():
     assert all(not one.expects for one in plan("a", "b").nodes)
 
 
-@pytest.mark.row("H22")
+@pytest.mark.requirement("H22")
 def test_a_delegation_that_comes_after_needs_them_all_and_is_handed_their_metadata():
     then = Delegation(id="sum", agent="editor", context={"001_a": "full"})
     made = plan("a", "b", then=then, quorum=1.0)
@@ -80,7 +80,7 @@ def test_a_folder_outside_the_workspace_is_refused():
         plan("a", folder="../out")
 
 
-@pytest.mark.row("H22")
+@pytest.mark.requirement("H22")
 @given(st.lists(st.text(max_size=80), min_size=1, max_size=12))
 def test_paths_never_meet_and_never_leave_their_folder(topics: list[str]):
     try:
@@ -135,7 +135,7 @@ def walked(folder: Path, *topics: str, **options: Any) -> Result:
     return orchestrated(worker, editor, work=lambda o: o.run_plan(made), workspace=workspace)
 
 
-@pytest.mark.row("H22", "H24", "H25", "K13")
+@pytest.mark.requirement("H22", "H24", "H25", "K13")
 @pytest.mark.parametrize(
     ("topics", "quorum", "outcome", "says"),
     [
@@ -162,7 +162,7 @@ def test_half_of_the_reports_are_enough_and_whoever_is_missing_is_named(
     assert len(result.artifacts) == len(there) == len(list((tmp_path / "reports").glob("*.md")) if there else [])
 
 
-@pytest.mark.row("H31", "C30")
+@pytest.mark.requirement("H31", "C30")
 def test_metadata_is_forwarded_byte_for_byte(tmp_path: Path):
     HANDED.clear()
     result = walked(tmp_path, "a", "bad b", "c", then=Delegation(id="sum", agent="editor", skill="editor"))
@@ -176,14 +176,14 @@ def test_metadata_is_forwarded_byte_for_byte(tmp_path: Path):
     assert "`sum` works with 2 of 3 branches: `002_bad_b` brought nothing." in [one.message for one in result.warnings]
 
 
-@pytest.mark.row("H24")
+@pytest.mark.requirement("H24")
 def test_an_aggregate_that_lost_an_item_says_so(tmp_path: Path):
     then = Delegation(id="sum", agent="editor", skill="editor", parameters={"loses": True})
     result = walked(tmp_path, "a", "b", then=then)
     assert "`sum` aggregates 1 items, and 2 were handed on." in [one.message for one in result.warnings]
 
 
-@pytest.mark.row("H25")
+@pytest.mark.requirement("H25")
 def test_a_join_that_cannot_reach_its_share_is_not_started(tmp_path: Path):
     HANDED.clear()
     result = walked(tmp_path, "a", "bad b", "bad c", then=Delegation(id="sum", agent="editor", skill="editor"))

@@ -41,7 +41,7 @@ def merged(
     return synthesise(ended, savings=Savings("words"), counter=get_counter("words"))
 
 
-@pytest.mark.row("G17", "A3")
+@pytest.mark.requirement("G17", "A3")
 def test_sections_stand_in_the_order_of_the_plan_with_their_sources():
     first = good("Retries are bounded.", {"findings": [{"content": "x", "source": "src/a.py", "line": 3}]})
     second = good("The branch is clean.", {"head_sha": "abc"})
@@ -54,7 +54,7 @@ def test_sections_stand_in_the_order_of_the_plan_with_their_sources():
     assert result.completeness == 100
 
 
-@pytest.mark.row("C29", "G17")
+@pytest.mark.requirement("C29", "G17")
 def test_what_failed_what_nobody_does_and_what_must_be_asked_is_said():
     dropped = Dropped(
         clause="bake a cake",
@@ -99,7 +99,7 @@ def test_what_went_wrong_is_said_in_sentences(message: str):
         ([], {}, "ended", "success"),
     ],
 )
-@pytest.mark.row("C1", "C29")
+@pytest.mark.requirement("C1", "C29")
 def test_how_a_run_ends(results: list[Result], plan: dict[str, Any], lifecycle: str, outcome: str | None):
     result = merged(*((node(f"n{place}"), one) for place, one in enumerate(results)), **plan)
     assert (result.lifecycle, result.outcome) == (lifecycle, outcome)
@@ -151,7 +151,7 @@ def test_rows_and_series_are_drawn_and_not_put_into_words():
     assert alone.content == "| day |\n| --- |\n| Mon |"
 
 
-@pytest.mark.row("C31", "C37")
+@pytest.mark.requirement("C31", "C37")
 @pytest.mark.parametrize(("known", "wanted"), [([0.9, 0.6], 0.6), ([0.9, None], None), ([None], None)])
 def test_confidence_is_that_of_the_weakest_part_and_never_invented(known: list[float | None], wanted: float | None):
     result = merged(*((node(f"n{place}"), good("x", confidence=one)) for place, one in enumerate(known)))
@@ -169,7 +169,7 @@ def test_what_was_used_read_and_written_is_summed():
     assert result.warnings == other.warnings
 
 
-@pytest.mark.row("C20")
+@pytest.mark.requirement("C20")
 def test_tokens_are_measured_with_a_named_counter():
     tokens = merged((node("n1"), good("Short.", {"long": "word " * 500}))).data["tokens"]
     assert tokens["counter"] == "words"
@@ -177,7 +177,7 @@ def test_tokens_are_measured_with_a_named_counter():
     assert 0 < tokens["handed_on"] < 10
 
 
-@pytest.mark.row("H7", "C32")
+@pytest.mark.requirement("H7", "C32")
 def test_files_that_a_failed_agent_wrote_are_named():
     left = bad(artifacts=(Artifact(path="docs/half.md", title="Half"),))
     result = merged((node("a", "one"), good("Done.")), (node("b", "two"), left))

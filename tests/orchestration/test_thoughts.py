@@ -80,7 +80,7 @@ AGENTS = (square, double, far_square, passages, forbidden, down)
 
 
 @pytest.mark.slow
-@pytest.mark.row("P12", "P14", "A14", "C29")
+@pytest.mark.requirement("P12", "P14", "A14", "C29")
 def test_a_model_chooses_among_the_ways_that_are_open():
     scripted = model(by_shape(choice={"choice": "2_double.double", "reason": "Doubling is near enough."}))
     result, decisions = walked(scripted, Plan(goal="square 12", nodes=(failing(),)), *AGENTS, budget=BUDGET)
@@ -97,7 +97,7 @@ def test_a_model_chooses_among_the_ways_that_are_open():
 
 
 @pytest.mark.slow
-@pytest.mark.row("P14")
+@pytest.mark.requirement("P14")
 def test_a_model_may_give_up_with_a_reason_and_may_put_it_in_other_words():
     scripted = model(by_shape(choice={"choice": "give_up", "reason": "It must be squared far away."}))
     result, decisions = walked(scripted, Plan(goal="square 12", nodes=(failing(),)), *AGENTS, budget=BUDGET)
@@ -131,7 +131,7 @@ def test_without_a_valid_choice_the_rules_choose_and_say_so(line: Line):
     assert "144" in result.content
 
 
-@pytest.mark.row("P13", "P20")
+@pytest.mark.requirement("P13", "P20")
 def test_a_final_fault_stays_final_and_no_model_is_asked():
     scripted = model(by_shape(choice={"choice": "1_square.square", "reason": "Let me in."}))
     failed = failing(agent="forbidden", skill="forbidden", chosen=candidate("forbidden"))
@@ -209,7 +209,7 @@ def test_without_a_model_there_is_no_thought():
 LONG = "square 12. " + "Please mind that this request is long and says the same again and again. " * 40
 
 
-@pytest.mark.row("A25")
+@pytest.mark.requirement("A25")
 def test_a_request_too_large_for_one_agent_becomes_a_child_run_of_its_parts():
     parts = drafted(drafted_node("x", "square", "square 2"), drafted_node("y", "double", "double 5"))
     scripted = model(by_shape(plan=parts))
@@ -226,7 +226,7 @@ def test_a_request_too_large_for_one_agent_becomes_a_child_run_of_its_parts():
     assert result.extras["calls"] == 2
 
 
-@pytest.mark.row("A25")
+@pytest.mark.requirement("A25")
 @pytest.mark.parametrize(
     ("budget", "line", "why"),
     [
@@ -248,7 +248,7 @@ def test_a_request_that_cannot_be_split_is_put_to_its_agent_whole(budget: Budget
     assert "144" in result.content
 
 
-@pytest.mark.row("A25")
+@pytest.mark.requirement("A25")
 def test_a_part_that_asks_the_whole_again_is_refused():
     text = " ".join(LONG.split())[:1_990].strip()
     whole = drafted_node("x", "square", text, parameters={"number": 12})
@@ -274,7 +274,7 @@ TWO = Plan(
 )
 
 
-@pytest.mark.row("B25")
+@pytest.mark.requirement("B25")
 def test_a_summary_holds_only_claims_whose_citations_hold():
     claims = [
         {"text": "The square is 144.", "cites": ["b.1"]},
@@ -296,7 +296,7 @@ def test_a_summary_holds_only_claims_whose_citations_hold():
     assert result.content.startswith("## In short")
 
 
-@pytest.mark.row("B25")
+@pytest.mark.requirement("B25")
 def test_a_model_that_writes_rubbish_leaves_the_template_as_it_was():
     plain, _ = walked(model(by_shape(answer="rubbish")), TWO, *AGENTS, budget=BUDGET)
     assert [section["node"] for section in plain.data["answer"]] == ["a", "b"]
@@ -323,7 +323,7 @@ async def both() -> Reply:
     return Reply(plan=Plan(goal=TWO.goal, nodes=TWO.nodes))
 
 
-@pytest.mark.row("B25", "G21")
+@pytest.mark.requirement("B25", "G21")
 def test_what_an_agent_had_done_by_several_is_summed_up_in_its_answer():
     claims = [{"text": "The square is 144.", "cites": ["b.1"]}, {"text": "It is 145.", "cites": ["b.1"]}]
     plan = Plan(goal="both", nodes=(node("n", "both", instruction="both"),))
@@ -394,7 +394,7 @@ def test_what_thoughts_took_is_in_the_usage_and_shared_with_agents_that_think():
 
 
 @pytest.mark.slow
-@pytest.mark.row("A14")
+@pytest.mark.requirement("A14")
 def test_after_a_kill_no_model_is_asked_again_for_what_is_recorded(tmp_path: Path):
     script = Path(__file__).parent / "thinking_victim.py"
     place = tmp_path / "journal.db"

@@ -21,7 +21,7 @@ def gathered(*nodes: Delegation, agents: tuple[Any, ...] = (square, down, endles
     return orchestrated(*agents, work=lambda orchestrator: orchestrator.gather(nodes, **options))
 
 
-@pytest.mark.row("A24")
+@pytest.mark.requirement("A24")
 def test_branches_run_at_once():
     together = asyncio.Event()
     arrived: list[int] = []
@@ -41,7 +41,7 @@ def test_branches_run_at_once():
     assert result.data["results"] == {"n0": {"value": 0}, "n1": {"value": 1}, "n2": {"value": 2}}
 
 
-@pytest.mark.row("A24")
+@pytest.mark.requirement("A24")
 def test_an_answer_in_words_is_gathered_as_text():
     speaker = TextAgent(lambda request: f"Heard: {request}", name="speaker")
     result = gathered(
@@ -52,7 +52,7 @@ def test_an_answer_in_words_is_gathered_as_text():
     assert "Heard: hello" in result.content
 
 
-@pytest.mark.row("A23", "C30")
+@pytest.mark.requirement("A23", "C30")
 def test_a_later_node_is_handed_what_the_earlier_one_brought():
     seen: list[Task] = []
 
@@ -77,7 +77,7 @@ def test_a_later_node_is_handed_what_the_earlier_one_brought():
     assert handed["none"] == {}
 
 
-@pytest.mark.row("C32")
+@pytest.mark.requirement("C32")
 def test_two_of_three_branches_down_answers_with_the_third_and_says_what_is_missing():
     plan = Plan(
         goal="three numbers",
@@ -115,7 +115,7 @@ def test_the_time_of_the_run_bounds_every_branch_and_finished_ones_are_kept():
     assert result.data["failures"][0]["code"] == "timeout"
 
 
-@pytest.mark.row("C32")
+@pytest.mark.requirement("C32")
 def test_any_stops_the_branches_that_are_not_needed_any_more():
     async def work(orchestrator: Orchestrator) -> Any:
         plan = Plan(nodes=(node("quick"), node("slow", "endless")), join="any")
@@ -129,7 +129,7 @@ def test_any_stops_the_branches_that_are_not_needed_any_more():
     assert ("slow", "stop") in moves
 
 
-@pytest.mark.row("C32")
+@pytest.mark.requirement("C32")
 def test_fail_fast_ends_in_error_and_still_keeps_what_was_finished():
     result = gathered(
         node("a"), node("b", "forbidden", needs=("a",)), node("c", "endless"),
@@ -148,7 +148,7 @@ def test_a_node_whose_needs_failed_is_not_started():
     assert "`a`" in result.data["failures"][1]["message"]
 
 
-@pytest.mark.row("A14", "C29", "P12")
+@pytest.mark.requirement("A14", "C29", "P12")
 def test_a_persistent_failure_goes_to_the_alternative_that_can_be_called():
     async def work(orchestrator: Orchestrator) -> Any:
         delegation = node(
@@ -169,7 +169,7 @@ def test_a_persistent_failure_goes_to_the_alternative_that_can_be_called():
     assert result.extras["calls"] == 2
 
 
-@pytest.mark.row("A14", "P13")
+@pytest.mark.requirement("A14", "P13")
 def test_a_refusal_is_not_got_round_by_asking_somebody_else():
     async def work(orchestrator: Orchestrator) -> Any:
         alternatives = (Candidate(agent="square", skill="square", score=1, share=0.4),)
@@ -198,7 +198,7 @@ async def splits_for_ever(level: int = 0) -> Plan:
     return Plan(nodes=(node("again", "splits_for_ever", parameters={"level": level + 1}),))
 
 
-@pytest.mark.row("A25")
+@pytest.mark.requirement("A25")
 def test_an_agent_that_composes_splits_its_task_and_brings_one_result():
     result = gathered(node("a", "splits", parameters={"number": 3}), agents=(square, splits))
     assert result.outcome == "success"
@@ -206,7 +206,7 @@ def test_an_agent_that_composes_splits_its_task_and_brings_one_result():
     assert result.extras["calls"] == 4
 
 
-@pytest.mark.row("A25")
+@pytest.mark.requirement("A25")
 def test_recursion_ends_at_the_depth_of_the_budget():
     result = gathered(node("a", "splits_for_ever"), agents=(splits_for_ever,), budget=Budget(depth=3, nodes=100))
     assert result.outcome == "error"
@@ -266,13 +266,13 @@ MISSING = node(
 )  # fmt: skip
 
 
-@pytest.mark.row("C45")
+@pytest.mark.requirement("C45")
 def test_what_is_missing_is_asked_for_and_filled_in():
     result = orchestrated(square, work=lambda orchestrator: orchestrator.gather([MISSING]), answerer=answers(number=9))
     assert result.data["results"] == {"a": {"value": 81}}
 
 
-@pytest.mark.row("C45")
+@pytest.mark.requirement("C45")
 @pytest.mark.parametrize("answerer", [None, nobody])
 def test_a_question_that_nobody_answers_leaves_the_run_waiting_for_input(answerer: Any):
     result = orchestrated(square, work=lambda orchestrator: orchestrator.gather([MISSING]), answerer=answerer)

@@ -1,6 +1,6 @@
 """The requirement rows of this folder, and the tests that carry their ids.
 
-Rows are the TOML files beside this module. Tests name rows with `@pytest.mark.row("K17", "C15")`, on a function, on a
+Rows are the TOML files beside this module. Tests name rows with `@pytest.mark.requirement("K17", "C15")`, on a function, on a
 class, or for a whole module in `pytestmark`; a case file under `cases/` names them by `rows`. The ids are read from the
 source, so a partial test run sees them all.
 It is deliberately not part of the package: nothing in `src` knows the rows.
@@ -114,10 +114,10 @@ def _decorated(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> t
 
 
 def _row_ids(expression: ast.expr) -> tuple[str, ...]:
-    """The ids in every `pytest.mark.row(...)` anywhere in `expression` (also inside a list, or a `pytest.param`)."""
+    """The ids in every `pytest.mark.requirement(...)` anywhere in `expression` (also inside a list, or a `pytest.param`)."""
     return tuple(
         ast.literal_eval(argument)
         for call in ast.walk(expression)
-        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("mark.row")
+        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("mark.requirement")
         for argument in call.args
     )

@@ -33,14 +33,14 @@ def test_status_and_tests_agree() -> None:
 def test_marks_are_found_on_functions_classes_modules_and_parameters(tmp_path: Path) -> None:
     (tmp_path / "test_sample.py").write_text(
         "import pytest\n"
-        "pytestmark = [pytest.mark.slow, pytest.mark.row('Z1')]\n"
-        "@pytest.mark.row('Z2', 'Z3')\n"
+        "pytestmark = [pytest.mark.slow, pytest.mark.requirement('Z1')]\n"
+        "@pytest.mark.requirement('Z2', 'Z3')\n"
         "async def test_a(): ...\n"
-        "@pytest.mark.row('Z4')\n"
+        "@pytest.mark.requirement('Z4')\n"
         "class TestB:\n"
-        "    @pytest.mark.row('Z5')\n"
+        "    @pytest.mark.requirement('Z5')\n"
         "    def test_c(self): ...\n"
-        "@pytest.mark.parametrize('x', [pytest.param(1, marks=pytest.mark.row('Z6'))])\n"
+        "@pytest.mark.parametrize('x', [pytest.param(1, marks=pytest.mark.requirement('Z6'))])\n"
         "def test_d(x): ...\n"
     )
     assert read_tests(tmp_path) == {

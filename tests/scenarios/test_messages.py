@@ -42,7 +42,7 @@ def agent(retinue: Retinue, write: Write) -> None:
     assert retinue("trust", "--yes").code == 0
 
 
-@pytest.mark.row("A7", "A11")
+@pytest.mark.requirement("A7", "A11")
 def test_a_hand_off_is_answered_with_an_envelope(retinue: Retinue) -> None:
     ended = retinue("ask", "--in", "tool_use", stdin=json.dumps(HAND_OFF))
     assert ended.code == 0, ended.err
@@ -51,7 +51,7 @@ def test_a_hand_off_is_answered_with_an_envelope(retinue: Retinue) -> None:
     assert "lost: " in ended.err
 
 
-@pytest.mark.row("K2", "K3")
+@pytest.mark.requirement("K2", "K3")
 def test_an_input_block_is_answered_with_the_json_of_its_contract(retinue: Retinue) -> None:
     ended = retinue("ask", "greet", "--in", "markdown_json", stdin=BLOCK)
     assert ended.code == 0, ended.err
@@ -59,7 +59,7 @@ def test_an_input_block_is_answered_with_the_json_of_its_contract(retinue: Retin
     assert ended.data["result"] == {"greeting": "Hello, Ada!"}
 
 
-@pytest.mark.row("B1", "H6")
+@pytest.mark.requirement("B1", "H6")
 def test_one_dialect_in_and_another_out(retinue: Retinue) -> None:
     ended = retinue("ask", "greet", "--in", "run_agent", "--out", "task_signal", stdin='{"prompt": "greet Ada"}')
     assert ended.code == 0, ended.err

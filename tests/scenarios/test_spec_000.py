@@ -147,7 +147,7 @@ def team(retinue: Retinue, write: Write) -> Retinue:
 # The document's definition.
 
 
-@pytest.mark.row("A4", "A5", "C10")
+@pytest.mark.requirement("A4", "A5", "C10")
 def test_the_printed_definition_loads_under_its_own_name_and_the_built_in_agent_steps_aside(
     retinue: Retinue, write: Write
 ) -> None:
@@ -170,7 +170,7 @@ def test_the_printed_definition_loads_under_its_own_name_and_the_built_in_agent_
     assert retinue("lint", ".retinue").code == 0
 
 
-@pytest.mark.row("C10")
+@pytest.mark.requirement("C10")
 def test_two_definitions_with_one_name_collide_loudly(retinue: Retinue, write: Write) -> None:
     write(".retinue/agents/one.json", RESEARCHER_ANALYST)
     write("agents/two.json", RESEARCHER_ANALYST)
@@ -183,7 +183,7 @@ def test_two_definitions_with_one_name_collide_loudly(retinue: Retinue, write: W
     assert retinue("ask", "retinue:researcher_analyst", "what is here?", "--json").code in {0, 5}
 
 
-@pytest.mark.row("A6", "A20")
+@pytest.mark.requirement("A6", "A20")
 def test_lint_finds_what_section_7_forbids(retinue: Retinue, write: Write) -> None:
     loose = json.loads(RESEARCHER_ANALYST)
     del loose["input_schema"]["additionalProperties"]
@@ -199,7 +199,7 @@ def test_lint_finds_what_section_7_forbids(retinue: Retinue, write: Write) -> No
 # Hand-off and envelope.
 
 
-@pytest.mark.row("A7", "A8")
+@pytest.mark.requirement("A7", "A8")
 def test_the_printed_hand_off_and_envelope_are_read(retinue: Retinue, write: Write) -> None:
     write("handoff.json", HANDOFF)
     task = retinue("parse", "handoff.json", "--json").data
@@ -218,7 +218,7 @@ def test_the_printed_hand_off_and_envelope_are_read(retinue: Retinue, write: Wri
     assert retinue("parse", "as-written.json", "--dialect", "tool_use", "--json").code == 6
 
 
-@pytest.mark.row("A12", "A13")
+@pytest.mark.requirement("A12", "A13")
 def test_a_source_that_is_not_allowed_is_refused_with_the_list(retinue: Retinue, write: Write) -> None:
     write("docs/pricing.md", PRICING)
     ended = retinue("ask", "researcher_analyst", "Find latest Haiku 4.5 pricing", "-p", 'sources=["reddit"]', "--json")
@@ -235,7 +235,7 @@ def test_a_source_that_is_not_allowed_is_refused_with_the_list(retinue: Retinue,
 # The goal.
 
 
-@pytest.mark.row("A2", "A24", "G17")
+@pytest.mark.requirement("A2", "A24", "G17")
 def test_the_goal_is_done_by_specialists_of_ones_own_with_files_and_no_model(team: Retinue) -> None:
     plan = team("plan", GOAL, "--json").data
     assert [(node["agent"], node.get("needs", [])) for node in plan["nodes"]] == [
@@ -253,7 +253,7 @@ def test_the_goal_is_done_by_specialists_of_ones_own_with_files_and_no_model(tea
     assert asked.data["agent"] == "engineer"
 
 
-@pytest.mark.row("C45")
+@pytest.mark.requirement("C45")
 def test_the_only_open_text_of_a_schema_is_filled_from_the_words(team: Retinue) -> None:
     assert "Hello, Ada" in team("run", "greet Ada").out
     assert team("ask", "greet", "Ada Lovelace", "--json").data["data"] == {"greeting": "Hello, Ada Lovelace!"}
@@ -353,7 +353,7 @@ KEYS: dict[str, Any] = {
 ASKED = ("ask", "researcher_analyst", "Find latest Haiku 4.5 pricing", "-p", "depth=quick_scan")
 
 
-@pytest.mark.row("A15", "A18")
+@pytest.mark.requirement("A15", "A18")
 def test_the_printed_definition_answers_with_a_model_and_the_menu_has_options(
     served: WireServer, retinue: Retinue, tmp_path: Path, folder: Path
 ) -> None:
@@ -374,7 +374,7 @@ def test_the_printed_definition_answers_with_a_model_and_the_menu_has_options(
     assert served.asked
 
 
-@pytest.mark.row("A16", "C24")
+@pytest.mark.requirement("A16", "C24")
 def test_a_budget_stops_before_the_model_is_asked(served: WireServer, retinue: Retinue) -> None:
     ended = retinue(*ASKED, "--max-tokens", "5", "--json", **KEYS)
     assert ended.code == 7
@@ -382,7 +382,7 @@ def test_a_budget_stops_before_the_model_is_asked(served: WireServer, retinue: R
     assert served.asked == []
 
 
-@pytest.mark.row("A2")
+@pytest.mark.requirement("A2")
 def test_the_goal_runs_in_a_repository_with_history(team: Retinue, folder: Path) -> None:
     commit = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "Start"]
     subprocess.run(commit, cwd=folder, check=True)
@@ -391,7 +391,7 @@ def test_the_goal_runs_in_a_repository_with_history(team: Retinue, folder: Path)
     assert team("runs", "show", run).code == 0
 
 
-@pytest.mark.row("G6")
+@pytest.mark.requirement("G6")
 @pytest.mark.parametrize("relation", ["dependents", "dependencies", "users"])
 def test_a_fixture_that_is_not_there_is_said_to_be_missing(retinue: Retinue, write: Write, relation: str) -> None:
     fixture = "@pytest.fixture\ndef {name}:\n    return 1\n\n"

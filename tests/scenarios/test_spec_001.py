@@ -101,7 +101,7 @@ TOOLS = [WINE_GET_bottles, WINE_GET_taste]
 # The module of the author's own.
 
 
-@pytest.mark.row("B1", "B4", "B17")
+@pytest.mark.requirement("B1", "B4", "B17")
 def test_the_active_module_is_asked_when_nobody_else_is(retinue: Retinue, write: Write) -> None:
     write("core/agent/hierarchical.py", HIERARCHICAL)
     ended = retinue("ask", "What is on today?", "--json", ACTIVE_AGENT_PATH="core/agent/hierarchical.py")
@@ -120,7 +120,7 @@ def test_the_active_module_is_asked_when_nobody_else_is(retinue: Retinue, write:
     assert retinue("ask", "What is on today?").code == 2
 
 
-@pytest.mark.row("B17", "C10")
+@pytest.mark.requirement("B17", "C10")
 def test_a_module_that_is_called_as_a_built_in_agent_is_the_one_that_is_asked(retinue: Retinue, write: Write) -> None:
     write("assistant.py", HIERARCHICAL)
     ended = retinue("ask", "What is on today?", "--json", ACTIVE_AGENT_PATH="assistant.py")
@@ -129,7 +129,7 @@ def test_a_module_that_is_called_as_a_built_in_agent_is_the_one_that_is_asked(re
     assert ended.data["content"].startswith("Here is your plan for today.")
 
 
-@pytest.mark.row("B1")
+@pytest.mark.requirement("B1")
 def test_the_module_is_judged_against_the_spec(retinue: Retinue, write: Write) -> None:
     write("core/agent/hierarchical.py", HIERARCHICAL)
     assert retinue("check", "core/agent/hierarchical.py", "--dialect", "run_agent").code == 0
@@ -147,7 +147,7 @@ def _answered(answer: Any) -> dict[str, Any]:
     return answer
 
 
-@pytest.mark.row("B1", "B4", "B5")
+@pytest.mark.requirement("B1", "B4", "B5")
 def test_any_agent_is_a_run_agent_that_answers_in_the_printed_shape() -> None:
     @package.agent
     async def planner(prompt: str) -> str:
@@ -166,7 +166,7 @@ def test_any_agent_is_a_run_agent_that_answers_in_the_printed_shape() -> None:
     assert answer["response_time_secs"] >= 0
 
 
-@pytest.mark.row("B6", "B8", "B15", "B24")
+@pytest.mark.requirement("B6", "B8", "B15", "B24")
 def test_the_assistant_as_a_run_agent_keeps_tools_in_order_and_config_wins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,7 +193,7 @@ def test_the_assistant_as_a_run_agent_keeps_tools_in_order_and_config_wins(
 # The assistant from the shell.
 
 
-@pytest.mark.row("B8", "B20", "B21")
+@pytest.mark.requirement("B8", "B20", "B21")
 def test_a_tool_root_of_ones_own_answers_once_it_is_trusted(retinue: Retinue, write: Write) -> None:
     write("tools/wine_tool.py", WINE)
     question = ("ask", "personal_assistant", "which red bottles are there?", "--json")
@@ -212,7 +212,7 @@ def test_a_tool_root_of_ones_own_answers_once_it_is_trusted(retinue: Retinue, wr
     assert retinue(*question, TOOL_ROOT="tools").code == 5
 
 
-@pytest.mark.row("B24", "B10")
+@pytest.mark.requirement("B24", "B10")
 @pytest.mark.parametrize("mode", ["async", "threads"])
 def test_a_domain_that_is_too_slow_is_a_timeout(retinue: Retinue, write: Write, mode: str) -> None:
     write("tools/wine_tool.py", WINE.replace("def WINE_GET_taste", "async def WINE_GET_taste").replace(
@@ -229,7 +229,7 @@ def test_a_domain_that_is_too_slow_is_a_timeout(retinue: Retinue, write: Write, 
     assert ended.data["data"]["results"][0]["output"] == "Timed out"
 
 
-@pytest.mark.row("G22", "B13")
+@pytest.mark.requirement("G22", "B13")
 @pytest.mark.parametrize(
     "prompt", ["What's the capital of France?", "what's the weather tomorrow", "open the door", "send an email to Bob"]
 )
@@ -247,7 +247,7 @@ def test_what_is_not_its_own_is_rejected_and_a_question_writes_nothing(retinue: 
         assert retinue("ask", "personal_assistant", question, "--json").data["content"] == nothing
 
 
-@pytest.mark.row("G23")
+@pytest.mark.requirement("G23")
 def test_what_is_told_in_one_process_is_known_in_the_next(retinue: Retinue) -> None:
     assert retinue("ask", "personal_assistant", "jot down that the wifi password is tea2go").code == 0
     found = retinue("ask", "personal_assistant", "which notes mention the wifi", "--json")

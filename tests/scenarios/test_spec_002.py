@@ -45,7 +45,7 @@ def worker(write: Write, *, fails: str = "") -> None:
     write(".claude/agents/research-specialist.md", fails)
 
 
-@pytest.mark.row("H2")
+@pytest.mark.requirement("H2")
 def test_a_worker_is_pointed_at_its_behaviour_file_by_its_plain_name(
     retinue: Retinue, write: Write, folder: Path
 ) -> None:
@@ -54,7 +54,7 @@ def test_a_worker_is_pointed_at_its_behaviour_file_by_its_plain_name(
     assert "Read and follow: .claude/agents/research-specialist.md\n" in (folder / "request.txt").read_text()
 
 
-@pytest.mark.row("H7", "H12", "H15")
+@pytest.mark.requirement("H7", "H12", "H15")
 def test_what_a_worker_created_is_shown_wherever_its_answer_is(retinue: Retinue, write: Write) -> None:
     worker(write)
     row = (
@@ -73,7 +73,7 @@ def test_what_a_worker_created_is_shown_wherever_its_answer_is(retinue: Retinue,
     assert artifact["size"] > 0
 
 
-@pytest.mark.row("H12")
+@pytest.mark.requirement("H12")
 @pytest.mark.parametrize("dialect", ["tool_use", "run_agent", "markdown_json", "agent_http"])
 def test_a_converted_answer_names_the_file_too(retinue: Retinue, dialect: str) -> None:
     signals = "CREATED: reports/001.md\nTITLE: Auth\nSUMMARY: Found 12 patterns.\nSTATUS: complete\n"
@@ -83,7 +83,7 @@ def test_a_converted_answer_names_the_file_too(retinue: Retinue, dialect: str) -
         assert json.loads(said.out)["content"] == "Auth: Found 12 patterns. (reports/001.md)"
 
 
-@pytest.mark.row("H16", "H27")
+@pytest.mark.requirement("H16", "H27")
 def test_an_error_block_is_a_failure_with_its_way_out(retinue: Retinue, write: Write) -> None:
     worker(write, fails="authentication")
     said = retinue(*ASK, "Research authentication", "--json")
@@ -92,7 +92,7 @@ def test_an_error_block_is_a_failure_with_its_way_out(retinue: Retinue, write: W
     assert said.error["hint"] == "Verify plan exists and path is correct"
 
 
-@pytest.mark.row("H27")
+@pytest.mark.requirement("H27")
 def test_what_cannot_be_reached_is_tried_again(retinue: Retinue, write: Write, folder: Path) -> None:
     worker(write)
     write("unreachable.txt", "")
@@ -120,7 +120,7 @@ TOPICS = ("auth", "logging", "caching", "errors")
 
 
 @pytest.mark.slow
-@pytest.mark.row("H22", "H24", "H25", "H28")
+@pytest.mark.requirement("H22", "H24", "H25", "H28")
 @pytest.mark.parametrize("failing", range(5))
 def test_a_supervisor_counts_its_four_workers(retinue: Retinue, write: Write, folder: Path, failing: int) -> None:
     worker(write, fails=" ".join(TOPICS[len(TOPICS) - failing :]))
@@ -146,7 +146,7 @@ def test_a_supervisor_counts_its_four_workers(retinue: Retinue, write: Write, fo
         assert all(f"| complete | `{report}` | Analyzed 12 existing patterns" in shown for report in reports)
 
 
-@pytest.mark.row("H3", "H4", "H26")
+@pytest.mark.requirement("H3", "H4", "H26")
 @pytest.mark.parametrize(
     ("thinking", "mode"),
     [("standard", "standard"), ("think", "think"), ("think_hard", "think hard"), ("ultrathink", "think hard")],

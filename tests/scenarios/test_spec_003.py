@@ -70,7 +70,7 @@ def analyzer(write: Write) -> Callable[..., tuple[str, ...]]:
     return asked
 
 
-@pytest.mark.row("K2", "K24")
+@pytest.mark.requirement("K2", "K24")
 def test_the_printed_validator_knows_the_agent_by_its_name(
     retinue: Retinue, analyzer: Callable[..., tuple[str, ...]]
 ) -> None:
@@ -81,7 +81,7 @@ def test_the_printed_validator_knows_the_agent_by_its_name(
     assert "Invalid operation 'story-depth' for ticket-analyzer." in refused.data["fault"]["message"]
 
 
-@pytest.mark.row("K2", "K24")
+@pytest.mark.requirement("K2", "K24")
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 def test_an_orchestrator_asks_by_the_plain_name_too(version: str) -> None:
     """A version that nobody asked for stands in no request."""
@@ -117,7 +117,7 @@ INVALID: dict[str, Any] = {
 VALID: dict[str, Any] = {"score": 85, "issues": [], "ready": True, "files": []}
 
 
-@pytest.mark.row("C3", "K10", "K12")
+@pytest.mark.requirement("C3", "K10", "K12")
 @pytest.mark.parametrize("how", ["option", "variable", "settings"])
 def test_wrong_types_pass_with_warnings_or_are_refused_or_read_as_the_level_says(
     retinue: Retinue, write: Write, how: str
@@ -143,7 +143,7 @@ def test_wrong_types_pass_with_warnings_or_are_refused_or_read_as_the_level_says
     assert (lenient.code, lenient.data["data"]) == (0, VALID)
 
 
-@pytest.mark.row("C3")
+@pytest.mark.requirement("C3")
 def test_a_project_may_only_be_stricter_than_its_user(retinue: Retinue, write: Write) -> None:
     write("retinue.toml", '[run]\nlevel = "strict"\n')
     assert "strict" in retinue("config", "show").out
@@ -225,7 +225,7 @@ def invoke_agent(request: pytest.FixtureRequest, retinue: Retinue, write: Write,
     return invoke
 
 
-@pytest.mark.row("K3", "K29")
+@pytest.mark.requirement("K3", "K29")
 @pytest.mark.parametrize("operation", ["story-deep", "task-readiness"])
 def test_agent_success_contract(invoke_agent: Invoke, operation: str) -> None:
     data = json.loads(invoke_agent("ticket-analyzer", operation, "VALID-TARGET"))
@@ -234,7 +234,7 @@ def test_agent_success_contract(invoke_agent: Invoke, operation: str) -> None:
     assert isinstance(data["metadata"]["execution_time_ms"], int)
 
 
-@pytest.mark.row("K6", "K24", "K30")
+@pytest.mark.requirement("K6", "K24", "K30")
 def test_agent_error_contract(invoke_agent: Invoke) -> None:
     data = json.loads(invoke_agent("ticket-analyzer", "invalid-op", "INVALID"))
     assert (data["status"], data["agent"], data["error_type"]) == ("error", "ticket-analyzer", "invalid_input")
@@ -242,7 +242,7 @@ def test_agent_error_contract(invoke_agent: Invoke) -> None:
     assert any("story" in suggestion for suggestion in data["recovery_suggestions"])
 
 
-@pytest.mark.row("K5", "K31")
+@pytest.mark.requirement("K5", "K31")
 def test_agent_partial_contract(invoke_agent: Invoke) -> None:
     data = json.loads(invoke_agent("ticket-analyzer", "story-deep", "PARTIAL-DATA-TARGET"))
     assert (data["status"], data["metadata"]["completeness"]) == ("partial", 75)
@@ -266,7 +266,7 @@ Ask with this block and wait for the answer:
 """
 
 
-@pytest.mark.row("C27", "K2")
+@pytest.mark.requirement("C27", "K2")
 def test_a_slash_command_calls_an_operation_that_the_agent_lists(
     retinue: Retinue, write: Write, provider: WireServer
 ) -> None:

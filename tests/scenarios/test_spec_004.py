@@ -12,7 +12,7 @@ from tests.scenarios.conftest import Retinue, Write
 ROUTE = "/agents/business/metrics"
 
 
-@pytest.mark.row("P2", "P3", "P4", "P5", "P6")
+@pytest.mark.requirement("P2", "P3", "P4", "P5", "P6")
 def test_the_card_advertises_both_skills_of_the_document_at_its_own_paths(retinue: Retinue, write: Write) -> None:
     described = retinue("agents", "metrics", "--json")
     assert described.code == 0, described.err
@@ -33,14 +33,14 @@ def test_the_card_advertises_both_skills_of_the_document_at_its_own_paths(retinu
         assert capability["output_schema"]["properties"]["answer"]["description"]
 
 
-@pytest.mark.row("P1", "P3", "P9")
+@pytest.mark.requirement("P1", "P3", "P9")
 def test_requests_and_answers_go_through_the_dialect(retinue: Retinue) -> None:
     judged = retinue("check", "retinue.catalogue.metrics:Metrics", "--dialect", "agent_http", "--json")
     assert judged.code == 0, judged.err or judged.out
     assert retinue("check", "retinue.catalogue.metrics:Metrics", "--dialect", "tool_use").code == 0
 
 
-@pytest.mark.row("P3", "G25")
+@pytest.mark.requirement("P3", "G25")
 def test_both_skills_are_asked_by_name(retinue: Retinue) -> None:
     sales = retinue("ask", "metrics", "get_year_to_end_sales", "-p", "year=1997", "--json")
     assert (sales.code, sales.data["outcome"]) == (0, "success")
@@ -51,7 +51,7 @@ def test_both_skills_are_asked_by_name(retinue: Retinue) -> None:
     assert churn.data["skill"] == "calculate_churn_q2_q3"
 
 
-@pytest.mark.row("P1", "P8", "C47", "G25")
+@pytest.mark.requirement("P1", "P8", "C47", "G25")
 @pytest.mark.parametrize(
     ("words", "skill"),
     [
@@ -65,7 +65,7 @@ def test_words_reach_the_skill_that_they_ask_for(retinue: Retinue, words: str, s
     assert (asked.code, asked.data["skill"]) == (0, skill)
 
 
-@pytest.mark.row("C47", "G25")
+@pytest.mark.requirement("C47", "G25")
 @pytest.mark.parametrize(
     "words",
     [
@@ -82,7 +82,7 @@ def test_a_forecast_advice_and_what_is_not_listed_are_refused_with_what_there_is
     assert "get_year_to_end_sales" in asked.error["hint"]
 
 
-@pytest.mark.row("G25")
+@pytest.mark.requirement("G25")
 def test_a_year_without_data_is_rejected_and_half_a_year_is_told_to_be_half(retinue: Retinue) -> None:
     none = retinue("ask", "metrics", "get_year_to_end_sales", "-p", "year=2024", "--json")
     assert (none.code, none.data["outcome"]) == (5, "rejected")
@@ -93,14 +93,14 @@ def test_a_year_without_data_is_rejected_and_half_a_year_is_told_to_be_half(reti
     assert churn.data["outcome"] == "rejected"
 
 
-@pytest.mark.row("G25")
+@pytest.mark.requirement("G25")
 def test_a_goal_reaches_the_metrics_agent(retinue: Retinue) -> None:
     answered = retinue("run", "what were the sales in 1997?", "--json")
     assert answered.code == 0
     assert "201,224.82 USD" in answered.out
 
 
-@pytest.mark.row("G25")
+@pytest.mark.requirement("G25")
 def test_a_project_names_its_own_data_and_metrics(retinue: Retinue, write: Write) -> None:
     write("orders.csv", "client,day,net\na,2024-04-02,10.10\nb,2024-05-02,20.20\na,2024-08-01,5\n")
     write(
@@ -142,7 +142,7 @@ def test_a_project_names_its_own_data_and_metrics(retinue: Retinue, write: Write
     assert "/metrics/sales/definition" in wrong.data["fault"]["path"]
 
 
-@pytest.mark.row("P1", "P3", "C47")
+@pytest.mark.requirement("P1", "P3", "C47")
 def test_skills_and_the_generic_task_are_called_from_python() -> None:
     async def ask() -> tuple[package.Result, package.Result, package.Result]:
         registry = package.Registry([Metrics])

@@ -33,7 +33,7 @@ def empty_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Data]:
 # --- questions ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 def test_a_file_becomes_a_table_that_can_be_asked(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "Sales 2024.csv").write_text("city,amount\nRome,1\nOslo,2\nRome,3\n")

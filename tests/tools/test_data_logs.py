@@ -41,7 +41,7 @@ def _without_text(row: dict[str, Cell]) -> dict[str, Cell]:
     return {name: cell for name, cell in row.items() if name not in ("line", "text") and cell is not None}
 
 
-@pytest.mark.row("G20")
+@pytest.mark.requirement("G20")
 def test_an_access_log_is_taken_apart(read: Read) -> None:
     source, rows = read(
         (ACCESS + "\n") * 3 + 'not a line\n9.9.9.9 - - [01/Mar/2024:10:00:01 +0200] "\\x16" 400 - "-" "-"\n'

@@ -27,7 +27,7 @@ from tests.tools.conftest import Repository
 MakeRepository = Callable[..., Repository]
 
 
-@pytest.mark.row("G9")
+@pytest.mark.requirement("G9")
 def test_head_names_the_branch_and_its_commit(repository: Repository) -> None:
     git = Git(repository.root)
     assert git.head() == HeadRef("main", repository.git("rev-parse", "HEAD"))
@@ -35,7 +35,7 @@ def test_head_names_the_branch_and_its_commit(repository: Repository) -> None:
     assert git.head() == HeadRef(None, repository.git("rev-parse", "HEAD"))
 
 
-@pytest.mark.row("G9")
+@pytest.mark.requirement("G9")
 def test_commits_carry_all_their_facts(repository: Repository) -> None:
     commits = list(Git(repository.root).log())
     assert [commit.subject for commit in commits] == [
@@ -52,7 +52,7 @@ def test_commits_carry_all_their_facts(repository: Repository) -> None:
     assert first.changes is first.insertions is first.deletions is None
 
 
-@pytest.mark.row("G12")
+@pytest.mark.requirement("G12")
 def test_commits_tell_what_they_did_to_files(repository: Repository) -> None:
     last, second, first = Git(repository.root).log(stat=True)
     assert last.changes == (
@@ -64,7 +64,7 @@ def test_commits_tell_what_they_did_to_files(repository: Repository) -> None:
     assert (last.insertions, last.deletions) == (0, 0)
 
 
-@pytest.mark.row("G9")
+@pytest.mark.requirement("G9")
 def test_the_log_is_narrowed_by_range_time_text_path_and_number(repository: Repository) -> None:
     git = Git(repository.root)
 
@@ -126,7 +126,7 @@ def test_paths_outside_are_refused(repository: Repository) -> None:
             git.show_file("HEAD", path)
 
 
-@pytest.mark.row("G9")
+@pytest.mark.requirement("G9")
 def test_the_default_base_is_what_the_remote_says_or_a_common_name(
     repository: Repository, make_repository: MakeRepository, tmp_path: Path
 ) -> None:
@@ -139,7 +139,7 @@ def test_the_default_base_is_what_the_remote_says_or_a_common_name(
     assert Git(tmp_path / "clone").default_base() == "origin/wild"
 
 
-@pytest.mark.row("G9")
+@pytest.mark.requirement("G9")
 def test_a_branch_is_compared_with_its_base(repository: Repository) -> None:
     repository.git("checkout", "--quiet", "-b", "feature/TASK-1")
     repository.write("src/new.py", "x = 1\n")
@@ -169,7 +169,7 @@ def test_tags_name_commits(repository: Repository) -> None:
     ]
 
 
-@pytest.mark.row("G9")
+@pytest.mark.requirement("G9")
 def test_status_parts_staged_unstaged_unmerged_and_untracked(repository: Repository) -> None:
     git = Git(repository.root)
     assert git.status().is_clean
@@ -265,7 +265,7 @@ def test_a_file_is_shown_as_it_was(repository: Repository) -> None:
             git.show_file(revision, path)
 
 
-@pytest.mark.row("G9")
+@pytest.mark.requirement("G9")
 def test_every_command_is_recorded_as_arguments(repository: Repository) -> None:
     git = Git(repository.root)
     list(git.log("main", paths=["src"]))

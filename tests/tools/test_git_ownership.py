@@ -127,7 +127,7 @@ def private(tmp_path: Path) -> Repository:
     return made
 
 
-@pytest.mark.row("G9")
+@pytest.mark.requirement("G9")
 @pytest.mark.parametrize("lead", LEADS.values(), ids=LEADS)
 def test_no_folder_shows_the_history_of_another_repository(
     make_repository: Callable[..., Repository], private: Repository, lead: Lead

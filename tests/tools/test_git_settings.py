@@ -23,7 +23,7 @@ def _set(repository: Repository, **settings: str) -> None:
         repository.git("config", name.replace("__", "."), value)
 
 
-@pytest.mark.row("G9")
+@pytest.mark.requirement("G9")
 @pytest.mark.parametrize("content", ["the commit itself", "no commit id", None])
 def test_blame_does_not_follow_a_list_of_commits_to_ignore(
     repository: Repository, tmp_path: Path, content: str | None
@@ -47,7 +47,7 @@ def _sign(repository: Repository) -> None:
     repository.git("update-ref", "HEAD", repository.git("hash-object", "-t", "commit", "-w", str(path)))
 
 
-@pytest.mark.row("G9")
+@pytest.mark.requirement("G9")
 @pytest.mark.parametrize("program", ["gpg.program", "gpg.openpgp.program"])
 def test_a_format_that_asks_for_signatures_runs_no_program(repository: Repository, script: Path, program: str) -> None:
     _sign(repository)

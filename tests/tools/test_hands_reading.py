@@ -29,7 +29,7 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
-@pytest.mark.row("A19")
+@pytest.mark.requirement("A19")
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=list(TOOLS))
 def test_every_hand_has_a_strict_schema_effects_and_a_limit(tool: Tool) -> None:
     spec = tool.spec
@@ -126,7 +126,7 @@ def test_a_file_too_large_to_be_read_whole_is_read_by_lines(tree: Path) -> None:
     assert use("read", path="big.txt", first_line=2, last_line=3).text == "     2\tline\n     3\tline"
 
 
-@pytest.mark.row("C12")
+@pytest.mark.requirement("C12")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60), deadline=None)
 @given(
     parts=st.lists(

@@ -118,7 +118,7 @@ def test_what_cannot_be_written_is_refused_in_words(tree: Path) -> None:
     assert "has changed" in use.refused("write", path="app.py", content="x").message
 
 
-@pytest.mark.row("C12")
+@pytest.mark.requirement("C12")
 @pytest.mark.parametrize("path", [".git/hooks/x", ".GIT/config", "a/.retinue/x", "../x", "/etc/x", "out/x"])
 def test_protected_and_outside_places_are_refused(tree: Path, path: str) -> None:
     (tree / "out").symlink_to("..")

@@ -18,7 +18,7 @@ from retinue.tools.port import ToolContext
 from retinue.tools.refactor import rename
 from retinue.tools.workspace import Workspace
 
-pytestmark = pytest.mark.row("A19")
+pytestmark = pytest.mark.requirement("A19")
 
 A = '''\
 class Base:
@@ -63,7 +63,7 @@ def asked(workspace: Workspace, *questions: dict[str, object]) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.row("G19")
+@pytest.mark.requirement("G19")
 def test_all_nine_operations_answer(workspace: Workspace) -> None:
     answers = dict(
         zip(

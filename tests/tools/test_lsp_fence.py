@@ -11,7 +11,7 @@ from retinue.tools.lsp import LspTool
 from retinue.tools.port import ToolContext
 from retinue.tools.workspace import HidingRule, Workspace
 
-pytestmark = pytest.mark.row("A19")
+pytestmark = pytest.mark.requirement("A19")
 
 SECRET = "zanzibar-4711"
 VALUE = f'KEY = "{SECRET}"\n'

@@ -23,7 +23,7 @@ from retinue.tools.port import ToolContext
 from retinue.tools.refactor import rename
 from retinue.tools.workspace import Workspace
 
-pytestmark = [pytest.mark.row("A19"), pytest.mark.slow]
+pytestmark = [pytest.mark.requirement("A19"), pytest.mark.slow]
 
 _SERVERS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "ty": {},
@@ -81,7 +81,7 @@ def spots(places: tuple[Any, ...]) -> set[str]:
 
 
 @pytest.mark.parametrize("server", _SERVERS)
-@pytest.mark.row("G19")
+@pytest.mark.requirement("G19")
 def test_all_nine_operations_answer_alike(workspace: Workspace, server: str) -> None:
     found = answers(
         workspace,

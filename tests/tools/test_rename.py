@@ -14,7 +14,7 @@ from retinue.tools.refactor import RenameResult, rename
 from retinue.tools.refactor.rename import loses_name, rename_exports
 from retinue.tools.workspace import Workspace
 
-pytestmark = pytest.mark.row("A19")
+pytestmark = pytest.mark.requirement("A19")
 
 BASE = """\
 import threading

@@ -16,7 +16,7 @@ def of(path: str, text: str) -> Structure:
     return structure_of(path, dedent(text).lstrip().encode())
 
 
-@pytest.mark.row("G21")
+@pytest.mark.requirement("G21")
 def test_python_imports_come_with_lines_and_when_they_run() -> None:
     found = of(
         "a.py",
@@ -48,7 +48,7 @@ def test_python_imports_come_with_lines_and_when_they_run() -> None:
     assert found.lines == 12
 
 
-@pytest.mark.row("G21")
+@pytest.mark.requirement("G21")
 def test_complexity_counts_the_paths_through_each_function() -> None:
     found = of(
         "a.py",

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.running import run
-from tests.house.tree import ROOT
+from tests.repository.running import run
+from tests.repository.tree import ROOT
 
 pytestmark = [pytest.mark.install, pytest.mark.slow]
 

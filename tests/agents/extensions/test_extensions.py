@@ -55,14 +55,14 @@ def tea(root: Path) -> Extension:
     return found
 
 
-@pytest.mark.row("B8", "B20")
+@pytest.mark.requirement("B8", "B20")
 def test_whatever_exports_the_three_names_is_an_extension(root: Path) -> None:
     found = tea(root)
     assert (found.name, found.file) == ("TEA", "tea_tool.py")
     assert [tool.name for tool in found.tools] == ["TEA_GET_stock", "TEA_ACTION_brew", "TEA_ACTION_slip"]
 
 
-@pytest.mark.row("B20")
+@pytest.mark.requirement("B20")
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -108,7 +108,7 @@ def test_a_tool_root_that_is_not_there_is_said(tmp_path: Path) -> None:
     assert discover(tmp_path, trusted=False).extensions == ()
 
 
-@pytest.mark.row("B9")
+@pytest.mark.requirement("B9")
 def test_only_the_named_domains_are_kept_and_an_unknown_one_is_told(root: Path) -> None:
     kept = discover(root, trusted=True).only(["tea", "tee"])
     assert [found.name for found in kept.extensions] == ["TEA"]
@@ -117,7 +117,7 @@ def test_only_the_named_domains_are_kept_and_an_unknown_one_is_told(root: Path) 
     assert discover(root, trusted=True).only([]).extensions == ()
 
 
-@pytest.mark.row("B21")
+@pytest.mark.requirement("B21")
 def test_a_docstring_gives_its_five_parts() -> None:
     words = read_words("Say it.\n\n'How are you?'\nExample response: Well.\nand glad\nExample args: {}\nNotes: none")
     assert words.summary == "Say it."
@@ -128,7 +128,7 @@ def test_a_docstring_gives_its_five_parts() -> None:
     assert read_words(None).summary == ""
 
 
-@pytest.mark.row("B19")
+@pytest.mark.requirement("B19")
 def test_the_light_schema_is_a_paragraph_for_each_extension(root: Path) -> None:
     (root / "zoo_tool.py").write_text("NAME = 'ZOO'\nSYSTEM_PROMPT = 'You keep animals.'\nTOOLS = []")
     assert light_schema(discover(root, trusted=True).extensions) == (
@@ -158,14 +158,14 @@ def test_a_tool_is_called_with_checked_arguments(root: Path) -> None:
             asyncio.run(tool.use(wrong))
 
 
-@pytest.mark.row("B5")
+@pytest.mark.requirement("B5")
 def test_a_structured_answer_is_json_text(root: Path) -> None:
     tool = tea(root).tool("TEA_GET_stock")
     assert tool is not None
     assert json.loads(asyncio.run(tool.use({})).output) == {"green": 40}
 
 
-@pytest.mark.row("B23")
+@pytest.mark.requirement("B23")
 @pytest.mark.parametrize(("times", "failed", "tries"), [(0, False, 1), (1, False, 2), (5, True, 2)])
 def test_a_tool_that_raises_is_called_once_more_and_then_its_error_is_the_output(
     root: Path, times: int, failed: bool, tries: int

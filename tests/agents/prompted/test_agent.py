@@ -122,7 +122,7 @@ def test_both_schemas_are_told_where_there_are_two() -> None:
 # Correction
 
 
-@pytest.mark.row("A12", "A13")
+@pytest.mark.requirement("A12", "A13")
 def test_a_wrong_answer_is_corrected_in_the_same_conversation() -> None:
     tool = Made()
     model = scripted(tool_call("made"), {"score": "high"}, {"score": 7})
@@ -251,7 +251,7 @@ def test_an_unknown_model_is_a_fault_that_names_the_nearest() -> None:
     assert (result.fault.code, result.fault.suggestions) == ("invalid_input", ("anthropic:claude-haiku-4-5",))
 
 
-@pytest.mark.row("C43")
+@pytest.mark.requirement("C43")
 @pytest.mark.parametrize(
     ("mode", "own", "effort"),
     [
@@ -330,7 +330,7 @@ def test_what_is_said_before_a_tool_is_told_before_it_and_apart_from_what_follow
     ]
 
 
-@pytest.mark.row("A17")
+@pytest.mark.requirement("A17")
 def test_who_follows_instructions_says_of_each_skill_that_it_asks_a_model() -> None:
     both = (skill("one"), skill("two", thinks="can", unavailable="install retinue[data]"))
     agent = PromptedAgent(definition(skills=both), models=Models.only(scripted("done")))

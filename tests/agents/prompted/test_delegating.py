@@ -216,7 +216,7 @@ def test_inherit_means_the_model_of_the_caller() -> None:
 WHY = "Why does the cart add up all prices?"
 
 
-@pytest.mark.row("A17")
+@pytest.mark.requirement("A17")
 def test_a_ready_made_agent_that_is_called_asks_the_model_of_its_own_tier(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("The cart adds up all prices, because nothing is free.\n", "utf-8")
     text = "Because nothing is free, all prices are added up."

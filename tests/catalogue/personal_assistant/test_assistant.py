@@ -86,7 +86,7 @@ def text_of(request: Request) -> str:
 # Without a model
 
 
-@pytest.mark.row("G23", "G24")
+@pytest.mark.requirement("G23", "G24")
 def test_what_is_told_is_kept_and_found_again(tmp_path: Path) -> None:
     agent = PersonalAssistant.bind(store=tmp_path / "deep/store.db")
     assert ask(agent, "add a task to call Ada in 3 days").content.startswith("Added task 1: call Ada, due ")
@@ -98,7 +98,7 @@ def test_what_is_told_is_kept_and_found_again(tmp_path: Path) -> None:
     assert (tmp_path / "deep/store.db").stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.row("G22")
+@pytest.mark.requirement("G22")
 @pytest.mark.parametrize(
     "prompt",
     [
@@ -134,7 +134,7 @@ def test_what_is_not_clearly_its_own_is_rejected_and_nothing_is_written(tmp_path
     assert ask(agent, "show me the open tasks").content == "No task is open."
 
 
-@pytest.mark.row("G22")
+@pytest.mark.requirement("G22")
 @pytest.mark.parametrize(
     "prompt",
     [
@@ -154,7 +154,7 @@ def test_a_question_writes_nothing(tmp_path: Path, prompt: str) -> None:
     assert ask(agent, "show my newest notes").content == "There is no note."
 
 
-@pytest.mark.row("G22")
+@pytest.mark.requirement("G22")
 def test_a_question_writes_nothing_whatever_a_model_wants(tmp_path: Path) -> None:
     routing = '{"targets": [{"extension": "NOTES", "intent": "Write down: Paris"}]}'
     lines = [routing, tool_call("NOTES_ACTION_write", text="Paris"), "I could not."]
@@ -172,7 +172,7 @@ def test_a_polite_request_is_no_question(tmp_path: Path) -> None:
     assert ask(agent, "Could you jot down that the bike is sold?").content == "Wrote note 1."
 
 
-@pytest.mark.row("G22")
+@pytest.mark.requirement("G22")
 def test_two_domains_are_asked_at_once_and_their_answers_stand_under_their_names(tmp_path: Path) -> None:
     agent = PersonalAssistant.bind(store=tmp_path / "store.db")
     ask(agent, "I did 3 sets of 12 repetitions of squats")
@@ -184,7 +184,7 @@ def test_two_domains_are_asked_at_once_and_their_answers_stand_under_their_names
     assert [target["extension"] for target in result.data["targets"]] == ["TASKS", "WORKOUTS"]
 
 
-@pytest.mark.row("B22")
+@pytest.mark.requirement("B22")
 def test_nobody_is_guessed_for_what_no_domain_does(tmp_path: Path) -> None:
     result = ask(PersonalAssistant.bind(store=tmp_path / "store.db"), "book a flight to Rome")
     assert result.outcome == "rejected"
@@ -195,7 +195,7 @@ def test_nobody_is_guessed_for_what_no_domain_does(tmp_path: Path) -> None:
     assert result.fault.suggestions == ("NOTES", "TASKS", "WORKOUTS")
 
 
-@pytest.mark.row("G23")
+@pytest.mark.requirement("G23")
 def test_what_is_missing_is_asked_for_and_nothing_is_made_up(tmp_path: Path) -> None:
     result = ask(PersonalAssistant.bind(store=tmp_path / "store.db"), "postpone it. postpone that.")
     assert result.lifecycle == "input_required"
@@ -203,7 +203,7 @@ def test_what_is_missing_is_asked_for_and_nothing_is_made_up(tmp_path: Path) -> 
     assert result.traces == ()
 
 
-@pytest.mark.row("G23")
+@pytest.mark.requirement("G23")
 def test_a_named_tool_gets_the_very_arguments(tmp_path: Path) -> None:
     agent = PersonalAssistant.bind(store=tmp_path / "store.db")
     added = ask(agent, "use it", tool="TASKS_ACTION_add", arguments={"title": "rest", "due": "2027-01-02"})
@@ -243,7 +243,7 @@ def test_notes_are_searched_by_words_and_not_by_a_query_language(tmp_path: Path)
 # Who sees what
 
 
-@pytest.mark.row("B25", "B26")
+@pytest.mark.requirement("B25", "B26")
 def test_each_role_sees_its_own_part_and_no_more(tmp_path: Path) -> None:
     script: list[Line] = [
         route(("TASKS", "list the open tasks"), ("NOTES", "find the note about tea")),
@@ -286,7 +286,7 @@ def test_each_role_sees_its_own_part_and_no_more(tmp_path: Path) -> None:
     assert "TASKS_GET_open" not in synthesizer.instructions + text_of(synthesizer)
 
 
-@pytest.mark.row("B22")
+@pytest.mark.requirement("B22")
 @pytest.mark.parametrize(
     ("said", "why"),
     [
@@ -308,7 +308,7 @@ def test_a_routing_that_is_none_is_refused(tmp_path: Path, said: Line, why: str)
     assert result.traces == ()
 
 
-@pytest.mark.row("B22")
+@pytest.mark.requirement("B22")
 def test_an_unknown_extension_is_dropped_and_told_and_nobody_is_guessed_instead(tmp_path: Path) -> None:
     agent, model = thinking([route(("TAXES", "do them"))], tmp_path)
     result = ask(agent, "do my taxes")
@@ -317,7 +317,7 @@ def test_an_unknown_extension_is_dropped_and_told_and_nobody_is_guessed_instead(
     assert len(model.requests) == 1
 
 
-@pytest.mark.row("B22")
+@pytest.mark.requirement("B22")
 def test_the_router_may_answer_itself(tmp_path: Path) -> None:
     agent, model = thinking([{"direct_text": "Good morning!"}], tmp_path)
     result = ask(agent, "good morning")
@@ -328,7 +328,7 @@ def test_the_router_may_answer_itself(tmp_path: Path) -> None:
 # Steps, times, settings
 
 
-@pytest.mark.row("B23")
+@pytest.mark.requirement("B23")
 def test_a_domain_that_never_ends_is_stopped_after_eight_steps_with_its_traces(tmp_path: Path) -> None:
     def answer(request: Request) -> Line:
         if request.shape is not None:
@@ -342,7 +342,7 @@ def test_a_domain_that_never_ends_is_stopped_after_eight_steps_with_its_traces(t
     assert result.data["results"][0]["status"] == "failed"
 
 
-@pytest.mark.row("B10", "B24")
+@pytest.mark.requirement("B10", "B24")
 @pytest.mark.parametrize("mode", ["async", "threads"])
 def test_who_is_late_is_timed_out_with_its_traces_and_the_others_are_kept(tmp_path: Path, mode: str) -> None:
     (tmp_path / "slow_tool.py").write_text(SLOW)
@@ -366,7 +366,7 @@ def test_who_is_late_is_timed_out_with_its_traces_and_the_others_are_kept(tmp_pa
     assert result.outcome == "partial"
 
 
-@pytest.mark.row("B10")
+@pytest.mark.requirement("B10")
 def test_threads_run_tools_that_block_side_by_side(tmp_path: Path) -> None:
     (tmp_path / "slow_tool.py").write_text(SLOW)
     agent = PersonalAssistant.bind(store=tmp_path / "store.db", tool_root=tmp_path, trusted=trust)
@@ -382,7 +382,7 @@ def _domain() -> Domain:
     return Domain(shipped_domains()[0], LocalContext())
 
 
-@pytest.mark.row("B10")
+@pytest.mark.requirement("B10")
 def test_domains_end_with_the_call_that_asked_them() -> None:
     ended: list[str] = []
 
@@ -404,7 +404,7 @@ def test_domains_end_with_the_call_that_asked_them() -> None:
     asyncio.run(go())
 
 
-@pytest.mark.row("B10")
+@pytest.mark.requirement("B10")
 def test_a_thread_for_which_there_is_no_time_ends_quietly() -> None:
     async def work(_: Domain) -> None: ...
 
@@ -412,7 +412,7 @@ def test_a_thread_for_which_there_is_no_time_ends_quietly() -> None:
     assert domain.status == "timed out"
 
 
-@pytest.mark.row("B9")
+@pytest.mark.requirement("B9")
 def test_only_the_named_domains_are_asked(tmp_path: Path) -> None:
     agent = PersonalAssistant.bind(store=tmp_path / "store.db")
     result = ask(agent, "what do I have to do and what did I train this week?", only_domains=["TASKS", "TAXES"])
@@ -420,7 +420,7 @@ def test_only_the_named_domains_are_asked(tmp_path: Path) -> None:
     assert any("TAXES" in warning.message for warning in result.warnings)
 
 
-@pytest.mark.row("B8", "B20")
+@pytest.mark.requirement("B8", "B20")
 def test_a_tool_root_that_is_not_trusted_is_refused_and_its_code_not_run(tmp_path: Path) -> None:
     (tmp_path / "bad_tool.py").write_text("raise SystemExit('it ran')")
     result = ask(PersonalAssistant.bind(store=tmp_path / "store.db", tool_root=tmp_path), "what is to do?")
@@ -429,7 +429,7 @@ def test_a_tool_root_that_is_not_trusted_is_refused_and_its_code_not_run(tmp_pat
     assert "retinue trust" in result.fault.hint
 
 
-@pytest.mark.row("B12", "B13", "B14", "B6")
+@pytest.mark.requirement("B12", "B13", "B14", "B6")
 def test_the_run_agent_form_takes_its_settings_from_config_then_from_the_environment(tmp_path: Path) -> None:
     def answer(request: Request) -> Line:
         if request.shape is not None:

@@ -15,10 +15,10 @@ from retinue.catalogue.personal_assistant.facade import FacadeCase, judge, read_
 from retinue.catalogue.personal_assistant.route import read_prompt
 from retinue.errors import InvalidInput, MissingFile
 from retinue.orchestration.reader.planner import Planner
-from tests.house.tree import child_environment
+from tests.repository.tree import child_environment
 
 
-@pytest.mark.row("B27")
+@pytest.mark.requirement("B27")
 @pytest.mark.parametrize(
     ("called", "verdict"),
     [(["a"], "pass"), (["a", "a"], "pass"), (["b", "a"], "partial"), (["b"], "fail"), ([], "fail")],
@@ -27,7 +27,7 @@ def test_a_verdict_is_by_the_tools_that_were_called(called: list[str], verdict: 
     assert judge("a", called) == verdict
 
 
-@pytest.mark.row("B27")
+@pytest.mark.requirement("B27")
 def test_the_shipped_prompts_are_no_examples_of_the_tools_and_every_tool_has_some() -> None:
     cases = shipped_cases()
     tools = {tool.name: tool for domain in shipped_domains() for tool in domain.tools}
@@ -37,7 +37,7 @@ def test_the_shipped_prompts_are_no_examples_of_the_tools_and_every_tool_has_som
     assert not [case for case in cases if case.prompt.casefold() in examples]
 
 
-@pytest.mark.row("B21")
+@pytest.mark.requirement("B21")
 def test_every_shipped_tool_is_named_and_described_as_the_spec_says() -> None:
     for domain in shipped_domains():
         assert 3 <= len(domain.tools) <= 5
@@ -69,7 +69,7 @@ def facade(folder: Path, text: str, *options: str) -> tuple[int, dict[str, Any]]
 
 
 @pytest.mark.slow
-@pytest.mark.row("B27", "B28")
+@pytest.mark.requirement("B27", "B28")
 def test_each_prompt_has_a_process_of_its_own_and_the_first_that_fails_ends_it(tmp_path: Path) -> None:
     good = FacadeCase(prompt="show my newest notes", tool="NOTES_GET_latest")
     text = "".join(

@@ -41,21 +41,21 @@ def failed(report: CheckReport) -> dict[str, tuple[str, ...]]:
     }
 
 
-@pytest.mark.row("K1", "K29", "K30")
+@pytest.mark.requirement("K1", "K29", "K30")
 @pytest.mark.parametrize("style", ENVELOPES)
 def test_a_strangers_envelopes_break_no_must(style: str) -> None:
     agent, asking = ENVELOPES[style]
     assert failed(judged(agent, "markdown_json", asking=asking)) == {}
 
 
-@pytest.mark.row("P1", "P9", "P17")
+@pytest.mark.requirement("P1", "P9", "P17")
 @pytest.mark.parametrize("style", POSTED)
 def test_a_strangers_answers_on_tasks_break_no_must(style: str) -> None:
     agent, asking = POSTED[style]
     assert failed(judged(agent, "agent_http", asking=asking)) == {}
 
 
-@pytest.mark.row("K4", "K29")
+@pytest.mark.requirement("K4", "K29")
 def test_an_agent_that_is_always_partial_breaks_only_the_specs_own_test_of_success() -> None:
     """That test asserts `success` for a valid target, so who never has all of it says so by another target."""
     report = judged(
@@ -77,7 +77,7 @@ def test_names_in_the_plural_that_mean_one_thing_may_be_null() -> None:
     assert verdict(listed, "arrays").wrong[0] == "valid: `/result/items` is null"
 
 
-@pytest.mark.row("P9")
+@pytest.mark.requirement("P9")
 def test_an_error_in_the_shape_of_a_framework_is_an_error_and_no_success() -> None:
     agent, asking = POSTED["framed"]
     report = judged(agent, "agent_http", asking=asking)

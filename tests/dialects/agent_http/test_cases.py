@@ -11,7 +11,7 @@ from tests.dialects.json_cases import Case, cases, said_of, see_case, see_same
 HERE = Path(__file__).parent / "cases"
 
 
-@pytest.mark.row("P1", "P3", "P17", "C7", "C16", "C17")
+@pytest.mark.requirement("P1", "P3", "P17", "C7", "C16", "C17")
 @pytest.mark.parametrize("case", cases(HERE / "requests.json"))
 def test_a_request(case: Case) -> None:
     see_case(case, agent_http.parse_task, said_of)
@@ -22,7 +22,7 @@ def test_a_request(case: Case) -> None:
         assert agent_http.render_task(agent_http.parse_task(case.text).value).losses == ()
 
 
-@pytest.mark.row("P3", "P9", "P17", "C1", "C2", "C7", "C8", "C16", "C17")
+@pytest.mark.requirement("P3", "P9", "P17", "C1", "C2", "C7", "C8", "C16", "C17")
 @pytest.mark.parametrize("case", cases(HERE / "answers.json"))
 def test_an_answer(case: Case) -> None:
     see_case(case, agent_http.parse_result, said_of)
@@ -35,7 +35,7 @@ def saids(definitions: tuple[Definition, ...]) -> list[dict[str, object]]:
     return [said_of(definition) for definition in definitions]
 
 
-@pytest.mark.row("P2", "P4", "P5", "P6", "P7", "C10", "C28")
+@pytest.mark.requirement("P2", "P4", "P5", "P6", "P7", "C10", "C28")
 @pytest.mark.parametrize("case", cases(HERE / "cards.json"))
 def test_a_card(case: Case) -> None:
     see_case(case, agent_http.parse_definitions, saids)

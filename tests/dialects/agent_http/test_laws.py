@@ -74,7 +74,7 @@ def definitions(draw: st.DrawFn) -> Definition:
     return Definition(**fields)
 
 
-@pytest.mark.row("P1", "P3", "P17", "C8")
+@pytest.mark.requirement("P1", "P3", "P17", "C8")
 @given(tasks(), st.sampled_from(agent_http.TASK_FORMS))
 def test_a_task_comes_back_but_for_what_the_report_names(task: Task, form: str):
     try:
@@ -88,7 +88,7 @@ def test_a_task_comes_back_but_for_what_the_report_names(task: Task, form: str):
     assert read.form == form
 
 
-@pytest.mark.row("P17", "C1", "C2", "C5", "C8")
+@pytest.mark.requirement("P17", "C1", "C2", "C5", "C8")
 @given(results(), st.sampled_from(agent_http.RESULT_FORMS))
 def test_a_result_comes_back_but_for_what_the_report_names(result: Result, form: str):
     try:
@@ -100,7 +100,7 @@ def test_a_result_comes_back_but_for_what_the_report_names(result: Result, form:
     assert read.form == written.form
 
 
-@pytest.mark.row("P2", "P4", "P5", "P6", "C10")
+@pytest.mark.requirement("P2", "P4", "P5", "P6", "C10")
 @given(definitions(), st.sampled_from(["", "https://example.org/api"]))
 def test_a_definition_comes_back_but_for_what_the_report_names(definition: Definition, base: str):
     try:
@@ -111,7 +111,7 @@ def test_a_definition_comes_back_but_for_what_the_report_names(definition: Defin
     assert_exact_losses(definition, read, written.losses)
 
 
-@pytest.mark.row("A12", "C6", "P14")
+@pytest.mark.requirement("A12", "C6", "P14")
 @given(tasks(), values_of(Correction))
 def test_a_correction_comes_back_whole(task: Task, correction: Correction):
     try:
@@ -158,7 +158,7 @@ SEEDS = (
 anything = st.text() | st.binary() | mutated(SEEDS) | json_values.map(json.dumps)
 
 
-@pytest.mark.row("C17")
+@pytest.mark.requirement("C17")
 @given(anything, st.sampled_from(LEVELS))
 def test_any_text_is_read_or_refused_with_findings(text: str | bytes, level: Any):
     known = ParseContext(task_id="t", agent="a", skill="x")

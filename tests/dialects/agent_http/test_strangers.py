@@ -11,7 +11,7 @@ from retinue.dialects import agent_http
 from retinue.errors import InvalidInput, OutputInvalid
 
 
-@pytest.mark.row("P1", "P17", "C1")
+@pytest.mark.requirement("P1", "P17", "C1")
 @pytest.mark.parametrize(
     ("status", "outcome"),
     [("failed", "error"), ("completed", "success"), ("cancelled", "canceled"), ("ERROR", "error")],
@@ -24,7 +24,7 @@ def test_a_record_whose_status_is_a_bare_word_is_a_record(status: str, outcome: 
         agent_http.parse_result(json.dumps({"id": "t1", "status": status}), level="strict")
 
 
-@pytest.mark.row("P3")
+@pytest.mark.requirement("P3")
 @pytest.mark.parametrize(
     "said", [{"id": 1, "status": "shipped"}, {"status": "completed"}, {"id": 1, "status": "failed", "sku": 2}]
 )
@@ -33,14 +33,14 @@ def test_a_skill_may_have_a_status_of_its_own(said: dict[str, Any]) -> None:
         assert agent_http.parse_result(json.dumps(said), level=level).value.data == said
 
 
-@pytest.mark.row("P3")
+@pytest.mark.requirement("P3")
 def test_an_output_that_would_be_read_as_a_record_is_not_written() -> None:
     result = Result(task_id="", agent="agent", outcome="success", data={"id": "t1", "status": "done"})
     with pytest.raises(InvalidInput):
         agent_http.render_result(result, form="skill")
 
 
-@pytest.mark.row("P9", "C2")
+@pytest.mark.requirement("P9", "C2")
 @pytest.mark.parametrize(
     "said",
     [
@@ -57,7 +57,7 @@ def test_an_error_of_another_shape_is_refused_when_strict_and_never_a_success(sa
     assert "Send `error` with" in refused.value.hint
 
 
-@pytest.mark.row("P14", "C6")
+@pytest.mark.requirement("P14", "C6")
 def test_the_first_correction_says_that_it_is_the_first() -> None:
     body = json.loads(agent_http.render_retry(Task(id="t", agent="a"), Correction(message="Wrong.")).text)
     assert body["metadata"]["correction"]["retry_count"] == 1

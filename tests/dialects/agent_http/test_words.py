@@ -51,7 +51,7 @@ def test_it_is_the_dialect_of_its_name() -> None:
     assert agent_http.NAME == "agent_http"
 
 
-@pytest.mark.row("C1", "P17")
+@pytest.mark.requirement("C1", "P17")
 @pytest.mark.parametrize(("outcome", "state", "beside"), OUTCOMES)
 def test_each_outcome_has_its_state(outcome: Outcome, state: str, beside: str | None) -> None:
     fault = None if state == "completed" else Fault(code="timeout", message="It took too long.")
@@ -63,7 +63,7 @@ def test_each_outcome_has_its_state(outcome: Outcome, state: str, beside: str | 
     assert written.losses == ()
 
 
-@pytest.mark.row("C1", "P17")
+@pytest.mark.requirement("C1", "P17")
 @pytest.mark.parametrize(("lifecycle", "state"), [("submitted", "pending"), ("working", "working")])
 def test_work_that_is_not_done_has_its_state(lifecycle: Lifecycle, state: str) -> None:
     result = answer(lifecycle=lifecycle)
@@ -74,7 +74,7 @@ def test_work_that_is_not_done_has_its_state(lifecycle: Lifecycle, state: str) -
     assert agent_http.status_of(result) == 202
 
 
-@pytest.mark.row("C1", "P17")
+@pytest.mark.requirement("C1", "P17")
 def test_a_question_is_the_message_of_work_that_waits() -> None:
     asked = answer(lifecycle="input_required", questions=(Question(id="y", text="Which year?"),))
     written = agent_http.render_result(asked)
@@ -89,7 +89,7 @@ def test_the_tables_know_every_word() -> None:
     assert set(agent_http.STATUSES) == set(get_args(FaultCode)) == {code for code, _, _ in STATUS}
 
 
-@pytest.mark.row("C2", "P9")
+@pytest.mark.requirement("C2", "P9")
 @pytest.mark.parametrize(("code", "status", "back"), STATUS)
 @pytest.mark.parametrize("form", agent_http.RESULT_FORMS)
 def test_each_fault_has_its_status_and_is_read_back(
@@ -102,7 +102,7 @@ def test_each_fault_has_its_status_and_is_read_back(
     assert (read.outcome, read.fault) == (result.outcome, result.fault)
 
 
-@pytest.mark.row("P9", "P10", "P11", "P12")
+@pytest.mark.requirement("P9", "P10", "P11", "P12")
 @pytest.mark.parametrize(
     ("status", "code"),
     [
@@ -125,7 +125,7 @@ def test_each_class_of_failures_has_its_code(status: int | None, code: FaultCode
     assert agent_http.outcome_of(status) == code
 
 
-@pytest.mark.row("P9")
+@pytest.mark.requirement("P9")
 def test_a_body_that_is_no_json_is_400_and_one_that_does_not_fit_422() -> None:
     unread = Fault(code="invalid_input", message="m", detail={"reason": "syntax", "line": 1})
     assert agent_http.status_of(answer(outcome="error", fault=unread)) == 400
@@ -135,7 +135,7 @@ def test_a_body_that_is_no_json_is_400_and_one_that_does_not_fit_422() -> None:
     assert agent_http.status_of(answer()) == agent_http.status_of(answer(outcome="partial")) == 200
 
 
-@pytest.mark.row("P3")
+@pytest.mark.requirement("P3")
 def test_a_route_answers_the_bare_output_and_names_the_rest() -> None:
     written = agent_http.render_result(answer(outcome="success", data={"sales": 5}, content="Five."), form="skill")
     assert json.loads(written.text) == {"sales": 5}
@@ -146,7 +146,7 @@ def test_a_route_answers_the_bare_output_and_names_the_rest() -> None:
     assert json.loads(words.text) == {"content": "Five."}
 
 
-@pytest.mark.row("P3")
+@pytest.mark.requirement("P3")
 @pytest.mark.parametrize("data", [{"error": {"message": "x"}}, {"status": {"state": "done"}}, {"detail": "x"}])
 def test_an_output_that_would_be_read_as_something_else_is_refused(data: dict[str, object]) -> None:
     with pytest.raises(InvalidInput) as caught:
@@ -155,14 +155,14 @@ def test_an_output_that_would_be_read_as_something_else_is_refused(data: dict[st
     assert agent_http.render_result(answer(outcome="success", data=data)).losses == ()
 
 
-@pytest.mark.row("P3")
+@pytest.mark.requirement("P3")
 def test_a_failure_without_a_reason_gets_one() -> None:
     written = agent_http.render_result(answer(outcome="failed"), form="skill")
     assert json.loads(written.text)["error"]["code"] == "internal_error"
     assert {"/fault", "/outcome"} <= lost(written)
 
 
-@pytest.mark.row("P3")
+@pytest.mark.requirement("P3")
 def test_a_route_takes_the_bare_parameters_and_names_the_rest() -> None:
     task = Task(id="t", agent="metrics", skill="sales", parameters={"year": 2025}, instruction="Go.", depth=1)
     written = agent_http.render_task(task, form="skill")
@@ -172,7 +172,7 @@ def test_a_route_takes_the_bare_parameters_and_names_the_rest() -> None:
     assert (read.value.skill, read.value.parameters) == ("sales", {"year": 2025})
 
 
-@pytest.mark.row("P1")
+@pytest.mark.requirement("P1")
 def test_a_parameter_called_task_is_no_task_where_the_skill_is_known() -> None:
     text = '{"task": "Go."}'
     assert agent_http.parse_task(text, context=ParseContext(skill="research")).value.parameters == {"task": "Go."}
@@ -183,7 +183,7 @@ def test_a_parameter_called_task_is_no_task_where_the_skill_is_known() -> None:
             agent_http.render_task(Task(id="", agent="a", parameters=parameters), form="skill")
 
 
-@pytest.mark.row("P14", "C6")
+@pytest.mark.requirement("P14", "C6")
 def test_a_retry_says_in_words_and_in_data_what_was_wrong() -> None:
     correction = Correction(message="There is no year 20255.", hint="Give four digits.", previous={"year": None})
     written = agent_http.render_retry(Task(id="", agent="agent", instruction="Sales?"), correction)
@@ -196,7 +196,7 @@ def test_a_retry_says_in_words_and_in_data_what_was_wrong() -> None:
     assert (read.value.instruction, read.correction) == ("Sales?", correction)
 
 
-@pytest.mark.row("C9")
+@pytest.mark.requirement("C9")
 def test_what_is_for_the_journal_only_is_never_handed_on() -> None:
     written = agent_http.render_result(answer(outcome="success", reasoning="secret", native="raw"))
     assert "secret" not in written.text
@@ -208,7 +208,7 @@ def definition(**said: Any) -> Definition:
     return Definition(name="metrics_agent", description="Knows figures.", skills=(skill,), **said)
 
 
-@pytest.mark.row("P2", "P4", "P5", "P6", "C46")
+@pytest.mark.requirement("P2", "P4", "P5", "P6", "C46")
 def test_a_card_lists_the_endpoint_and_advertises_every_skill() -> None:
     written = agent_http.render_card([definition(category="business", version="2.1", instructions="secret")])
     said = json.loads(written.text)
@@ -226,7 +226,7 @@ def test_a_card_lists_the_endpoint_and_advertises_every_skill() -> None:
     assert lost(written) == {"/instructions", "/skills/0/method", "/skills/0/path"}
 
 
-@pytest.mark.row("P6")
+@pytest.mark.requirement("P6")
 def test_a_base_stands_before_every_path() -> None:
     written = agent_http.render_card([definition()], base="https://example.org/api")
     said = json.loads(written.text)

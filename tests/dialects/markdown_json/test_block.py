@@ -38,7 +38,7 @@ and what it came from
 """
 
 
-@pytest.mark.row("K23", "C27")
+@pytest.mark.requirement("K23", "C27")
 def test_every_block_of_a_command_is_found_with_its_place():
     one, two, three = find_blocks(COMMAND)
     assert (one.get("Agent"), one.get("Operation"), one.line, one.is_fenced) == (

@@ -10,7 +10,7 @@ from tests.dialects.json_cases import Case, cases, said_of, see_case, see_same
 HERE = Path(__file__).parent / "cases"
 
 
-@pytest.mark.row("K2", "K23", "C7", "C11", "C44", "C46")
+@pytest.mark.requirement("K2", "K23", "C7", "C11", "C44", "C46")
 @pytest.mark.parametrize("case", cases(HERE / "requests.json"))
 def test_a_request(case: Case) -> None:
     see_case(case, markdown_json.parse_task, said_of)
@@ -25,8 +25,8 @@ def test_a_request(case: Case) -> None:
         assert (written.text, written.losses) == (case.text, ())
 
 
-@pytest.mark.row("K3", "K4", "K5", "K6", "K7", "K8", "K9", "K10", "K11", "K12", "K13", "K14", "K15", "K25")
-@pytest.mark.row("C3", "C4", "C5", "C7", "C16", "C17", "C35", "C44")
+@pytest.mark.requirement("K3", "K4", "K5", "K6", "K7", "K8", "K9", "K10", "K11", "K12", "K13", "K14", "K15", "K25")
+@pytest.mark.requirement("C3", "C4", "C5", "C7", "C16", "C17", "C35", "C44")
 @pytest.mark.parametrize("case", cases(HERE / "answers.json"))
 def test_an_answer(case: Case) -> None:
     see_case(case, markdown_json.parse_result, said_of)

@@ -67,7 +67,7 @@ def results(draw: st.DrawFn) -> Result:
     return Result(**fields)
 
 
-@pytest.mark.row("K2", "K23", "C44", "C46", "C11")
+@pytest.mark.requirement("K2", "K23", "C44", "C46", "C11")
 @given(tasks(), st.sampled_from(markdown_json.TASK_FORMS))
 def test_a_task_comes_back_but_for_what_the_report_names(task: Task, form: str):
     try:
@@ -79,7 +79,7 @@ def test_a_task_comes_back_but_for_what_the_report_names(task: Task, form: str):
     assert read.form == form
 
 
-@pytest.mark.row("K3", "K4", "K5", "K6", "K7", "C1", "C2", "C5")
+@pytest.mark.requirement("K3", "K4", "K5", "K6", "K7", "C1", "C2", "C5")
 @given(results(), st.sampled_from(markdown_json.RESULT_FORMS))
 def test_a_result_comes_back_but_for_what_the_report_names(result: Result, form: str):
     try:
@@ -90,7 +90,7 @@ def test_a_result_comes_back_but_for_what_the_report_names(result: Result, form:
     assert_exact_losses(result, read.value, written.losses, unit_ns=MILLISECOND)
 
 
-@pytest.mark.row("C3")
+@pytest.mark.requirement("C3")
 @given(results())
 def test_what_is_written_without_extras_is_read_strictly(result: Result):
     fields: dict[str, Any] = {**dict(result), "extras": {}, "data": {"note": "all is well"}, "skill": "story_deep"}
@@ -102,7 +102,7 @@ def test_what_is_written_without_extras_is_read_strictly(result: Result):
     markdown_json.parse_result(written.text, level="strict")
 
 
-@pytest.mark.row("K10")
+@pytest.mark.requirement("K10")
 @pytest.mark.parametrize("said", ["TRUE", "no", "false"])
 def test_a_question_may_read_like_a_truth_value(said: str):
     asked = Result(
@@ -112,7 +112,7 @@ def test_a_question_may_read_like_a_truth_value(said: str):
     assert [question.text for question in read.value.questions] == [said]
 
 
-@pytest.mark.row("A12", "C6")
+@pytest.mark.requirement("A12", "C6")
 @given(tasks(), values_of(Correction))
 def test_a_correction_comes_back_whole(task: Task, correction: Correction):
     try:
@@ -162,7 +162,7 @@ SEEDS = (
 )
 
 
-@pytest.mark.row("C17", "C26")
+@pytest.mark.requirement("C17", "C26")
 @given(st.text() | st.binary() | mutated(SEEDS) | json_values.map(json.dumps), st.sampled_from(LEVELS))
 def test_any_text_is_read_or_refused_with_findings(text: str | bytes, level: Any):
     known = ParseContext(task_id="t", agent="a", skill="x")

@@ -28,7 +28,7 @@ def _refused_by(text: str) -> list[Level]:
     return levels
 
 
-@pytest.mark.row("K2")
+@pytest.mark.requirement("K2")
 def test_a_byte_order_mark_costs_no_field() -> None:
     for text in ("\ufeff" + BLOCK, b"\xef\xbb\xbf" + BLOCK.encode()):
         read = markdown_json.parse_task(text)
@@ -40,7 +40,7 @@ def test_a_byte_order_mark_costs_no_field() -> None:
             markdown_json.parse_task(text, level="strict")
 
 
-@pytest.mark.row("K2", "C3")
+@pytest.mark.requirement("K2", "C3")
 @pytest.mark.parametrize(
     "text",
     [
@@ -56,14 +56,14 @@ def test_what_is_borne_of_a_block_is_refused_when_strict(text: str) -> None:
         markdown_json.parse_task(text, level="strict")
 
 
-@pytest.mark.row("K2")
+@pytest.mark.requirement("K2")
 def test_two_blocks_are_refused_at_every_level() -> None:
     for level in LEVELS:
         with pytest.raises(InvalidInput):
             markdown_json.parse_task(BLOCK + "\n" + BLOCK, level=level)
 
 
-@pytest.mark.row("K10")
+@pytest.mark.requirement("K10")
 @pytest.mark.parametrize("name", ["completeness", "coverage", "score", "test_coverage"])
 def test_a_percentage_in_a_text_is_no_number(name: str) -> None:
     text = _said(result={name: "85%"})
@@ -71,7 +71,7 @@ def test_a_percentage_in_a_text_is_no_number(name: str) -> None:
     assert markdown_json.parse_result(text, level="lenient").value.data == {name: 85}
 
 
-@pytest.mark.row("K5", "C3")
+@pytest.mark.requirement("K5", "C3")
 def test_another_type_of_warning_is_read_when_lenient_only() -> None:
     warning = {
         "type": "stale_cache",
@@ -86,7 +86,7 @@ def test_another_type_of_warning_is_read_when_lenient_only() -> None:
     assert "'stale_cache' is not a type of a warning" in read.findings[0].message
 
 
-@pytest.mark.row("K4", "C3")
+@pytest.mark.requirement("K4", "C3")
 def test_a_warning_that_is_a_bare_text_is_read_when_lenient_only() -> None:
     text = _said("partial", warnings=["The index is old."])
     assert _refused_by(text) == ["strict", "standard"]
@@ -95,14 +95,14 @@ def test_a_warning_that_is_a_bare_text_is_read_when_lenient_only() -> None:
     ]
 
 
-@pytest.mark.row("C5", "C3")
+@pytest.mark.requirement("C5", "C3")
 def test_milliseconds_with_a_fraction_are_rounded_unless_strict() -> None:
     text = _said(metadata={"execution_time_ms": 12.6})
     assert _refused_by(text) == ["strict"]
     assert markdown_json.parse_result(text).value.duration_ns == 13_000_000
 
 
-@pytest.mark.row("K2")
+@pytest.mark.requirement("K2")
 def test_a_template_that_nobody_filled_is_told_line_by_line() -> None:
     text = (
         "**Agent:** a\n**Operation:** look\n**Target:** {what to look at}\n\n**Optional Parameters:**\n- Mode: [a mode]"
@@ -115,7 +115,7 @@ def test_a_template_that_nobody_filled_is_told_line_by_line() -> None:
     ]
 
 
-@pytest.mark.row("K10", "C16")
+@pytest.mark.requirement("K10", "C16")
 @pytest.mark.parametrize("name", ["notes", "details", "elapsed_seconds", "duration_ms", "has_attachments", "is_this"])
 def test_a_name_that_only_sounds_like_a_list_may_be_null(name: str) -> None:
     assert markdown_json.parse_result(_said(result={name: None}), level="strict").value.data == {name: None}

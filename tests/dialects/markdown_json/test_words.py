@@ -52,7 +52,7 @@ def test_it_is_the_dialect_of_its_name() -> None:
     assert markdown_json.NAME == "markdown_json"
 
 
-@pytest.mark.row("C1")
+@pytest.mark.requirement("C1")
 @pytest.mark.parametrize(("outcome", "status", "read"), OUTCOMES)
 def test_each_outcome_has_its_status(outcome: Outcome, status: str, read: Outcome) -> None:
     fault = Fault(code="timeout", message="m", hint="Do h.", operation="b")
@@ -65,7 +65,7 @@ def test_each_outcome_has_its_status(outcome: Outcome, status: str, read: Outcom
     assert lost(result) == (set() if read == outcome else {"/outcome"})
 
 
-@pytest.mark.row("C1")
+@pytest.mark.requirement("C1")
 def test_attempts_are_counted_in_the_context() -> None:
     fault = Fault(code="timeout", message="m", hint="Do h.", operation="b")
     written = markdown_json.render_result(answer(outcome="failed", retries=2, fault=fault))
@@ -73,7 +73,7 @@ def test_attempts_are_counted_in_the_context() -> None:
     assert markdown_json.parse_result(written.text).value.retries == 2
 
 
-@pytest.mark.row("C1")
+@pytest.mark.requirement("C1")
 @pytest.mark.parametrize("lifecycle", ["submitted", "working"])
 def test_work_that_is_not_done_is_partial_with_a_loss(lifecycle: Lifecycle) -> None:
     written = markdown_json.render_result(answer(lifecycle=lifecycle))
@@ -83,7 +83,7 @@ def test_work_that_is_not_done_is_partial_with_a_loss(lifecycle: Lifecycle) -> N
     assert {"/lifecycle", "/outcome", "/warnings"} <= {loss.field for loss in written.losses}
 
 
-@pytest.mark.row("C1", "K5")
+@pytest.mark.requirement("C1", "K5")
 def test_a_question_is_a_partial_answer_with_an_incomplete_context() -> None:
     asked = answer(lifecycle="input_required", questions=(Question(id="q1", text="Who?"),), data={"x": 1})
     written = markdown_json.render_result(asked)
@@ -99,7 +99,7 @@ def test_the_tables_know_every_word() -> None:
     assert set(FAULT_CODES) == set(RECOVERIES) == set(ERROR_TYPES.values())
 
 
-@pytest.mark.row("C2", "K7")
+@pytest.mark.requirement("C2", "K7")
 @pytest.mark.parametrize(("code", "word"), CODES)
 def test_each_fault_has_its_type_and_keeps_its_finer_cause(code: FaultCode, word: str) -> None:
     result = answer(outcome="error", fault=Fault(code=code, message="m", hint="Do h.", operation="b"))
@@ -111,7 +111,7 @@ def test_each_fault_has_its_type_and_keeps_its_finer_cause(code: FaultCode, word
     assert written.losses == ()
 
 
-@pytest.mark.row("C2", "K7")
+@pytest.mark.requirement("C2", "K7")
 @pytest.mark.parametrize("word", sorted(FAULT_CODES))
 def test_each_type_is_read_as_its_code(word: str) -> None:
     said: dict[str, Any] = {
@@ -127,7 +127,7 @@ def test_each_type_is_read_as_its_code(word: str) -> None:
     assert fault.code == word
 
 
-@pytest.mark.row("K6", "K7")
+@pytest.mark.requirement("K6", "K7")
 def test_a_failure_always_says_what_to_do() -> None:
     bare = answer(outcome="error", fault=Fault(code="timeout", message="", operation="b"))
     written = markdown_json.render_result(bare)
@@ -137,7 +137,7 @@ def test_a_failure_always_says_what_to_do() -> None:
     assert (read.fault and read.fault.message) == ""
 
 
-@pytest.mark.row("K11")
+@pytest.mark.requirement("K11")
 def test_a_name_alone_becomes_a_sentence_where_a_way_out_is_due() -> None:
     fault = Fault(
         code="invalid_input",
@@ -154,7 +154,7 @@ def test_a_name_alone_becomes_a_sentence_where_a_way_out_is_due() -> None:
     assert lost(result) == {"/fault/hint", "/fault/suggestions/0", "/warnings/0/recovery"}
 
 
-@pytest.mark.row("K9")
+@pytest.mark.requirement("K9")
 def test_an_answer_that_names_no_skill_goes_by_the_agents_own_name() -> None:
     bare = Result(task_id="", agent="ticket_analyzer", outcome="success", data={}, versions=Versions(contract="1.0"))
     written = markdown_json.render_result(bare)
@@ -175,7 +175,7 @@ def test_files_that_were_made_come_back_and_leave_the_result_alone() -> None:
     assert markdown_json.parse_result(written.text, level="strict").value == result
 
 
-@pytest.mark.row("C7")
+@pytest.mark.requirement("C7")
 @pytest.mark.parametrize("strange", [["a.md"], [{"name": "a"}], "a.md", {"path": "a.md"}])
 def test_what_is_called_artifacts_and_names_no_files_rides_along(strange: Any) -> None:
     said = json.loads(markdown_json.render_result(answer(outcome="success", data={})).text)
@@ -189,7 +189,7 @@ def test_what_is_called_artifacts_and_names_no_files_rides_along(strange: Any) -
         markdown_json.parse_result(json.dumps(said), level="strict")
 
 
-@pytest.mark.row("C3", "K4")
+@pytest.mark.requirement("C3", "K4")
 def test_a_producer_fills_all_four_fields_of_a_warning() -> None:
     warned = answer(outcome="partial", data={}, warnings=(Warned(type="missing_data", message="m"),))
     (entry,) = json.loads(markdown_json.render_result(warned).text)["warnings"]
@@ -197,19 +197,19 @@ def test_a_producer_fills_all_four_fields_of_a_warning() -> None:
     assert lost(warned) == set()
 
 
-@pytest.mark.row("C3")
+@pytest.mark.requirement("C3")
 def test_a_partial_answer_is_never_written_without_a_warning() -> None:
     said = json.loads(markdown_json.render_result(answer(outcome="partial", data={})).text)
     assert said["warnings"][0]["type"] == "degraded_analysis"
     assert lost(answer(outcome="partial", data={})) == {"/warnings"}
 
 
-@pytest.mark.row("C5")
+@pytest.mark.requirement("C5")
 def test_what_nobody_measured_is_absent() -> None:
     assert json.loads(markdown_json.render_result(answer(outcome="success", data={})).text)["metadata"] == {}
 
 
-@pytest.mark.row("C35")
+@pytest.mark.requirement("C35")
 def test_the_version_is_that_of_the_contract() -> None:
     versions = Versions(agent="3.1.4", contract="1.0")
     written = markdown_json.render_result(Result(task_id="", agent="a", outcome="success", data={}, versions=versions))
@@ -218,14 +218,14 @@ def test_the_version_is_that_of_the_contract() -> None:
     assert markdown_json.parse_result(written.text).value.versions == versions
 
 
-@pytest.mark.row("C8")
+@pytest.mark.requirement("C8")
 def test_an_answer_in_words_alone_is_not_lost() -> None:
     words = answer(outcome="success", content="All is well.")
     assert json.loads(markdown_json.render_result(words).text)["result"] == {"content": "All is well."}
     assert lost(words) == {"/content", "/data"}
 
 
-@pytest.mark.row("K9")
+@pytest.mark.requirement("K9")
 @pytest.mark.parametrize("name", ["ticket-analyzer", "ticket_analyzer", "TicketAnalyzer", "Ticket Analyzer"])
 def test_any_spelling_of_the_asked_agent_will_do(name: str) -> None:
     said: dict[str, Any] = {"status": "success", "agent": name, "version": "1.0", "operation": "b", "result": {}}
@@ -234,7 +234,7 @@ def test_any_spelling_of_the_asked_agent_will_do(name: str) -> None:
     assert (read.value.agent, read.findings) == ("ticket_analyzer", ())
 
 
-@pytest.mark.row("K9", "K25")
+@pytest.mark.requirement("K9", "K25")
 def test_another_agent_than_the_asked_one_is_refused() -> None:
     text = markdown_json.render_result(answer(outcome="success", data={})).text
     with pytest.raises(OutputInvalid) as caught:
@@ -243,7 +243,7 @@ def test_another_agent_than_the_asked_one_is_refused() -> None:
     assert markdown_json.parse_result(text, context=ParseContext(agent="b"), level="lenient").value.agent == "a"
 
 
-@pytest.mark.row("K9")
+@pytest.mark.requirement("K9")
 def test_another_operation_than_the_asked_one_is_a_finding() -> None:
     text = markdown_json.render_result(answer(outcome="success", data={}, duration_ns=1)).text
     read = markdown_json.parse_result(text, context=ParseContext(agent="a", skill="c"))
@@ -269,7 +269,7 @@ def test_an_unknown_form_is_refused_with_those_there_are() -> None:
         markdown_json.render_result(answer(outcome="success"), form="block")
 
 
-@pytest.mark.row("K10")
+@pytest.mark.requirement("K10")
 def test_after_many_findings_the_rest_is_counted() -> None:
     text = markdown_json.render_result(answer(outcome="success", data={"ready": ["true"] * 1500}, duration_ns=1)).text
     findings = markdown_json.parse_result(text).findings

@@ -25,7 +25,7 @@ def said(noun: Model) -> dict[str, Any]:
     return {key: value for key, value in said_of(noun).items() if key not in KNOWN}
 
 
-@pytest.mark.row("B1", "B2", "B3", "B14", "C7", "C16")
+@pytest.mark.requirement("B1", "B2", "B3", "B14", "C7", "C16")
 @pytest.mark.parametrize("case", cases(HERE / "requests.json"))
 def test_a_request(case: Case) -> None:
     see_case(case, run_agent.parse_task, said)
@@ -34,7 +34,7 @@ def test_a_request(case: Case) -> None:
         assert run_agent.render_task(run_agent.parse_task(case.text).value).losses == ()
 
 
-@pytest.mark.row("B4", "B5", "B6", "B7", "C1", "C5", "C7", "C8", "C16")
+@pytest.mark.requirement("B4", "B5", "B6", "B7", "C1", "C5", "C7", "C8", "C16")
 @pytest.mark.parametrize("case", cases(HERE / "answers.json"))
 def test_an_answer(case: Case) -> None:
     see_case(case, run_agent.parse_result, said)
@@ -43,7 +43,7 @@ def test_an_answer(case: Case) -> None:
         assert run_agent.render_result(run_agent.parse_result(case.text).value).losses == ()
 
 
-@pytest.mark.row("B4", "B15")
+@pytest.mark.requirement("B4", "B15")
 @pytest.mark.parametrize("case", cases(HERE / "answers.json"))
 def test_a_python_value_is_read_as_its_text_is(case: Case) -> None:
     if "raw" in case.said:
@@ -84,14 +84,14 @@ near = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.row("B7")
+@pytest.mark.requirement("B7")
 @given(near | json_values)
 @settings(max_examples=examples(150))
 def test_the_json_schema_and_the_python_types_take_the_same_answers(value: object) -> None:
     assert accepts(AgentOutputMinimal, value) == schema.compile(ANSWER_SCHEMA).is_valid(value)
 
 
-@pytest.mark.row("B1")
+@pytest.mark.requirement("B1")
 @given(near | json_values)
 @settings(max_examples=examples(150))
 def test_the_schema_of_the_arguments_takes_what_their_type_takes(value: object) -> None:
@@ -106,7 +106,7 @@ def accepts(kind: type[BaseModel], value: object) -> bool:
     return True
 
 
-@pytest.mark.row("B7", "C16")
+@pytest.mark.requirement("B7", "C16")
 def test_the_spec_s_own_python_types_are_read_too() -> None:
     class Trace(BaseModel):
         tool: str
@@ -141,7 +141,7 @@ ODD: list[tuple[Any, set[str]]] = [
 ]
 
 
-@pytest.mark.row("B4", "B5", "B6")
+@pytest.mark.requirement("B4", "B5", "B6")
 @pytest.mark.parametrize(("value", "paths"), ODD)
 def test_a_python_value_that_is_no_answer_is_refused_with_every_finding(value: object, paths: set[str]) -> None:
     with pytest.raises(OutputInvalid) as caught:

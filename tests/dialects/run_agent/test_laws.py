@@ -92,14 +92,14 @@ def test_an_answer_read_and_written_again_is_the_same_message(result: Any) -> No
     assert run_agent.parse_result(again.text).value == once
 
 
-@pytest.mark.row("B2")
+@pytest.mark.requirement("B2")
 @given(st.lists(turns, max_size=4))
 @example(["user: \r", "user: "])
 def test_turns_come_back_as_they_were_whatever_they_say(said: list[str]) -> None:
     assert run_agent.read_history(run_agent.write_history(tuple(said))) == tuple(said)
 
 
-@pytest.mark.row("B2")
+@pytest.mark.requirement("B2")
 @given(st.text() | words)
 def test_any_chat_history_is_read_and_nothing_of_it_is_lost(text: str) -> None:
     read = run_agent.read_history(text)

@@ -46,7 +46,7 @@ OUTCOMES: list[tuple[Result, set[str]]] = [
 ]
 
 
-@pytest.mark.row("C1", "B6")
+@pytest.mark.requirement("C1", "B6")
 @pytest.mark.parametrize(("result", "keys"), OUTCOMES)
 def test_each_outcome_has_its_keys_beside_the_minimal_ones(result: Result, keys: set[str]) -> None:
     written = run_agent.render_result(result)
@@ -59,7 +59,7 @@ def test_every_outcome_is_in_the_table() -> None:
     assert {result.outcome for result, _ in OUTCOMES} == {*get_args(Outcome), None}
 
 
-@pytest.mark.row("C1")
+@pytest.mark.requirement("C1")
 @pytest.mark.parametrize("lifecycle", ["submitted", "working"])
 def test_what_has_not_ended_has_no_word(lifecycle: Lifecycle) -> None:
     written = run_agent.render_result(answer(lifecycle=lifecycle))
@@ -67,14 +67,14 @@ def test_what_has_not_ended_has_no_word(lifecycle: Lifecycle) -> None:
     assert fields(run_agent.render_result(answer(lifecycle=lifecycle, outcome="partial")).losses) == {"/lifecycle"}
 
 
-@pytest.mark.row("B6", "C1")
+@pytest.mark.requirement("B6", "C1")
 @pytest.mark.parametrize("key", ["warnings", "error", "attempts"])
 def test_an_empty_list_or_object_of_a_stranger_says_nothing(key: str) -> None:
     said: dict[str, Any] = {"content": "c", "response_time_secs": 1, "traces": [], key: {} if key == "error" else []}
     assert run_agent.parse_result(json.dumps(said), level="strict").value.outcome == "success"
 
 
-@pytest.mark.row("C2")
+@pytest.mark.requirement("C2")
 @pytest.mark.parametrize("code", get_args(FaultCode))
 def test_every_fault_code_comes_back(code: FaultCode) -> None:
     fault = Fault(code=code, message="m", hint="h", detail={"class": "X"}, retry_after_s=2)
@@ -88,7 +88,7 @@ def test_every_fault_code_comes_back(code: FaultCode) -> None:
     assert "retryable" not in back.model_fields_set
 
 
-@pytest.mark.row("C8")
+@pytest.mark.requirement("C8")
 @pytest.mark.parametrize(
     ("result", "content"),
     [
@@ -112,7 +112,7 @@ def test_there_is_always_a_text_and_the_data_stay_data(result: Result, content: 
     assert run_agent.parse_result(written.text).value.data == result.data
 
 
-@pytest.mark.row("C5", "B4")
+@pytest.mark.requirement("C5", "B4")
 @pytest.mark.parametrize(
     ("duration_ns", "seconds", "lost"),
     [
@@ -133,21 +133,21 @@ def test_a_duration_is_seconds_there(duration_ns: int | None, seconds: float | N
         assert run_agent.parse_result(written.text).value.duration_ns == duration_ns
 
 
-@pytest.mark.row("C9")
+@pytest.mark.requirement("C9")
 def test_reasoning_is_never_written() -> None:
     written = run_agent.render_result(answer(outcome="success", reasoning="secret thoughts", usage=Usage(tokens_in=1)))
     assert "secret" not in written.text
     assert fields(written.losses) == {"/reasoning", "/usage"}
 
 
-@pytest.mark.row("B16")
+@pytest.mark.requirement("B16")
 def test_tools_are_named_once_in_the_order_of_first_use() -> None:
     traces = tuple(Trace(tool=tool, output="") for tool in ["B", "A", "B", "C", "A"])
     assert run_agent.tool_names(answer(traces=traces)) == ("B", "A", "C")
     assert run_agent.tool_names(answer()) == ()
 
 
-@pytest.mark.row("B15")
+@pytest.mark.requirement("B15")
 def test_the_minimal_fields_win_over_what_else_there_is() -> None:
     said = {"content": "The answer.", "response_time_secs": 1.5, "traces": [{"tool": "T", "output": "o"}]}
     more = {"results": {"content": "Another."}, "timings": {"response_time_secs": 9}, "output": "Yet another."}
@@ -158,7 +158,7 @@ def test_the_minimal_fields_win_over_what_else_there_is() -> None:
 # Requests.
 
 
-@pytest.mark.row("B1")
+@pytest.mark.requirement("B1")
 def test_the_arguments_for_a_call_are_all_four() -> None:
     task = Task(id="t", agent="x", instruction="do", context=Context(history=("user: a", "assistant: b"), memory="m"))
     assert run_agent.render_arguments(task) == {
@@ -174,7 +174,7 @@ def test_the_arguments_for_a_call_are_all_four() -> None:
     assert run_agent.render_arguments(wrong) == {"prompt": "do", "chat_history": None, "memory": None, "config": None}
 
 
-@pytest.mark.row("B1", "C30")
+@pytest.mark.requirement("B1", "C30")
 def test_what_a_call_has_no_argument_for_is_a_loss() -> None:
     task = Task(
         id="t", agent="x", skill="y", instruction="do", target="z", parameters={"year": 2025, "prompt": "p"},
@@ -186,7 +186,7 @@ def test_what_a_call_has_no_argument_for_is_a_loss() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.row("B13")
+@pytest.mark.requirement("B13")
 def test_the_config_of_the_parameters_goes_before_the_one_that_came_along() -> None:
     task = Task(id="", agent="agent", parameters={"config": {"x": 1}}, extras={"run_agent": {"config": {"x": 2}}})
     written = run_agent.render_task(task)
@@ -196,7 +196,7 @@ def test_the_config_of_the_parameters_goes_before_the_one_that_came_along() -> N
     assert fields(alone.losses) == {"/parameters", "/extras/run_agent"}
 
 
-@pytest.mark.row("B2")
+@pytest.mark.requirement("B2")
 @pytest.mark.parametrize(
     ("turns", "text", "kept"),
     [
@@ -257,7 +257,7 @@ ENVIRONMENT = {
 }
 
 
-@pytest.mark.row("B8", "B9", "B10", "B11", "B12")
+@pytest.mark.requirement("B8", "B9", "B10", "B11", "B12")
 def test_each_setting_is_read_from_config_and_from_the_environment() -> None:
     assert run_agent.read_config(SETTINGS) == (
         Config(
@@ -283,7 +283,7 @@ def test_each_setting_is_read_from_config_and_from_the_environment() -> None:
     )
 
 
-@pytest.mark.row("B13")
+@pytest.mark.requirement("B13")
 @pytest.mark.parametrize("name", SETTINGS)
 def test_config_wins_over_the_environment_for_each_setting(name: str) -> None:
     said = run_agent.read_config({name: SETTINGS[name]}, ENVIRONMENT).config
@@ -295,7 +295,7 @@ def test_config_wins_over_the_environment_for_each_setting(name: str) -> None:
     assert run_agent.read_config({name: None}, ENVIRONMENT).config == around
 
 
-@pytest.mark.row("B14", "C7")
+@pytest.mark.requirement("B14", "C7")
 def test_unknown_settings_are_ignored_and_listed_with_a_near_miss() -> None:
     read = run_agent.read_config({"tool-root": "x", "colour": 1, "model_overrides": {"routr": "m"}})
     assert read.config == Config(model_overrides=ModelOverrides())
@@ -314,7 +314,7 @@ def test_many_unknown_settings_are_all_listed_and_not_all_spoken_of() -> None:
     assert read.findings[-1].message.startswith("10 more settings")
 
 
-@pytest.mark.row("B1")
+@pytest.mark.requirement("B1")
 def test_a_task_without_words_is_told_by_its_skill_its_target_and_its_parameters() -> None:
     task = Task(
         id="",
@@ -354,7 +354,7 @@ def test_files_that_were_made_come_back() -> None:
     assert run_agent.parse_result(written.text, level="strict").value == result
 
 
-@pytest.mark.row("C7", "B6")
+@pytest.mark.requirement("C7", "B6")
 @pytest.mark.parametrize("strange", [["a.md"], [], "a.md"])
 def test_what_is_called_artifacts_and_names_no_files_rides_along(strange: Any) -> None:
     said: dict[str, Any] = {"content": "c", "response_time_secs": 1, "traces": [], "artifacts": strange}
@@ -374,7 +374,7 @@ WRONG: list[tuple[dict[str, Any], set[str]]] = [
 ]
 
 
-@pytest.mark.row("B8", "B9", "B10", "B11", "B12", "C21")
+@pytest.mark.requirement("B8", "B9", "B10", "B11", "B12", "C21")
 @pytest.mark.parametrize(("config", "paths"), WRONG)
 def test_a_setting_of_the_wrong_type_is_told_and_not_set(config: dict[str, Any], paths: set[str]) -> None:
     read = run_agent.read_config(config, ENVIRONMENT)

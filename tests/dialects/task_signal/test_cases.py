@@ -15,7 +15,7 @@ CASES = Path(__file__).with_name("cases")
 
 def _cases(name: str) -> list[Any]:
     cases: list[dict[str, Any]] = json.loads((CASES / name).read_text(encoding="utf-8"))
-    return [pytest.param(case, id=case["name"], marks=pytest.mark.row(*case["rows"])) for case in cases]
+    return [pytest.param(case, id=case["name"], marks=pytest.mark.requirement(*case["rows"])) for case in cases]
 
 
 def _text(case: dict[str, Any]) -> str:

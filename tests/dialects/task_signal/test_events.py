@@ -29,14 +29,14 @@ EVENTS = (
 )
 
 
-@pytest.mark.row("H18", "H19", "C42")
+@pytest.mark.requirement("H18", "H19", "C42")
 def test_events_are_read_out_of_a_stream() -> None:
     assert task_signal.read_events(STREAM) == EVENTS
     assert task_signal.read_events(STREAM.replace("\n", "\r\n")) == EVENTS
     assert task_signal.parse_events(STREAM).value == EVENTS
 
 
-@pytest.mark.row("H18", "H19")
+@pytest.mark.requirement("H18", "H19")
 def test_events_are_written_as_they_were_read() -> None:
     written = task_signal.render_events(EVENTS)
     assert written.losses == ()
@@ -57,7 +57,7 @@ def test_the_pieces_of_a_stream_do_not_matter(sizes: list[int]) -> None:
     assert (*found, *reader.close()) == EVENTS
 
 
-@pytest.mark.row("H19")
+@pytest.mark.requirement("H19")
 def test_a_checkpoint_is_told_as_soon_as_something_else_follows() -> None:
     reader = task_signal.EventReader()
     assert reader.feed("CHECKPOINT: Plan complete\n- Artifacts: many\n") == (Checkpoint("Plan"),)
@@ -79,12 +79,12 @@ def test_a_checkpoint_is_told_as_soon_as_something_else_follows() -> None:
         ("A - B - C", Progress("A", "B - C")),
     ],
 )
-@pytest.mark.row("H18")
+@pytest.mark.requirement("H18")
 def test_how_far_it_is_is_read_where_it_is_counted(said: str, expected: Progress) -> None:
     assert task_signal.read_events(f"PROGRESS: {said}") == (expected,)
 
 
-@pytest.mark.row("H18")
+@pytest.mark.requirement("H18")
 def test_a_count_is_written_where_the_status_does_not_say_it() -> None:
     written = task_signal.render_event(Progress("A", "reading", 3, 6))
     assert written is not None

@@ -126,7 +126,7 @@ def _results(draw: st.DrawFn) -> Result:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", task_signal.TASK_FORMS)
-@pytest.mark.row("H1", "H2", "H3", "H4", "H5")
+@pytest.mark.requirement("H1", "H2", "H3", "H4", "H5")
 def test_a_request_comes_back_but_for_its_losses(form: str) -> None:
     @given(_tasks())
     @settings(max_examples=examples(60))
@@ -142,7 +142,7 @@ def test_a_request_comes_back_but_for_its_losses(form: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", task_signal.RESULT_FORMS)
-@pytest.mark.row("H6", "H7", "H14", "H15", "H16")
+@pytest.mark.requirement("H6", "H7", "H14", "H15", "H16")
 def test_an_answer_comes_back_but_for_its_losses(form: str) -> None:
     @given(_results())
     @settings(max_examples=examples(80))
@@ -157,7 +157,7 @@ def test_an_answer_comes_back_but_for_its_losses(form: str) -> None:
 
 @pytest.mark.parametrize("message", ["", " ", "  two spaces  ", "\n", "a - b", "- "])
 @pytest.mark.parametrize("form", task_signal.RESULT_FORMS)
-@pytest.mark.row("H16")
+@pytest.mark.requirement("H16")
 def test_the_message_of_an_error_is_kept_to_the_letter_or_reported(form: str, message: str) -> None:
     fault = Fault(code="missing_file", message=message)
     result = Result(task_id="", agent="", lifecycle="ended", outcome="failed", fault=fault)
@@ -287,7 +287,7 @@ def test_no_text_does_more_than_be_refused(text: str | bytes, level: Level) -> N
     st.none() | st.integers(0, 99),
     st.none() | st.integers(0, 99),
 )
-@pytest.mark.row("H18", "H19")
+@pytest.mark.requirement("H18", "H19")
 def test_an_event_comes_back_but_for_its_losses(
     phase: str, status: str, more: str, done: int | None, total: int | None
 ) -> None:

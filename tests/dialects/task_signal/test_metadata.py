@@ -15,7 +15,7 @@ def _result(**fields: object) -> Result:
     return Result(task_id="", agent="agent", outcome="success", **fields)  # pyright: ignore[reportArgumentType] - names
 
 
-@pytest.mark.row("H12", "C41")
+@pytest.mark.requirement("H12", "C41")
 def test_path_title_and_summary_of_each_file() -> None:
     text = "CREATED: /a.md\nTITLE: A\nSUMMARY: a\nCREATED: /b.md\nSTATUS: complete"
     found = task_signal.metadata(task_signal.parse_result(text).value)
@@ -23,7 +23,7 @@ def test_path_title_and_summary_of_each_file() -> None:
     assert found[0].to_json() == {"path": "/a.md", "title": "A", "summary": "a"}
 
 
-@pytest.mark.row("H12")
+@pytest.mark.requirement("H12")
 def test_without_a_file_the_whole_is_described_or_nothing() -> None:
     assert task_signal.metadata(_result(data={"title": "A", "summary": "a"})) == (
         ArtifactMetadata(title="A", summary="a"),
@@ -31,14 +31,14 @@ def test_without_a_file_the_whole_is_described_or_nothing() -> None:
     assert task_signal.metadata(_result(data=[1])) == ()
 
 
-@pytest.mark.row("H12", "C42")
+@pytest.mark.requirement("H12", "C42")
 def test_prose_gives_no_metadata() -> None:
     text = f"STATUS: complete\n\nI have NOT CREATED: /etc/passwd\nSUBTITLE: b\n{REPORT}"
     assert task_signal.metadata(task_signal.parse_result(text).value) == ()
 
 
 @pytest.mark.parametrize("name", ["words", "chars4"])
-@pytest.mark.row("H13", "C20")
+@pytest.mark.requirement("H13", "C20")
 def test_the_reduction_is_measured_with_a_named_counter(name: str) -> None:
     text = f"CREATED: /a.md\nTITLE: A\nSUMMARY: a\nSTATUS: complete\n\n{REPORT}"
     measured = task_signal.reduction(text, get_counter(name))
@@ -51,7 +51,7 @@ def test_the_reduction_is_measured_with_a_named_counter(name: str) -> None:
     assert measured.percent > 90
 
 
-@pytest.mark.row("H13")
+@pytest.mark.requirement("H13")
 def test_a_short_answer_is_not_made_to_look_longer() -> None:
     two = task_signal.reduction("TITLE: a\nSUMMARY: b", get_counter("chars4"))
     assert two.counter == "chars4"
@@ -63,7 +63,7 @@ def test_a_short_answer_is_not_made_to_look_longer() -> None:
         task_signal.reduction("no signals")
 
 
-@pytest.mark.row("H31")
+@pytest.mark.requirement("H31")
 def test_the_second_form_takes_findings_and_recommendations_out_of_the_text() -> None:
     content = (
         "## Overview\n- not this\n## Key Findings\n- 12 patterns\n* two of them\tunsafe\n```\n- code\n```\n"
@@ -85,7 +85,7 @@ def test_the_second_form_takes_findings_and_recommendations_out_of_the_text() ->
     assert second == ReportMetadata(artifact_path="/b.md", file_paths=("/a.md", "/b.md"))
 
 
-@pytest.mark.row("H31")
+@pytest.mark.requirement("H31")
 def test_what_the_agent_gave_is_handed_on_unchanged() -> None:
     summary = "many " * 80
     given = {"artifact_path": "/a.md", "summary": summary, "key_findings": ["one"], "size": 3, "mood": "good"}
@@ -94,7 +94,7 @@ def test_what_the_agent_gave_is_handed_on_unchanged() -> None:
         assert task_signal.report_metadata(_result(data=data, content="# Findings\n- other")) == (expected,)
 
 
-@pytest.mark.row("H31")
+@pytest.mark.requirement("H31")
 def test_without_files_the_second_form_is_about_the_whole_or_nothing() -> None:
     (one,) = task_signal.report_metadata(_result(data={"title": "A"}, content="# Findings\n- x"))
     assert one == ReportMetadata(title="A", key_findings=("x",))

@@ -29,7 +29,7 @@ def _refused_at(text: str) -> dict[str, Level]:
     return found
 
 
-@pytest.mark.row("C42", "C1")
+@pytest.mark.requirement("C42", "C1")
 @pytest.mark.parametrize(
     "text",
     [
@@ -47,7 +47,7 @@ def test_a_bad_end_below_the_signals_is_never_read_as_a_success(text: str) -> No
         assert "one below the other" in finding.fix
 
 
-@pytest.mark.row("C42")
+@pytest.mark.requirement("C42")
 @pytest.mark.parametrize(
     "text",
     [
@@ -61,7 +61,7 @@ def test_a_report_may_speak_of_failures(text: str) -> None:
     assert (read.value.outcome, read.findings) == ("success", ())
 
 
-@pytest.mark.row("C42", "H6")
+@pytest.mark.requirement("C42", "H6")
 def test_a_signal_right_below_the_head_is_said_to_be_none() -> None:
     read = task_signal.parse_result("STATUS: complete\n\nCREATED: /a.md")
     assert (read.value.artifacts, read.value.content) == ((), "CREATED: /a.md")
@@ -69,7 +69,7 @@ def test_a_signal_right_below_the_head_is_said_to_be_none() -> None:
     assert (finding.rule, finding.line, finding.severity) == ("task_signal/signals", 3, "warning")
 
 
-@pytest.mark.row("C42")
+@pytest.mark.requirement("C42")
 @pytest.mark.parametrize(
     ("text", "line", "fix"),
     [
@@ -96,7 +96,7 @@ def test_a_line_that_was_meant_as_a_signal_is_told_how_to_be_one(text: str, line
     assert fix in finding.fix
 
 
-@pytest.mark.row("C3", "C42")
+@pytest.mark.requirement("C3", "C42")
 def test_bold_names_are_read_when_lenient_only() -> None:
     text = "**CREATED**: /a.md\n**STATUS:** complete\n\nBody"
     assert _refused_at(text) == {"signals": "standard"}
@@ -106,7 +106,7 @@ def test_bold_names_are_read_when_lenient_only() -> None:
     assert [finding.line for finding in read.findings] == [1, 2]
 
 
-@pytest.mark.row("H7", "C3")
+@pytest.mark.requirement("H7", "C3")
 @pytest.mark.parametrize(
     "said", ["Complete.", "`complete`", "**complete**", "\u2705 Complete", "complete \u2714\ufe0f", "DONE!"]
 )
@@ -115,13 +115,13 @@ def test_a_status_with_something_around_it_is_borne(said: str) -> None:
     assert task_signal.parse_result(f"STATUS: {said}").value.outcome == "success"
 
 
-@pytest.mark.row("H7", "C3")
+@pytest.mark.requirement("H7", "C3")
 @pytest.mark.parametrize("said", ["\u274c complete", "\u2705", "complete, but for the tests", "fertig"])
 def test_a_status_with_no_one_meaning_is_refused(said: str) -> None:
     assert _refused_at(f"STATUS: {said}") == {"status": "lenient"}
 
 
-@pytest.mark.row("H7", "H12")
+@pytest.mark.requirement("H7", "H12")
 @pytest.mark.parametrize(
     "said", ["`/a.md`", '"/a.md"', "'/a.md'", "</a.md>", "**/a.md**", "[a.md](/a.md)", "[`a`](</a.md>)"]
 )
@@ -135,7 +135,7 @@ def test_a_path_is_read_without_what_is_put_around_it(said: str) -> None:
         assert artifact.path == "/a.md"
 
 
-@pytest.mark.row("H3")
+@pytest.mark.requirement("H3")
 def test_an_output_path_is_read_without_its_backticks() -> None:
     read = task_signal.parse_task("Read and follow: .claude/agents/a.md\n\n**Task Context**:\n- Output Path: `/a.md`")
     assert read.value.output.path == "/a.md"
@@ -146,7 +146,7 @@ def test_an_output_path_is_read_without_its_backticks() -> None:
     assert [loss.field for loss in written.losses] == ["/output/path"]
 
 
-@pytest.mark.row("H7")
+@pytest.mark.requirement("H7")
 @pytest.mark.parametrize("said", ["none", "None.", "N/A", "-", "(none)"])
 def test_a_word_for_nothing_names_no_file_and_no_error(said: str) -> None:
     text = f"CREATED: {said}\nERROR: {said}\nSTATUS: complete"
@@ -157,7 +157,7 @@ def test_a_word_for_nothing_names_no_file_and_no_error(said: str) -> None:
     assert [loss.field for loss in task_signal.render_result(result).losses] == ["/artifacts"]
 
 
-@pytest.mark.row("H7", "C3")
+@pytest.mark.requirement("H7", "C3")
 @pytest.mark.parametrize(("said", "count"), [("1,234", 1234), ("15 files", 15), ("12,345,678 lines", 12345678)])
 def test_a_count_with_commas_or_a_word_is_read_when_lenient_only(said: str, count: int) -> None:
     text = f"COUNT: {said}\nSTATUS: complete"
@@ -170,7 +170,7 @@ def test_a_count_that_could_mean_two_things_is_refused(said: str) -> None:
     assert _refused_at(f"COUNT: {said}\nSTATUS: complete") == {"count": "lenient"}
 
 
-@pytest.mark.row("H16", "H17", "C39")
+@pytest.mark.requirement("H16", "H17", "C39")
 @pytest.mark.parametrize(
     "said",
     [
@@ -203,7 +203,7 @@ def test_lines_that_end_in_carriage_returns_alone_are_refused() -> None:
     assert task_signal.parse_result("CREATED: /a.md\r\nSTATUS: complete\r\n", level="strict").findings == ()
 
 
-@pytest.mark.row("H3", "H4")
+@pytest.mark.requirement("H3", "H4")
 def test_numbers_instead_of_dashes_before_the_fields_of_a_prompt_are_read() -> None:
     text = (
         "Read and follow: .claude/agents/a.md\n\n**Task Context**:\n1. Primary Goal: g\n2. **Output Path**: /o.md\n\n"
@@ -217,7 +217,7 @@ def test_numbers_instead_of_dashes_before_the_fields_of_a_prompt_are_read() -> N
     assert task_signal.parse_task(steps).value.instruction == "g\n\n**Steps**:\n1. Look\n2. Write"
 
 
-@pytest.mark.row("H18", "H19")
+@pytest.mark.requirement("H18", "H19")
 def test_progress_and_checkpoints_with_other_dashes_and_bullets_are_read() -> None:
     assert task_signal.read_events("PROGRESS: Research \u2013 Analyzed 15/30 files") == (
         Progress(phase="Research", status="Analyzed 15/30 files", done=15, total=30),
@@ -228,7 +228,7 @@ def test_progress_and_checkpoints_with_other_dashes_and_bullets_are_read() -> No
     )
 
 
-@pytest.mark.row("H1")
+@pytest.mark.requirement("H1")
 @pytest.mark.parametrize("start", ["Task: {", "task {", "Task(", "  TASK : {"])
 def test_what_only_begins_like_a_block_is_no_instruction(start: str) -> None:
     for level in LEVELS:
@@ -237,7 +237,7 @@ def test_what_only_begins_like_a_block_is_no_instruction(start: str) -> None:
         assert "Write `Task {` on a line of its own" in refused.value.hint
 
 
-@pytest.mark.row("H1")
+@pytest.mark.requirement("H1")
 def test_a_brace_that_ends_the_block_early_loses_no_section() -> None:
     text = (
         "Task {\n  prompt: |\n    Read and follow: .claude/agents/a.md\n\n    **Task Context**:\n    - Primary Goal: g\n"
@@ -249,7 +249,7 @@ def test_a_brace_that_ends_the_block_early_loses_no_section() -> None:
         assert "Indent every line of the prompt" in refused.value.hint
 
 
-@pytest.mark.row("H15")
+@pytest.mark.requirement("H15")
 def test_a_table_without_its_line_of_dashes_is_borne_and_refused_when_strict() -> None:
     text = "\n| Topic | Status | Path | Summary |\n| a | done | /a.md | b |\n| c | done | /c.md | d |\n"
     read = task_signal.parse_result(text)
@@ -262,7 +262,7 @@ def test_a_table_without_its_line_of_dashes_is_borne_and_refused_when_strict() -
     assert [finding["line"] for finding in refused.value.detail["findings"]] == [2]
 
 
-@pytest.mark.row("H3")
+@pytest.mark.requirement("H3")
 def test_a_request_without_a_goal_is_told_so_when_strict() -> None:
     text = "Read and follow: .claude/agents/researcher.md\n\n**Task Context**:\n- Output Path: /a.md"
     assert task_signal.parse_task(text).findings == ()
@@ -270,7 +270,7 @@ def test_a_request_without_a_goal_is_told_so_when_strict() -> None:
     assert (finding.rule, finding.severity) == ("task_signal/goal", "warning")
 
 
-@pytest.mark.row("H3")
+@pytest.mark.requirement("H3")
 @pytest.mark.parametrize("said", ["[specific objective]", "[absolute path]", "{agent-name}", "[paths/to/files]"])
 def test_a_template_that_nobody_filled_is_told_and_kept(said: str) -> None:
     text = f"Read and follow: .claude/agents/researcher.md\n\n**Task Context**:\n- Primary Goal: {said}"

@@ -40,7 +40,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
-@pytest.mark.row("C1", "H7", "H23", "H14", "H15")
+@pytest.mark.requirement("C1", "H7", "H23", "H14", "H15")
 def test_every_outcome_has_its_word_both_ways(outcome: Outcome) -> None:
     word, cell, reads = WORDS[outcome]
     assert STATUSES[outcome] == word
@@ -52,7 +52,7 @@ def test_every_outcome_has_its_word_both_ways(outcome: Outcome) -> None:
         assert ("/outcome" in _lost(written)) == (reads != outcome)
 
 
-@pytest.mark.row("C1", "C2")
+@pytest.mark.requirement("C1", "C2")
 def test_a_canceled_task_is_told_by_its_category() -> None:
     result = _result(outcome="canceled", fault=Fault(code="canceled", message="Somebody stopped it"))
     written = task_signal.render_result(result)
@@ -61,7 +61,7 @@ def test_a_canceled_task_is_told_by_its_category() -> None:
     assert task_signal.parse_result(written.text).value.outcome == "canceled"
 
 
-@pytest.mark.row("C1", "H18")
+@pytest.mark.requirement("C1", "H18")
 def test_work_under_way_is_progress() -> None:
     for lifecycle in ("submitted", "working"):
         for form in task_signal.RESULT_FORMS:
@@ -71,7 +71,7 @@ def test_work_under_way_is_progress() -> None:
             assert task_signal.parse_result(written.text).value == _result(lifecycle="working")
 
 
-@pytest.mark.row("C1")
+@pytest.mark.requirement("C1")
 def test_questions_stand_in_the_body_of_a_partial_answer() -> None:
     questions = (
         Question(id="period", text="Which period?", kind="choice", options=("Q1", "Q2")),
@@ -88,7 +88,7 @@ def test_questions_stand_in_the_body_of_a_partial_answer() -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-@pytest.mark.row("C2", "H16", "H17")
+@pytest.mark.requirement("C2", "H16", "H17")
 def test_every_fault_code_has_its_category_both_ways(code: FaultCode) -> None:
     category = CATEGORIES[code]
     retryable = code in {"network_error", "unavailable", "timeout"}
@@ -107,7 +107,7 @@ def test_every_fault_code_has_its_category_both_ways(code: FaultCode) -> None:
         assert read.detail == ({"category": category} if is_ours else {})
 
 
-@pytest.mark.row("H17", "C2")
+@pytest.mark.requirement("H17", "C2")
 def test_the_five_categories_of_the_spec_mean_what_it_says() -> None:
     meant = {
         "FILE_NOT_FOUND": "missing_file",
@@ -122,7 +122,7 @@ def test_the_five_categories_of_the_spec_mean_what_it_says() -> None:
         assert (read.code, read.detail) == (code, {})
 
 
-@pytest.mark.row("H17")
+@pytest.mark.requirement("H17")
 def test_a_category_comes_back_as_it_was_read() -> None:
     read = task_signal.parse_result("ERROR: ACCESS_DENIED - no\nSTATUS: failed").value
     written = task_signal.render_result(read)
@@ -130,7 +130,7 @@ def test_a_category_comes_back_as_it_was_read() -> None:
     assert written.losses == ()
 
 
-@pytest.mark.row("C39")
+@pytest.mark.requirement("C39")
 def test_an_error_is_read_with_a_category_and_without_one() -> None:
     said = task_signal.parse_result("ERROR: TIMEOUT - Failed to access URL")
     bare = task_signal.parse_result("ERROR: Failed to access URL")
@@ -158,7 +158,7 @@ def test_suggestions_stand_in_for_a_hint() -> None:
 # Limits (H23, C24)
 
 
-@pytest.mark.row("H23", "C24", "H7")
+@pytest.mark.requirement("H23", "C24", "H7")
 def test_title_and_summary_are_cut_at_a_word_and_that_is_a_loss() -> None:
     title, summary = "Ümläut " * 12, "wörter und " * 30
     artifact = Artifact(path="/a.md", title=title.strip(), summary=summary.strip())
@@ -182,7 +182,7 @@ def test_a_cut_parts_no_letter_from_its_marks() -> None:
     assert task_signal.parse_result(written.text).value.artifacts[0].title == "a" * 48
 
 
-@pytest.mark.row("H23", "C24")
+@pytest.mark.requirement("H23", "C24")
 def test_a_longer_title_is_read_with_a_finding_and_refused_when_strict() -> None:
     text = "CREATED: /a.md\nTITLE: " + "t" * 51
     read = task_signal.parse_result(text)
@@ -204,7 +204,7 @@ def test_a_longer_title_is_read_with_a_finding_and_refused_when_strict() -> None
         ("ultrathink", "think hard", "think_hard"),
     ],
 )
-@pytest.mark.row("C43", "H4")
+@pytest.mark.requirement("C43", "H4")
 def test_every_thinking_mode_has_its_word(mode: Thinking, word: str, reads: Thinking) -> None:
     written = task_signal.render_task(Task(id="", agent="a", thinking=mode))
     assert f"- Thinking Mode: {word}\n" in written.text
@@ -213,7 +213,7 @@ def test_every_thinking_mode_has_its_word(mode: Thinking, word: str, reads: Thin
     assert len(get_args(Thinking)) == 4
 
 
-@pytest.mark.row("C43")
+@pytest.mark.requirement("C43")
 def test_ultrathink_is_read() -> None:
     text = "Read and follow: .claude/agents/a.md\n**Constraints**:\n- Thinking Mode: Ultrathink"
     assert task_signal.parse_task(text, level="strict").value.thinking == "ultrathink"
@@ -243,7 +243,7 @@ def test_ultrathink_is_read() -> None:
         ("9" * 320 + " tokens", None, None, 1),
     ],
 )
-@pytest.mark.row("C23", "C21", "H4")
+@pytest.mark.requirement("C23", "C21", "H4")
 def test_a_time_budget_is_a_number_and_a_unit(
     said: str, tokens: int | None, seconds: float | None, findings: int
 ) -> None:
@@ -253,13 +253,13 @@ def test_a_time_budget_is_a_number_and_a_unit(
     assert [finding.rule for finding in read.findings] == ["task_signal/budget"] * findings
 
 
-@pytest.mark.row("C23")
+@pytest.mark.requirement("C23")
 def test_a_budget_is_written_with_its_units() -> None:
     written = task_signal.render_task(Task(id="", agent="a", limits=Limits(tokens=5000, timeout_s=0.5)))
     assert "- Time Budget: 5000 tokens, 0.5 seconds\n" in written.text
 
 
-@pytest.mark.row("C12", "H3")
+@pytest.mark.requirement("C12", "H3")
 def test_a_relative_and_an_absolute_output_path_are_both_written_and_read() -> None:
     for path, rules in (("reports/001.md", ["task_signal/path"]), ("/project/001.md", [])):
         written = task_signal.render_task(Task(id="", agent="a", instruction="Look.", output=OutputWish(path=path)))
@@ -270,7 +270,7 @@ def test_a_relative_and_an_absolute_output_path_are_both_written_and_read() -> N
         assert [finding.rule for finding in read.findings] == rules
 
 
-@pytest.mark.row("C44")
+@pytest.mark.requirement("C44")
 def test_parameters_come_as_text_and_say_so() -> None:
     task = Task(id="", agent="a", instruction="x", parameters={"Focus areas": "a, b", "depth": 3})
     written = task_signal.render_task(task)
@@ -281,7 +281,7 @@ def test_parameters_come_as_text_and_say_so() -> None:
     assert read.parameters == {"Focus areas": "a, b", "depth": "3"}
 
 
-@pytest.mark.row("H2", "C10", "C46")
+@pytest.mark.requirement("H2", "C10", "C46")
 def test_the_behaviour_file_is_named_after_the_agent() -> None:
     for agent, major, path in (
         ("research_specialist", None, "research-specialist"),
@@ -293,7 +293,7 @@ def test_the_behaviour_file_is_named_after_the_agent() -> None:
         assert task_signal.parse_task(text).value == task
 
 
-@pytest.mark.row("C11")
+@pytest.mark.requirement("C11")
 def test_a_name_that_ends_in_a_version_means_that_version() -> None:
     written = task_signal.render_task(Task(id="", agent="a_v2"))
     assert _lost(written).keys() == {"/agent", "/major"}
@@ -320,7 +320,7 @@ def test_the_status_of_a_file_stands_in_its_row() -> None:
     assert written.losses == ()
 
 
-@pytest.mark.row("H9", "C40")
+@pytest.mark.requirement("H9", "C40")
 def test_an_injected_prompt_is_read_back() -> None:
     skill = Skill(name="look", description="Looks.", input_schema={})
     source = Source(file=".claude/agents/researcher.md")
@@ -329,7 +329,7 @@ def test_an_injected_prompt_is_read_back() -> None:
     assert task_signal.parse_task(reference_prompt(definition, task), level="strict").value == task
 
 
-@pytest.mark.row("C5", "H14")
+@pytest.mark.requirement("C5", "H14")
 def test_the_time_it_took_is_text_with_a_unit_and_exact_both_ways() -> None:
     for duration_ns, said in ((2_300_000_000, "2.3s"), (1, "0.000000001s"), (5_000_000_000, "5s")):
         written = task_signal.render_result(_result(outcome="success", duration_ns=duration_ns), form="json")
@@ -391,7 +391,7 @@ def test_events_of_other_kinds_have_no_words() -> None:
     assert [loss.field for loss in written.losses] == ["/1", "/2/status"]
 
 
-@pytest.mark.row("H6", "C3")
+@pytest.mark.requirement("H6", "C3")
 @pytest.mark.parametrize("outcome", ["error", "failed", "canceled", "rejected"])
 def test_a_failure_without_a_reason_says_that_there_is_none(outcome: Outcome) -> None:
     written = task_signal.render_result(_result(outcome=outcome))
@@ -401,7 +401,7 @@ def test_a_failure_without_a_reason_says_that_there_is_none(outcome: Outcome) ->
     assert (read.outcome, read.fault and read.fault.code) == ("error", "internal_error")
 
 
-@pytest.mark.row("C36", "C41")
+@pytest.mark.requirement("C36", "C41")
 @pytest.mark.parametrize("mark", ["\x08", "\x1b[2J", "\u202e", "\x85", "\r"])
 def test_no_value_moves_the_cursor_or_turns_the_line(mark: str) -> None:
     file = Artifact(path=f"reports/a{mark}b.md", title=f"A{mark}B")

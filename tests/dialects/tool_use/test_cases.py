@@ -11,7 +11,7 @@ from tests.dialects.json_cases import Case, cases, said_of, see_case, see_same
 HERE = Path(__file__).parent / "cases"
 
 
-@pytest.mark.row("A7", "A9", "A10", "C7", "C16", "C21", "C22", "C46")
+@pytest.mark.requirement("A7", "A9", "A10", "C7", "C16", "C21", "C22", "C46")
 @pytest.mark.parametrize("case", cases(HERE / "requests.json"))
 def test_a_request(case: Case) -> None:
     see_case(case, tool_use.parse_task, said_of)
@@ -30,7 +30,7 @@ def _correction(case: Case) -> object:
     return said and {key: value for key, value in said.items() if defaults.get(key) != value}
 
 
-@pytest.mark.row("A11", "A12", "A14", "C1", "C2", "C5", "C7", "C8", "C9", "C16")
+@pytest.mark.requirement("A11", "A12", "A14", "C1", "C2", "C5", "C7", "C8", "C9", "C16")
 @pytest.mark.parametrize("case", cases(HERE / "answers.json"))
 def test_an_answer(case: Case) -> None:
     see_case(case, tool_use.parse_result, lambda result: {k: v for k, v in said_of(result).items() if k not in KNOWN})
@@ -41,7 +41,7 @@ def test_an_answer(case: Case) -> None:
 KNOWN = {"task_id", "agent", "skill"}
 
 
-@pytest.mark.row("A12", "C2", "C6")
+@pytest.mark.requirement("A12", "C2", "C6")
 @pytest.mark.parametrize("case", cases(HERE / "corrections.json"))
 def test_a_correction(case: Case) -> None:
     see_case(
@@ -57,7 +57,7 @@ def names_of(definitions: tuple[Definition, ...]) -> list[list[object]]:
     return [[one.name, one.version, [skill.name for skill in one.skills]] for one in definitions]
 
 
-@pytest.mark.row("A4", "A6", "C11", "C34", "C46")
+@pytest.mark.requirement("A4", "A6", "C11", "C34", "C46")
 @pytest.mark.parametrize("case", cases(HERE / "definitions.json"))
 def test_a_definition(case: Case) -> None:
     case.said.update({"value": case.said["names"]} if "names" in case.said else {})

@@ -127,7 +127,7 @@ def test_what_is_written_passes_a_strict_reader(task: Any, result: Any) -> None:
 
 @given(sentences, sentences)
 @settings(max_examples=examples(120))
-@pytest.mark.row("A9")
+@pytest.mark.requirement("A9")
 def test_a_summary_reads_as_it_was_meant_unless_it_holds_a_label(what: str, why: str) -> None:
     read = read_summary(write_summary(what, why))
     assert read == (what, why) or "\nWhy: " in what or (not what and not why)
@@ -135,7 +135,7 @@ def test_a_summary_reads_as_it_was_meant_unless_it_holds_a_label(what: str, why:
 
 @given(st.lists(tokens | st.text(max_size=9), max_size=5))
 @settings(max_examples=examples(120))
-@pytest.mark.row("A10")
+@pytest.mark.requirement("A10")
 def test_no_constraint_is_ever_lost(said: list[str]) -> None:
     words, bounds = read_constraints(said)
     again = read_constraints(write_constraints(words, bounds))
@@ -169,7 +169,7 @@ def definitions(draw: st.DrawFn) -> Definition:
 
 @given(definitions())
 @settings(max_examples=examples(120))
-@pytest.mark.row("A4", "C11", "C34")
+@pytest.mark.requirement("A4", "C11", "C34")
 def test_a_definition_loses_exactly_what_is_reported(definition: Definition) -> None:
     written = tool_use.render_definition(definition)
     read = tool_use.parse_definition(written.text)

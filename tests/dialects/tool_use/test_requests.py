@@ -15,7 +15,7 @@ def fields(losses: tuple[Loss, ...]) -> set[str]:
     return {loss.field for loss in losses}
 
 
-@pytest.mark.row("A9", "C30")
+@pytest.mark.requirement("A9", "C30")
 def test_a_hand_off_keeps_the_history_back() -> None:
     context = Context(what="a", why="b", history=("user: x",), memory="m", inputs={"n1": 1})
     written = tool_use.render_task(Task(id="t", agent="x", context=context))
@@ -24,7 +24,7 @@ def test_a_hand_off_keeps_the_history_back() -> None:
     assert "user: x" not in written.text
 
 
-@pytest.mark.row("A9")
+@pytest.mark.requirement("A9")
 @pytest.mark.parametrize(
     ("what", "why", "text"),
     [
@@ -70,7 +70,7 @@ CONSTRAINTS: list[tuple[tuple[str, ...], tuple[str, ...], Limits]] = [
 ]
 
 
-@pytest.mark.row("A10", "C21", "C23")
+@pytest.mark.requirement("A10", "C21", "C23")
 @pytest.mark.parametrize(("tokens", "words", "limits"), CONSTRAINTS)
 def test_a_constraint_with_number_and_unit_is_a_limit(
     tokens: list[str], words: tuple[str, ...], limits: Limits
@@ -87,7 +87,7 @@ def test_a_constraint_with_number_and_unit_is_a_limit(
     assert task.limits == limits
 
 
-@pytest.mark.row("C23")
+@pytest.mark.requirement("C23")
 def test_a_bound_without_a_unit_is_told() -> None:
     text = json.dumps(
         {
@@ -101,14 +101,14 @@ def test_a_bound_without_a_unit_is_told() -> None:
     assert read.value.limits == Limits(tokens=5)
 
 
-@pytest.mark.row("A10")
+@pytest.mark.requirement("A10")
 def test_a_moment_has_no_token() -> None:
     written = tool_use.render_task(Task(id="t", agent="x", limits=Limits(deadline_ns=5, timeout_s=1)))
     assert json.loads(written.text)["payload"]["constraints"] == ["max_1_second"]
     assert fields(written.losses) == {"/limits/deadline_ns"}
 
 
-@pytest.mark.row("C22")
+@pytest.mark.requirement("C22")
 @pytest.mark.parametrize(
     ("wish", "word", "lost"),
     [
@@ -127,7 +127,7 @@ def test_the_output_format_is_a_transport_format_or_a_style(wish: OutputWish, wo
     assert fields(written.losses) == lost
 
 
-@pytest.mark.row("C11")
+@pytest.mark.requirement("C11")
 def test_a_major_version_stands_in_the_name() -> None:
     written = tool_use.render_task(Task(id="t", agent="researcher_analyst", major=2))
     assert json.loads(written.text)["target_agent"] == "researcher_analyst_v2"
@@ -149,7 +149,7 @@ def test_a_task_with_parameters_is_a_call_unless_another_form_is_wanted() -> Non
         tool_use.render_result(Result(task_id="", agent="agent"), form="letter")
 
 
-@pytest.mark.row("A13")
+@pytest.mark.requirement("A13")
 def test_a_retry_is_the_request_with_the_correction_object() -> None:
     task = Task(id="t", agent="x", instruction="Do")
     correction = Correction(message="Sources are missing.", hint="Name one for each.", retry_count=2)
@@ -164,7 +164,7 @@ def test_a_retry_is_the_request_with_the_correction_object() -> None:
     assert again == json.loads(tool_use.render_task(task).text)
 
 
-@pytest.mark.row("A8", "C20")
+@pytest.mark.requirement("A8", "C20")
 def test_what_a_hand_off_saves_is_measured_by_a_named_counter() -> None:
     history = tuple(f"user: question {n} about the prices of the last years" for n in range(200))
     task = Task(id="t", agent="x", instruction="Find the price", context=Context(what="Prices.", history=history))

@@ -17,7 +17,7 @@ ERROR: dict[str, Any] = {
 FAULT = Fault(code="timeout", message="The search took too long.", hint="Search docs only.")
 
 
-@pytest.mark.row("A11", "A12", "A14")
+@pytest.mark.requirement("A11", "A12", "A14")
 @pytest.mark.parametrize(
     "said",
     [
@@ -33,28 +33,28 @@ def test_an_error_is_understood_wherever_it_stands(said: dict[str, Any]) -> None
     assert (read.outcome, read.fault) == ("failed" if said.get("status") == "failed" else "error", FAULT)
 
 
-@pytest.mark.row("A12")
+@pytest.mark.requirement("A12")
 def test_an_error_that_is_text_is_its_message() -> None:
     read = tool_use.parse_result('{"status": "error", "metadata": {}, "error": "no network"}')
     assert read.value.fault == Fault(code="internal_error", message="no network")
     assert "tool_use/error" in {finding.rule for finding in read.findings}
 
 
-@pytest.mark.row("C7", "A12")
+@pytest.mark.requirement("C7", "A12")
 def test_what_is_beside_an_error_is_kept() -> None:
     read = tool_use.parse_result(json.dumps({"status": "error", "metadata": {}, "error": {**ERROR, "trace": 1}})).value
     assert (read.fault, read.extras) == (FAULT, {"tool_use": {"error": {"trace": 1}}})
     assert "/extras/tool_use" in {loss.field for loss in tool_use.render_result(read).losses}
 
 
-@pytest.mark.row("A12")
+@pytest.mark.requirement("A12")
 @pytest.mark.parametrize("status", ["error", "failed"])
 def test_a_failure_that_does_not_say_why_is_told_so(status: str) -> None:
     read = tool_use.parse_result(json.dumps({"status": status, "metadata": {}}), level="strict")
     assert [(finding.rule, finding.severity) for finding in read.findings] == [("tool_use/error", "warning")]
 
 
-@pytest.mark.row("A12")
+@pytest.mark.requirement("A12")
 def test_data_that_would_read_as_the_error_is_a_loss() -> None:
     result = Result(task_id="", agent="agent", outcome="error", data=ERROR)
     written = tool_use.render_result(result)
@@ -62,7 +62,7 @@ def test_data_that_would_read_as_the_error_is_a_loss() -> None:
     assert tool_use.parse_result(written.text).value.fault == FAULT
 
 
-@pytest.mark.row("C31", "C37")
+@pytest.mark.requirement("C31", "C37")
 @pytest.mark.parametrize("label", ["high", "Medium", "very low"])
 def test_a_label_for_how_sure_it_is_is_kept_and_becomes_no_number(label: str) -> None:
     text = json.dumps({"status": "success", "result": {}, "metadata": {"confidence": label}})
@@ -73,7 +73,7 @@ def test_a_label_for_how_sure_it_is_is_kept_and_becomes_no_number(label: str) ->
     assert [finding.rule for finding in read.findings] == ["tool_use/confidence"]
 
 
-@pytest.mark.row("A4", "C3")
+@pytest.mark.requirement("A4", "C3")
 @pytest.mark.parametrize("key", ["arguments", "parameters", "input"])
 @pytest.mark.parametrize("value", [{"task": "x"}, '{"task": "x"}'])
 def test_calls_of_other_vendors_are_read_when_lenient_only(key: str, value: object) -> None:

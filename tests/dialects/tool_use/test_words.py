@@ -32,7 +32,7 @@ OUTCOMES: list[tuple[Outcome, str, Outcome]] = [
 ]
 
 
-@pytest.mark.row("C1", "A11", "A14")
+@pytest.mark.requirement("C1", "A11", "A14")
 @pytest.mark.parametrize(("outcome", "status", "read"), OUTCOMES)
 def test_each_outcome_has_its_status(outcome: Outcome, status: str, read: Outcome) -> None:
     fault = None if outcome in {"success", "partial"} else Fault(code="timeout", message="m")
@@ -63,7 +63,7 @@ CODES: list[tuple[FaultCode, str, FaultCode]] = [
 ]
 
 
-@pytest.mark.row("C2", "A12")
+@pytest.mark.requirement("C2", "A12")
 @pytest.mark.parametrize(("code", "word", "read"), CODES)
 def test_each_fault_code_has_its_error_type(code: FaultCode, word: str, read: FaultCode) -> None:
     fault = Fault(code=code, message="m", hint="h")
@@ -78,7 +78,7 @@ def test_each_fault_code_has_its_error_type(code: FaultCode, word: str, read: Fa
     assert fields(again.losses) == (set() if read == code else {"/code"})
 
 
-@pytest.mark.row("C1")
+@pytest.mark.requirement("C1")
 @pytest.mark.parametrize(
     ("word", "status"),
     [("complete", "success"), ("completed", "success"), ("done", "success"), ("canceled", "error"), ("rejected", "error")],
@@ -90,7 +90,7 @@ def test_the_words_of_other_specs_are_borne_unless_strict(word: str, status: Out
     assert [finding.rule for finding in read.findings][:1] == ["tool_use/status"]
 
 
-@pytest.mark.row("C1")
+@pytest.mark.requirement("C1")
 def test_a_question_is_partial_with_questions_in_the_result() -> None:
     asks = Result(
         task_id="", agent="agent", lifecycle="input_required", questions=(Question(id="q", text="Which?"),), data=[1]
@@ -104,7 +104,7 @@ def test_a_question_is_partial_with_questions_in_the_result() -> None:
     assert tool_use.parse_result(written.text).value.questions == asks.questions
 
 
-@pytest.mark.row("C9")
+@pytest.mark.requirement("C9")
 def test_reasoning_is_read_and_never_written() -> None:
     text = '{"status": "success", "result": {}, "metadata": {}, "reasoning_log": "secret thoughts"}'
     result = tool_use.parse_result(text, level="strict").value
@@ -114,7 +114,7 @@ def test_reasoning_is_read_and_never_written() -> None:
     assert fields(written.losses) == {"/reasoning"}
 
 
-@pytest.mark.row("C8")
+@pytest.mark.requirement("C8")
 def test_an_answer_that_is_text_stands_in_an_object() -> None:
     written = tool_use.render_result(Result(task_id="", agent="agent", outcome="success", content="It is 3."))
     assert json.loads(written.text)["result"] == {"content": "It is 3."}
@@ -126,7 +126,7 @@ def test_an_answer_that_is_text_stands_in_an_object() -> None:
     assert fields(written.losses) == {"/content"}
 
 
-@pytest.mark.row("C5", "A11")
+@pytest.mark.requirement("C5", "A11")
 def test_metadata_says_what_was_measured_and_nothing_else() -> None:
     nothing = tool_use.render_result(Result(task_id="", agent="agent", outcome="success", data={}))
     assert json.loads(nothing.text)["metadata"] == {}
@@ -144,7 +144,7 @@ def test_metadata_says_what_was_measured_and_nothing_else() -> None:
     assert fields(written.losses) == {"/usage/tokens_in", "/usage/tokens_out", "/usage/tokens_total"}
 
 
-@pytest.mark.row("C5", "A11")
+@pytest.mark.requirement("C5", "A11")
 def test_a_sum_of_tokens_is_read_as_a_sum_and_written_as_one() -> None:
     said = {"status": "success", "result": {}, "metadata": {"execution_time_ms": 1, "tokens_used": 3200}}
     read = tool_use.parse_result(json.dumps(said), level="strict").value
@@ -163,7 +163,7 @@ def test_files_that_were_made_come_back_and_leave_the_result_alone() -> None:
     assert tool_use.parse_result(written.text, level="strict").value == result
 
 
-@pytest.mark.row("C7")
+@pytest.mark.requirement("C7")
 @pytest.mark.parametrize("strange", [["a.md"], [{"name": "a"}], "a.md", {"path": "a.md"}])
 def test_what_is_called_artifacts_and_names_no_files_is_kept_and_told(strange: Any) -> None:
     text = json.dumps({"status": "success", "result": {}, "metadata": {"artifacts": strange}})
@@ -176,7 +176,7 @@ def test_what_is_called_artifacts_and_names_no_files_is_kept_and_told(strange: A
         tool_use.parse_result(text, level="strict")
 
 
-@pytest.mark.row("C3")
+@pytest.mark.requirement("C3")
 def test_warnings_have_no_word_and_are_a_loss() -> None:
     warned = Warned(type="missing_data", message="m")
     written = tool_use.render_result(Result(task_id="", agent="agent", outcome="partial", data={}, warnings=(warned,)))
@@ -229,7 +229,7 @@ def test_losses_of_several_definitions_say_whose_they_are() -> None:
     assert [tool["name"] for tool in json.loads(written.text)] == ["a", "b__a"]
 
 
-@pytest.mark.row("C46")
+@pytest.mark.requirement("C46")
 @pytest.mark.parametrize(
     ("called", "name", "lost"),
     [

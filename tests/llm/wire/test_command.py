@@ -62,7 +62,7 @@ def test_a_request_is_recorded_and_replayed_when_the_provider_is_gone(tmp_path: 
 
 
 @pytest.mark.slow
-@pytest.mark.row("A16")
+@pytest.mark.requirement("A16")
 def test_an_agent_that_is_asked_alone_gets_the_model_of_its_tier(tmp_path: Path) -> None:
     (tmp_path / ".claude" / "agents").mkdir(parents=True)
     (tmp_path / ".claude" / "agents" / "greeter.md").write_text(GREETER, encoding="utf-8")

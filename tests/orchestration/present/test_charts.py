@@ -45,7 +45,7 @@ def bars(chart: Chart) -> list[tuple[float, float, str]]:
     ]
 
 
-@pytest.mark.row("P21")
+@pytest.mark.requirement("P21")
 def test_a_file_names_its_charts_and_describes_itself() -> None:
     svg = charts_file("Past runs", [LATENCY, DAYS], subtitle="of nothing")
     tree = fromstring(svg)

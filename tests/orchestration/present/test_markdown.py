@@ -12,7 +12,7 @@ from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
 from tests.orchestration.present.answers import whole
 
 
-@pytest.mark.row("G17")
+@pytest.mark.requirement("G17")
 def test_a_whole_answer() -> None:
     text = blocks_to_markdown(answer_blocks(whole().data))
     for words in (

@@ -117,7 +117,7 @@ def test_what_was_measured_is_said_and_a_sum_as_a_sum(usage: Usage, said: list[s
     assert list(usage_parts(usage)) == said
 
 
-@pytest.mark.row("C18")
+@pytest.mark.requirement("C18")
 @pytest.mark.parametrize(
     ("unpriced", "why"),
     [

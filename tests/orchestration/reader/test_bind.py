@@ -35,7 +35,7 @@ DEPTH = {"enum": ["quick_scan", "deep_dive", "comprehensive"], "description": "d
 SOURCES = {"type": "array", "items": {"enum": ["web", "docs", "memory", "code"]}, "uniqueItems": True}
 
 
-@pytest.mark.row("C45")
+@pytest.mark.requirement("C45")
 @pytest.mark.parametrize(
     ("clause", "wanted"),
     [
@@ -204,7 +204,7 @@ def test_what_has_the_form_of_a_pattern_is_read():
     assert value({"type": "string", "format": "email"}, "ask jane@example.org.", name="who") == "jane@example.org"
 
 
-@pytest.mark.row("C45")
+@pytest.mark.requirement("C45")
 def test_after_the_clause_come_the_schema_s_defaults_then_the_skill_s_then_a_question():
     one = skill(
         {
@@ -336,7 +336,7 @@ WORDS = st.sampled_from(
 CLAUSES = st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=25).map(" ".join))
 
 
-@pytest.mark.row("C45")
+@pytest.mark.requirement("C45")
 @given(CLAUSES)
 def test_whatever_is_said_what_is_bound_passes_the_schema_and_was_said(clause: str):
     bound = bind(EVERYTHING, clause, environment=AROUND)
@@ -468,7 +468,7 @@ def names(kind: str, clause: str, *, several: bool = False) -> BoundParameters:
     return bind(skill({"which": schema}), clause, agent="someone", environment=around)
 
 
-@pytest.mark.row("C45")
+@pytest.mark.requirement("C45")
 @pytest.mark.parametrize(
     ("kind", "clause", "wanted"),
     [
@@ -543,7 +543,7 @@ SHOW = {
 }
 
 
-@pytest.mark.row("C45")
+@pytest.mark.requirement("C45")
 @pytest.mark.parametrize(
     ("clause", "wanted"),
     [

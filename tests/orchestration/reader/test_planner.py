@@ -84,7 +84,7 @@ RESEARCH, COMMITS, BRANCH = (
 )
 
 
-@pytest.mark.row("G17", "A2")
+@pytest.mark.requirement("G17", "A2")
 @pytest.mark.parametrize(
     ("goal", "wanted"),
     [
@@ -101,7 +101,7 @@ def test_a_goal_is_cut_into_what_each_agent_does(goal: str, wanted: list[tuple[s
     assert planned(goal) == wanted
 
 
-@pytest.mark.row("G17")
+@pytest.mark.requirement("G17")
 def test_what_nobody_does_is_dropped_with_the_nearest():
     plan = PLANNER.plan("Summarise the latest commit. Order a cheesecake.")
     assert [node.skill for node in plan.nodes] == ["commit_analysis"]
@@ -137,7 +137,7 @@ def test_the_same_asked_twice_is_asked_once():
     assert "List commits" in plan.nodes[0].instruction
 
 
-@pytest.mark.row("A23")
+@pytest.mark.requirement("A23")
 @pytest.mark.parametrize(
     "goal",
     [
@@ -155,7 +155,7 @@ def test_clauses_that_have_nothing_to_do_with_each_other_run_at_once():
     assert all(not node.needs for node in PLANNER.plan("Summarise the latest commit. Explain the architecture.").nodes)
 
 
-@pytest.mark.row("C45")
+@pytest.mark.requirement("C45")
 def test_parameters_come_with_how_they_were_read():
     around = ReaderEnvironment(today=date(2026, 3, 18))
     (node,) = PLANNER.plan("who made the last 20 commits since January", environment=around).nodes
@@ -266,7 +266,7 @@ def asked(goal: str) -> list[tuple[str, tuple[str, ...]]]:
     return [(node.skill or "", tuple(node.needs)) for node in CATALOGUE.plan(goal).nodes]
 
 
-@pytest.mark.row("G17")
+@pytest.mark.requirement("G17")
 @pytest.mark.parametrize(
     ("goal", "wanted"),
     [

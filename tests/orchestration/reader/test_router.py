@@ -41,7 +41,7 @@ GIT = definition(
 ROUTER = Router([RESEARCHER, GIT])
 
 
-@pytest.mark.row("G17", "P8")
+@pytest.mark.requirement("G17", "P8")
 @pytest.mark.parametrize(
     ("clause", "agent"),
     [

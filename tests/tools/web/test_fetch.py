@@ -38,7 +38,7 @@ def redirect(to: str, status: int = 302) -> Reply:
     return Reply(status=status, headers={"Location": to})
 
 
-@pytest.mark.row("A30")
+@pytest.mark.requirement("A30")
 def test_a_page_becomes_text_with_its_links_and_the_date() -> None:
     tool = WebFetch(client(), clock=lambda: 1_795_291_200 * 10**9)
     with Server({"/": html(STORY)}) as server:

@@ -149,7 +149,7 @@ def used(tool: WebSearch, grip: ToolContext | None = None, **arguments: Any) -> 
     return asyncio.run(tool.use({"query": "deep lake", **arguments}, grip or ToolContext()))
 
 
-@pytest.mark.row("A30")
+@pytest.mark.requirement("A30")
 def test_the_tool_gives_results_as_a_strangers_words_with_the_date() -> None:
     with Server({PATHS["searxng"]: Reply(answer_of("searxng"))}) as server:
         output = used(WebSearch(MAKERS["searxng"](server), clock=lambda: 0), query=" deep \n lake ")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.tree import ROOT, child_environment, text_files
+from tests.repository.tree import ROOT, child_environment, text_files
 
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 OURS = [lock for lock in LOCKS if not lock.stem.startswith("peers-")]
@@ -32,7 +32,7 @@ def test_no_file_names_a_folder_of_somebodys_machine() -> None:
 
 
 def test_no_file_names_a_package_index() -> None:
-    assert found(HOST, outside="tests/house") == []
+    assert found(HOST, outside="tests/repository") == []
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)

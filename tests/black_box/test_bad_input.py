@@ -21,9 +21,8 @@ import pytest
 
 import retinue
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, UnknownName
-from tests.cli.shell import COMMAND, Terminal, children_of, environment, start
-from tests.trials.rogues import ROGUES
-from tests.trials.user import (
+from tests.black_box.rogues import ROGUES
+from tests.black_box.user import (
     Done,
     answered,
     commit,
@@ -39,6 +38,7 @@ from tests.trials.user import (
     run,
     snapshot,
 )
+from tests.cli.shell import COMMAND, Terminal, children_of, environment, start
 
 _GOAL = "what does the parser promise, and who changed it last?"
 _PROMISE = "The parser reads tokens and promises never to fail."

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.black_box.test_permissions import Office
 from tests.llm.wire.script import Call
 from tests.llm.wire.test_command import retinue
 from tests.tools.conftest import Repository
-from tests.trials.test_permissions import Office
 
 SECRET = "the secret plan"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.tree import ROOT, child_environment, text_files
+from tests.repository.tree import ROOT, child_environment, text_files
 
 PAGES = [path for path in text_files() if path.suffix == ".md" and "fixtures" not in path.parts]
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.trials.shown import harmless, inert
-from tests.trials.user import answered, make, refused, run, snapshot
+from tests.black_box.shown import harmless, inert
+from tests.black_box.user import answered, make, refused, run, snapshot
 
 _FIXTURE = "import pytest\n\n\n@pytest.fixture\ndef client():\n    return 1\n"
 _TEST = "def test_{0}(client):\n    assert client\n"

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 
 import pytest
 
-from tests.house.tree import PACKAGE, Import, Module, modules
+from tests.repository.tree import PACKAGE, Import, Module, modules
 
 
 def trespasses(module: Module, folders: Collection[str]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.shell import COMMAND, environment
-from tests.house.tree import child_environment
+from tests.repository.tree import child_environment
 
 Done = subprocess.CompletedProcess[str]
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.trials.planners import PLANNERS
-from tests.trials.shown import harmless, inert, outside_code
-from tests.trials.user import (
+from tests.black_box.planners import PLANNERS
+from tests.black_box.shown import harmless, inert, outside_code
+from tests.black_box.user import (
     Done,
     answered,
     error_of,

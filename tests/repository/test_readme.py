@@ -1,6 +1,6 @@
 """README.md does what it says: every block, in order, in one empty folder.
 
-A command's output is the `text` block behind it: stdout, then stderr. `python -m tests.house.test_readme` writes what the
+A command's output is the `text` block behind it: stdout, then stderr. `python -m tests.repository.test_readme` writes what the
 commands print now into README.md.
 """
 
@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.shell import environment
-from tests.house.tree import ROOT
 from tests.llm.wire.script import Reply
 from tests.llm.wire.server import WireServer
+from tests.repository.tree import ROOT
 
 README = ROOT / "README.md"
 BLOCK = re.compile(r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

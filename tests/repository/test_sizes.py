@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.house.tree import modules
+from tests.repository.tree import modules
 
 FILE_LINES = 700
 FUNCTION_LINES = 80

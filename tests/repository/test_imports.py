@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from tests.house.tree import ROOT, child_environment
+from tests.repository.tree import ROOT, child_environment
 
 # The modules that each extra brings. What the core brings too (rich needs markdown-it-py) is nobody's extra.
 EXTRAS: dict[str, tuple[str, ...]] = {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.running import run
-from tests.house.tree import PACKAGE, ROOT
+from tests.repository.running import run
+from tests.repository.tree import PACKAGE, ROOT
 
 pytestmark = [pytest.mark.install, pytest.mark.slow]
 

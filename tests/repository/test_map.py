@@ -3,7 +3,7 @@
 import ast
 import re
 
-from tests.house.tree import PACKAGE, ROOT, rooms
+from tests.repository.tree import PACKAGE, ROOT, rooms
 
 LINE = re.compile(r"^- \*\*(?P<room>[a-z_]+)(?:/|\.py)\*\* (?P<words>.+?\.)(?P<future> \(to come\))?$", re.MULTILINE)
 MAP = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.shell import COMMAND, environment
-from tests.house.tree import ROOT
+from tests.repository.tree import ROOT
 
 TRANSCRIPT = ROOT / "docs" / "transcripts" / "retinue-contract.md"
 PLACE = re.compile(r"(?<=\(`)[^`]+?(?=:\d+`\))")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.tree import ROOT, child_environment, modules, rooms
+from tests.repository.tree import ROOT, child_environment, modules, rooms
 
 # What each dependency may be imported by: rooms, or the one module in which it lives.
 DOORS: dict[str, tuple[str, ...]] = {
@@ -69,7 +69,7 @@ def contracts() -> configparser.ConfigParser:
 
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Judge the package under `folder`/src by the contracts of the house."""
+    """Judge the package under `folder`/src by our contracts."""
     command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as lint; lint()"]
     return subprocess.run(
         [*command, "--no-logo", "--no-cache", "--config", str(ROOT / ".importlinter")],
@@ -81,8 +81,8 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def small_house(folder: Path, **files: str) -> Path:
-    """A house with all rooms and nothing in them, but for `files` (`room__module` gives the text of a module)."""
+def small_package(folder: Path, **files: str) -> Path:
+    """A package with all rooms and nothing in them, but for `files` (`room__module` gives the text of a module)."""
     names = "agents catalogue cli conformance contract dialects engine llm orchestration processes servers tools"
     for name in ("", *names.split()):
         (folder / "src/retinue" / name).mkdir(parents=True)
@@ -98,13 +98,13 @@ def small_house(folder: Path, **files: str) -> Path:
     return folder
 
 
-def test_this_house_keeps_its_contracts() -> None:
+def test_this_package_keeps_its_contracts() -> None:
     done = lint(ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_house_that_keeps_to_its_floors_passes(tmp_path: Path) -> None:
-    good = small_house(tmp_path, cli__run="import click, retinue.agents", llm__door="import pydantic_ai")
+def test_a_package_that_keeps_to_its_layers_passes(tmp_path: Path) -> None:
+    good = small_package(tmp_path, cli__run="import click, retinue.agents", llm__door="import pydantic_ai")
     done = lint(good)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -133,8 +133,8 @@ def test_a_house_that_keeps_to_its_floors_passes(tmp_path: Path) -> None:
         pytest.param({"orchestration__a": "import time"}, "Orchestration asks the engine", id="clock"),
     ],
 )
-def test_a_broken_house_is_caught(tmp_path: Path, files: dict[str, str], told: str) -> None:
-    done = lint(small_house(tmp_path, **files))
+def test_a_broken_package_is_caught(tmp_path: Path, files: dict[str, str], told: str) -> None:
+    done = lint(small_package(tmp_path, **files))
     assert done.returncode == 1
     assert told in done.stdout
 

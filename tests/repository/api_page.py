@@ -1,6 +1,6 @@
 """The page of the public names, docs/reference/api.md, as the source says them today.
 
-`python -m tests.house.api_page` writes it; a test keeps it fresh. Signatures, types and docstrings are read by griffe and
+`python -m tests.repository.api_page` writes it; a test keeps it fresh. Signatures, types and docstrings are read by griffe and
 nothing is imported.
 """
 
@@ -12,7 +12,7 @@ from typing import Final, cast
 
 import griffe
 
-from tests.house.tree import ROOT
+from tests.repository.tree import ROOT
 
 __all__ = ["GROUPS", "PAGE", "page"]
 

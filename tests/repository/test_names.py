@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import retinue
-from tests.house.tree import PACKAGE, ROOT, Module, modules
+from tests.repository.tree import PACKAGE, ROOT, Module, modules
 
 BARE = re.compile(
     r"_*(?:aside|asked|bare|begun|being|bore|borne|broken|brought|built|came|counted|cut|denied|"

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from tests.house.tree import child_environment
+from tests.repository.tree import child_environment
 
 __all__ = ["run"]
 

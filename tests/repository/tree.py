@@ -1,4 +1,4 @@
-"""The house as the tests of this folder see it: its files, its modules, its rooms. Read, never imported."""
+"""The repository as the tests of this folder see it: its files, its modules, its rooms. Read, never imported."""
 
 import ast
 import os

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from tests.trials.shown import harmless, inert, outside_code
-from tests.trials.user import Done, answered, make, refused, run, snapshot
+from tests.black_box.shown import harmless, inert, outside_code
+from tests.black_box.user import Done, answered, make, refused, run, snapshot
 
 pytest.importorskip("duckdb", reason="needs the extra `data`")
 

@@ -1,7 +1,7 @@
 """The page of the public names is complete and fresh."""
 
 import retinue
-from tests.house.api_page import GROUPS, PAGE, page
+from tests.repository.api_page import GROUPS, PAGE, page
 
 
 def test_every_public_name_stands_in_one_group() -> None:
@@ -10,7 +10,7 @@ def test_every_public_name_stands_in_one_group() -> None:
 
 
 def test_the_page_is_fresh() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "write it anew: python -m tests.house.api_page"
+    assert PAGE.read_text(encoding="utf-8") == page(), "write it anew: python -m tests.repository.api_page"
 
 
 def test_a_signature_and_what_is_raised_are_told() -> None:
