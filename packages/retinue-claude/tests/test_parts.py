@@ -338,35 +338,35 @@ def run(work: Any) -> Any:
 
 
 def test_what_claude_code_asked_without_a_word_is_booked_at_the_end() -> None:
-    purse = BudgetTracker(tokens=50_000)
-    spending = SessionBudget(model(), Request((UserMessage("Go"),)), purse)
+    tracker = BudgetTracker(tokens=50_000)
+    spending = SessionBudget(model(), Request((UserMessage("Go"),)), tracker)
     run(spending.begin((UserMessage("Go"),)))
     turns = (UserMessage("Go"), AssistantMessage("x"))
     spending.commit(Usage(tokens_in=100, tokens_out=10), turns)
     spending.commit(Usage(tokens_in=200, tokens_out=10), turns)  # nobody was asked before
     spending.end(Usage(tokens_in=1_000, tokens_out=100), unspent=False)
-    assert (purse.spent_tokens, purse.spent_requests, purse.has_reservations) == (1_100, 2, False)
+    assert (tracker.spent_tokens, tracker.spent_requests, tracker.has_reservations) == (1_100, 2, False)
 
 
 def test_what_is_held_is_let_go_only_where_nothing_was_spent() -> None:
     for unspent, spent in ((True, 0), (False, 1)):
-        purse = BudgetTracker(tokens=50_000)
-        spending = SessionBudget(model(), Request((UserMessage("Go"),)), purse)
+        tracker = BudgetTracker(tokens=50_000)
+        spending = SessionBudget(model(), Request((UserMessage("Go"),)), tracker)
         run(spending.begin((UserMessage("Go"),)))
         spending.end(None, unspent=unspent)
-        assert (purse.spent_requests, purse.has_reservations) == (spent, False)
+        assert (tracker.spent_requests, tracker.has_reservations) == (spent, False)
 
 
 def test_there_must_be_room_for_an_answer_as_long_as_the_first() -> None:
-    purse = BudgetTracker(tokens=6_000)
-    spending = SessionBudget(model(), Request((UserMessage("Go"),)), purse)
+    tracker = BudgetTracker(tokens=6_000)
+    spending = SessionBudget(model(), Request((UserMessage("Go"),)), tracker)
     run(spending.begin((UserMessage("Go"),)))
     assert spending.max_tokens is not None
     turns = (UserMessage("Go"), AssistantMessage("x"))
     spending.commit(Usage(tokens_in=5_000, tokens_out=10), turns)
     with pytest.raises(BudgetExceeded):
         run(spending.go_on(turns))
-    assert not purse.has_reservations
+    assert not tracker.has_reservations
 
 
 def test_nobody_else_asks_its_model() -> None:

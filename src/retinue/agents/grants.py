@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from retinue.contract.definition import Effect, ToolSpec
 from retinue.contract.formatting import natural_list
 from retinue.contract.names import fold, nearest
+from retinue.contract.old_names import with_old_names
 from retinue.errors import InvalidInput
 from retinue.tools.paths import fold_name
 
@@ -97,6 +98,7 @@ class PermissionSubject:
         )
 
 
+@with_old_names(fits="applies_to")
 @dataclass(frozen=True, slots=True)
 class ToolRule:
     """One rule: `shell` with `git log:*` is asked.
@@ -133,6 +135,7 @@ class ToolRule:
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool
 
 
+@with_old_names(fenced="restrict_workspace")
 @dataclass(frozen=True, slots=True)
 class Grants:
     """What one agent may use.

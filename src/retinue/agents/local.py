@@ -16,6 +16,7 @@ from retinue.agents.registry import Registry
 from retinue.contract.definition import Definition
 from retinue.contract.event import Body, Event, QuestionAnswered, QuestionAsked
 from retinue.contract.finding import Finding
+from retinue.contract.old_names import with_old_names
 from retinue.contract.plan import Plan
 from retinue.contract.result import Result
 from retinue.contract.task import Answer, Budget, Correction, Question, Task
@@ -32,6 +33,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+@with_old_names(memo="checkpoint", purse="budget_tracker")
 class LocalContext:
     """The `RunContext` of one call. Leave it as an async context when its agent may `offload`.
 
@@ -102,7 +104,7 @@ class LocalContext:
         return None
 
     def review(self, plan: Plan) -> list[Finding]:  # noqa: ARG002 - the port gives it
-        """Nothing: a single call walks no plans."""
+        """Nothing: a single call runs no plans."""
         return []
 
     def emit(self, body: Body) -> None:

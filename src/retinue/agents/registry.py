@@ -12,6 +12,7 @@ from retinue.agents.port import Agent, Reply, RunContext
 from retinue.contract import names
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding
+from retinue.contract.old_names import with_old_names
 from retinue.contract.sanitize import printable
 from retinue.contract.task import Task
 from retinue.contract.version import split_versioned_name
@@ -44,6 +45,7 @@ class Skipped:
     hint: str = ""
 
 
+@with_old_names(contest="mark_ambiguous", offered="selectable")
 class Registry:
     """Agents by every name they answer to.
 

@@ -1,6 +1,6 @@
 """Which model a ready-made agent asks, and what it answers: a model is found as a prompted agent finds its own.
 
-`Task.model` is what a person chose or the rules allotted, so it comes before all that the agent says of itself.
+`Task.model` is what a person chose or the rules chose, so it comes before all that the agent says of itself.
 """
 
 from typing import TYPE_CHECKING, Any, Final, TypeVar

@@ -172,7 +172,7 @@ def find_run(journal: Journal, run: str | None) -> str:
 
 
 def _plan(journal: Journal, run: str) -> Plan:
-    """The plan that a run walks."""
+    """The plan of a run."""
     try:
         return Plan.model_validate_json(dumps(journal.history(run).payload.get("plan")))
     except ValueError as error:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args
 from pydantic import Field, StringConstraints
 
 from retinue.contract.model import Count, DialectName, JsonMapping, Model, SnakeName
+from retinue.contract.old_names import with_old_names
 
 Tier: TypeAlias = Literal["small", "medium", "large"]
 Effect: TypeAlias = Literal["read", "write", "network"]
@@ -93,7 +94,7 @@ class Skill(Model):
         examples: Utterances that should be routed here.
         samples: Requests and answers that must pass the two schemas.
         unavailable: Why this skill cannot be called here, with the way out; empty when it can.
-        thinks: Whether it asks a model: then its model is allotted, estimated and chosen (A16, A17).
+        thinks: Whether it asks a model: then a model is chosen and estimated for it (A16, A17).
         thinks_within: What it asks at most; absent for instructions, whose bounds are the runner's and the model's.
     """
 
@@ -138,6 +139,7 @@ class Deprecation(Model):
     note: str = ""
 
 
+@with_old_names(asked="skill_for", thinks="uses_model")
 class Definition(Model):
     """What an agent says of itself (A4, C46).
 

@@ -51,7 +51,7 @@ class Decision:
 
 @dataclass(slots=True)
 class Message:
-    """Something worth telling a person."""
+    """A message for a person."""
 
     text: str
     level: str = "info"

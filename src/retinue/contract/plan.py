@@ -1,4 +1,4 @@
-"""A plan: a directed acyclic graph of delegations, as a value. Who walks it is the business of `orchestration/`."""
+"""A plan: a directed acyclic graph of delegations, as a value. `orchestration/` runs it."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, Self, TypeAlias
@@ -161,7 +161,7 @@ def topological_order(nodes: Sequence[Delegation]) -> list[str]:
             followers.setdefault(need, []).append(node)
     waiting = {node: len(needed) for node, needed in needs.items()}
     ready = [node for node, count in waiting.items() if not count]
-    for current in ready:  # grows while it is walked
+    for current in ready:  # grows during the loop
         for follower in followers.get(current, ()):
             waiting[follower] -= 1
             if not waiting[follower]:

@@ -9,6 +9,7 @@ from typing_extensions import TypeVar
 from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.model import Completeness, Confidence, Count, JsonMapping, Model
+from retinue.contract.old_names import with_old_names
 from retinue.contract.task import Question
 from retinue.errors import OutputInvalid
 
@@ -107,6 +108,7 @@ class UsagePart(Model):
         return self.cost is None and bool(self.tokens or self.requests)
 
 
+@with_old_names(taken_by="with_agent", together="total")
 class Usage(UsagePart):
     """Tokens and money of one result: as of one part of it, and the parts.
 

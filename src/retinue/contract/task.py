@@ -1,6 +1,6 @@
 """One request to one agent, and what goes with it: a run's budget, a question to a person, a correction.
 
-Who keeps the ledger is the business of `orchestration`; who decides that an agent is asked again is the boundary.
+`orchestration` tracks what is spent of a budget; the boundary decides whether an agent is asked again.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias

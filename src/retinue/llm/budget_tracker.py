@@ -1,12 +1,13 @@
 """What may still be spent, kept while it is spent: a call that might pass a bound is not made.
 
 Before each call its whole possible size is held; afterwards what it really took is booked and the rest let go. So
-several conversations of one run can share a purse and never spend more than there is, together.
+several conversations of one run can share a tracker and never spend more than there is, together.
 """
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from retinue.contract.old_names import with_old_names
 from retinue.contract.result import Usage
 from retinue.errors import BudgetExceeded
 
@@ -17,9 +18,10 @@ _SLACK: Final = 1e-12
 _SMALLEST: Final = 1e-3
 
 
+@with_old_names(book="charge", hold="reserve", see_room="check_available")
 @dataclass(slots=True)
 class BudgetScope:
-    """One set of bounds, and what is spent and held of them. Only a purse writes in it."""
+    """One set of bounds, and what is spent and reserved of them. Only a `BudgetTracker` writes in it."""
 
     name: str
     tokens: int | None = None
@@ -92,6 +94,14 @@ class BudgetScope:
         )
 
 
+@with_old_names(
+    book="charge",
+    hold="reserve",
+    is_held="has_reservations",
+    ledgers="scopes",
+    let_go="wait_for_release",
+    used="usages",
+)
 class BudgetTracker:
     """Bounds on requests, tokens and money, and what is left of them. Absent bounds never end.
 
@@ -99,14 +109,14 @@ class BudgetTracker:
         tokens: In and out together.
         usd: US dollars.
         requests: Calls of a model.
-        parent: The purse this one is a part of; what is spent here is spent there.
+        parent: The tracker that this one is a part of; what is spent here is spent there.
         name: Whose bounds these are, as a fault names them: `run.budget`, `task.limits`, `runner`.
-        separate: Its `used` is its own, and not told in that of the purse above: somebody else answers for it.
+        separate: Its `usages` are its own, and not part of those of `parent`: another caller reports them.
 
     Attributes:
-        used: What each call through it took, also where nobody lived to tell.
-        ledgers: The bounds that hold here: its own, then those above.
-        is_bounded: Whether anything bounds tokens or money, here or above; else nobody need know how large a call is.
+        usages: What each call through it took, also those that failed or were cancelled.
+        scopes: The bounds that hold here: its own, then those of `parent`.
+        is_bounded: Whether anything bounds tokens or money, here or above; if not, no call need be estimated.
     """
 
     __slots__ = ("is_bounded", "scopes", "usages")
@@ -128,17 +138,17 @@ class BudgetTracker:
 
     @property
     def spent_tokens(self) -> int:
-        """Tokens that calls through this purse took."""
+        """Tokens that calls through this tracker took."""
         return self.scopes[0].spent_tokens
 
     @property
     def spent_usd(self) -> float:
-        """Money that calls through this purse took, as far as it is known."""
+        """US dollars that calls through this tracker cost, as far as it is known."""
         return self.scopes[0].spent_usd
 
     @property
     def spent_requests(self) -> int:
-        """Calls that were made through this purse."""
+        """Calls that were made through this tracker."""
         return self.scopes[0].spent_requests
 
     @property
@@ -187,7 +197,7 @@ class BudgetTracker:
 
     async def wait_for_release(self) -> None:
         """Wait until some call under way is over, so that what it did not take is free again."""
-        from asyncio import get_running_loop  # noqa: PLC0415 - most purses never wait, and every process has this module
+        from asyncio import get_running_loop  # noqa: PLC0415 - most trackers never wait, and every process has this module
 
         released = get_running_loop().create_future()
         for scope in self.scopes:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from retinue.contract.definition import Tier, read_tier
 from retinue.contract.names import nearest
+from retinue.contract.old_names import with_old_names
 from retinue.errors import AccessDenied, InvalidInput, Unavailable, UnknownName
 
 from .prices import Price
@@ -63,6 +64,7 @@ class ModelChoice:
     tier: Tier | None = None
 
 
+@with_old_names(see="check", see_key="check_key")
 @dataclass(slots=True)
 class Models:
     """The models at hand.

@@ -25,6 +25,7 @@ from retinue.contract.fault import Fault
 from retinue.contract.finding import as_detail, findings_of, summarise_findings
 from retinue.contract.json import JsonValue, dumps, loads, pointer
 from retinue.contract.model import Count, JsonMapping, Model
+from retinue.contract.old_names import with_old_names
 from retinue.contract.result import Usage
 from retinue.errors import (
     AccessDenied,
@@ -276,6 +277,7 @@ def _file_name(folder: Path) -> str:  # noqa: ARG001 - one name for each folder
     return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.getpid()}.jsonl"
 
 
+@with_old_names(left="remaining")
 class Replay:
     """A model that answers from a recording.
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
+from retinue.contract.old_names import with_old_names
 from retinue.contract.result import Cost, Usage
 from retinue.contract.tokens import DEFAULT, get_counter
 from retinue.errors import Unavailable
@@ -25,6 +26,7 @@ def tool_call(name: str, /, *, id: str = "", **arguments: object) -> ToolCall:  
     return ToolCall(id, name, dict(arguments))
 
 
+@with_old_names(asked="requests")
 class ScriptedModel:
     """A model that follows a script.
 

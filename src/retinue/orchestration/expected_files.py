@@ -122,7 +122,7 @@ class Ancestry:
     def __call__(self, upper: str, lower: str) -> bool:
         """Whether `lower` needs `upper`."""
         visited, waiting = {lower}, [lower]
-        for node in waiting:  # grows while it is walked
+        for node in waiting:  # grows during the loop
             self._visits -= 1
             if upper in self._needs[node]:
                 return True

@@ -14,6 +14,7 @@ from retinue.contract.event import Body, Checkpoint, Decision, DelegationFinishe
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
+from retinue.contract.old_names import with_old_names
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Answer, Budget, Correction, Question, Task
@@ -92,6 +93,7 @@ class RunServices:
         self.calls_left = self.request.budget.nodes
 
 
+@with_old_names(memo="checkpoint", purse="budget_tracker")
 class NodeContext:
     """The `RunContext` of one node.
 

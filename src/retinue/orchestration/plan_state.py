@@ -145,7 +145,7 @@ class PlanState:
     def _release(self, node: _Node, actions: Actions, pending: "deque[tuple[_Node, bool]]") -> None:
         """Nobody waits on behalf of `node` any more: whatever only it wanted may stop."""
         queue = [node]
-        for one in queue:  # grows while it is walked
+        for one in queue:  # grows during the loop
             for need in dict.fromkeys(one.delegation.needs):
                 need_node = self._nodes[need]
                 need_node.wanted_by -= 1

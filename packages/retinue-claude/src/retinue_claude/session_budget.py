@@ -1,4 +1,4 @@
-"""What one conversation of Claude Code's takes from a purse: set aside before each request that can be seen coming.
+"""What one conversation of Claude Code's takes from a budget: set aside before each request that can be seen coming.
 
 Those that it makes without a word to us (to have a refused object corrected, to go on with an answer that was cut) are
 booked when they are over; the next one that would pass a bound is not made.

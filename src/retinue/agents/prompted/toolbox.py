@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from retinue.contract.definition import ToolSpec
+from retinue.contract.old_names import with_old_names
 from retinue.errors import NotInstalled, RetinueError
 from retinue.tools.port import Tool
 
@@ -18,6 +19,7 @@ ToolsetFactory: TypeAlias = Callable[[], Iterable[Tool]]
 """Makes tools that remember what one conversation has seen."""
 
 
+@with_old_names(opened="open_tools")
 class Toolbox:
     """Tools that agents may be given.
 

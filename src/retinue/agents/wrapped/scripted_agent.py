@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from retinue.agents.port import Reply, RunContext
 from retinue.contract.definition import Definition
 from retinue.contract.model import DialectName, JsonMapping
+from retinue.contract.old_names import with_old_names
 from retinue.contract.task import Correction, Task
 from retinue.errors import InvalidInput
 
@@ -34,11 +35,12 @@ class ScriptedCall:
     correction: Correction | None = None
 
 
+@with_old_names(asked="calls", left="remaining")
 class Scripted:
     """An agent that gives one prepared answer after another.
 
     Attributes:
-        asked: What it was asked, oldest first.
+        calls: What it was asked, oldest first.
     """
 
     def __init__(self, *answers: ScriptedAnswer, definition: Definition, form: Form = "json") -> None:

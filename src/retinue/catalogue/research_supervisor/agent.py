@@ -1,4 +1,4 @@
-"""The agent itself: takes subjects, answers with a plan. Who walks it, and what comes of it, is orchestration's."""
+"""The agent itself: takes subjects, answers with a plan, which the orchestrator runs."""
 
 from typing import Annotated, Final, Literal
 

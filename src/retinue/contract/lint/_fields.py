@@ -37,7 +37,7 @@ class SchemaField:
 def subschemas(schema: JsonMapping) -> Iterator[tuple[str, JsonMapping]]:
     """Every schema inside `schema`, itself first, each with its JSON Pointer."""
     pending: list[tuple[str, object]] = [("", schema)]
-    for path, part in pending:  # grows while it is walked
+    for path, part in pending:  # grows during the loop
         if not isinstance(part, dict):
             continue
         source = cast("JsonMapping", part)

@@ -73,13 +73,13 @@ class Defaults:
         return members | filled
 
     def _prune(self) -> None:
-        """Forget every schema below which no default stands, so that nobody walks there."""
+        """Forget every schema below which no default stands, so that it is not searched again."""
         above: dict[SchemaNode, list[SchemaNode]] = {}
         for node, filling in self._fillings.items():
             for inner in _child_nodes(filling):
                 above.setdefault(inner, []).append(node)
         nodes_with_defaults = [node for node, filling in self._fillings.items() if filling.own]
-        for node in nodes_with_defaults:  # grows while it is walked
+        for node in nodes_with_defaults:  # grows during the loop
             nodes_with_defaults += above.pop(node, ())
         keep = set(nodes_with_defaults)
         self._fillings = {node: filling for node, filling in self._fillings.items() if node in keep}
@@ -116,7 +116,7 @@ def _unconditional_nodes(nodes: Iterable[SchemaNode]) -> list[SchemaNode]:
     """`nodes`, and the schemas that hold of every value these take; each once."""
     unique = dict.fromkeys(nodes)
     pending = list(unique)
-    for node in pending:  # grows while it is walked
+    for node in pending:  # grows during the loop
         fresh = [other for other in node.unconditional if other not in unique]
         unique.update(dict.fromkeys(fresh))
         pending += fresh

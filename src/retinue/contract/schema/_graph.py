@@ -118,7 +118,7 @@ class SchemaGraph:
             for one in below:
                 above.setdefault(one, []).append(node)
         free = [node for node, count in waiting.items() if not count]
-        for node in free:  # grows while it is walked
+        for node in free:  # grows during the loop
             for one in above.get(node, ()):
                 waiting[one] -= 1
                 if not waiting[one]:

@@ -178,7 +178,7 @@ class Validator:
 
         Args:
             value: JSON data: `dict`, `list` or `tuple`, `str`, `int`, `float`, `bool`, None.
-            bounded: `value` came out of the strict reader (`contract.json.loads`), so it need not be walked again.
+            bounded: `value` came out of the strict reader (`contract.json.loads`), so it need not be checked again.
         """
         size: Size | None = None
         if not (bounded and self._light):
