@@ -6,20 +6,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from retinue import catalogue
-from retinue.agents.boundary import Boundary
-from retinue.agents.boundary.policy import Policy
 from retinue.agents.discover import discover
 from retinue.agents.grants import Grants
-from retinue.agents.module import load_module
 from retinue.agents.port import Agent
-from retinue.agents.prompted.loop import Loops
-from retinue.agents.prompted.toolbox import ANY_PROGRAM, Toolbox, default_toolbox
 from retinue.agents.registry import Registry
-from retinue.agents.remote.mcp_servers import McpServers, project_servers, read_servers
-from retinue.agents.remote.mcp_tools import with_mcp
 from retinue.agents.trust import TrustStore
 from retinue.catalogue.web import Web
 from retinue.cli import user_paths
@@ -30,16 +23,22 @@ from retinue.contract.credentials import keep_secret
 from retinue.contract.definition import Tier
 from retinue.contract.finding import Level
 from retinue.contract.task import Budget
-from retinue.engine.inprocess import InProcessEngine
-from retinue.engine.journal import Journal
-from retinue.engine.offload import Pool
-from retinue.engine.run import Answerer
 from retinue.errors import RetinueError
 from retinue.llm.models import Models
-from retinue.orchestration.orchestrator import Orchestrator, workflows
-from retinue.orchestration.reader.embedding import SentenceEmbedder
-from retinue.orchestration.supervise import POLICIES
 from retinue.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from retinue.agents.boundary.policy import Policy
+    from retinue.agents.prompted.loop import Loops
+    from retinue.agents.prompted.toolbox import Toolbox
+    from retinue.agents.remote.mcp_servers import McpServers
+    from retinue.engine.inprocess import InProcessEngine
+    from retinue.engine.journal import Journal
+    from retinue.engine.run import Answerer
+    from retinue.orchestration.orchestrator import Orchestrator
+    from retinue.orchestration.reader.embedding import SentenceEmbedder
+
+# Commands that only list agents run nothing, so the engine, the boundary and MCP are imported by what uses them.
 
 _MCP_FILE: Final = ".mcp.json"
 """Looked for here, so that nothing is loaded where there is none."""
@@ -69,12 +68,12 @@ class Project:
     registry: Registry
     trusted: bool
     models: Models = field(default_factory=Models)
-    toolbox: Toolbox | None = None
-    loops: Loops | None = None
+    toolbox: "Toolbox | None" = None
+    loops: "Loops | None" = None
     built_in: tuple[Agent, ...] = ()
     level: Level | None = None
     cache_dir: Path | None = None
-    likeness: SentenceEmbedder | None = None
+    likeness: "SentenceEmbedder | None" = None
     model: str = ""
     runner: str = ""
     is_named: bool = False
@@ -89,8 +88,10 @@ class Project:
         return grants_of(self.settings)
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> "Policy":
         """What follows when an attempt fails, and how long one may take (H27, C29)."""
+        from retinue.orchestration.supervise import POLICIES
+
         return replace(POLICIES[self.settings.get("run.policy")], level=self.settings.get("run.level", self.level))
 
     @property
@@ -107,8 +108,12 @@ class Project:
         """The model that judges or plans: None for the default, or `tier` where only tiers are set (A16)."""
         return tier if self.models.configured and not self.models.default else None
 
-    def orchestrator(self, engine: InProcessEngine, workspace: Workspace, *, model: str | None = None) -> Orchestrator:
+    def orchestrator(
+        self, engine: "InProcessEngine", workspace: Workspace, *, model: str | None = None
+    ) -> "Orchestrator":
         """Runs plans for the agents of this folder; `model` judges."""
+        from retinue.orchestration.orchestrator import Orchestrator
+
         return Orchestrator(
             self.registry,
             engine,
@@ -124,14 +129,19 @@ class Project:
         self,
         workspace: Workspace,
         *,
-        journal: Journal | None = None,
-        answerer: Answerer | None = None,
+        journal: "Journal | None" = None,
+        answerer: "Answerer | None" = None,
         model: str | None = None,
-    ) -> AsyncGenerator[Orchestrator]:
+    ) -> "AsyncGenerator[Orchestrator]":
         """An engine that runs plans for the agents of this folder, with the tools of its MCP servers.
 
         Afterwards no program that a tool started is running, and no connection of a model is open.
         """
+        from retinue.agents.boundary import Boundary
+        from retinue.engine.inprocess import InProcessEngine
+        from retinue.engine.offload import Pool
+        from retinue.orchestration.orchestrator import workflows
+
         async with Pool() as pool, self.open_tools() as opened:
             names = workflows(
                 opened.registry,
@@ -155,6 +165,8 @@ class Project:
             stack.push_async_callback(self.models.close)
             project, toolbox = self, self.toolbox
             if toolbox is not None and (servers := _mcp_servers(self)) is not None:
+                from retinue.agents.remote.mcp_tools import with_mcp
+
                 earlier, toolbox = toolbox, await with_mcp(toolbox, servers, environ=os.environ)
                 stack.push_async_callback(toolbox.aclose)  # before anything else can go wrong: programs run now
                 project = _with_tools(self, earlier, toolbox)
@@ -219,6 +231,8 @@ def open_project(
     )
     toolbox = None
     if models.configured:
+        from retinue.agents.prompted.toolbox import ANY_PROGRAM, default_toolbox
+
         toolbox = default_toolbox(
             state=user_paths.state_dir(),
             project=root,
@@ -231,7 +245,11 @@ def open_project(
     registry = discover(
         root, trusted=trusted, catalogue=ready_made, models=models, toolbox=toolbox, loops=loops, cache_dir=index
     )
-    embed: str = settings.get("models.embed")
+    likeness = None
+    if embed := settings.get("models.embed"):
+        from retinue.orchestration.reader.embedding import SentenceEmbedder
+
+        likeness = SentenceEmbedder(embed, cache_dir=index)
     return Project(
         root=root,
         settings=settings,
@@ -243,18 +261,20 @@ def open_project(
         built_in=ready_made,
         level=level,
         cache_dir=index,
-        likeness=SentenceEmbedder(embed, cache_dir=index) if embed else None,
+        likeness=likeness,
         model=model or "",
         runner=runner or "",
         is_named=workspace is not None,
     )
 
 
-def _mcp_servers(project: Project) -> McpServers | None:
+def _mcp_servers(project: Project) -> "McpServers | None":
     """The MCP servers of the user and of the folder; None when none are named."""
     own: str = project.settings.get("mcp.file")
     if not own and not (project.root / _MCP_FILE).is_file():
         return None
+    from retinue.agents.remote.mcp_servers import McpServers, project_servers, read_servers
+
     server_sets: list[McpServers] = []
     for read in (
         partial(read_servers, Path(own).expanduser(), cwd=project.root) if own else McpServers,
@@ -269,7 +289,7 @@ def _mcp_servers(project: Project) -> McpServers | None:
     return McpServers(tuple(servers.values()), absent) if servers or absent else None
 
 
-def _with_tools(project: Project, earlier: Toolbox, wider: Toolbox) -> Project:
+def _with_tools(project: Project, earlier: "Toolbox", wider: "Toolbox") -> Project:
     """The same folder, its agents found anew: what tools there are is settled when they are."""
     for name, why in wider.absent.items():
         if name.startswith("mcp__") and name not in earlier.absent:
@@ -332,6 +352,8 @@ def active_path() -> str:
 
 def with_module(project: Project, path: str) -> tuple[Project, str]:
     """`project` with the agent in the module at `path`, and that agent's name."""
+    from retinue.agents.module import load_module
+
     agent = load_module(Path(path), root=project.root)
     project.registry.add(agent)
     return project, agent.definition.name
