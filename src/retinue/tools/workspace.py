@@ -3,7 +3,7 @@
 Every path a tool touches goes through a `Workspace`. It resolves the real path, compares by path components (never by
 text prefix), and opens files component by component without following links, so that a folder swapped for a link
 between check and use is refused and not followed. What a rule keeps from being read is hidden here, once for all
-readers. It does not list or search: `tree`, `file_text` and `grep` do.
+readers. It does not list or search: `tree` and `grep` do.
 """
 
 # Paths are compared as text and by identity here; `Path` would hide what is asked of the system.

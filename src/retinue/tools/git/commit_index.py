@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeVar
 
 from retinue.errors import DeadlineExceeded
+from retinue.tools.cache_file import use_wal
 from retinue.tools.git.records import Commit
 from retinue.tools.git.repository import Git
-from retinue.tools.sqlite import use_wal
 
 TruncationReason = Literal["", "time", "cap"]
 """Why commits may be missing: time was up, or there are too many."""

@@ -17,9 +17,8 @@ from retinue.tools.structure import Resolver, structure_of
 from retinue.tools.tree import glob
 from retinue.tools.workspace import Workspace
 
-from .changes import ChangeSet, FileUpdate
-from .flow import bound_names, read_names
-from .source import ImportedName, ModuleLayout, ModuleSource, relative_module
+from .extract import bound_names, read_names
+from .source import ChangeSet, FileUpdate, ImportedName, ModuleLayout, ModuleSource, relative_module
 
 _ONLY_THERE: Final = frozenset({"__name__", "__file__", "__package__", "__path__", "globals", "locals"})
 _MOST_FILES: Final = 20_000

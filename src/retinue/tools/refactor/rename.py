@@ -20,10 +20,8 @@ from retinue.errors import AccessDenied, InvalidInput, Unavailable
 from retinue.tools.lsp import Location, NameMentions, Navigator, Position, classify_mentions, language_of, name_at
 from retinue.tools.workspace import Workspace
 
-from .changes import ChangeSet, FileUpdate, SourceEdit, apply_edits, check_lines
-from .extract import names_of
-from .flow import bound_names
-from .source import ModuleSource
+from .extract import bound_names, names_of
+from .source import ChangeSet, FileUpdate, ModuleSource, SourceEdit, apply_edits, check_lines
 
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
 

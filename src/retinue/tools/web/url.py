@@ -1,16 +1,20 @@
-"""URLs of the web, read strictly: what two programs could understand differently is refused, not guessed.
+"""URLs of the web, read strictly, and the guard that says which of them may be reached.
 
 No user names, no hidden forms of an address (decimal, octal, hexadecimal, shortened), no backslashes, no control
-characters. Whether the place may be reached is for `guard` to say.
+characters: what two programs could understand differently is refused, not guessed. A name is resolved once, and all of
+its addresses must be open to everybody.
 """
 
+import asyncio
 import re
+import socket
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final, Literal, TypeAlias
 from urllib.parse import quote, urljoin
 
-from retinue.errors import InvalidInput, NotInstalled
+from retinue.errors import AccessDenied, InvalidInput, NetworkError, NotInstalled
 
 MAX_URL: Final = 8_192
 """Characters."""
@@ -204,3 +208,93 @@ def _host(text: str, name: str) -> tuple[str, Address | None]:
 
 def _url_error(text: str, why: str) -> InvalidInput:
     return InvalidInput(f"The URL {_USER.sub('…@', text)[:200]!r} is refused: {why}.", hint=_HINT)
+
+
+Resolve: TypeAlias = Callable[[str, int], Awaitable[tuple[str, ...]]]
+"""From a name and a port to addresses, as text."""
+
+
+async def system_resolve(host: str, port: int) -> tuple[str, ...]:
+    """The addresses of `host`, by the system's resolver."""
+    loop = asyncio.get_running_loop()
+    entries = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in entries))
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What may be reached.
+
+    Attributes:
+        allow: Networks that may be reached although they are not public: `127.0.0.0/8`.
+        ports: The ports that may be used; None means every one.
+        resolver: How names become addresses.
+    """
+
+    allow: tuple[str, ...] = ()
+    ports: frozenset[int] | None = frozenset({80, 443})
+    resolver: Resolve = system_resolve
+
+    def check(self, url: WebUrl) -> None:
+        """See that `url` may be asked for, as far as it can be told without resolving its name.
+
+        Raises:
+            AccessDenied: Its port or its address may not be reached.
+        """
+        if self.ports is not None and url.port not in self.ports:
+            raise AccessDenied(
+                f"Port {url.port} of {url.host!r} may not be used.",
+                hint=f"Only the ports {', '.join(map(str, sorted(self.ports)))} are open.",
+            )
+        if url.address is not None:
+            self._check_address(url.host, url.address)
+
+    async def resolve(self, host: str, port: int) -> tuple[Address, ...]:
+        """The addresses to connect to for `host`: all that it has, and each of them may be reached.
+
+        Raises:
+            AccessDenied: One of them may not be reached; so none is.
+            NetworkError: It has none.
+        """
+        try:
+            addresses = (ip_address(host),)
+        except ValueError:
+            try:
+                texts = await self.resolver(host, port)
+            except (OSError, UnicodeError) as error:
+                why = error.strerror if isinstance(error, OSError) else str(error)
+                raise NetworkError(
+                    f"The name {host!r} has no address: {why}.", hint="Check the name, and the network."
+                ) from error
+            if not texts:
+                raise NetworkError(f"The name {host!r} has no address.", hint="Check the name.") from None
+            try:
+                addresses = tuple(map(ip_address, texts))
+            except ValueError as error:
+                raise NetworkError(
+                    f"The name {host!r} leads to something that is not an address: {str(error)[:120]}.",
+                    hint="Check the network.",
+                ) from None
+        for address in addresses:
+            self._check_address(host, address)
+        return addresses
+
+    def _check_address(self, host: str, address: Address) -> None:
+        why = why_not_public(address)
+        if not why or any(_is_in_network(address, ip_network(network)) for network in self.allow):
+            return
+        via = "" if str(address) == host else f", which {host!r} leads to,"
+        raise AccessDenied(
+            f"The address {str(address)!r}{via} may not be reached: it is {why}.",
+            hint="Only pages that are open to everybody are fetched.",
+        )
+
+
+ANYWHERE: Final = Guard(allow=("0.0.0.0/0", "::/0"), ports=None)
+"""Lets everything through: for an address that the user has set, and no other."""
+
+
+def _is_in_network(address: Address, network: Network) -> bool:
+    """Whether `network` holds `address`, or the one it carries; a zone is not part of an address."""
+    without_scope = IPv6Address(int(address)) if isinstance(address, IPv6Address) else address
+    return without_scope in network or effective_address(without_scope) in network
