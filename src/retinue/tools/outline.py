@@ -325,10 +325,15 @@ class _OutlineBuilder:
             return None
         if kind == "function" and within is not None and within.kind in ("class", "trait", "impl", "interface"):
             kind = "method"
+        value = node.child_by_field_name("right") or node.child_by_field_name("value")
+        body = node.child_by_field_name("body") or (value.child_by_field_name("body") if value else None)
+        start = node if whole.type == "decorated_definition" else whole
+        end = body.start_byte if body is not None else node.end_byte
+        head = self._source[start.start_byte : end].decode("utf-8", "replace")
         return OutlineItem(
             name=_line(_text(name), 120),
             kind=kind,
-            signature=self._signature(node, whole),
+            signature=_line(head, _SIGNATURE).rstrip("{ ").removesuffix("=>").rstrip(" :;"),
             doc=self._doc(node, whole),
             first_line=whole.start_point[0] + 1,
             last_line=_last_line(whole),
@@ -351,14 +356,6 @@ class _OutlineBuilder:
         if holder is None or value is None or value.type not in self._grammar.values:
             return None, None, node
         return "class" if value.type == "class" else "function", node.child_by_field_name(holder), _outermost(node)
-
-    def _signature(self, node: "Node", whole: "Node") -> str:
-        value = node.child_by_field_name("right") or node.child_by_field_name("value")
-        body = node.child_by_field_name("body") or (value.child_by_field_name("body") if value else None)
-        start = node if whole.type == "decorated_definition" else whole
-        end = body.start_byte if body is not None else node.end_byte
-        head = self._source[start.start_byte : end].decode("utf-8", "replace")
-        return _line(head, _SIGNATURE).rstrip("{ ").removesuffix("=>").rstrip(" :;")
 
     def _doc(self, node: "Node", whole: "Node") -> str:
         if self._outline.language == "python":

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from os import fstat
 from typing import BinaryIO, Final
 
+from typing_extensions import override
+
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import InvalidInput
 from retinue.tools import paths
-from retinue.tools.builtin.support import FileSnapshots, require_workspace, run_in_thread
+from retinue.tools.builtin.support import SnapshotTool
 from retinue.tools.encoding import decode, encoding_of, is_binary
-from retinue.tools.port import ToolContext, ToolOutput, tool_spec
+from retinue.tools.port import ToolOutput, tool_spec
 from retinue.tools.workspace import PathLike, Workspace
 
 _LONGEST_LINE: Final = 2000
@@ -33,25 +35,13 @@ _SPEC: Final = tool_spec(
 )
 
 
-class ReadTool:
-    """Reads files.
-
-    Args:
-        snapshots: Records what was read.
-    """
+class ReadTool(SnapshotTool):
+    """Reads files."""
 
     spec: ToolSpec = _SPEC
 
-    def __init__(self, snapshots: FileSnapshots) -> None:
-        self._snapshots = snapshots
-
-    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """Read a file."""
-        return await run_in_thread(
-            _SPEC, context, self._read, require_workspace(context, _SPEC), arguments, context.output_limit
-        )
-
-    def _read(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
+    @override
+    def work(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
         path, first = str(arguments["path"]), int(arguments.get("first_line", 1))
         relative, binary_type = workspace.relative(path), ""
         # Recorded before it is read: what changes in between is then refused once too often, never overwritten.

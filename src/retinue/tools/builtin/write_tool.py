@@ -1,16 +1,18 @@
-"""`write`: a whole file in one move, only over one that was read; `edit`: exact replacements, all or none; and diffs."""
+"""`write`: a whole file in one move, only over one that was read; `edit`: exact replacements, all or none."""
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Final, TypeAlias
 
+from typing_extensions import override
+
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import InvalidInput
 from retinue.tools.builtin.replace import Replacement, apply_replacements
-from retinue.tools.builtin.support import FileSnapshots, require_workspace, run_in_thread, truncate
+from retinue.tools.builtin.support import SnapshotTool, truncate
 from retinue.tools.encoding import decode, encode, is_binary
-from retinue.tools.port import ToolContext, ToolOutput, tool_spec
+from retinue.tools.port import ToolOutput, tool_spec
 from retinue.tools.workspace import Workspace
 
 _WRITE: Final = tool_spec(
@@ -27,25 +29,13 @@ _WRITE: Final = tool_spec(
 )
 
 
-class WriteTool:
-    """Writes files.
-
-    Args:
-        snapshots: What the conversation has read and written.
-    """
+class WriteTool(SnapshotTool):
+    """Writes files."""
 
     spec: ToolSpec = _WRITE
 
-    def __init__(self, snapshots: FileSnapshots) -> None:
-        self._snapshots = snapshots
-
-    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """Write a file."""
-        return await run_in_thread(
-            _WRITE, context, self._write, require_workspace(context, _WRITE), arguments, context.output_limit
-        )
-
-    def _write(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
+    @override
+    def work(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
         path, content = str(arguments["path"]), str(arguments["content"])
         try:
             data = content.encode("utf-8")
@@ -140,25 +130,13 @@ _EDIT: Final = tool_spec(
 )
 
 
-class EditTool:
-    """Edits files.
-
-    Args:
-        snapshots: What the conversation has read and written.
-    """
+class EditTool(SnapshotTool):
+    """Edits files."""
 
     spec: ToolSpec = _EDIT
 
-    def __init__(self, snapshots: FileSnapshots) -> None:
-        self._snapshots = snapshots
-
-    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """Edit a file."""
-        return await run_in_thread(
-            _EDIT, context, self._edit, require_workspace(context, _EDIT), arguments, context.output_limit
-        )
-
-    def _edit(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
+    @override
+    def work(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
         path = str(arguments["path"])
         relative = workspace.relative(path)
         replacements = [

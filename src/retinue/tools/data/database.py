@@ -301,19 +301,6 @@ def _load_postgres_table(
         copy: A file that may be written.
         max_bytes: How much is read at most.
     """
-    columns, size = _copy_to_file(connection, address, source, copy=copy, max_bytes=max_bytes)
-    typed = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in columns)
-    connection.run(
-        f"CREATE TABLE {table} AS SELECT * FROM read_csv({literal(str(copy))}, header=false, auto_detect=false,"
-        f" delim=',', quote='\"', escape='\"', nullstr='', allow_quoted_nulls=false, columns={{{typed}}},"
-        f" max_line_size={64 << 20})"
-    )
-    return size
-
-
-def _copy_to_file(
-    connection: DuckdbConnection, address: str, source: str, *, copy: Path, max_bytes: int
-) -> tuple[list[tuple[str, str]], int]:
     try:
         import psycopg.sql  # noqa: PLC0415 - optional
     except ImportError as error:
@@ -327,19 +314,19 @@ def _copy_to_file(
             "The PostgreSQL database cannot be reached.", hint="check its address, and that it accepts you"
         ) from None
     sql, size = psycopg.sql, 0
-    name = sql.Identifier(*source.split("."))
+    relation = sql.Identifier(*source.split("."))
     try:
         with database, database.cursor() as cursor:
             database.read_only = True
             for setting, value in _SETTINGS.items():
                 cursor.execute("SELECT set_config(%s, %s, true)", (setting, value))
-            cursor.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(name))
+            cursor.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(relation))
             columns = [(column.name, _type_of(database, column)) for column in cursor.description or ()]
             with (
                 copy.open("wb") as file,
                 cursor.copy(
                     # Quoted, so that an empty text is told from no value.
-                    sql.SQL("COPY (SELECT * FROM {}) TO STDOUT (FORMAT csv, FORCE_QUOTE *)").format(name)
+                    sql.SQL("COPY (SELECT * FROM {}) TO STDOUT (FORMAT csv, FORCE_QUOTE *)").format(relation)
                 ) as pieces,
             ):
                 for piece in pieces:
@@ -365,7 +352,13 @@ def _copy_to_file(
         raise Unavailable(f"The database ended the reading of {source!r}: {message[:300]}", hint="try again") from None
     finally:
         database.close()
-    return columns, size
+    typed = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in columns)
+    connection.run(
+        f"CREATE TABLE {table} AS SELECT * FROM read_csv({literal(str(copy))}, header=false, auto_detect=false,"
+        f" delim=',', quote='\"', escape='\"', nullstr='', allow_quoted_nulls=false, columns={{{typed}}},"
+        f" max_line_size={64 << 20})"
+    )
+    return size
 
 
 def _type_of(database: "psycopg.Connection", column: "psycopg.Column") -> str:

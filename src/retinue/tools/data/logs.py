@@ -1,10 +1,10 @@
 """Reads logs: every line that is not blank stands in the table, whether or not it could be taken apart.
 
 `line` is the number of a line and `text` the whole of it; `at` is its time as a timestamp, in UTC where the log says
-how far it is from that. Which other columns there are depends on its format, one of `FORMATS`, which is found
-from a sample. A line that does not fit keeps its text and has no values beside it; in a format whose entries may take several
-lines (a traceback, a wrapped message) it belongs to the entry before it, as `continued` more lines in `text`. Of a line
-over 64 KiB only the beginning is taken apart.
+how far it is from that. Which other columns there are depends on its format, one of `FORMATS`, found from a sample. A
+line that does not fit keeps its text and has no values beside it; in a format whose entries may take several lines (a
+traceback, a wrapped message) it belongs to the entry before it, as `continued` more lines in `text`. Of a line over
+64 KiB only the beginning is taken apart.
 """
 
 # ruff: noqa: S608

@@ -230,7 +230,12 @@ def command_for(language: str, configured: Mapping[str, tuple[str, ...]]) -> tup
     name: str | None = language
     while name is not None:
         if argv := configured.get(name):
-            return _resolve_program(argv)
+            program = argv[0] if Path(argv[0]).is_absolute() else find_program(argv[0])
+            if program is None or not os.access(program, os.X_OK):
+                raise NotInstalled(
+                    f"The language server {argv[0]!r} is not here.", hint=f"Install `{Path(argv[0]).name}`."
+                )
+            return (program, *argv[1:])
         name = _FAMILIES.get(name)
     if language == "python":
         venv_program = Path(sys.executable).parent / "ty"
@@ -242,13 +247,6 @@ def command_for(language: str, configured: Mapping[str, tuple[str, ...]]) -> tup
         f"No language server is configured for `{language}`.",
         hint=f"Configure one for `{language}` by its argument vector, or read the file's outline.",
     )
-
-
-def _resolve_program(argv: tuple[str, ...]) -> tuple[str, ...]:
-    program = argv[0] if Path(argv[0]).is_absolute() else find_program(argv[0])
-    if program is None or not os.access(program, os.X_OK):
-        raise NotInstalled(f"The language server {argv[0]!r} is not here.", hint=f"Install `{Path(argv[0]).name}`.")
-    return (program, *argv[1:])
 
 
 _METHOD_NOT_FOUND: Final = -32601

@@ -51,7 +51,20 @@ def extract(path: str, text: str, *, first_line: int, last_line: int, name: str)
     if any(name == identifier for node in ast.walk(tree) for identifier in names_of(node)):
         raise _refusal(f"{name!r} is already used in {path!r}", "Choose a name that the file does not use yet.")
     block = _block(tree, first_line, last_line)
-    _check_movable(block)
+    in_class = any(isinstance(node, ast.ClassDef) for node in block.parents)
+    if in_class and block.function is None:
+        raise _refusal("the lines stand in the body of a class", "Choose lines of a function or of the module.")
+    parent = block.parents[-1]
+    is_first = isinstance(parent, (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef))
+    if is_first and block.statements[0] is parent.body[0] and ast.get_docstring(parent, clean=False) is not None:
+        raise _refusal("the first line is the documentation of what it stands in", "Leave that line out.")
+    for node, inside in _walk(block.statements):
+        if why := _immovable_reason(node, inside):
+            line = getattr(node, "lineno", _first_line(block.statements[0]))
+            raise _refusal(f"line {line} {why}", "Leave that line out, or choose more around it.")
+        private = [name for name in names_of(node) if name.startswith("__") and not name.endswith("__")]
+        if in_class and private:
+            raise _refusal(f"`{private[0]}` is private to its class", "Leave that line out.")
     flow = flow_of(block.parents, block.statements)
     if flow.refusal:
         raise _refusal(flow.refusal, "Choose other lines.")
@@ -166,14 +179,12 @@ def _read_on_failure(parents: Sequence[ast.AST], statements: Sequence[ast.stmt],
                 names_read |= set(read_names(node.handlers))
                 if not all(isinstance(each.body[-1], (ast.Raise, ast.Return)) for each in node.handlers):
                     names_read |= set(outputs)
-        elif isinstance(node, (ast.With, ast.AsyncWith)) and any(_swallows(each) for each in node.items):
-            names_read |= set(outputs)
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            # Which contexts end exceptions is told by their names alone: nothing is imported or run.
+            contexts = " ".join(ast.unparse(each.context_expr).lower() for each in node.items)
+            if "suppress" in contexts or "raises" in contexts:
+                names_read |= set(outputs)
     return next((name for name in outputs if name in risky and name in names_read), "")
-
-
-def _swallows(item: ast.withitem) -> bool:
-    """Whether a context goes by a name under which contexts end exceptions."""
-    return any(word in ast.unparse(item.context_expr).lower() for word in ("suppress", "raises"))
 
 
 def _bound_before(parents: Sequence[ast.AST], statements: Sequence[ast.stmt]) -> set[str]:
@@ -372,23 +383,6 @@ def _block(tree: ast.Module, first: int, last: int) -> _Block:
         parents.append(inner)
 
 
-def _check_movable(block: _Block) -> None:
-    in_class = any(isinstance(node, ast.ClassDef) for node in block.parents)
-    if in_class and block.function is None:
-        raise _refusal("the lines stand in the body of a class", "Choose lines of a function or of the module.")
-    parent = block.parents[-1]
-    is_first = isinstance(parent, (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef))
-    if is_first and block.statements[0] is parent.body[0] and ast.get_docstring(parent, clean=False) is not None:
-        raise _refusal("the first line is the documentation of what it stands in", "Leave that line out.")
-    for node, inside in _walk(block.statements):
-        if why := _immovable_reason(node, inside):
-            line = getattr(node, "lineno", _first_line(block.statements[0]))
-            raise _refusal(f"line {line} {why}", "Leave that line out, or choose more around it.")
-        private = [name for name in names_of(node) if name.startswith("__") and not name.endswith("__")]
-        if in_class and private:
-            raise _refusal(f"`{private[0]}` is private to its class", "Leave that line out.")
-
-
 def _immovable_reason(node: ast.AST, inside: frozenset[str]) -> str:
     here = "function" not in inside
     match node:
@@ -421,7 +415,8 @@ def _walk(statements: Iterable[ast.stmt]) -> Iterator[tuple[ast.AST, frozenset[s
         waiting.extend((child, inside) for child in reversed(list(ast.iter_child_nodes(node))))
 
 
-def _range(lines: Sequence[str], block: _Block) -> tuple[int, int]:
+def _rewrite(text: str, tree: ast.Module, block: _Block, flow: Flow, name: str) -> str:
+    lines = text.split("\n")
     first, last = block.first, block.last
     begins, ends = _first_line(block.statements[0]), _last_line(block.statements[-1])
     head = block.statements[0]
@@ -434,13 +429,6 @@ def _range(lines: Sequence[str], block: _Block) -> tuple[int, int]:
         first += 1
     while last > ends and not lines[last - 1].strip():
         last -= 1
-    return first, last
-
-
-def _rewrite(text: str, tree: ast.Module, block: _Block, flow: Flow, name: str) -> str:
-    lines = text.split("\n")
-    first, last = _range(lines, block)
-    begins = _first_line(block.statements[0])
     head_line = lines[begins - 1]
     indent = head_line[: len(head_line) - len(head_line.lstrip())]
     string_lines: set[int] = set()  # they begin inside a string, so they must not move

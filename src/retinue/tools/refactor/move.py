@@ -7,7 +7,7 @@ is refused with the reason: imports in a circle, a name that is taken, code that
 import ast
 import asyncio
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
@@ -62,7 +62,19 @@ def _move(workspace: Workspace, source: str, name: str, target: str) -> MoveResu
     new = ModuleSource(target, existing or "")
     work = _Move(old, new, name, ModuleLayout(workspace))
     work.move_definition()
-    others = [each for each in _files_mentioning(workspace, name) if each.path not in (source, target)]
+    others: list[ModuleSource] = []
+    for path in glob(workspace, "*.py", limit=_MOST_FILES):
+        try:
+            text = workspace.read_text(path)
+        except RetinueError:
+            continue
+        if name not in text or path in (source, target):
+            continue
+        try:
+            others.append(ModuleSource(path, text))
+        except InvalidInput:  # a broken file that does not import it can stay as it is
+            if re.search(rf"import[^\n]*\b{re.escape(name)}\b", text):
+                raise
     for other in others:
         work.update_imports(other)
     sides = (
@@ -224,20 +236,6 @@ class _Move:
         for node in references:
             other.replace(node, self._name)
         other.add_import(f"from {self._layout.module_name_like(other, each, self._new.path)} import {self._name}")
-
-
-def _files_mentioning(workspace: Workspace, name: str) -> Iterator[ModuleSource]:
-    for path in glob(workspace, "*.py", limit=_MOST_FILES):
-        try:
-            text = workspace.read_text(path)
-        except RetinueError:
-            continue
-        if name in text:
-            try:
-                yield ModuleSource(path, text)
-            except InvalidInput:
-                if re.search(rf"import[^\n]*\b{re.escape(name)}\b", text):
-                    raise
 
 
 def _names_file(files: Iterable[str], path: str) -> bool:

@@ -11,7 +11,7 @@ import builtins
 import keyword
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -167,7 +167,15 @@ def _build_result(
             ]
     changes = ChangeSet.of(files)
     changes.check()
-    remaining += _remaining_mentions(plan, by_file)
+    # Strings and comments that hold the old name: in changed files all, elsewhere those that may name the symbol.
+    for path, mentions in plan.mentions.by_file.items():
+        edited_places = {(edit.line, edit.column) for edit in by_file.get(path, ())}
+        lines = {
+            each.line
+            for each in mentions
+            if not each.is_code and (each.is_path or path in by_file) and (each.line, each.column) not in edited_places
+        }
+        remaining += [f"{path}:{line}" for line in lines]
     places = sum(map(len, by_file.values()))
     return RenameResult(changes, old, new, places, tuple(sorted(remaining)), tuple(plan.unsure), definitions)
 
@@ -181,27 +189,12 @@ def _rename_exports(texts: Mapping[str, str], by_file: dict[str, list[SourceEdit
         by_file[path] += rename_exports(texts[path], old, new)
         module = path.removesuffix(".pyi").removesuffix(".py").removesuffix("/__init__")
         for other, text in texts.items():
-            if other not in binding and "import *" in text and _imports_all(other, text, module):
-                binding.add(other)
-                waiting.append(other)
-
-
-def _imports_all(path: str, text: str, module: str) -> bool:
-    with suppress(InvalidInput):
-        return any(each.name == "*" and module in each.files for each in ModuleSource(path, text).imports())
-    return False
-
-
-def _remaining_mentions(plan: _RenamePlan, by_file: Mapping[str, list[SourceEdit]]) -> Iterator[str]:
-    """Strings and comments that hold the old name: in changed files all, elsewhere those that may name the symbol."""
-    for path, mentions in plan.mentions.by_file.items():
-        edited_places = {(edit.line, edit.column) for edit in by_file.get(path, ())}
-        lines = {
-            each.line
-            for each in mentions
-            if not each.is_code and (each.is_path or path in by_file) and (each.line, each.column) not in edited_places
-        }
-        yield from (f"{path}:{line}" for line in sorted(lines))
+            if other in binding or "import *" not in text:
+                continue
+            with suppress(InvalidInput):
+                if any(each.name == "*" and module in each.files for each in ModuleSource(other, text).imports()):
+                    binding.add(other)
+                    waiting.append(other)
 
 
 def _check_free(path: str, text: str, new: str) -> None:

@@ -89,7 +89,12 @@ class ChangeSet:
 
     def diff(self) -> str:
         """All of it as one unified diff, which `git apply` and `patch -p1` take."""
-        return "".join(_diff(change) for change in self.files)
+        lines: list[str] = []
+        for change in self.files:
+            before = "/dev/null" if change.before is None else f"a/{change.path}"
+            old, new = (change.before or "").splitlines(keepends=True), change.after.splitlines(keepends=True)
+            lines += difflib.unified_diff(old, new, before, f"b/{change.path}", n=_CONTEXT)
+        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
     def check(self) -> None:
         """See that no file that could be parsed is broken by its change.
@@ -117,7 +122,11 @@ class ChangeSet:
         self.check()
         for change in self.files:
             workspace.check_writing(change.path)
-            if _current_text(workspace, change.path) != change.before:
+            try:
+                current: str | None = workspace.read_text(change.path)
+            except MissingFile:
+                current = None
+            if current != change.before:
                 raise InvalidInput(
                     f"{change.path!r} has changed since it was read.", hint="Make the change again from what is there."
                 )
@@ -202,20 +211,6 @@ def _offset(starts: Sequence[int], line: int, column: int) -> int:
     return starts[line - 1] + column - 1
 
 
-def _current_text(workspace: Workspace, path: str) -> str | None:
-    try:
-        return workspace.read_text(path)
-    except MissingFile:
-        return None
-
-
-def _diff(change: FileUpdate) -> str:
-    before = "/dev/null" if change.before is None else f"a/{change.path}"
-    old, new = (change.before or "").splitlines(keepends=True), change.after.splitlines(keepends=True)
-    lines = difflib.unified_diff(old, new, before, f"b/{change.path}", n=_CONTEXT)
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-
-
 @dataclass(slots=True)
 class ModuleSource:
     """A file.
@@ -252,8 +247,11 @@ class ModuleSource:
                     bound = alias.asname or (
                         alias.name.partition(".")[0] if isinstance(node, ast.Import) else alias.name
                     )
-                    name = "" if isinstance(node, ast.Import) else alias.name
-                    yield ImportedName(node, alias, bound, name, self._files(node, alias))
+                    if isinstance(node, ast.Import):
+                        yield ImportedName(node, alias, bound, "", self.module_files(0, alias.name))
+                    else:
+                        files = self.module_files(node.level, node.module or "")
+                        yield ImportedName(node, alias, bound, alias.name, files)
 
     def span(self, node: _Definition) -> tuple[int, int]:
         """The lines of a definition, with its decorators and the comment right above it."""
@@ -285,7 +283,7 @@ class ModuleSource:
         rest = [alias for alias in node.names if alias is not binding.alias]
         if not rest:
             end = node.end_lineno or node.lineno
-            if node.col_offset or not self._is_alone(node):
+            if node.col_offset or not all(other is node or other.lineno != node.end_lineno for other in self.tree.body):
                 raise InvalidInput(
                     f"Line {node.lineno} of {self.path!r} holds several statements.", hint="Give each its own line."
                 )
@@ -327,12 +325,25 @@ class ModuleSource:
         """The text with all of it done."""
         edits = list(self._edits)
         if self._new_imports:
-            at, pad = self._imports_end()
+            # Behind the last import, or else behind the docstring.
+            last: ast.stmt | None = None
+            for node in self.tree.body:
+                is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+                if isinstance(node, (ast.Import, ast.ImportFrom)) or (is_text and node is self.tree.body[0]):
+                    last = node
+            at = 1 if last is None else (last.end_lineno or last.lineno) + 1
+            pad = "\n" if isinstance(last, ast.Expr) else ""
             edits.append(SourceEdit(at, 1, at, 1, pad + "".join(f"{each}\n" for each in self._new_imports)))
         text = apply_edits(self.text if self.text.endswith("\n") or not self.text else f"{self.text}\n", edits)
         if self._tail:
             text = text.rstrip("\n") + self._tail
-        return self._normalise_newlines(text.lstrip("\n") if not self.text.startswith("\n") else text)
+        text = text.lstrip("\n") if not self.text.startswith("\n") else text
+        # With the line ends of the file; those of a file that has both kinds are left as they are.
+        sample = self.text or text
+        windows = sample.count("\r\n")
+        if windows not in (0, sample.count("\n")) and self.text:
+            return text
+        return _END.sub("\r\n" if windows else "\n", text)
 
     def module_files(self, level: int, module: str) -> tuple[str, ...]:
         """The files of the project, without suffix, that an import of `module` from this file may mean."""
@@ -344,33 +355,6 @@ class ModuleSource:
             return (str(folder.joinpath(*inner)),)
         roots = [PurePosixPath(), *folder.parents, folder, PurePosixPath("src"), PurePosixPath("lib")]
         return tuple(dict.fromkeys(str(root.joinpath(*inner)) for root in roots))
-
-    def _normalise_newlines(self, text: str) -> str:
-        """`text` with the line ends of the file; those of a file that has both kinds are left as they are."""
-        sample = self.text or text
-        windows = sample.count("\r\n")
-        if windows not in (0, sample.count("\n")) and self.text:
-            return text
-        return _END.sub("\r\n" if windows else "\n", text)
-
-    def _files(self, node: ast.Import | ast.ImportFrom, alias: ast.alias) -> tuple[str, ...]:
-        if isinstance(node, ast.Import):
-            return self.module_files(0, alias.name)
-        return self.module_files(node.level, node.module or "")
-
-    def _imports_end(self) -> tuple[int, str]:
-        """The line before which a new import goes, and what separates it from what stands above."""
-        last: ast.stmt | None = None
-        for node in self.tree.body:
-            is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-            if isinstance(node, (ast.Import, ast.ImportFrom)) or (is_text and node is self.tree.body[0]):
-                last = node
-        if last is None:
-            return 1, ""
-        return (last.end_lineno or last.lineno) + 1, "\n" if isinstance(last, ast.Expr) else ""
-
-    def _is_alone(self, node: ast.stmt) -> bool:
-        return all(other is node or other.lineno != node.end_lineno for other in self.tree.body)
 
     def _start(self, node: ast.expr | ast.alias) -> tuple[int, int]:
         return node.lineno, self._column(node.lineno, node.col_offset)

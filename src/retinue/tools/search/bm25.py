@@ -7,7 +7,7 @@ matter. It holds no text, learns nothing and forgets nothing: build a new one wh
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import log
 from typing import Final
@@ -67,7 +67,12 @@ class Bm25:
         query_counts = {token: count for token, count in Counter(query).items() if token in self._ids}
         posting_count = sum(len(self._ids[token]) for token in query_counts)
         if posting_count * 4 > self._size:
-            return self._dense(query_counts)
+            totals = [0.0] * self._size
+            for token, times in query_counts.items():
+                weights = self._weights[token]
+                for number, weight in zip(self._ids[token], weights, strict=True):
+                    totals[number] += weight * times
+            return {number: total for number, total in enumerate(totals) if total}
         scores: dict[int, float] = {}
         for token, times in query_counts.items():
             for number, weight in zip(self._ids[token], self._weights[token], strict=True):
@@ -86,14 +91,6 @@ class Bm25:
         """
         times = Counter(query)
         return sum(self._best.get(token, self._idf(0)) * count for token, count in times.items())
-
-    def _dense(self, query_counts: Mapping[str, int]) -> dict[int, float]:
-        totals = [0.0] * self._size
-        for token, times in query_counts.items():
-            weights = self._weights[token]
-            for number, weight in zip(self._ids[token], weights, strict=True):
-                totals[number] += weight * times
-        return {number: total for number, total in enumerate(totals) if total}
 
     def _idf(self, holders: int) -> float:
         return log(1 + (self._size - holders + 0.5) / (holders + 0.5))

@@ -145,7 +145,12 @@ class Resolver:
                 return
 
     def _module(self, dotted: str, importer: str) -> str | None:
-        paths = [path for path in self._python.get(dotted, ()) if _is_importable(path, dotted, importer)]
+        paths: list[str] = []
+        for path in self._python.get(dotted, ()):  # a lone script is a module for its neighbours only
+            folder, _, name = path.rpartition("/")
+            is_module = folder in ("", "lib", "src") or name == "__init__.py" or "." in dotted
+            if is_module or folder == importer.rpartition("/")[0]:
+                paths.append(path)
 
         def closeness(path: str) -> tuple[int, int]:
             folders = zip(path.split("/")[:-1], importer.split("/")[:-1], strict=False)
@@ -222,14 +227,6 @@ def python_names(path: str, paths: Collection[str]) -> list[str]:
         root -= 1
     starts = {0, max(root, 0), *((1,) if parts and parts[0] in ("lib", "src") else ())}
     return [name for start in sorted(starts) if (name := ".".join(parts[start:]))]
-
-
-def _is_importable(path: str, dotted: str, importer: str) -> bool:
-    """Whether an import may mean this file: a lone script is a module for its neighbours only."""
-    folder, _, name = path.rpartition("/")
-    if folder in ("", "lib", "src") or name == "__init__.py" or "." in dotted:
-        return True
-    return folder == importer.rpartition("/")[0]
 
 
 def _crates(manifests: Mapping[str, str]) -> Iterator[tuple[str, str]]:

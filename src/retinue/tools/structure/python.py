@@ -98,20 +98,17 @@ class _SyntaxReader:
                 self._waiting.extend((one, owner, "typing", scope) for one in node.body)
                 self._waiting.extend((one, owner, when, scope) for one in node.orelse)
                 continue
-            self._push(node, owner, when, scope)
-
-    def _push(self, node: ast.AST, owner: int, when: When, scope: str) -> None:
-        kind = node.__class__
-        fields = _child_fields.get(kind)
-        if fields is None:
-            fields = _child_fields[kind] = tuple(name for name in node._fields if name not in _IGNORED_FIELDS)
-        for name in fields:
-            value = getattr(node, name, None)
-            if value.__class__ is list:
-                inner = [one for one in cast("list[object]", value) if isinstance(one, ast.AST)]
-                self._waiting.extend((one, owner, when, scope) for one in inner)
-            elif isinstance(value, ast.AST):
-                self._waiting.append((value, owner, when, scope))
+            kind = node.__class__
+            fields = _child_fields.get(kind)
+            if fields is None:
+                fields = _child_fields[kind] = tuple(name for name in node._fields if name not in _IGNORED_FIELDS)
+            for name in fields:
+                value = getattr(node, name, None)
+                if value.__class__ is list:
+                    inner = [one for one in cast("list[object]", value) if isinstance(one, ast.AST)]
+                    self._waiting.extend((one, owner, when, scope) for one in inner)
+                elif isinstance(value, ast.AST):
+                    self._waiting.append((value, owner, when, scope))
 
 
 def _decisions(node: ast.AST) -> int:
@@ -199,7 +196,11 @@ def _imports(root: "Node", read: "Callable[[Node], list[str]]") -> Iterator[Modu
     waiting: list[tuple[Node, When]] = [(root, "always")]
     while waiting:
         node, outer = waiting.pop()
-        when = _when(node, outer)
+        is_typing = outer == "typing" or node.type in _TYPES
+        # `import type` and `export type` of TypeScript.
+        if node.type in _STATEMENTS and any(one.type == "type" and not one.is_named for one in node.children[:2]):
+            is_typing = True
+        when: When = "typing" if is_typing else "deferred" if node.type in _FUNCTIONS else outer
         targets = read(node)
         for target in targets:
             yield ModuleImport(target, (), node.start_point[0] + 1, when)
@@ -216,15 +217,6 @@ def _javascript(node: "Node") -> list[str]:
         if callee and arguments and (callee.type == "import" or _text(callee) == "require"):
             return _strings(arguments.named_children[0] if arguments.named_children else None)
     return []
-
-
-def _when(node: "Node", outer: When) -> When:
-    if outer == "typing" or node.type in _TYPES:
-        return "typing"
-    # `import type` and `export type` of TypeScript.
-    if node.type in _STATEMENTS and any(one.type == "type" and not one.is_named for one in node.children[:2]):
-        return "typing"
-    return "deferred" if node.type in _FUNCTIONS else outer
 
 
 def _strings(node: "Node | None") -> list[str]:

@@ -319,15 +319,12 @@ class WebSearch:
         provider = self._provider() if callable(self._provider) else self._provider
         async with time_limit(context, _SPEC.timeout_s, what=f"Searching with `{provider.name}`", clock=self._clock):
             hits = await provider.search(query, limit=int(arguments.get("limit", 8)))
-        return self._output(query, provider.name, hits, limit=context.output_limit)
-
-    def _output(self, query: str, provider: str, hits: tuple[SearchResult, ...], *, limit: int) -> ToolOutput:
         entries: list[str] = []
         size = 0
         for number, hit in enumerate(hits, 1):
             entry = f"{number}. {hit.title}\n   {hit.url}" + (f"\n   {hit.snippet}" if hit.snippet else "")
             size += len(entry) + 2
-            if size > limit:
+            if size > context.output_limit:
                 break
             entries.append(entry)
         results = [
@@ -336,7 +333,12 @@ class WebSearch:
         ]
         return ToolOutput(
             "\n\n".join(entries) or "Nothing was found.",
-            origin=f"search {provider}",
-            data={"query": query, "provider": provider, "accessed": accessed_date(self._clock()), "results": results},
+            origin=f"search {provider.name}",
+            data={
+                "query": query,
+                "provider": provider.name,
+                "accessed": accessed_date(self._clock()),
+                "results": results,
+            },
             truncated=len(entries) < len(hits),
         )

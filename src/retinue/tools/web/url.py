@@ -156,28 +156,24 @@ def parse_url(text: str) -> WebUrl:
     scheme = match[1].lower()
     if scheme not in ("http", "https"):
         raise _url_error(text, f"only http and https are fetched, not {scheme[:20]!r}")
-    host, port, address = _split_authority(text, match[2], default=_DEFAULT_PORTS[scheme])
-    target = (quote(match[3], safe="/%:@!$&'()*+,;=~-._") or "/") + quote(match[4] or "", safe="/%:@!$&'()*+,;=~-._?[]")
-    return WebUrl("https" if scheme == "https" else "http", host, port, target, address)
-
-
-def _split_authority(text: str, authority: str, *, default: int) -> tuple[str, int, Address | None]:
-    if "@" in authority:
+    if "@" in match[2]:
         raise _url_error(text, "a user name before the host is not allowed")
-    match = _HOST_PORT.fullmatch(authority)
-    if match is None:
+    authority = _HOST_PORT.fullmatch(match[2])
+    if authority is None:
         raise _url_error(text, "its host cannot be read")
-    port = int(match["port"] or default)
+    port = int(authority["port"] or _DEFAULT_PORTS[scheme])
     if not 0 < port <= 65_535:
         raise _url_error(text, f"there is no port {port}")
-    if match["six"] is not None:
+    if authority["six"] is None:
+        host, address = _host(text, authority["name"])
+    else:
         try:
-            six = IPv6Address(match["six"])
+            address = IPv6Address(authority["six"])
         except AddressValueError:
             raise _url_error(text, "its IPv6 address cannot be read") from None
-        return str(six), port, six
-    host, address = _host(text, match["name"])
-    return host, port, address
+        host = str(address)
+    target = (quote(match[3], safe="/%:@!$&'()*+,;=~-._") or "/") + quote(match[4] or "", safe="/%:@!$&'()*+,;=~-._?[]")
+    return WebUrl("https" if scheme == "https" else "http", host, port, target, address)
 
 
 def _host(text: str, name: str) -> tuple[str, Address | None]:
@@ -281,7 +277,10 @@ class Guard:
 
     def _check_address(self, host: str, address: Address) -> None:
         why = why_not_public(address)
-        if not why or any(_is_in_network(address, ip_network(network)) for network in self.allow):
+        # A zone is not part of an address: no network would hold one that has it.
+        bare_address = IPv6Address(int(address)) if isinstance(address, IPv6Address) else address
+        allowed = map(ip_network, self.allow)
+        if not why or any(bare_address in each or effective_address(bare_address) in each for each in allowed):
             return
         via = "" if str(address) == host else f", which {host!r} leads to,"
         raise AccessDenied(
@@ -292,9 +291,3 @@ class Guard:
 
 ANYWHERE: Final = Guard(allow=("0.0.0.0/0", "::/0"), ports=None)
 """Lets everything through: for an address that the user has set, and no other."""
-
-
-def _is_in_network(address: Address, network: Network) -> bool:
-    """Whether `network` holds `address`, or the one it carries; a zone is not part of an address."""
-    without_scope = IPv6Address(int(address)) if isinstance(address, IPv6Address) else address
-    return without_scope in network or effective_address(without_scope) in network
