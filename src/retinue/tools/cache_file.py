@@ -80,8 +80,8 @@ _RETRY_S: Final = 0.01
 
 
 def use_wal(connection: sqlite3.Connection) -> None:
-    """Change to WAL, waiting for others who open a new file at the same moment."""
-    # SQLite does not wait by itself here: a change of the journal's mode fails at once when somebody else is at it.
+    """Change to WAL, waiting for other processes that open a new file at the same moment."""
+    # SQLite does not wait by itself here: a change of the journal's mode fails at once when another process makes it.
     deadline = monotonic() + _BUSY_S
     while True:
         try:

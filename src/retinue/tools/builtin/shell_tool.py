@@ -300,7 +300,7 @@ async def run_program(
     """Run `program` with `words` as its argument vector, to its end.
 
     Args:
-        words: The argument vector; the first is the name the program is told.
+        words: The argument vector; the first is the name that the program sees.
         program: The file that is executed.
         folder: Where it starts.
         environment: All of its environment.

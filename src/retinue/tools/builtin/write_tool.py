@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 from typing_extensions import override
@@ -193,8 +194,11 @@ def unified(path: str, before: str | None, after: str) -> str:
     old, new = _lines(before or ""), _lines(after)
     label = f"{path}\t" if " " in path else path  # a tab ends a name that has spaces, for `patch`
     rows = ["--- /dev/null\n" if before is None else f"--- a/{label}\n", f"+++ b/{label}\n"]
-    for group in _groups(_changes(old, new)):
-        rows += _hunk(old, new, group)
+    blocks = _changes(old, new)
+    # A hunk begins where more lines lie between two changes than both of them show around themselves.
+    starts = [at for at, block in enumerate(blocks) if not at or block[0] - blocks[at - 1][1] > 2 * _CONTEXT]
+    for start, end in pairwise([*starts, len(blocks)]):
+        rows += _hunk(old, new, blocks[start:end])
     return "".join(rows)
 
 
@@ -216,17 +220,6 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> list[_Block]:
         return [(start, start + len(inner_old), start, start + len(inner_new))]
     codes = SequenceMatcher(None, inner_old, inner_new).get_opcodes()
     return [(start + i, start + j, start + k, start + m) for word, i, j, k, m in codes if word != "equal"]
-
-
-def _groups(changes: Sequence[_Block]) -> Iterator[list[_Block]]:
-    group: list[_Block] = []
-    for change in changes:
-        if group and change[0] - group[-1][1] > 2 * _CONTEXT:
-            yield group
-            group = []
-        group.append(change)
-    if group:
-        yield group
 
 
 def _hunk(old: Sequence[str], new: Sequence[str], group: Sequence[_Block]) -> Iterator[str]:

@@ -227,7 +227,7 @@ class CommitIndex:
         self._database.close()
 
     def refresh(self) -> TruncationReason:
-        """Read what is new; when time is up, what was read so far stays, and the next time goes on from there."""
+        """Read what is new; when time is up, what was read so far stays, and the next call continues there."""
         head, fingerprint = self._git.head().sha, self._git.log_fingerprint()
         if head is None:
             return ""

@@ -1,7 +1,7 @@
 """Places and symbols as people count them, and what a server says read into them.
 
 Lines and columns count from 1, columns in characters. What a server counts (bytes, UTF-16 units) is turned here, and
-nowhere else. No file is opened: whoever has the text hands in the line.
+nowhere else. Only `Documents` touches the disk.
 """
 
 import os
@@ -22,6 +22,32 @@ from retinue.contract.json import JsonValue
 from retinue.errors import AccessDenied, InvalidInput, RetinueError, Unavailable
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
+
+LANGUAGES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        ".c": "c", ".cc": "cpp", ".cpp": "cpp", ".cs": "csharp", ".cts": "typescript", ".go": "go", ".h": "c",
+        ".hpp": "cpp", ".java": "java", ".js": "javascript", ".jsx": "javascriptreact", ".kt": "kotlin",
+        ".lua": "lua", ".mjs": "javascript", ".mts": "typescript", ".php": "php", ".py": "python", ".pyi": "python",
+        ".rb": "ruby", ".rs": "rust", ".scala": "scala", ".swift": "swift", ".ts": "typescript",
+        ".tsx": "typescriptreact", ".zig": "zig",
+    }
+)  # fmt: skip
+"""The language of a file, by its suffix, as LSP calls it."""
+
+
+def language_of(path: str) -> str:
+    """The language of `path`.
+
+    Raises:
+        InvalidInput: It has no suffix of a known language.
+    """
+    language = LANGUAGES.get(Path(path).suffix.lower())
+    if language is None:
+        raise InvalidInput(
+            f"{path!r} is not a source file of a known language.", hint="Name a source file, such as `.py`."
+        )
+    return language
+
 
 _KINDS: Final = (
     "", "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum",
@@ -214,7 +240,7 @@ def _span(uri: str, span: JsonValue) -> RawLocation | None:
 
 
 def path_of(uri: str) -> str:
-    """The path a `file:` URI names; empty when it is none."""
+    """The path a `file:` URI names; empty when it is another kind of URI."""
     try:
         parts = urlsplit(uri)
     except ValueError:
@@ -327,7 +353,7 @@ class Documents:
             self.notify("workspace/didChangeWatchedFiles", {"changes": events})
 
     def open(self, path: str) -> str:
-        """See that the server has the file as it is now, and give its text.
+        """Make sure that the server has the file as it is now, and give its text.
 
         Raises:
             AccessDenied: The server is not shown this file.
@@ -390,34 +416,3 @@ class Documents:
     def _close(self, path: str) -> None:
         self._open_documents.pop(path)
         self.notify("textDocument/didClose", {"textDocument": {"uri": self.uri(path)}})
-
-
-LANGUAGES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        ".c": "c", ".cc": "cpp", ".cpp": "cpp", ".cs": "csharp", ".cts": "typescript", ".go": "go", ".h": "c",
-        ".hpp": "cpp", ".java": "java", ".js": "javascript", ".jsx": "javascriptreact", ".kt": "kotlin",
-        ".lua": "lua", ".mjs": "javascript", ".mts": "typescript", ".php": "php", ".py": "python", ".pyi": "python",
-        ".rb": "ruby", ".rs": "rust", ".scala": "scala", ".swift": "swift", ".ts": "typescript",
-        ".tsx": "typescriptreact", ".zig": "zig",
-    }
-)  # fmt: skip
-"""The language of a file, by its suffix, as LSP calls it."""
-
-_FAMILIES: Final[Mapping[str, str]] = MappingProxyType(
-    {"javascriptreact": "javascript", "typescriptreact": "typescript", "typescript": "javascript", "cpp": "c"}
-)
-"""Whose server is taken where a language has none of its own."""
-
-
-def language_of(path: str) -> str:
-    """The language of `path`.
-
-    Raises:
-        InvalidInput: It has no suffix of a known language.
-    """
-    language = LANGUAGES.get(Path(path).suffix.lower())
-    if language is None:
-        raise InvalidInput(
-            f"{path!r} is not a source file of a known language.", hint="Name a source file, such as `.py`."
-        )
-    return language

@@ -91,7 +91,7 @@ class Navigator:
     """Asks about the code of one workspace.
 
     Args:
-        servers: Where its language servers come from; whoever made them closes them.
+        servers: Where its language servers come from; their maker closes them.
         workspace: The fenced directory.
 
     Attributes:
@@ -244,7 +244,7 @@ class Navigator:
         A file that only uses the name gives the place of its first use.
 
         Raises:
-            UnknownName: Nothing is called that; `suggestions` names what is near.
+            UnknownName: No symbol has that name; `suggestions` has similar ones.
             InvalidInput: Several are; the hint lists them.
         """
         matches = await self.find_all(symbol, path=path, language=language)
@@ -261,7 +261,7 @@ class Navigator:
         """The places of all symbols of one name, as `find` finds one.
 
         Raises:
-            UnknownName: Nothing is called that; `suggestions` names what is near.
+            UnknownName: No symbol has that name; `suggestions` has similar ones.
         """
         name = symbol.rpartition(".")[2]
         if path:

@@ -23,12 +23,9 @@ from retinue.contract.json import JsonObject, JsonValue
 from retinue.errors import DeadlineExceeded, NotInstalled, OutputInvalid, ParseError, RetinueError, Unavailable
 from retinue.processes.child import Child
 from retinue.processes.start import clean_environment, find_program
-from retinue.tools.lsp.locations import _FAMILIES
 from retinue.tools.workspace import Workspace
 
 from .locations import Documents
-
-__all__ = []
 
 _CLOSE_S: Final = 1.0
 _DRAIN_S: Final = 2.0
@@ -221,6 +218,12 @@ class LanguageServerPool:
             await asyncio.gather(*(server.close() for server, _ in running.values()))
 
 
+_FAMILIES: Final[Mapping[str, str]] = MappingProxyType(
+    {"javascriptreact": "javascript", "typescriptreact": "typescript", "typescript": "javascript", "cpp": "c"}
+)
+"""Whose server is taken where a language has none of its own."""
+
+
 def command_for(language: str, configured: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """The argument vector of the server for `language`.
 
@@ -268,7 +271,7 @@ _ANSWERS: Final[Mapping[str, JsonValue]] = MappingProxyType(
         "workspace/workspaceFolders": None,
     }
 )
-"""What a server may ask of its client, and what it is told: we know no settings, and let it edit nothing."""
+"""What a server may ask of its client, and our answers: we have no settings, and let it edit nothing."""
 
 
 class LspConnection:
@@ -311,7 +314,7 @@ class LspConnection:
         """Ask, and await the answer.
 
         Raises:
-            DeadlineExceeded: No answer came in time; the server is told not to go on.
+            DeadlineExceeded: No answer came in time; the request is cancelled.
             Unavailable: It does not know the method, or says that it cannot.
             OutputInvalid: What it sends cannot be understood.
         """
@@ -417,7 +420,7 @@ def frame(message: JsonObject) -> bytes:
 async def read_message(stream: StreamReader, *, max_bytes: int = MAX_MESSAGE) -> JsonObject | None:
     """The next message; None when the stream has ended between two.
 
-    A peer that breaks the form is told so at once: it is never read on from a guessed place.
+    A peer that breaks the form is an error at once: reading never continues at a guessed place.
 
     Raises:
         OutputInvalid: The header is invalid, the length is missing or too large, the body is cut, or is not a JSON

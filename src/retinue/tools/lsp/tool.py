@@ -74,7 +74,7 @@ class LspTool:
         Raises:
             AccessDenied: There is no workspace, or the file lies outside.
             InvalidInput: What the operation needs is missing, or there is no such place.
-            UnknownName: Nothing is called that.
+            UnknownName: No symbol has that name.
             Unavailable: The server does not offer it, or is not here.
             DeadlineExceeded: It took too long.
         """
@@ -288,7 +288,7 @@ async def uses_of(navigator: Navigator, workspace: Workspace, at: Position, *, d
 async def classify_mentions(
     navigator: Navigator, mentions: NameMentions, ours: Collection[LocationKey]
 ) -> tuple[tuple[Location, ...], tuple[Location, ...]]:
-    """What of the code that holds a name is meant by `ours` too, and what nobody knows; both without `ours`."""
+    """What of the code that holds a name means the same as `ours`, and what is unknown; both without `ours`."""
     files = {path for path, _, _ in ours}
     candidates = sorted(
         (each for each in mentions.code() if location_key(each) not in ours), key=lambda each: each.path not in files

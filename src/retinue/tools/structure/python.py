@@ -2,7 +2,7 @@
 
 import ast
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
@@ -189,10 +189,7 @@ def read_by_grammar(data: bytes, language: Language) -> Structure:
         if item.complexity is not None
     )
     lines = sum(1 for line in text.split("\n") if line.strip())
-    return Structure(tuple(_imports(root, _READERS[language])), functions, 0, lines)
-
-
-def _imports(root: "Node", read: "Callable[[Node], list[str]]") -> Iterator[ModuleImport]:
+    imports: list[ModuleImport] = []
     waiting: list[tuple[Node, When]] = [(root, "always")]
     while waiting:
         node, outer = waiting.pop()
@@ -201,12 +198,11 @@ def _imports(root: "Node", read: "Callable[[Node], list[str]]") -> Iterator[Modu
         if node.type in _STATEMENTS and any(one.type == "type" and not one.is_named for one in node.children[:2]):
             is_typing = True
         when: When = "typing" if is_typing else "deferred" if node.type in _FUNCTIONS else outer
-        targets = read(node)
-        for target in targets:
-            yield ModuleImport(target, (), node.start_point[0] + 1, when)
-        if targets:
-            continue
-        waiting.extend((child, when) for child in reversed(node.named_children))
+        targets = _READERS[language](node)
+        imports += [ModuleImport(target, (), node.start_point[0] + 1, when) for target in targets]
+        if not targets:
+            waiting.extend((child, when) for child in reversed(node.named_children))
+    return Structure(tuple(imports), functions, 0, lines)
 
 
 def _javascript(node: "Node") -> list[str]:

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 USER_AGENT: Final = "retinue/0 (+https://github.com/retinue/retinue; fetches pages that its user asks for)"
 
 ProxyUse: TypeAlias = Literal["refuse", "ignore", "use"]
-"""What becomes of a proxy that the environment names. Behind one nobody can see which address is reached, so `refuse`
-says so and stops; `ignore` connects directly, guarded; `use` relies on the proxy to keep the inner network closed."""
+"""What becomes of a proxy that the environment names. Behind one, the address that is reached cannot be checked: `refuse`
+is an error; `ignore` connects directly, guarded; `use` relies on the proxy to keep the inner network closed."""
 
 _CONNECT_S: Final = 10.0
 _READ_S: Final = 20.0
@@ -65,7 +65,7 @@ class WebResponse:
 
 
 class WebClient:
-    """Speaks HTTP with whom the guard lets it.
+    """An HTTP client for the addresses that the guard allows.
 
     Args:
         guard: What may be reached.
@@ -93,7 +93,7 @@ class WebClient:
 
         Raises:
             AccessDenied: The guard refuses, or a proxy is set.
-            NetworkError: Nobody answers, or the connection breaks.
+            NetworkError: The server does not answer, or the connection breaks.
             DeadlineExceeded: The other side takes too long for a step.
             OutputInvalid: What came is not HTTP, or not compressed as it says.
             NotInstalled: The extra `web` is missing.
@@ -165,7 +165,7 @@ class WebClient:
             return None
         if self._proxy == "refuse":
             raise AccessDenied(
-                "The environment names a proxy, and behind a proxy nobody can see which address is reached.",
+                "The environment names a proxy, and behind a proxy the address that is reached cannot be checked.",
                 hint='Allow it (`proxy="use"`) or go around it (`proxy="ignore"`).',
             )
         import httpcore  # noqa: PLC0415 - optional

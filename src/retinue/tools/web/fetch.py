@@ -64,7 +64,7 @@ class WebFetch:
         self._pages: OrderedDict[str, Page] = OrderedDict()
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """Fetch the page `url`, or go on with it from the character `start`."""
+        """Fetch the page `url`, or continue it at the character `start`."""
         url = parse_url(str(arguments["url"]))
         start = int(arguments.get("start", 0))
         page = self._pages.get(url.text)

@@ -80,12 +80,12 @@ def read_html(html: str, *, url: WebUrl) -> PageText:
     ensure_installed()
     import trafilatura  # noqa: PLC0415 - optional, and 150 ms
 
-    # See that Python does not print on the terminal what trafilatura logs about a stranger's page.
+    # Else Python prints on the terminal what trafilatura logs about the page.
     log = logging.getLogger("trafilatura")
     if not log.handlers:
         log.addHandler(logging.NullHandler())
     tree: Any = trafilatura.load_html(html)
-    if tree is None:  # it wants a whole page, and many are none
+    if tree is None:  # it wants a whole document, and many pages are fragments
         html = f"<html><head></head><body>{html}</body></html>"
         tree = trafilatura.load_html(html)
     if tree is None:
@@ -109,7 +109,7 @@ def read_html(html: str, *, url: WebUrl) -> PageText:
 
 
 def ensure_installed() -> None:
-    """See that pages can be read here."""
+    """Make sure that pages can be read here."""
     if find_spec("trafilatura") is None:
         raise NotInstalled(
             "The package `trafilatura` is not installed, and pages are read by it.", hint="install `retinue[web]`"

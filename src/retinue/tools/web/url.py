@@ -31,7 +31,6 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _HINT: Final = "Give a whole URL, as in `https://example.org/page`."
 
 Address: TypeAlias = IPv4Address | IPv6Address
-Network: TypeAlias = IPv4Network | IPv6Network
 
 _CLOSED_4: Final = tuple(
     (IPv4Network(network), what)
@@ -232,7 +231,7 @@ class Guard:
     resolver: Resolve = system_resolve
 
     def check(self, url: WebUrl) -> None:
-        """See that `url` may be asked for, as far as it can be told without resolving its name.
+        """Make sure that `url` may be requested, as far as can be known without resolving its name.
 
         Raises:
             AccessDenied: Its port or its address may not be reached.
