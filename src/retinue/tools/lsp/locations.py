@@ -57,7 +57,7 @@ _KINDS: Final = (
 _MOST_DEPTH: Final = 50
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Position:
     """Where something is asked about: a file of the workspace, a line and a column, both from 1."""
 
@@ -89,6 +89,11 @@ class Location:
     end_column: int
     text: str = ""
     is_outside: bool = False
+
+    @property
+    def start(self) -> Position:
+        """Where it begins."""
+        return Position(self.path, self.line, self.column)
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}:{self.column}"

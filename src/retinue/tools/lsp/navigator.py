@@ -155,8 +155,8 @@ class Navigator:
         symbols = [self._symbol(session, each) for each in parse_symbols(answer, "")]
         self._record("workspaceSymbol", query, f"{len(symbols)} symbols", query)
 
-        def nearness(each: Symbol) -> tuple[bool, bool, str, int, int]:
-            return (each.name.casefold() != query.casefold(), each.place.is_outside, *_order(each.place))
+        def nearness(each: Symbol) -> tuple[bool, bool, Position]:
+            return (each.name.casefold() != query.casefold(), each.place.is_outside, each.place.start)
 
         return tuple(sorted(symbols, key=nearness))
 
@@ -187,7 +187,7 @@ class Navigator:
         edits = parse_workspace_edits(answer)
         self._record("rename", str(at), f"{len(edits)} edits", new_name)
         replacements = {(self._place(session, raw), text) for raw, text in edits}
-        return tuple(sorted(replacements, key=lambda each: _order(each[0])))
+        return tuple(sorted(replacements, key=lambda each: each[0].start))
 
     async def definitions(self, spots: Sequence[Position]) -> tuple[tuple[Location, ...], ...]:
         """Where each of many symbols is defined; of one that the server fails at, nothing.
@@ -236,7 +236,7 @@ class Navigator:
                 raise _server_gone(error) from error
             raise
         self._record("typeHierarchy", str(at), f"{len(raw)} definitions")
-        return tuple(sorted((self._place(session, each) for each in raw), key=_order))
+        return tuple(sorted((self._place(session, each) for each in raw), key=lambda place: place.start))
 
     async def find(self, symbol: str, *, path: str = "", language: str = "python") -> Position:
         """The place of a symbol by its name: `helper`, `Class.method`.
@@ -284,13 +284,13 @@ class Navigator:
         tops = [each for each in matches if not each.container]
         # One name in one scope is one symbol (overloads, a property with its setter); its last place knows all others.
         places = [each.place for each in {(each.place.path, each.container): each for each in tops or matches}.values()]
-        return [Position(place.path, place.line, place.column) for place in places]
+        return [place.start for place in places]
 
     async def _places(
         self, operation: str, capability: str, method: str, at: Position, more: JsonObject | None = None
     ) -> tuple[Location, ...]:
         session, answer = await self._ask(operation, capability, method, at, more)
-        places = sorted({self._place(session, raw) for raw in parse_locations(answer)}, key=_order)
+        places = sorted({self._place(session, raw) for raw in parse_locations(answer)}, key=lambda place: place.start)
         self._record(operation, str(at), str(places[0]) if places else "", self._word(session, at))
         return tuple(places)
 
@@ -312,12 +312,12 @@ class Navigator:
         calls = [
             HierarchyCall(
                 self._symbol(session, each.symbol),
-                tuple(sorted((self._place(session, span) for span in each.spans), key=_order)),
+                tuple(sorted((self._place(session, span) for span in each.spans), key=lambda place: place.start)),
             )
             for each in raw
         ]
         self._record(operation, str(at), f"{len(calls)} calls", self._word(session, at))
-        return tuple(sorted(calls, key=lambda call: (call.symbol.place.is_outside, *_order(call.symbol.place))))
+        return tuple(sorted(calls, key=lambda call: (call.symbol.place.is_outside, call.symbol.place.start)))
 
     async def _ask(
         self,
@@ -407,10 +407,6 @@ async def _retry_once(question: Callable[[], Awaitable[T]]) -> T:
             if is_last:
                 raise _server_gone(error) from error
     raise AssertionError  # pragma: no cover - the second time returns or raises
-
-
-def _order(place: Location) -> tuple[str, int, int]:
-    return place.path, place.line, place.column
 
 
 def _matches_name(symbol: Symbol, name: str) -> bool:

@@ -7,7 +7,7 @@ import time
 import tokenize
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
@@ -164,9 +164,6 @@ _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
 _MOST_FILES: Final = 20_000
 _MOST_ASKED: Final = 400
 
-LocationKey: TypeAlias = tuple[str, int, int]
-"""A place by its file, line and column."""
-
 
 @dataclass(frozen=True, slots=True)
 class SymbolUses:
@@ -185,7 +182,7 @@ class SymbolUses:
     @property
     def sure(self) -> tuple[Location, ...]:
         """All that is known to name the symbol, in the order of files and lines."""
-        return tuple(sorted((*self.references, *self.beyond), key=location_key))
+        return tuple(sorted((*self.references, *self.beyond), key=lambda place: place.start))
 
 
 _STRING: Final = re.compile(r"[A-Za-z]{0,3}(['\"]{1,3})(.*)\1", re.DOTALL)
@@ -276,42 +273,37 @@ async def uses_of(navigator: Navigator, workspace: Workspace, at: Position, *, d
     definitions = await navigator.definition(at)
     mentions = await asyncio.to_thread(NameMentions.scan, workspace, name)
     beyond, unsure = await classify_mentions(
-        navigator, mentions, {location_key(place) for place in (*references, *definitions)}
+        navigator, mentions, {place.start for place in (*references, *definitions)}
     )
     if not declaration:  # a server that leaves out the definition it was asked about may still give the others
-        meanings = await navigator.definitions([Position(*location_key(each)) for each in beyond])
+        meanings = await navigator.definitions([each.start for each in beyond])
         beyond = tuple(each for each, targets in zip(beyond, meanings, strict=True) if not _is_one_of(each, targets))
         references = tuple(each for each in references if not _is_one_of(each, definitions))
     return SymbolUses(references, beyond, unsure)
 
 
 async def classify_mentions(
-    navigator: Navigator, mentions: NameMentions, ours: Collection[LocationKey]
+    navigator: Navigator, mentions: NameMentions, ours: Collection[Position]
 ) -> tuple[tuple[Location, ...], tuple[Location, ...]]:
     """What of the code that holds a name means the same as `ours`, and what is unknown; both without `ours`."""
-    files = {path for path, _, _ in ours}
+    files = {at.path for at in ours}
     candidates = sorted(
-        (each for each in mentions.code() if location_key(each) not in ours), key=lambda each: each.path not in files
+        (each for each in mentions.code() if each.start not in ours), key=lambda each: each.path not in files
     )
     same: list[Location] = []
     unsure = candidates[_MOST_ASKED:]
     batch = candidates[:_MOST_ASKED]
-    meanings = await navigator.definitions([Position(*location_key(each)) for each in batch])
+    meanings = await navigator.definitions([each.start for each in batch])
     for place, targets in zip(batch, meanings, strict=True):
-        if any(location_key(each) in ours for each in targets):
+        if any(each.start in ours for each in targets):
             same.append(place)
         elif not targets:
             unsure.append(place)
-    return tuple(sorted(same, key=location_key)), tuple(sorted(unsure, key=location_key))
+    return tuple(sorted(same, key=lambda place: place.start)), tuple(sorted(unsure, key=lambda place: place.start))
 
 
 def _is_one_of(place: Location, others: Collection[Location]) -> bool:
-    return any(location_key(place) == location_key(each) for each in others)
-
-
-def location_key(place: Location) -> LocationKey:
-    """Where a place begins."""
-    return place.path, place.line, place.column
+    return any(place.start == each.start for each in others)
 
 
 def name_at(workspace: Workspace, at: Position) -> str:

@@ -58,13 +58,11 @@ class _RenamePlan:
     """
 
     mentions: NameMentions
-    edits: dict[tuple[str, int, int], tuple[Location, str]] = field(
-        default_factory=dict[tuple[str, int, int], tuple[Location, str]]
-    )
+    edits: dict[Position, tuple[Location, str]] = field(default_factory=dict[Position, tuple[Location, str]])
     unsure: list[str] = field(default_factory=list[str])
 
     def add(self, place: Location, text: str) -> None:
-        self.edits.setdefault((place.path, place.line, place.column), (place, text))
+        self.edits.setdefault(place.start, (place, text))
 
 
 async def rename(navigator: Navigator, workspace: Workspace, at: Position, new: str) -> RenameResult:
@@ -102,7 +100,7 @@ async def rename(navigator: Navigator, workspace: Workspace, at: Position, new: 
 
 
 async def _definitions(navigator: Navigator, at: Position, old: str) -> tuple[Position, ...]:
-    family: dict[tuple[str, int, int], Location] = {}
+    family: dict[Position, Location] = {}
     try:
         locations = [place for place in await navigator.definition(at) if not place.is_outside]
     except Unavailable as error:
@@ -110,14 +108,14 @@ async def _definitions(navigator: Navigator, at: Position, old: str) -> tuple[Po
             raise
         return ()
     for place in locations:
-        for each in await navigator.member_definitions(Position(place.path, place.line, place.column)):
-            family.setdefault((each.path, each.line, each.column), each)
+        for each in await navigator.member_definitions(place.start):
+            family.setdefault(each.start, each)
     if outside := [place for place in family.values() if place.is_outside]:
         raise AccessDenied(
             f"{old!r} overrides what is defined in {outside[0].path!r}, outside the workspace.",
             hint="It has to be called what its base class calls it; rename something else.",
         )
-    return tuple(Position(*key) for key in sorted(family))
+    return tuple(sorted(family))
 
 
 async def _places(navigator: Navigator, at: Position, old: str, new: str) -> list[tuple[Location, str]]:

@@ -367,37 +367,32 @@ class ModuleSource:
         return len(self._lines[line - 1].encode()[:offset].decode("utf-8", "ignore")) + 1
 
 
-class ModuleLayout:
-    """Which folders of a workspace are packages."""
+def module_name(workspace: Workspace, path: str, target: str) -> str:
+    """What the file `path` calls the module `target` when it has not named anything near it yet."""
+    folder = PurePosixPath(path).parent
+    if workspace.readable(f"{folder}/__init__.py"):
+        return relative_module(path, target)
+    stem = PurePosixPath(_without_extension(target))
+    return stem.name if stem.parent == folder else ".".join(stem.parts)
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
 
-    def module_name(self, path: str, target: str) -> str:
-        """What the file `path` calls the module `target` when it has not named anything near it yet."""
-        folder = PurePosixPath(path).parent
-        if self._workspace.readable(f"{folder}/__init__.py"):
-            return relative_module(path, target)
-        stem = PurePosixPath(_without_extension(target))
-        return stem.name if stem.parent == folder else ".".join(stem.parts)
-
-    def module_name_like(self, other: ModuleSource, each: ImportedName, target: str) -> str:
-        """What `other` calls the module `target`, in the way in which it named the one it imported by `each`."""
-        if isinstance(each.node, ast.ImportFrom) and each.node.level:
-            return relative_module(other.path, target)
-        module = (each.node.module or "") if isinstance(each.node, ast.ImportFrom) else each.alias.name
-        first = module.partition(".")[0]
-        folders = [str(folder) for folder in PurePosixPath(other.path).parents]
-        for root in (".", *folders, "src", "lib"):
-            prefix = "" if root == "." else f"{root}/"
-            below = _without_extension(target).removeprefix(prefix)
-            is_near = below.partition("/")[0] == first or ("." not in module and "/" not in below)
-            if _without_extension(target).startswith(prefix) and is_near:
-                return below.replace("/", ".")
-        raise InvalidInput(
-            f"This cannot be moved: {other.path!r} cannot name {target!r}.",
-            hint="Move it to a module of the same package.",
-        )
+def module_name_like(other: ModuleSource, each: ImportedName, target: str) -> str:
+    """What `other` calls the module `target`, in the way in which it named the one it imported by `each`."""
+    if isinstance(each.node, ast.ImportFrom) and each.node.level:
+        return relative_module(other.path, target)
+    module = (each.node.module or "") if isinstance(each.node, ast.ImportFrom) else each.alias.name
+    first = module.partition(".")[0]
+    folders = [str(folder) for folder in PurePosixPath(other.path).parents]
+    for root in (".", *folders, "src", "lib"):
+        prefix = "" if root == "." else f"{root}/"
+        below = _without_extension(target).removeprefix(prefix)
+        is_near = below.partition("/")[0] == first or ("." not in module and "/" not in below)
+        if _without_extension(target).startswith(prefix) and is_near:
+            return below.replace("/", ".")
+    raise InvalidInput(
+        f"This cannot be moved: {other.path!r} cannot name {target!r}.",
+        hint="Move it to a module of the same package.",
+    )
 
 
 def relative_module(path: str, target: str) -> str:

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 USER_AGENT: Final = "retinue/0 (+https://github.com/retinue/retinue; fetches pages that its user asks for)"
 
 ProxyUse: TypeAlias = Literal["refuse", "ignore", "use"]
-"""What becomes of a proxy that the environment names. Behind one, the address that is reached cannot be checked: `refuse`
-is an error; `ignore` connects directly, guarded; `use` relies on the proxy to keep the inner network closed."""
+"""What becomes of a proxy that the environment names. Behind one, the address that is reached cannot be checked.
+`refuse` is an error; `ignore` connects directly, guarded; `use` trusts the proxy to keep the inner network closed."""
 
 _CONNECT_S: Final = 10.0
 _READ_S: Final = 20.0
