@@ -59,6 +59,7 @@ def is_not_started(task: "asyncio.Task[None]") -> bool:
 
 def kill(task: "asyncio.Task[None]") -> None:
     """End a task that swallows being cancelled."""
+    # A task that ignores cancellation can only be ended through its coroutine: `close` raises `GeneratorExit` in it.
     with suppress(RuntimeError):  # it swallows even this
         _coroutine(task).close()
     task.cancel()

@@ -160,6 +160,7 @@ def _select_files(workspace: Workspace, is_match: Callable[[str], bool]) -> tupl
     return files, skipped
 
 
+# `--max-columns=1` keeps ripgrep from printing lines: what is shown is read again, through the workspace's fence.
 _OPTIONS = (
     "--no-config", "--no-messages", "--color=never", "--no-heading", "--with-filename", "--null", "--line-number",
     "--column", "--max-columns=1", "--text", "--crlf",
@@ -243,6 +244,7 @@ def find_by_python(
     workspace: Workspace, query: GrepQuery, files: list[str], *, timeout_s: float
 ) -> Generator[LineHit, None, None]:
     """The matching lines of `files`, in their order."""
+    # Only a pattern that repeats can take exponential time, and only another process can be ended while it does.
     if not query.is_literal and _REPEATS.search(query.pattern):
         yield from _find_in_process(workspace, query, files, timeout_s)
         return

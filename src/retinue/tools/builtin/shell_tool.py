@@ -278,6 +278,7 @@ class _OutputEnds:
         if chunk:
             self._tail.append(chunk)
             self._tail_size += len(chunk)
+        # Whole chunks are dropped, so that no byte is copied more than once however much is printed.
         while self._tail and self._tail_size - len(self._tail[0]) >= self._half:
             self._tail_size -= len(self._tail.popleft())
 

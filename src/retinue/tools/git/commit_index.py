@@ -620,6 +620,7 @@ def _open_database(path: Path | None) -> sqlite3.Connection:
     database = sqlite3.connect(path or ":memory:", timeout=_WAIT_S, isolation_level=None)
     try:
         use_wal(database)
+        # It is only a cache: a file that a power cut damages is made anew, which costs less than syncing each time.
         database.execute("PRAGMA synchronous = OFF")
         database.execute("PRAGMA temp_store = MEMORY")
         if _schema_version(database) != _SCHEMA_VERSION:

@@ -280,7 +280,17 @@ class Navigator:
             in_files = [each for path in paths for each in await self.document_symbols(path)]
             matches = [each for each in in_files if _matches_name(each, symbol)]
         if not matches:
-            raise _unknown_symbol(symbol, path, [each.name for each in symbols], language=language)
+            from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
+
+            names = list(dict.fromkeys(each.name for each in symbols))
+            near = tuple(get_close_matches(name, names, n=5))
+            hint = f"Available: {', '.join(names[:10])}." if names else "Name the file that it stands in."
+            where = f"in {path!r}" if path else f"in the project's code in `{language}`"
+            raise UnknownName(
+                f"No symbol {symbol!r} {where}.",
+                hint=f"Did you mean {', '.join(near)}?" if near else hint,
+                suggestions=near or tuple(names[:10]),
+            )
         tops = [each for each in matches if not each.container]
         # One name in one scope is one symbol (overloads, a property with its setter); its last place knows all others.
         places = [each.place for each in {(each.place.path, each.container): each for each in tops or matches}.values()]
@@ -433,23 +443,6 @@ def _lsp_position(at: Position, lines: Sequence[str], encoding: str) -> dict[str
     return {"line": at.line - 1, "character": units_before(line, at.column, encoding)}
 
 
-def _unknown_symbol(symbol: str, path: str, names: Sequence[str], *, language: str) -> UnknownName:
-    """The error for a `symbol` that the code in `language` does not define; `names` are those that it does."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
-
-    near = tuple(get_close_matches(symbol.rpartition(".")[2], list(dict.fromkeys(names)), n=5))
-    where = f"in {path!r}" if path else f"in the project's code in `{language}`"
-    available = tuple(dict.fromkeys(names))[:10]
-    hint = (
-        f"Did you mean {', '.join(near)}?"
-        if near
-        else f"Available: {', '.join(available)}."
-        if available
-        else "Name the file that it stands in."
-    )
-    return UnknownName(f"No symbol {symbol!r} {where}.", hint=hint, suggestions=near or available)
-
-
 def _server_gone(error: RetinueError) -> RetinueError:
     """The error for a server that ended twice over one question."""
     if isinstance(error, OutputInvalid):
@@ -496,7 +489,10 @@ class Hierarchy:
         waiting = [owner]
         while waiting and len(definitions) < _MOST:
             kind = waiting.pop()
-            place = await self._member(kind, member.name)
+            inside = await self._symbols_in(kind.name_at.uri)
+            whole = next((_qualified_name(each) for each in inside if each.name_at == kind.name_at), "")
+            own = (each.name_at for each in inside if whole and each.name == member.name and each.container == whole)
+            place = next(own, None)
             if place is None or place in definitions:
                 continue
             definitions[place] = None
@@ -530,13 +526,6 @@ class Hierarchy:
                 relatives += fresh
                 waiting += fresh
         return relatives
-
-    async def _member(self, kind: RawSymbol, name: str) -> RawLocation | None:
-        """Where a type defines `name` itself."""
-        symbols = await self._symbols_in(kind.name_at.uri)
-        whole = next((_qualified_name(each) for each in symbols if each.name_at == kind.name_at), "")
-        matches = (each.name_at for each in symbols if whole and each.name == name and each.container == whole)
-        return next(matches, None)
 
     async def _symbols_in(self, uri: str) -> list[RawSymbol]:
         if uri not in self._symbols:

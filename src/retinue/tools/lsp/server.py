@@ -137,6 +137,7 @@ class LanguageServer:
         if not isinstance(capabilities, dict):
             raise Unavailable(f"`{self.name}` does not say what it can do.", hint="Configure another language server.")
         self.capabilities = capabilities
+        # A server that names no encoding counts UTF-16 units, as all did before LSP 3.17.
         encoding = capabilities.get("positionEncoding")
         self.encoding = encoding if isinstance(encoding, str) else "utf-16"
         self.notify("initialized", {})

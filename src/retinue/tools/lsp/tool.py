@@ -128,7 +128,15 @@ async def _answer(navigator: Navigator, workspace: Workspace, arguments: JsonMap
         case "goToImplementation":
             return list(map(_place_line, await navigator.implementation(spot)))
         case "findReferences":
-            return list(_use_lines(await uses_of(navigator, workspace, spot)))
+            uses = await uses_of(navigator, workspace, spot)
+            lines = list(map(_place_line, uses.references))
+            if uses.beyond:
+                lines += ["Not among its references, but the same symbol by its own answer:"]
+                lines += map(_place_line, uses.beyond)
+            if uses.unsure:
+                lines += ["The same name, which the language server cannot resolve:"]
+                lines += map(_place_line, uses.unsure)
+            return lines
         case "hover":
             return (await navigator.hover(spot)).split("\n")
         case "prepareCallHierarchy":
@@ -311,16 +319,6 @@ def name_at(workspace: Workspace, at: Position) -> str:
     lines = workspace.read_text(at.path).split("\n")
     line = lines[at.line - 1] if at.line <= len(lines) else ""
     return next((each[0] for each in _IDENTIFIER.finditer(line) if each.start() <= at.column - 1 < each.end()), "")
-
-
-def _use_lines(uses: SymbolUses) -> Iterable[str]:
-    yield from map(_place_line, uses.references)
-    if uses.beyond:
-        yield "Not among its references, but the same symbol by its own answer:"
-        yield from map(_place_line, uses.beyond)
-    if uses.unsure:
-        yield "The same name, which the language server cannot resolve:"
-        yield from map(_place_line, uses.unsure)
 
 
 def _place_line(place: Location) -> str:

@@ -66,6 +66,7 @@ class Bm25:
         """The score of every document that holds a token of `query`; a token asked twice counts twice."""
         query_counts = {token: count for token, count in Counter(query).items() if token in self._ids}
         posting_count = sum(len(self._ids[token]) for token in query_counts)
+        # Once every fourth document has a posting, adding into a list is quicker than into a dict.
         if posting_count * 4 > self._size:
             totals = [0.0] * self._size
             for token, times in query_counts.items():

@@ -146,7 +146,10 @@ class WebClient:
         import httpcore  # noqa: PLC0415 - optional
 
         proxy = self._proxy_for(url)
-        trust = self._ssl_context() if url.scheme == "https" else None
+        if self._trust is None and url.scheme == "https":  # made once, since reading it takes 20 ms
+            custom_ca = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
+            self._trust = ssl.create_default_context() if custom_ca else httpcore.default_ssl_context()
+        trust = self._trust
         if proxy is None:
             # httpcore uses its methods only; its base class cannot be named here without importing it.
             backend = cast("httpcore.AsyncNetworkBackend", _GuardedBackend(self.guard))
@@ -182,15 +185,6 @@ class WebClient:
         return httpcore.Proxy(
             address, auth=(unquote(name).encode(), unquote(password or "").encode()) if name else None
         )
-
-    def _ssl_context(self) -> ssl.SSLContext:
-        """What proves names; made once, since reading it takes 20 ms."""
-        if self._trust is None:
-            import httpcore  # noqa: PLC0415 - optional
-
-            custom_ca = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
-            self._trust = ssl.create_default_context() if custom_ca else httpcore.default_ssl_context()
-        return self._trust
 
 
 @asynccontextmanager
@@ -363,27 +357,23 @@ class _Inflate:
                 if len(rest) < 2:
                     self._head = rest
                     break
-                self._begin(rest[:2])
-                continue
+                head = rest[:2]
+                if self._members and (not self._is_gzip or head != _GZIP_MAGIC):
+                    self._over = True  # padding behind a whole stream is passed over
+                    break
+                self._members += 1
+                if self._members > _MOST_MEMBERS:
+                    raise _encoding_error(f"it has more than {_MOST_MEMBERS} members")
+                # "deflate" is the name of two forms: with a header (RFC 1950, 2.2) and without.
+                has_header = head[0] & 0x0F == 8 and int.from_bytes(head, "big") % 31 == 0
+                wbits = zlib.MAX_WBITS | 16 if self._is_gzip else zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS
+                self._stream = zlib.decompressobj(wbits)
             try:
                 body += self._stream.decompress(rest, at_most - len(body))
             except zlib.error as error:
                 raise _encoding_error(str(error)) from None
             rest = self._stream.unused_data
         return bytes(body)
-
-    def _begin(self, head: bytes) -> None:
-        """Begin what `head` is the beginning of; anything else behind a whole stream is passed over."""
-        if self._members and (not self._is_gzip or head != _GZIP_MAGIC):
-            self._over = True
-            return
-        self._members += 1
-        if self._members > _MOST_MEMBERS:
-            raise _encoding_error(f"it has more than {_MOST_MEMBERS} members")
-        # "deflate" is the name of two forms: with a header (RFC 1950, 2.2) and without.
-        has_header = head[0] & 0x0F == 8 and int.from_bytes(head, "big") % 31 == 0
-        wbits = zlib.MAX_WBITS | 16 if self._is_gzip else zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS
-        self._stream = zlib.decompressobj(wbits)
 
 
 def _encoding_error(why: str) -> OutputInvalid:

@@ -270,6 +270,8 @@ class Guard:
                     f"The name {host!r} leads to something that is not an address: {str(error)[:120]}.",
                     hint="Check the network.",
                 ) from None
+        # One closed address refuses the name as a whole: which of them a connection gets is not for us to choose, and a
+        # name with both kinds is how rebinding attacks look.
         for address in addresses:
             self._check_address(host, address)
         return addresses
