@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from os import fstat
 from typing import BinaryIO, Final
 
-from typing_extensions import override
-
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import InvalidInput
@@ -40,8 +38,8 @@ class ReadTool(SnapshotTool):
 
     spec: ToolSpec = _SPEC
 
-    @override
     def work(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
+        """Read a file."""
         path, first = str(arguments["path"]), int(arguments.get("first_line", 1))
         relative, binary_type = workspace.relative(path), ""
         # Recorded before it is read: what changes in between is then refused once too often, never overwritten.

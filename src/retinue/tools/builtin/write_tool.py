@@ -5,8 +5,6 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from typing_extensions import override
-
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import InvalidInput
@@ -35,8 +33,8 @@ class WriteTool(SnapshotTool):
 
     spec: ToolSpec = _WRITE
 
-    @override
     def work(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
+        """Write a file."""
         path, content = str(arguments["path"]), str(arguments["content"])
         try:
             data = content.encode("utf-8")
@@ -136,8 +134,8 @@ class EditTool(SnapshotTool):
 
     spec: ToolSpec = _EDIT
 
-    @override
     def work(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
+        """Edit a file."""
         path = str(arguments["path"])
         relative = workspace.relative(path)
         replacements = [
