@@ -231,7 +231,7 @@ class Outside:
     Attributes:
         clock: Nanoseconds since 1970 UTC.
         chance: Numbers in [0, 1).
-        pause: Waits for so many seconds, blocking no other.
+        pause: Waits for so many seconds, without blocking others.
     """
 
     clock: Callable[[], int] = time.time_ns

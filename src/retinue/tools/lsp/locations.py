@@ -1,4 +1,4 @@
-"""Places and symbols as people count them, and what a server says read into them.
+"""Places and symbols as people count them, what a server says read into them, and the copies of files that it is shown.
 
 Lines and columns count from 1, columns in characters. What a server counts (bytes, UTF-16 units) is turned here, and
 nowhere else. Only `Documents` touches the disk.

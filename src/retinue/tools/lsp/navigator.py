@@ -1,7 +1,7 @@
 """The nine questions of code navigation, and the edits of a rename, asked of a real language server (A19, G19).
 
 Paths that come back are held against the workspace: a file outside is named and never opened. Answers are sorted, so
-that the same code gives the same text.
+that the same code gives the same text. `Hierarchy` follows a member up and down its types.
 """
 
 import asyncio

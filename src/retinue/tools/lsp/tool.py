@@ -1,4 +1,7 @@
-"""The nine operations as one tool for a model. How they are answered is the business of `navigator`."""
+"""The nine operations as one tool for a model, and `uses_of`, which finds more than a server gives by itself.
+
+How single questions are answered is the business of `navigator`.
+"""
 
 import asyncio
 import io

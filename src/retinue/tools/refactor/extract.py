@@ -1,7 +1,7 @@
 """Makes a function of some lines of Python: what goes in and what comes out is read from how names are used.
 
 Text is cut and put, so comments and formatting stay. What cannot be done without a change of meaning is refused, with
-the reason; nothing is guessed.
+the reason; nothing is guessed. The other refactorings use what it knows of names.
 """
 
 import ast

@@ -1,6 +1,6 @@
-"""One Python file under the knife: its text, its tree, and the import statements at its top, edited in place.
+"""Changes of files as values, and `ModuleSource`: a Python file with its tree, whose imports are edited in place.
 
-Positions of the tree count bytes; they are turned into characters here. Nothing is written.
+Positions of the tree count bytes; they are turned into characters here. Only `ChangeSet.apply` writes.
 """
 
 import ast

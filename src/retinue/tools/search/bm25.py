@@ -1,7 +1,8 @@
 """Okapi BM25 over an inverted index in memory, for some ten thousand short documents.
 
 A document is a list of tokens of any kind (words, character runs, both); what its number stands for is its caller's
-matter. It holds no text, learns nothing and forgets nothing: build a new one when the documents change.
+matter. It holds no text, learns nothing and forgets nothing: build a new one when the documents change. `terms` and
+`char_grams` make tokens of a text.
 """
 
 import re

@@ -1,4 +1,7 @@
-"""The graph of a project: which files depend on which, and the same between its components. Pure."""
+"""The graph of a project: what its imports mean, which files depend on which, and the same between its components.
+
+Imports are followed by the names of files alone. Pure: no file is opened here.
+"""
 
 import posixpath
 import tomllib

@@ -1,4 +1,4 @@
-"""The structure of a Python file, by its syntax tree. It runs nothing, and resolves no name."""
+"""The structure of one file: of Python by its syntax tree, of other languages by tree-sitter. It runs nothing."""
 
 import ast
 import warnings

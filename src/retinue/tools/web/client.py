@@ -1,6 +1,7 @@
 """One HTTP request through the guard: no cookies, no redirects followed, bounded in size; failures as our errors.
 
-What an answer means is for its caller. Nothing is kept between requests, and no connection outlives its call.
+Bodies are decompressed and decoded here; what an answer means is for its caller. Nothing is kept between requests, and
+no connection outlives its call.
 """
 
 import codecs
