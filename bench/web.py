@@ -11,12 +11,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from bench.table import Row, median_of
-from retinue.tools.memory.store import Memory, Provenance
-from retinue.tools.memory.tools import MemoryPlace, memory_tools
+from retinue.tools.memory import Memory, MemoryPlace, Provenance, memory_tools
 from retinue.tools.port import ToolContext
 from retinue.tools.web.client import WebClient
 from retinue.tools.web.fetch import WebFetch
-from retinue.tools.web.guard import Guard
+from retinue.tools.web.url import Guard
 
 PAGES = 100
 ENTRIES = 10_000

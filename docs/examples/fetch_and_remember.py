@@ -6,12 +6,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from retinue.errors import AccessDenied
-from retinue.tools.memory.store import Provenance
-from retinue.tools.memory.tools import MemoryPlace, memory_tools
+from retinue.tools.memory import MemoryPlace, Provenance, memory_tools
 from retinue.tools.port import ToolContext
 from retinue.tools.web.client import WebClient
 from retinue.tools.web.fetch import WebFetch
-from retinue.tools.web.guard import Guard
+from retinue.tools.web.url import Guard
 
 PAGE = """
 <html><body><article><p>The lake is 40 metres deep, says <a href="/chart">a chart</a>.</p></article></body></html>

@@ -32,7 +32,7 @@ from retinue.orchestration.reader.dates import time_spans
 from retinue.orchestration.reader.tables import read_table_question
 from retinue.tools.data.csv import layout_of
 from retinue.tools.search.passages import split_passages
-from retinue.tools.web.page_text import read_html
+from retinue.tools.web.page import read_html
 from retinue.tools.web.url import parse_url
 
 pytestmark = pytest.mark.slow

@@ -19,7 +19,7 @@ from retinue.errors import NetworkError
 from retinue.llm.models import Models
 from retinue.llm.port import Request, UserMessage
 from retinue.llm.scripted import Line, ScriptedModel
-from retinue.tools.memory.store import Memory, Provenance, Scope, memory_file
+from retinue.tools.memory import Memory, Provenance, Scope, memory_file
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import TODAY
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.tools.memory.store import Memory, Provenance, Scope
+from retinue.tools.memory import Memory, Provenance, Scope
 from tests.cli.conftest import Give
 
 

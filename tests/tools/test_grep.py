@@ -6,9 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from retinue.errors import InternalError, InvalidInput, RetinueError, Unavailable
-from retinue.tools.grep import GrepResult, Match, engines, grep
-from retinue.tools.grep.engines import GrepQuery, LineHit
-from retinue.tools.grep.find import Engine
+from retinue.tools import grep as engines
+from retinue.tools.grep import Engine, GrepQuery, GrepResult, LineHit, Match, grep
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 
@@ -205,7 +204,7 @@ def test_files_that_change_meanwhile_do_no_harm(tree: Path, monkeypatch: pytest.
     def find(*_: object, **__: object) -> Generator[LineHit, None, None]:
         yield from hits
 
-    monkeypatch.setattr("retinue.tools.grep.find.find_by_python", find)
+    monkeypatch.setattr("retinue.tools.grep.find_by_python", find)
     found = grep(Workspace(tree), "run", engine="python")
     assert found.matches == ()
     assert [item.path for item in found.skipped] == ["gone"]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.errors import InvalidInput
-from retinue.tools.builtin.diff import unified
 from retinue.tools.builtin.replace import Replacement, apply_replacements
+from retinue.tools.builtin.write_tool import unified
 from retinue.tools.encoding import decode, encode
 from tests.examples import examples
 

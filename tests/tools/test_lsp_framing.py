@@ -7,7 +7,6 @@ from hypothesis import example, given, settings, strategies as st
 
 from retinue.contract.json import JsonObject
 from retinue.errors import OutputInvalid, Unavailable
-from retinue.tools.lsp.connection import frame, read_message
 from retinue.tools.lsp.locations import (
     hover_text,
     parse_calls,
@@ -16,6 +15,7 @@ from retinue.tools.lsp.locations import (
     parse_workspace_edits,
     path_of,
 )
+from retinue.tools.lsp.server import frame, read_message
 from tests.examples import examples
 
 JSON = st.recursive(

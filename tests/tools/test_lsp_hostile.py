@@ -8,7 +8,7 @@ import pytest
 
 from retinue.errors import AccessDenied, DeadlineExceeded, NotInstalled, OutputInvalid, RetinueError, Unavailable
 from retinue.tools.lsp import LanguageServerPool, Navigator, Position
-from retinue.tools.lsp.connection import is_server_gone
+from retinue.tools.lsp.server import is_server_gone
 from retinue.tools.refactor import rename
 from retinue.tools.workspace import Workspace
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.errors import AccessDenied, InvalidInput, MissingFile
-from retinue.tools.outline import Language, OutlineTool, builder, language_for, outline
+from retinue.tools import outline as builder
+from retinue.tools.outline import Language, OutlineTool, language_for, outline
 from retinue.tools.port import ToolContext
 from retinue.tools.workspace import Workspace
 from tests.examples import examples

@@ -9,7 +9,7 @@ import pytest
 
 from retinue.errors import AccessDenied
 from retinue.tools.lsp import LanguageServerPool, Navigator
-from retinue.tools.lsp.uses import find_mentions
+from retinue.tools.lsp.tool import find_mentions
 from retinue.tools.refactor import RenameResult, rename
 from retinue.tools.refactor.rename import loses_name, rename_exports
 from retinue.tools.workspace import Workspace

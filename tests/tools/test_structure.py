@@ -6,9 +6,9 @@ from textwrap import dedent
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from retinue.tools.outline import grammars
+from retinue.tools import outline as builder
 from retinue.tools.structure import Function, ModuleImport, Structure, is_source, structure_of
-from retinue.tools.structure.grammar import rust_paths
+from retinue.tools.structure.python import rust_paths
 from tests.examples import examples
 
 
@@ -161,10 +161,10 @@ def test_a_language_without_a_grammar_is_said(monkeypatch: pytest.MonkeyPatch) -
     def missing(name: str) -> object:
         raise ImportError(name)
 
-    grammars.parser_for.cache_clear()
-    monkeypatch.setattr(grammars, "import_module", missing)
+    builder.parser_for.cache_clear()
+    monkeypatch.setattr(builder, "import_module", missing)
     assert "retinue[code]" in of("a.go", "package m").error
-    grammars.parser_for.cache_clear()
+    builder.parser_for.cache_clear()
 
 
 @pytest.mark.parametrize(

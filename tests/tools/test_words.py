@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import example, given, strategies as st
 
-from retinue.tools.search.tokenizer import WORD, char_grams, expand, fold, strip_accents, terms
+from retinue.tools.search.bm25 import WORD, char_grams, expand, fold, strip_accents, terms
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from retinue.tools.web.client import WebClient
     from retinue.tools.web.fetch import WebFetch
-    from retinue.tools.web.search.tool import WebSearch
+    from retinue.tools.web.search import WebSearch
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,7 @@ class Web:
             NotInstalled: The extra `web` is missing.
         """
         from retinue.tools.web.fetch import WebFetch  # noqa: PLC0415 - most questions are not about the web; so below
-        from retinue.tools.web.search.providers import choose_provider  # noqa: PLC0415
-        from retinue.tools.web.search.tool import WebSearch  # noqa: PLC0415
+        from retinue.tools.web.search import WebSearch, choose_provider  # noqa: PLC0415
 
         provider = choose_provider(self.provider, environ=self.environment, client=self.client)
         return provider.name, WebSearch(provider, clock=clock), WebFetch(self.client, clock=clock)

@@ -10,7 +10,7 @@ from retinue.cli import user_paths
 from retinue.cli.output import echo, echo_err, echo_json, path_text, safe, safe_lines
 from retinue.cli.settings import find_root
 from retinue.errors import UnknownName
-from retinue.tools.memory.store import Memory, MemoryEntry
+from retinue.tools.memory import Memory, MemoryEntry
 
 
 def list_memories(*, scope: str, limit: int, workspace: Path | None, as_json: bool) -> None:

@@ -39,7 +39,7 @@ class Capabilities:
     """What an engine promises beyond the port.
 
     Attributes:
-        durable: A run goes on after its process died, unattended.
+        durable: A run continues after its process died, unattended.
         cross_process: Another process can follow, answer and cancel a run.
         journal: Ended runs, and the finished steps of interrupted ones, are still there after the process ended.
     """
@@ -211,7 +211,7 @@ class Engine(Protocol):
         ...
 
     async def resume(self, run: str) -> str:
-        """Go on with a run that did not end well, without repeating its finished steps; gives the run's id.
+        """Continue a run that did not end well, without repeating its finished steps; gives the run's id.
 
         Steps that ended `success` or `partial` are finished, and so are those whose work a child run does (`working`);
         all others run again. Answers that a person gave are kept.
@@ -231,7 +231,7 @@ class Outside:
     Attributes:
         clock: Nanoseconds since 1970 UTC.
         chance: Numbers in [0, 1).
-        pause: Waits for so many seconds, blocking nobody.
+        pause: Waits for so many seconds, without blocking others.
     """
 
     clock: Callable[[], int] = time.time_ns

@@ -48,7 +48,7 @@ class ThreadCall(Generic[T]):
         name: What the function is called, for a message.
         started: A thread has taken it.
         settled: The function has returned or raised.
-        abandoned: Whoever waited stopped waiting before that.
+        abandoned: The caller stopped waiting before that.
     """
 
     __slots__ = ("_context", "_future", "_loop", "_work", "abandoned", "finished", "name", "started")
@@ -63,7 +63,7 @@ class ThreadCall(Generic[T]):
 
     @property
     def is_orphaned(self) -> bool:
-        """Nobody waits for it any more, but its thread still runs."""
+        """No caller waits for it any more, but its thread still runs."""
         return self.abandoned and self.started and not self.finished
 
     def __await__(self) -> Generator[Any, None, T]:
@@ -85,7 +85,7 @@ class ThreadCall(Generic[T]):
                 _threads.abandon(self)
 
     def run(self) -> Callable[[], None]:
-        """Do the work, in the thread. Gives what sends its outcome to whoever waits."""
+        """Do the work, in the thread. Gives what sends its outcome to the caller."""
         work, self._work = self._work, None
         outcome: T | None = None
         failure: BaseException | None = None
@@ -93,7 +93,7 @@ class ThreadCall(Generic[T]):
             outcome = self._context.run(cast("Callable[[], T]", work))
         except StopIteration as error:  # a future refuses it: it would end the awaiting generator
             failure = InternalError(f"`{self.name}` raised `StopIteration`: {error}")
-        except Exception as error:  # noqa: BLE001 - carried to whoever waits
+        except Exception as error:  # noqa: BLE001 - carried to the caller
             failure = error
         except BaseException as error:  # noqa: BLE001 - must not travel through the loop, where it would end everything
             failure = InternalError(f"`{self.name}` tried to end the program: `{type(error).__name__}`: {error}")
@@ -111,7 +111,7 @@ class ThreadCall(Generic[T]):
             else:
                 future.set_result(cast("T", outcome))
 
-        # A closed loop refuses: then nobody waits any more.
+        # A closed loop refuses: then no caller waits any more.
         with suppress(RuntimeError):
             cast("asyncio.AbstractEventLoop", self._loop).call_soon_threadsafe(deliver)
 
@@ -136,7 +136,7 @@ class _Threads:
             self._dispatch(following, thread)
 
     def abandon(self, call: ThreadCall[Any]) -> None:
-        """Nobody waits for `call` any more: its place is free for another, whether or not its thread ever ends."""
+        """No caller waits for `call` any more: its place is free for another, whether or not its thread ever ends."""
         with self.lock:
             if call.finished:
                 return
@@ -164,7 +164,7 @@ class _Threads:
             return following
 
     def retire(self, thread: "_Thread") -> bool:
-        """Whether `thread` may end: nobody is about to give it a call."""
+        """Whether `thread` may end: no call is on its way to it."""
         with self.lock:
             if thread in self.idle:
                 self.idle.remove(thread)
@@ -221,7 +221,7 @@ _threads = _Threads()
 
 
 def orphaned_calls() -> tuple[str, ...]:
-    """Names of the functions that nobody waits for any more and whose threads still run."""
+    """Names of the functions that no caller waits for any more and whose threads still run."""
     with _threads.lock:
         return tuple(sorted(call.name for call in _threads.abandoned))
 

@@ -1,6 +1,6 @@
 """Event bodies as JSON text and back: what a journal stores.
 
-Only our own contract types, never pickle: a row that somebody edited must not be able to run code. Whatever does not
+Only our own contract types, never pickle: an edited row must not be able to run code. Whatever does not
 read as what it claims to be is refused; nothing is guessed.
 """
 

@@ -1,7 +1,7 @@
 """Names for runs: short, sortable by the time they were made, unique without asking anybody.
 
 Sixteen characters of Crockford's base 32 in lower case: ten of milliseconds since 1970, six of chance. Not a secret:
-whoever knows when a run began can guess near it.
+the time at which a run began is enough to guess near it.
 """
 
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def check_run_id(run: str) -> None:
 
 def unknown_run(run: str, ids: list[str]) -> UnknownName:
     """The error for an id that no run has; `ids` ids near to it are suggested."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only when somebody has mistyped
+    from difflib import get_close_matches  # noqa: PLC0415 - only a wrong id needs it
 
     near = tuple(get_close_matches(run, ids, 3, 0.7))
     hint = f"Did you mean `{near[0]}`?" if near else "List the runs to see their ids."

@@ -1,6 +1,6 @@
 """The engine that runs everything as tasks of this process. With a journal, its history outlives the process.
 
-Quick and without set-up, but not durable: a run whose process died waits, stalled, until somebody resumes it.
+Quick and without set-up, but not durable: a run whose process died waits, stalled, until it is resumed.
 """
 
 import asyncio
@@ -39,8 +39,8 @@ class InProcessEngine:
     Args:
         workflows: What can be started, by name.
         journal: Where history is kept; without one it is gone with the process. It stays open: close it yourself.
-        answerer: Asked first whenever a run has a question; None from it means that nobody is there.
-        waits_for_answers: Without an answerer, questions wait for `answer`. Otherwise nobody is there.
+        answerer: Asked first whenever a run has a question; None from it means that no person is there.
+        waits_for_answers: Without an answerer, questions wait for `answer`. Otherwise no person is there.
         clock: Nanoseconds since 1970 UTC.
         random: Numbers in [0, 1).
         sleep: Waits for so many seconds.
@@ -243,7 +243,7 @@ class InProcessEngine:
     async def resume(self, run: str) -> str:
         """See `Engine.resume`. What `History.kept` names is kept, all other steps run again.
 
-        A run that goes on or that ended with success is left as it is.
+        A run that is still running or that ended with success is left as it is.
 
         Raises:
             UnknownName: There is no such run, or its workflow is not known here.
@@ -357,12 +357,12 @@ class InProcessEngine:
             child.past = old.log.history if old is not None else None
         elif self.journal is not None:
             self.journal.begin(child.log.history)
-        parent.log.record(NodeStarted(), name)  # again when it goes on, so that whoever follows the parent finds it
+        parent.log.record(NodeStarted(), name)  # again when it is resumed, so that a follower of the parent finds it
         self._launch(child)
         return child
 
     def _stop_run(self, run: LiveRun, reason: str) -> None:
-        """Ask a run to stop; throw out its workflow when it goes on."""
+        """Ask a run to stop; kill its workflow when it keeps running."""
         task = run.task
         if task is None or run.closing:
             return
@@ -417,7 +417,7 @@ class InProcessEngine:
         return result
 
     async def _restore(self, child: LiveRun) -> None:
-        """Let a child run go on where it was when its parent was interrupted or copied."""
+        """Let a child run continue where it was when its parent was interrupted or copied."""
         past = child.past
         if past is None and self.journal is not None:
             try:
@@ -479,7 +479,7 @@ class InProcessEngine:
             return True
 
     async def _take_over(self, run: str) -> None:
-        """Note in the journal that this process goes on with a run."""
+        """Note in the journal that this process continues a run."""
         if self.journal is None or self.journal.failure is not None:
             return
         try:

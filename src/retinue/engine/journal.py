@@ -44,7 +44,7 @@ _HEAD: Final = 80
 class JournalReader:
     """What the rows of a journal say. Not for several threads at once.
 
-    Everything in a row is checked, because somebody may have edited it: nonsense is an error that names its run, and
+    Everything in a row is checked, because it may have been edited: nonsense is an error that names its run, and
     never keeps other runs from being read.
 
     Args:
@@ -245,7 +245,7 @@ def _note(kind: str, body: str) -> Note:
     if kind == "renewed" and isinstance(value, dict):
         counts = cast("JsonMapping", value)
         return ("renewed", {name: _integer(counts.get(name)) for name in ("now", "random", "sleep")})
-    raise ParseError(f"the note {kind[:40]!r} is none that was ever written.")
+    raise ParseError(f"the note {kind[:40]!r} is not of a known kind.")
 
 
 def _text(value: object) -> str:
@@ -270,7 +270,7 @@ class Journal:
     Close it, or leave it as a context, to be sure that everything is written.
 
     Attributes:
-        path: The file. It is made, readable by nobody else, by the first run that is recorded.
+        path: The file. It is made, readable by its owner only, by the first run that is recorded.
         listeners: Called in the writer's thread when something cannot be written.
     """
 
@@ -329,7 +329,7 @@ class Journal:
             self._writer.append(row)
 
     def begin_once(self, history: RunHistory) -> bool:
-        """The same for a run whose id somebody chose; False when there is such a run already. Waits for the disk.
+        """The same for a run whose id a caller chose; False when there is such a run already. Waits for the disk.
 
         Raises:
             InvalidInput: Its payload is not JSON data.
@@ -346,7 +346,7 @@ class Journal:
         return self._writer.call(insert)
 
     def take_over(self, run: str, at_ns: int) -> None:
-        """Record that this process goes on with a run. Waits for the disk.
+        """Record that this process continues a run. Waits for the disk.
 
         Raises:
             InvalidInput: Another process still works on it.
@@ -465,7 +465,7 @@ class Journal:
     # Ratings
 
     def rate(self, run: str, rating: Rating) -> None:
-        """Keep what somebody thought of a run's answer, in place of an earlier rating (P21). Waits for the disk.
+        """Keep what a person thought of a run's answer, in place of an earlier rating (P21). Waits for the disk.
 
         Raises:
             UnknownName: There is no such run.
@@ -476,7 +476,7 @@ class Journal:
         self._writer.call(lambda connection: write_rating(connection, run, rating))
 
     def rating(self, run: str) -> Rating | None:
-        """What somebody thought of a run's answer; None when nobody said.
+        """What a person thought of a run's answer; None when it was not rated.
 
         Raises:
             RetinueError: The file itself cannot be read.
@@ -486,7 +486,7 @@ class Journal:
     # Forgetting
 
     def prune(self, *, older_than_ns: int | None = None, keep: int | None = None) -> int:
-        """Delete runs with their child runs, and give how many; those that somebody works on stay.
+        """Delete runs with their child runs, and give how many; those that a process works on stay.
 
         Args:
             older_than_ns: Only runs that were started before, nanoseconds since 1970 UTC.

@@ -55,7 +55,7 @@ COMMIT;
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
-    """Open the file at `path`, making it and its folder, readable by nobody else.
+    """Open the file at `path`, making it and its folder, readable by its owner only.
 
     Raises:
         OSError: The system refuses.
@@ -141,7 +141,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
         isolation_level=None,
         check_same_thread=False,
     )
-    # What somebody else wrote into a row may be no UTF-8: it is to fail as a row, not as the whole query.
+    # What another program wrote into a row may not be UTF-8: it must fail as a row, not as the whole query.
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     return connection
 
@@ -188,7 +188,7 @@ class Owner:
         folder.mkdir(mode=0o700, exist_ok=True)
         self.name = f"{os.getpid()}-{secrets.token_hex(6)}"
         self._path = folder / self.name
-        # Locked under another name first, so that nobody ever sees it free.
+        # Locked under another name first, so that no process ever sees it free.
         making = folder / f".{self.name}"
         self._file: IO[bytes] = os.fdopen(os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
         fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -278,7 +278,7 @@ class Writer:
             raise self.failure
         job = _Job(work)
         self._submit(cast("_Job[object]", job))
-        if self.failure is not None:  # no thread, so nobody would ever do it
+        if self.failure is not None:  # no thread, so it would never be done
             raise self.failure
         return job.outcome()
 
@@ -374,7 +374,9 @@ class Writer:
             return
         if row_count < len(rows):
             runs = ", ".join(f"`{run}`" for run in sorted({row[0] for row in rows})[:3])
-            self._on_failure(InternalError(f"{len(rows) - row_count} events of {runs} were recorded by somebody else."))
+            self._on_failure(
+                InternalError(f"{len(rows) - row_count} events of {runs} were recorded by another process.")
+            )
 
     def _give_up(self, failure: RetinueError) -> None:
         self.failure = failure

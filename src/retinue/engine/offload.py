@@ -95,7 +95,7 @@ class Pool:
                 detail={"bound": "timeout_s"},
             ) from None
         try:
-            good, value = pickle.loads(answer)  # noqa: S301 - from our own worker, by a socket nobody else has
+            good, value = pickle.loads(answer)  # noqa: S301 - from our own worker, by a socket no other process has
         except Exception as error:  # unpickling runs foreign code
             raise InternalError(
                 f"What `{name}` returned cannot be read here: `{type(error).__name__}`: {error}",
@@ -202,7 +202,7 @@ class _Worker:
             kill_group(self.process.pid)
 
     def close(self) -> None:
-        """Close our end of the line. Only when nobody reads from it."""
+        """Close our end of the line. Only when no task reads from it."""
         self._line.close()
 
 

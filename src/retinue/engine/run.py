@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from retinue.engine.journal import Journal
 
 GRACE_S: Final = 5.0
-"""How long something may go on after it was told to stop. Then it is thrown out."""
+"""How long something may keep running after it was asked to stop. Then it is killed."""
 
 
 def is_not_started(task: "asyncio.Task[None]") -> bool:
@@ -59,13 +59,14 @@ def is_not_started(task: "asyncio.Task[None]") -> bool:
 
 def kill(task: "asyncio.Task[None]") -> None:
     """End a task that swallows being cancelled."""
+    # A task that ignores cancellation can only be ended through its coroutine: `close` raises `GeneratorExit` in it.
     with suppress(RuntimeError):  # it swallows even this
         _coroutine(task).close()
     task.cancel()
 
 
 async def wait_for_tasks(tasks: Sequence["asyncio.Task[None]"], timeout_s: float | None) -> None:
-    """Wait for `tasks` to end, whoever wants to interrupt that: they are stopping already."""
+    """Wait for `tasks` to end, even when cancelled meanwhile: they are stopping already."""
     end = None if timeout_s is None else time.monotonic() + timeout_s
     while pending := [task for task in tasks if not task.done()]:
         remaining_s = None if end is None else end - time.monotonic()
@@ -82,11 +83,11 @@ def _coroutine(task: "asyncio.Task[None]") -> Coroutine[Any, Any, None]:
 _NOT_NEEDED: Final = "Its run was stopped, or no longer needs it."
 
 Answerer: TypeAlias = Callable[[Question], Awaitable[Answer | None]]
-"""Asks a person; None when nobody is there."""
+"""Asks a person; None when no person is there."""
 
 
 _LOGGER: Final = logging.getLogger("retinue.runs")
-logging.getLogger("retinue").addHandler(logging.NullHandler())  # otherwise Python prints what nobody handles to stderr
+logging.getLogger("retinue").addHandler(logging.NullHandler())  # otherwise Python prints unhandled records to stderr
 
 _CIRCUITS: Final = {"open_circuit": logging.WARNING, "probe_circuit": logging.INFO, "close_circuit": logging.INFO}
 
@@ -188,7 +189,7 @@ class Log:
             then()
 
         def on_written() -> None:
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            with suppress(RuntimeError):  # the loop is closed: no caller waits any more
                 loop.call_soon_threadsafe(finish)
 
         if self._journal is None:
@@ -197,7 +198,7 @@ class Log:
             self._journal.notify(on_written)
 
     async def follow(self, after: int, *, live: bool) -> AsyncGenerator[Event, None]:
-        """The events above `after`; with `live`, new ones until the last. Slow readers hold nobody up."""
+        """The events above `after`; with `live`, new ones until the last. Slow readers do not hold up others."""
         place = max(after, 0)
         while True:
             events = self.history.events
@@ -220,20 +221,20 @@ class Log:
 
 
 class LiveRun:
-    """A run that goes on here, or has ended here. To its workflow it is a `Scope`.
+    """A run that this process works on, or that ended here. To its workflow it is a `Scope`.
 
     Attributes:
         run: Its id.
         log: What has happened so far.
-        origin: The run whose child runs its own children go on with: itself when it was resumed, the run it is a fork
+        origin: The run whose child runs its own children continue: itself when it was resumed, the run it is a fork
             of, or "" when it is new.
-        past: For a child run: the history it goes on with, when this process has it in memory.
+        past: For a child run: the history it continues, when this process has it in memory.
         without: Names of child runs that begin anew although `origin` has them.
         parent: The run it is a child of, and the name it has there.
         task: What runs its workflow.
         result: Present when it has ended.
         reason: Why it was told to stop, if it was.
-        timer: Throws it out when it goes on after that.
+        timer: Kills it when it keeps running after that.
         closing: Its workflow has returned.
     """
 
@@ -376,7 +377,7 @@ class LiveRun:
     # What its engine does with it
 
     def adopt(self, history: RunHistory) -> int:
-        """Go on from `history`; gives how many recorded results need not be made again."""
+        """Continue from `history`; gives how many recorded results need not be made again."""
         self.log.history = history
         self._replay = HistoryReplay(history)
         return self._replay.results
@@ -409,7 +410,7 @@ class LiveRun:
             try:
                 await waiter
             finally:
-                if waiter in self._waiters:  # nobody waits any more, and the run has not ended in the same moment
+                if waiter in self._waiters:  # cancelled, and the run has not ended in the same moment
                     self._waiters.remove(waiter)
         return self.result
 
@@ -457,7 +458,7 @@ class LiveRun:
         started = tuple(self._open.values())
         for name in tuple(self._open):
             self._stop(name)
-        # Steps that go on are thrown out after the grace, and child runs see to their own.
+        # Steps that keep running are killed after the grace, and child runs end their own.
         await wait_for_tasks(
             [each.task for each in started if isinstance(each, LiveRun) and each.task is not None], None
         )
@@ -469,7 +470,7 @@ class LiveRun:
         self.abandon()
 
     def abandon(self) -> None:
-        """Let go of whatever has not been delivered, without waiting."""
+        """Give up whatever has not been delivered, without waiting."""
         for name, started in tuple(self._open.items()):
             if isinstance(started, LiveRun):
                 self._stop_run(started, _NOT_NEEDED)
@@ -562,7 +563,7 @@ class LiveRun:
             started.cancel()
 
     def _kill(self, name: str, task: "asyncio.Task[None]") -> None:
-        """Close a step that goes on after it was told to stop."""
+        """Kill a step that keeps running after it was asked to stop."""
         text = f"`{name}` went on for {GRACE_S:g} s after it was stopped, and was thrown out."
         self.log.record(Message(text, "warning"), name)
         kill(task)

@@ -1,4 +1,4 @@
-"""What is known of one run, and how a run that goes on repeats what has already happened.
+"""What is known of one run, and how a resumed run repeats what has already happened.
 
 A replay delivers recorded results instead of running their steps again, and gives the same time and chance, until the
 first thing that has to be done anew has been done; from then on everything is fresh. Results that the engine writes
@@ -44,12 +44,12 @@ def check_answer(question: Question, answer: Answer) -> None:
 
 
 def policy_answer(question: Question) -> Answer:
-    """What counts as said when nobody is there: an approval is denied, anything else stays open."""
+    """The answer when no person is there: an approval is denied, anything else stays open."""
     return Answer(question_id=question.id, value=False if question.kind == "approval" else None, by="policy")
 
 
 def answer_result(task_id: str, question: Question, answer: Answer | None) -> Result:
-    """The result that delivers an answer; None when nobody was there."""
+    """The result that delivers an answer; None when no person was there."""
     agent = question.agent or "person"
     if answer is None:
         return Result(task_id=task_id, agent=agent, outcome="rejected", data=policy_answer(question).value)
@@ -130,7 +130,7 @@ class RunHistory:
 
 
 class HistoryReplay:
-    """What a run that goes on still has to repeat."""
+    """What a resumed run still has to repeat."""
 
     __slots__ = ("_event_counts", "_pending", "_ready", "_renewed", "_value_counts", "_values")
 

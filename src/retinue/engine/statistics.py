@@ -1,7 +1,7 @@
 """What past runs and their calls took and came to, read from a journal in one pass: facts, not yet any sums.
 
 Only a few members of each result are read, and by SQLite itself, so that ten thousand runs take a second. What was
-edited into nonsense is left out and counted. What the facts add up to is for whoever asks. What people thought of an
+edited into nonsense is left out and counted. What the facts add up to is the caller's matter. What people thought of an
 answer, a word and a comment for each run (P21), is kept here too, in a table beside the events.
 """
 
@@ -19,7 +19,7 @@ from retinue.engine.journal_store import MOST
 
 @dataclass(frozen=True, slots=True)
 class UsageFacts:
-    """What one attempt spent. What nobody measured is None.
+    """What one attempt spent. What was not measured is None.
 
     Attributes:
         model: As the provider named it; several, with commas between them, when an attempt used several.
@@ -40,7 +40,7 @@ class UsageFacts:
 
     @property
     def is_unpriced(self) -> bool:
-        """Whether a model was used and nobody knows what all of that cost."""
+        """Whether a model was used and its whole cost is not known."""
         return self.usd is None and bool(self.tokens or self.requests)
 
     def split(self) -> "tuple[UsageFacts, ...]":
@@ -77,14 +77,14 @@ Verdict: TypeAlias = Literal["good", "bad"]
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """What somebody thought of an answer, and when, in nanoseconds since 1970 UTC."""
+    """What a person thought of an answer, and when, in nanoseconds since 1970 UTC."""
 
     verdict: Verdict
     comment: str = ""
     at_ns: int = 0
 
 
-# Made when first needed and not by a new format of the file: a version that knows nothing of it can go on reading.
+# Made when first needed and not by a new format of the file: an older version can still read it.
 _TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS ratings"
     " (run TEXT PRIMARY KEY, verdict TEXT NOT NULL, comment TEXT NOT NULL, at_ns INTEGER NOT NULL) WITHOUT ROWID"
@@ -99,7 +99,7 @@ def write_rating(connection: sqlite3.Connection, run: str, rating: Rating) -> No
 
 
 def read_ratings(connection: sqlite3.Connection) -> dict[str, Rating]:
-    """All ratings by their run; what somebody edited into nonsense is not there."""
+    """All ratings by their run; rows that were edited into nonsense are left out."""
     if not _has_ratings(connection):
         return {}
     return {
@@ -288,7 +288,7 @@ def _call(run: str, node: str, members: dict[str, Any], callees: Collection[str]
 
 
 def _usage(value: object, callees: Collection[str] = ()) -> UsageFacts | None:
-    """What a usage says, with its parts; only an agent who is known to have been `callees` is somebody else."""
+    """What a usage says, with its parts; only an agent among `callees` is another one."""
     usage = _object(value)
     whole = _part(usage, callees)
     if "parts" in usage:

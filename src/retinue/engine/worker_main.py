@@ -50,7 +50,7 @@ def _listen(line: socket.socket, calls: SimpleQueue[bytes]) -> None:
 def _answer(call: bytes) -> bytes:
     name = "the function"
     try:
-        name, packed = pickle.loads(call)  # noqa: S301 - from our own parent, by a socket nobody else has
+        name, packed = pickle.loads(call)  # noqa: S301 - from our own parent, by a socket no other process has
         function, args, kwargs = pickle.loads(packed)  # noqa: S301 - see above
         value = function(*args, **kwargs)
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is the caller's to know

@@ -39,7 +39,7 @@ class ProgramResult:
         stderr: The last 16 KiB of it.
         flooded: It printed more than was allowed, and was killed; `stdout` is the beginning.
         had_orphans: Children held its output open after its end, and were killed.
-        background_pids: Processes that let go of its outputs, detached, and run on after it ended by itself.
+        background_pids: Processes that closed its outputs, detached, and run on after it ended by itself.
     """
 
     status: int
@@ -134,7 +134,7 @@ class _Run:
                 if self._flooded:
                     self._child.kill()
         except Exception:
-            self._child.kill()  # else it would wait for ever for somebody to read
+            self._child.kill()  # else it would wait for ever for a reader
             raise
 
     def _stop_note(self, name: str) -> str:

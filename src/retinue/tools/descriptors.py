@@ -77,7 +77,7 @@ def revise(
         SymlinkInPath: One of `parts` is a link.
         InvalidInput: Something that is not a regular file is there, or it is larger than `max_bytes`.
         AccessDenied: The file is write-protected.
-        Unavailable: Somebody else has kept the folder locked for seconds.
+        Unavailable: Another process has kept the folder locked for seconds.
         OSError: The system refuses, or there is no such file and `create` is not set.
     """
     with _open_folder(root, parts[:-1], create=create) as folder, _lock_folder(folder, parts):

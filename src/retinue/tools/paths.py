@@ -89,7 +89,14 @@ def quote_name(name: bytes) -> str:
         text = None
     if text is not None and not text.startswith('"') and not _CONTROL.search(text):
         return text
-    escaped_text = "".join(_escape(character) for character in name.decode("utf-8", "surrogateescape"))
+    escaped_text = ""
+    for character in name.decode("utf-8", "surrogateescape"):
+        code = ord(character)
+        if 0xDC80 <= code <= 0xDCFF:  # a byte that is not UTF-8
+            escaped_text += f"\\{code - 0xDC00:03o}"
+        else:
+            is_control = code < 0x20 or code == 0x7F
+            escaped_text += _ESCAPES.get(character) or (f"\\{code:03o}" if is_control else character)
     return f'"{escaped_text}"'
 
 
@@ -97,15 +104,6 @@ def media_type(path: str, *, is_text: bool) -> str:
     """The media type that the suffix of `path` stands for; else plain text or plain bytes."""
     suffix = path.rpartition("/")[2].rpartition(".")[2].lower()
     return _MEDIA_TYPES.get(suffix) or ("text/plain" if is_text else "application/octet-stream")
-
-
-def _escape(character: str) -> str:
-    if character in _ESCAPES:
-        return _ESCAPES[character]
-    code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:
-        return f"\\{code - 0xDC00:03o}"
-    return f"\\{code:03o}" if code < 0x20 or code == 0x7F else character
 
 
 _ESCAPES: Final = {

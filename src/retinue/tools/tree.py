@@ -200,15 +200,16 @@ def _compile_pattern(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
         parts = [*parts, "**", "*"]  # all below, but not the folder itself
     elif len(parts) == 1:
         parts = ["**", *parts]
-    return tuple(None if part == "**" else _component(part) for part in parts)
-
-
-def _component(part: str) -> re.Pattern[str]:
-    first, *rest = re.split(r"\*+", part)
-    # Each text between two stars is taken where it comes first and never tried again; only the last must reach the end.
-    middle = [f"(?>.*?{_characters(text)})" for text in rest[:-1]]
-    last = [f".*{_characters(rest[-1])}"] if rest else []
-    return re.compile("".join([_characters(first), *middle, *last]), re.DOTALL)
+    expressions: list[re.Pattern[str] | None] = []
+    for part in parts:
+        first, *rest = re.split(r"\*+", part)
+        # Each text between two stars is taken where it comes first and never tried again, so that no pattern is slow;
+        # only the last must reach the end.
+        middle = [f"(?>.*?{_characters(text)})" for text in rest[:-1]]
+        last = [f".*{_characters(rest[-1])}"] if rest else []
+        expression = "".join([_characters(first), *middle, *last])
+        expressions.append(None if part == "**" else re.compile(expression, re.DOTALL))
+    return tuple(expressions)
 
 
 def _characters(text: str) -> str:

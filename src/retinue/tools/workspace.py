@@ -3,7 +3,7 @@
 Every path a tool touches goes through a `Workspace`. It resolves the real path, compares by path components (never by
 text prefix), and opens files component by component without following links, so that a folder swapped for a link
 between check and use is refused and not followed. What a rule keeps from being read is hidden here, once for all
-readers. It does not list or search: `tree`, `file_text` and `grep` do.
+readers. It does not list or search: `tree` and `grep` do.
 """
 
 # Paths are compared as text and by identity here; `Path` would hide what is asked of the system.
@@ -351,7 +351,9 @@ class Workspace:
 
     def _locate_writable(self, path: PathLike) -> _Parts:
         parts = self._locate(path)
-        if self._is_protected(parts):
+        folded_parts = _fold_parts(parts)
+        is_special = ".git" in _fold_parts(Path(self._root).parts) or not _PROTECTED.isdisjoint(folded_parts)
+        if is_special or any(folded_parts[: len(place)] == place for place in self._protected):
             raise AccessDenied(f"{_quote_path(path)} is protected and never written", hint="write somewhere else")
         if not parts or not any(parts[: len(granted)] == granted for granted in self._write):
             allowed = ", ".join(repr("/".join(granted) or ".") for granted in self._write) or "nothing"
@@ -389,12 +391,6 @@ class Workspace:
             raise InvalidInput(
                 f"{_quote_path(path)} cannot be granted: it lies outside the workspace {self._root!r}", hint=error.hint
             ) from error
-
-    def _is_protected(self, parts: _Parts) -> bool:
-        folded_parts = _fold_parts(parts)
-        if ".git" in _fold_parts(Path(self._root).parts) or not _PROTECTED.isdisjoint(folded_parts):
-            return True
-        return any(folded_parts[: len(place)] == place for place in self._protected)
 
     @contextmanager
     def _translate_errors(self, path: PathLike) -> Generator[None]:

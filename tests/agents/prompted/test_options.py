@@ -13,8 +13,7 @@ from retinue.agents.prompted.definition_permissions import requested_permissions
 from retinue.contract.formatting import natural_list
 from retinue.llm.models import Models
 from retinue.llm.scripted import ScriptedModel, tool_call
-from retinue.tools.memory.store import Memory, Provenance
-from retinue.tools.memory.tools import MemoryPlace, memory_tools
+from retinue.tools.memory import Memory, MemoryPlace, Provenance, memory_tools
 from tests.agents.prompted.cast import Cast, orchestrated
 from tests.agents.prompted.given import FILES, Made, Person, ask, context, definition, helper, scripted, told, toolbox
 

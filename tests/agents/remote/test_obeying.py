@@ -13,10 +13,9 @@ from retinue.agents.prompted import Toolbox
 from retinue.contract.json import loads
 from retinue.llm.port import AssistantMessage, Request, ToolCall
 from retinue.llm.scripted import ScriptedModel, tool_call
-from retinue.tools.memory.store import Memory, Provenance
-from retinue.tools.memory.tools import MemoryPlace, memory_tools
+from retinue.tools.memory import Memory, MemoryPlace, Provenance, memory_tools
 from retinue.tools.web.fetch import WebFetch
-from retinue.tools.web.guard import Guard
+from retinue.tools.web.url import Guard
 from tests.agents.prompted.given import ask, context, helper, rules, told
 from tests.tools.web.loopback import Server, client, html
 

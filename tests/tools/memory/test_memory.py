@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.errors import AccessDenied, InvalidInput, LimitReached, ParseError, Unavailable, UnknownName
-from retinue.tools.memory import store
-from retinue.tools.memory.store import (
+from retinue.tools import memory as store
+from retinue.tools.memory import (
     MAX_TEXT,
     MOST_WORDS,
     Memory,
@@ -310,8 +310,8 @@ def test_every_failure_of_the_file_has_an_error(code: int, word: str) -> None:
 WORKER = """
 import sys
 from pathlib import Path
-from retinue.tools.memory.store import Provenance
-from retinue.tools.memory.store import Memory
+from retinue.tools.memory import Provenance
+from retinue.tools.memory import Memory
 state, name = Path(sys.argv[1]), sys.argv[2]
 for number in range(25):
     with Memory(state, "global") as memory:

@@ -8,8 +8,7 @@ import pytest
 
 from retinue.contract import schema
 from retinue.errors import UnknownName
-from retinue.tools.memory.store import Provenance
-from retinue.tools.memory.tools import MemoryPlace, memory_tools
+from retinue.tools.memory import MemoryPlace, Provenance, memory_tools
 from retinue.tools.port import ToolContext, ToolOutput
 
 

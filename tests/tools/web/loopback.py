@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 from retinue.tools.web.client import WebClient
-from retinue.tools.web.guard import Guard
+from retinue.tools.web.url import Guard
 
 __all__ = ["LOOPBACK", "Asked", "Reply", "Server", "client", "html"]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.errors import OutputInvalid
-from retinue.tools.web.body import decode_body, media_type, read_capped
+from retinue.tools.web.client import decode_body, media_type, read_capped
 
 
 async def in_chunks(data: bytes, size: int) -> AsyncGenerator[bytes]:

@@ -23,8 +23,7 @@ from retinue.errors import (
 )
 from retinue.tools.web import client as module
 from retinue.tools.web.client import WebClient, WebResponse, retry_after_s, status_error
-from retinue.tools.web.guard import Guard
-from retinue.tools.web.url import parse_url
+from retinue.tools.web.url import Guard, parse_url
 from tests.tools.web.loopback import LOOPBACK, Reply, Server, client
 
 
@@ -319,6 +318,6 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
 
 
 def test_importing_the_tools_loads_nothing_optional() -> None:
-    code = "import sys, retinue.tools.web.fetch, retinue.tools.web.search.tool; print({'httpcore', 'httpx', 'trafilatura', 'idna'} & set(sys.modules))"
+    code = "import sys, retinue.tools.web.fetch, retinue.tools.web.search; print({'httpcore', 'httpx', 'trafilatura', 'idna'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

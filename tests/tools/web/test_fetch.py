@@ -20,10 +20,8 @@ from retinue.errors import (
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.web.client import WebResponse
 from retinue.tools.web.fetch import WebFetch, accessed_date
-from retinue.tools.web.guard import Guard
-from retinue.tools.web.page import MAX_REDIRECTS, read_page
-from retinue.tools.web.page_text import read_html
-from retinue.tools.web.url import parse_url
+from retinue.tools.web.page import MAX_REDIRECTS, read_html, read_page
+from retinue.tools.web.url import Guard, parse_url
 from tests.tools.web.loopback import Asked, Reply, Server, client, html
 
 STORY = "<html><head><title> A  story </title></head><body><nav><a href='/home'>Home</a></nav><article><h1>Once</h1><p>There was a <a href='/lake'>lake</a> in a wood, and it was deep and cold and clear.</p><p>Nobody went there, since the way was long and the nights were dark.</p></article></body></html>"
@@ -343,7 +341,7 @@ def test_what_a_page_says_stays_data() -> None:
 
 
 def test_a_page_that_takes_too_long_to_read_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retinue.tools.web.page_text._TIMEOUT_S", 0.01)
+    monkeypatch.setattr("retinue.tools.web.page._TIMEOUT_S", 0.01)
     with Server({"/": html(STORY)}) as server, pytest.raises(DeadlineExceeded, match="Reading the page") as late:
         fetched(server.url())
     assert late.value.hint

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.errors import AccessDenied, NetworkError, RetinueError
-from retinue.tools.web.guard import ANYWHERE, Guard, system_resolve
-from retinue.tools.web.url import Address, parse_url, why_not_public
+from retinue.tools.web.url import ANYWHERE, Address, Guard, parse_url, system_resolve, why_not_public
 
 TELLING = ("127.0.0.1", "10.0.0.7", "169.254.169.254", "192.168.1.1", "172.16.0.1", "100.64.0.1", "0.0.0.0")
 PRIVATE_4 = st.sampled_from(TELLING).map(IPv4Address) | st.integers(0, 2**32 - 1).map(IPv4Address).filter(

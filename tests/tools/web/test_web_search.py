@@ -22,10 +22,18 @@ from retinue.errors import (
     UnknownName,
 )
 from retinue.tools.port import ToolContext, ToolOutput
-from retinue.tools.web.guard import Guard
-from retinue.tools.web.search.port import SearchProvider, SearchResult
-from retinue.tools.web.search.providers import PROVIDERS, Brave, SearXNG, Tavily, choose_provider, results_in
-from retinue.tools.web.search.tool import WebSearch
+from retinue.tools.web.search import (
+    PROVIDERS,
+    Brave,
+    SearchProvider,
+    SearchResult,
+    SearXNG,
+    Tavily,
+    WebSearch,
+    choose_provider,
+    results_in,
+)
+from retinue.tools.web.url import Guard
 from tests.tools.web.loopback import Asked, Reply, Server, client
 
 PATHS = {"brave": "/res/v1/web/search", "tavily": "/search", "searxng": "/search"}

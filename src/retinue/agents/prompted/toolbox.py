@@ -123,11 +123,11 @@ def default_toolbox(
         toolsets.append(partial(builtin_tools, programs=tuple(programs)))
     with part("web", "web_fetch", "web_search"):
         from retinue.tools.web.fetch import WebFetch  # noqa: PLC0415
-        from retinue.tools.web.search.tool import WebSearch  # noqa: PLC0415
+        from retinue.tools.web.search import WebSearch  # noqa: PLC0415
 
         tools |= _by_name((WebFetch(), WebSearch.from_environment(search, environ=environment or {})))
     with part("memory", "remember", "recall", "forget"):
-        from retinue.tools.memory.tools import MemoryPlace, memory_tools  # noqa: PLC0415
+        from retinue.tools.memory import MemoryPlace, memory_tools  # noqa: PLC0415
 
         if state is None:
             raise NotInstalled("No state directory is known.", hint="Give `default_toolbox` a `state` directory.")
@@ -139,7 +139,7 @@ def default_toolbox(
         tools |= _by_name((LspTool(servers),))
         closers.append(servers.close)
     with part("outline", "outline"):
-        from retinue.tools.outline.builder import OutlineTool  # noqa: PLC0415
+        from retinue.tools.outline import OutlineTool  # noqa: PLC0415
 
         tools |= _by_name((OutlineTool(),))
     return Toolbox(tools, toolsets=toolsets, absent=absent, closers=closers)

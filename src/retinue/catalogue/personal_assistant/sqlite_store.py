@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from retinue.errors import Unavailable
-from retinue.tools.sqlite import use_wal
+from retinue.tools.cache_file import use_wal
 
 _FILE: ContextVar[Path | None] = ContextVar("assistant_store", default=None)
 _SCHEMA: Final = """

@@ -21,8 +21,7 @@ from retinue.contract.task import Task
 from retinue.errors import AccessDenied, RetinueError
 from retinue.orchestration.cited_summary import CitedSummary, Evidence, EvidencePiece, verify_summary, write_claims
 from retinue.tools.git import Git
-from retinue.tools.memory.store import Memory, MemoryEntry, Scope, memory_file
-from retinue.tools.memory.tools import MemoryPlace, Recall
+from retinue.tools.memory import Memory, MemoryEntry, MemoryPlace, Recall, Scope, memory_file
 from retinue.tools.search import Index
 from retinue.tools.workspace import Workspace
 

@@ -9,7 +9,7 @@ from typing import Final
 from retinue.catalogue._prose import ExternalText, Prose, code, quote
 from retinue.contract.sanitize import printable
 from retinue.tools.search import PassageHit, terms
-from retinue.tools.search.tokenizer import STOP_WORDS
+from retinue.tools.search.bm25 import STOP_WORDS
 
 from .parameters import FocusName, PassageKind, ResearchRequest, Source
 from .units import Unit

@@ -144,8 +144,16 @@ def explain(text: str, piece: str) -> tuple[str, str]:
     near = _nearest(lines, piece_lines)
     if near is None:
         return "The old text does not stand in the file, and nothing like it does.", "Read the file and copy from it."
-    return f"The old text does not stand there; nearest is {_span(near, len(piece_lines))}.", (
-        f"{_first_difference(lines, piece_lines, near)}{_copy(lines, near, len(piece_lines))}"
+    difference = ""
+    for number, line in enumerate(piece_lines, near):
+        there = lines[number] if number < len(lines) else None
+        if there != line:
+            actual = "the file has ended" if there is None else f"the file says {_quote(there)}"
+            difference = f"In line {number + 1} {actual} where you say {_quote(line)}. "
+            break
+    return (
+        f"The old text does not stand there; nearest is {_span(near, len(piece_lines))}.",
+        f"{difference}{_copy(lines, near, len(piece_lines))}",
     )
 
 
@@ -183,15 +191,6 @@ def _nearest(lines: Sequence[str], piece_lines: Sequence[str]) -> int | None:
         if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and (ratio := matcher.ratio()) > best:
             best, place = ratio, max(0, at - offset)
     return place
-
-
-def _first_difference(lines: Sequence[str], piece_lines: Sequence[str], at: int) -> str:
-    for number, line in enumerate(piece_lines):
-        there = lines[at + number] if at + number < len(lines) else None
-        if there != line:
-            actual = "the file has ended" if there is None else f"the file says {_quote(there)}"
-            return f"In line {at + number + 1} {actual} where you say {_quote(line)}. "
-    return ""
 
 
 def _copy(lines: Sequence[str], at: int, count: int) -> str:

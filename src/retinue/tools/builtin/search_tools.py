@@ -7,7 +7,7 @@ from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.tools import tree
 from retinue.tools.builtin.support import require_workspace, run_in_thread, seconds_left, truncate
-from retinue.tools.grep import GrepResult, grep
+from retinue.tools.grep import grep
 from retinue.tools.port import ToolContext, ToolOutput, tool_spec
 
 _MOST_PATHS: Final = 1000
@@ -100,7 +100,30 @@ class GrepTool:
             max_matches=int(arguments.get("limit", 200)),
             timeout_s=0.9 * seconds,
         )
-        text = _render(result, str(arguments.get("give", "lines")))
+        give = str(arguments.get("give", "lines"))
+        counts = Counter(match.path for match in result.matches)
+        rows: list[str] = []
+        if give == "files":
+            rows += counts
+        elif give == "counts":
+            rows += [f"{path}: {count}" for path, count in counts.items()]
+        else:
+            for match in result.matches:
+                before = enumerate(match.before, match.line - len(match.before))
+                rows += [f"{match.path}-{number}- {text}" for number, text in before]
+                rows.append(f"{match.path}:{match.line}: {match.text}")
+                rows += [f"{match.path}-{number}- {text}" for number, text in enumerate(match.after, match.line + 1)]
+                rows += ["--"] if match.before or match.after else []
+        if not result.matches:
+            rows.append(f"(Nothing matches in {result.files:,} files.)")
+        if result.truncated_by == "matches":
+            rows.append("(There are more; raise `limit`, or look for something rarer.)")
+        if result.truncated_by == "time":
+            rows.append("(Time was up before all files were searched.)")
+        if result.skipped:
+            first = result.skipped[0]
+            rows.append(f"({len(result.skipped):,} files were not searched, such as {first.path!r}: {first.reason}.)")
+        text = "\n".join(rows)
         text, is_cut = truncate(text, context.output_limit, notice="(And more.)")
         return ToolOutput(
             text,
@@ -109,29 +132,3 @@ class GrepTool:
             truncated=is_cut or bool(result.truncated_by),
             files_read=tuple(dict.fromkeys(match.path for match in result.matches)),
         )
-
-
-def _render(result: GrepResult, give: str) -> str:
-    counts = Counter(match.path for match in result.matches)
-    rows: list[str] = []
-    if give == "files":
-        rows += counts
-    elif give == "counts":
-        rows += [f"{path}: {count}" for path, count in counts.items()]
-    else:
-        for match in result.matches:
-            before = enumerate(match.before, match.line - len(match.before))
-            rows += [f"{match.path}-{number}- {text}" for number, text in before]
-            rows.append(f"{match.path}:{match.line}: {match.text}")
-            rows += [f"{match.path}-{number}- {text}" for number, text in enumerate(match.after, match.line + 1)]
-            rows += ["--"] if match.before or match.after else []
-    if not result.matches:
-        rows.append(f"(Nothing matches in {result.files:,} files.)")
-    if result.truncated_by == "matches":
-        rows.append("(There are more; raise `limit`, or look for something rarer.)")
-    if result.truncated_by == "time":
-        rows.append("(Time was up before all files were searched.)")
-    if result.skipped:
-        first = result.skipped[0]
-        rows.append(f"({len(result.skipped):,} files were not searched, such as {first.path!r}: {first.reason}.)")
-    return "\n".join(rows)

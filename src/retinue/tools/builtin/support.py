@@ -7,8 +7,9 @@ from time import time_ns
 from typing import Final, ParamSpec, TypeVar
 
 from retinue.contract.definition import ToolSpec
+from retinue.contract.model import JsonMapping
 from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput
-from retinue.tools.port import ToolContext
+from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.workspace import Workspace
 
 P = ParamSpec("P")
@@ -86,3 +87,25 @@ class FileSnapshots:
         if self._digests.get(path, digest := sha256(data).digest()) != digest:
             hint = "read the file again, then repeat the change with what it says now"
             raise InvalidInput(f"{path!r} has changed since it was read", hint=hint, path="/path")
+
+
+class SnapshotTool:
+    """What the tools that read and write whole files share.
+
+    Args:
+        snapshots: What the conversation has read and written.
+    """
+
+    spec: ToolSpec
+
+    def __init__(self, snapshots: FileSnapshots) -> None:
+        self._snapshots = snapshots
+
+    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
+        """Do it, in a thread."""
+        workspace = require_workspace(context, self.spec)
+        return await run_in_thread(self.spec, context, self.work, workspace, arguments, context.output_limit)
+
+    def work(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
+        """Do it, and give at most `limit` characters."""
+        raise NotImplementedError

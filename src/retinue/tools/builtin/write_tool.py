@@ -1,15 +1,17 @@
 """`write`: a whole file in one move, only over one that was read; `edit`: exact replacements, all or none."""
 
-from typing import Final
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import Final, TypeAlias
 
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import InvalidInput
-from retinue.tools.builtin.diff import unified
 from retinue.tools.builtin.replace import Replacement, apply_replacements
-from retinue.tools.builtin.support import FileSnapshots, require_workspace, run_in_thread, truncate
+from retinue.tools.builtin.support import SnapshotTool, truncate
 from retinue.tools.encoding import decode, encode, is_binary
-from retinue.tools.port import ToolContext, ToolOutput, tool_spec
+from retinue.tools.port import ToolOutput, tool_spec
 from retinue.tools.workspace import Workspace
 
 _WRITE: Final = tool_spec(
@@ -26,25 +28,13 @@ _WRITE: Final = tool_spec(
 )
 
 
-class WriteTool:
-    """Writes files.
-
-    Args:
-        snapshots: What the conversation has read and written.
-    """
+class WriteTool(SnapshotTool):
+    """Writes files."""
 
     spec: ToolSpec = _WRITE
 
-    def __init__(self, snapshots: FileSnapshots) -> None:
-        self._snapshots = snapshots
-
-    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
+    def work(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
         """Write a file."""
-        return await run_in_thread(
-            _WRITE, context, self._write, require_workspace(context, _WRITE), arguments, context.output_limit
-        )
-
-    def _write(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
         path, content = str(arguments["path"]), str(arguments["content"])
         try:
             data = content.encode("utf-8")
@@ -139,25 +129,13 @@ _EDIT: Final = tool_spec(
 )
 
 
-class EditTool:
-    """Edits files.
-
-    Args:
-        snapshots: What the conversation has read and written.
-    """
+class EditTool(SnapshotTool):
+    """Edits files."""
 
     spec: ToolSpec = _EDIT
 
-    def __init__(self, snapshots: FileSnapshots) -> None:
-        self._snapshots = snapshots
-
-    async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
+    def work(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
         """Edit a file."""
-        return await run_in_thread(
-            _EDIT, context, self._edit, require_workspace(context, _EDIT), arguments, context.output_limit
-        )
-
-    def _edit(self, workspace: Workspace, arguments: JsonMapping, limit: int) -> ToolOutput:
         path = str(arguments["path"])
         relative = workspace.relative(path)
         replacements = [
@@ -199,3 +177,69 @@ class EditTool:
             files_read=(relative,),
             files_written=(relative,),
         )
+
+
+_CONTEXT: Final = 3
+_COMPARED: Final = 4000
+_Block: TypeAlias = tuple[int, int, int, int]
+"""Lines `i:j` of the old text became lines `k:l` of the new."""
+
+
+def unified(path: str, before: str | None, after: str) -> str:
+    """The change of the file `path`; with `before` None it is new. Empty when nothing changed."""
+    if before == after:
+        return ""
+    old, new = _lines(before or ""), _lines(after)
+    label = f"{path}\t" if " " in path else path  # a tab ends a name that has spaces, for `patch`
+    rows = ["--- /dev/null\n" if before is None else f"--- a/{label}\n", f"+++ b/{label}\n"]
+    blocks = _changes(old, new)
+    # A hunk begins where more lines lie between two changes than both of them show around themselves.
+    starts = [at for at, block in enumerate(blocks) if not at or block[0] - blocks[at - 1][1] > 2 * _CONTEXT]
+    for start, end in pairwise([*starts, len(blocks)]):
+        rows += _hunk(old, new, blocks[start:end])
+    return "".join(rows)
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their ends; `str.splitlines` would also split at form feeds and their like."""
+    pieces = text.split("\n")
+    return [f"{piece}\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
+
+
+def _changes(old: Sequence[str], new: Sequence[str]) -> list[_Block]:
+    start, most = 0, min(len(old), len(new))
+    while start < most and old[start] == new[start]:
+        start += 1
+    tail = 0
+    while tail < most - start and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    inner_old, inner_new = old[start : len(old) - tail], new[start : len(new) - tail]
+    if max(len(inner_old), len(inner_new)) > _COMPARED:
+        return [(start, start + len(inner_old), start, start + len(inner_new))]
+    codes = SequenceMatcher(None, inner_old, inner_new).get_opcodes()
+    return [(start + i, start + j, start + k, start + m) for word, i, j, k, m in codes if word != "equal"]
+
+
+def _hunk(old: Sequence[str], new: Sequence[str], group: Sequence[_Block]) -> Iterator[str]:
+    first, last = group[0], group[-1]
+    lead, trail = min(_CONTEXT, first[0]), min(_CONTEXT, len(old) - last[1])
+    from_old, to_old = first[0] - lead, last[1] + trail
+    from_new, to_new = first[2] - lead, last[3] + trail
+    yield f"@@ -{_range(from_old, to_old)} +{_range(from_new, to_new)} @@\n"
+    at = from_old
+    for i, j, k, m in group:
+        yield from _marked(" ", old[at:i])
+        yield from _marked("-", old[i:j])
+        yield from _marked("+", new[k:m])
+        at = j
+    yield from _marked(" ", old[at:to_old])
+
+
+def _range(start: int, end: int) -> str:
+    length = end - start
+    return f"{start + 1 if length else start},{length}"
+
+
+def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        yield f"{mark}{line}" if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"

@@ -3,6 +3,7 @@
 It knows SQL and errors, and nothing of files or workspaces. DuckDB is imported when a connection is made, not before.
 """
 
+import re
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
@@ -72,17 +73,17 @@ class DuckdbConnection:
             self._inner.execute(f"SET {name} = {value}")
 
     def close(self) -> None:
-        """Let go of the database and everything in it."""
+        """Close the database and everything in it."""
         self._inner.close()
 
     def check(self) -> None:
-        """Go on, or raise what the caller's check raises."""
+        """Raise what the caller's check raises, if it does."""
         if self._check is not None:
             self._check()
 
     def clear(self, *, keep: Sequence[str]) -> None:
         """Drop every table but those named in `keep` (unquoted): what a reading that failed has left."""
-        with suppress(self._duckdb.Error):  # the failure that led here is what the caller must hear of
+        with suppress(self._duckdb.Error):  # the caller must get the failure that led here
             for (name,) in self.run("SELECT table_name FROM duckdb_tables()"):
                 if name not in keep:
                     self.run(f"DROP TABLE IF EXISTS {identifier(name)}")
@@ -195,7 +196,8 @@ class DuckdbConnection:
             return AccessDenied(
                 f"{subject} reaches outside: {message}", hint="ask only for the tables that were opened"
             )
-        names = _suggestions(str(error))
+        near = re.search(r"(?:Did you mean|Candidate bindings:) (.*)", str(error))
+        names = tuple(filter(None, near[1].split('"')[1::2]))[:5] if near else ()
         hint = f"there is {', '.join(repr(name) for name in names)}" if names else "correct what the message names"
         return InvalidInput(f"{subject} is refused: {message}", hint=hint, suggestions=names)
 
@@ -205,11 +207,3 @@ class DuckdbConnection:
             hint="ask for fewer columns or rows, or grant more memory",
             detail={"memory_mb": self._memory_mb},
         )
-
-
-def _suggestions(message: str) -> tuple[str, ...]:
-    for start in ("Did you mean ", "Candidate bindings: "):
-        _, separator, rest = message.partition(start)
-        if separator:
-            return tuple(part for part in rest.partition("\n")[0].split('"')[1::2] if part)[:5]
-    return ()

@@ -157,7 +157,13 @@ def guess_type(values: Sequence[str]) -> TypeGuess:
             return TypeGuess("text")
     result = _type_of(stripped)
     if result.type == "text":
-        return result if result.note else replace(result, note=_near_miss_note(stripped))
+        note, odd = result.note, [value for value in stripped if not _NUMBER.fullmatch(value)]
+        has_digits_only = all(re.fullmatch(r"\+?-?[\d.]+", value, re.ASCII) for value in stripped)
+        if not note and has_digits_only and any(value[0] == "0" for value in stripped):
+            note = "some of its digits begin with a zero that a number would lose"
+        elif not note and odd and len(stripped) - len(odd) >= _MOST * len(stripped):
+            note = f"it holds numbers, but also {odd[0][:40]!r}"
+        return replace(result, note=note)
     return replace(result, markers=tuple(sorted({one for one in values if one.strip() in markers})), padded=padded)
 
 
@@ -209,18 +215,6 @@ def _written_date(values: Sequence[str]) -> TypeGuess:
     if not day_first and not month_first:
         return TypeGuess("text", note="its dates are not all written in the same order")
     return TypeGuess("date", form=f"%d{sign}%m{sign}%Y" if day_first else f"%m{sign}%d{sign}%Y")
-
-
-def _near_miss_note(values: Sequence[str]) -> str:
-    numbers = [value for value in values if _NUMBER.fullmatch(value)]
-    if all(re.fullmatch(r"\+?-?[\d.]+", value, re.ASCII) for value in values) and any(
-        value[0] == "0" for value in values
-    ):
-        return "some of its digits begin with a zero that a number would lose"
-    if len(values) > len(numbers) >= _MOST * len(values):
-        odd = next(value for value in values if not _NUMBER.fullmatch(value))
-        return f"it holds numbers, but also {odd[:40]!r}"
-    return ""
 
 
 _SAMPLE: Final = 1000

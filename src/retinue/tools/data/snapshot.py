@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, Final, Literal
+from typing import Final, Literal
 
 from retinue.errors import BudgetExceeded, InvalidInput, Unavailable
 from retinue.tools.data.connection import DuckdbConnection
@@ -96,7 +96,12 @@ def take_snapshot(
         after = os.fstat(file.fileno())
         has_grown = (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns)
         # Only growth at its end leaves the copy true to one moment.
-        if has_grown and (packing == "gzip" or after.st_size <= before.st_size or not _begins_with(file, target)):
+        is_same = not has_grown
+        if has_grown and packing == "none" and after.st_size > before.st_size:
+            file.seek(0)
+            with target.open("rb", buffering=0) as copy:
+                is_same = all(file.read(len(piece)) == piece for piece in iter(lambda: copy.read(CHUNK), b""))
+        if not is_same:
             raise Unavailable(
                 f"{name!r} was changed while it was read.",
                 hint="try again when it is not being written",
@@ -104,12 +109,6 @@ def take_snapshot(
             )
     changed = datetime.fromtimestamp(int(before.st_mtime), UTC).replace(tzinfo=None)
     return Snapshot(target, name, before.st_size, changed, has_grown)
-
-
-def _begins_with(file: BinaryIO, copy: Path) -> bool:
-    file.seek(0)
-    with copy.open("rb", buffering=0) as copy_file:
-        return all(file.read(len(expected)) == expected for expected in iter(lambda: copy_file.read(CHUNK), b""))
 
 
 _SNIFF_BYTES: Final = 8192

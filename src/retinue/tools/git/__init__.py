@@ -1,7 +1,7 @@
 """A repository's history and state, read by the `git` binary, also when the repository is hostile.
 
 It only reads: nothing here commits, checks out, fetches or writes a configuration. What is done against hostile
-repositories stands in `runner` and `ownership`; how git's output is read, in `parse`; the verbs, in `repository`; an
+repositories stands in `runner`; how git's output is read, in `parse`; the verbs, in `repository`; an
 index, so that a history is walked only once, in `commit_index`.
 """
 

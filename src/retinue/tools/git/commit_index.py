@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeVar
 
 from retinue.errors import DeadlineExceeded
+from retinue.tools.cache_file import use_wal
 from retinue.tools.git.records import Commit
 from retinue.tools.git.repository import Git
-from retinue.tools.sqlite import use_wal
 
 TruncationReason = Literal["", "time", "cap"]
 """Why commits may be missing: time was up, or there are too many."""
@@ -227,7 +227,7 @@ class CommitIndex:
         self._database.close()
 
     def refresh(self) -> TruncationReason:
-        """Read what is new; when time is up, what was read so far stays, and the next time goes on from there."""
+        """Read what is new; when time is up, what was read so far stays, and the next call continues there."""
         head, fingerprint = self._git.head().sha, self._git.log_fingerprint()
         if head is None:
             return ""
@@ -620,6 +620,7 @@ def _open_database(path: Path | None) -> sqlite3.Connection:
     database = sqlite3.connect(path or ":memory:", timeout=_WAIT_S, isolation_level=None)
     try:
         use_wal(database)
+        # It is only a cache: a file that a power cut damages is made anew, which costs less than syncing each time.
         database.execute("PRAGMA synchronous = OFF")
         database.execute("PRAGMA temp_store = MEMORY")
         if _schema_version(database) != _SCHEMA_VERSION:

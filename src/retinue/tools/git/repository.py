@@ -14,9 +14,8 @@ from pathlib import Path
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, UnknownName
 from retinue.tools import paths as path_rules
 from retinue.tools.git import parse
-from retinue.tools.git.ownership import RepositoryFacts, read_facts
 from retinue.tools.git.records import BlameLine, Branch, Commit, FileChange, HeadRef, Status, Tag, TreeEntry
-from retinue.tools.git.runner import GitRunner, git_error
+from retinue.tools.git.runner import GitRunner, RepositoryFacts, git_error, read_facts
 
 _DEFAULT_NAMES = ("main", "master", "trunk", "develop", "default")
 _ODD_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")

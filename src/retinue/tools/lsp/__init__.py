@@ -5,12 +5,10 @@ the same for a model, `uses_of` looks further than a server does, `Servers` hold
 workspace are named, never read.
 """
 
-from .commands import LANGUAGES, language_of
-from .locations import HierarchyCall, Location, Position, Symbol
+from .locations import LANGUAGES, HierarchyCall, Location, Position, Symbol, language_of
 from .navigator import OPERATIONS, Navigator, TraceStep
 from .server import LanguageServerPool
-from .tool import LspTool
-from .uses import NameMentions, SymbolUses, classify_mentions, name_at, uses_of
+from .tool import LspTool, NameMentions, SymbolUses, classify_mentions, name_at, uses_of
 
 __all__ = [
     "LANGUAGES",

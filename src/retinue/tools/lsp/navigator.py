@@ -1,7 +1,7 @@
 """The nine questions of code navigation, and the edits of a rename, asked of a real language server (A19, G19).
 
 Paths that come back are held against the workspace: a file outside is named and never opened. Answers are sorted, so
-that the same code gives the same text.
+that the same code gives the same text. `Hierarchy` follows a member up and down its types.
 """
 
 import asyncio
@@ -9,17 +9,14 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeAlias, TypeVar
 
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.errors import AccessDenied, InvalidInput, OutputInvalid, RetinueError, Unavailable, UnknownName
 from retinue.tools.workspace import Workspace
 
-from .commands import language_of
-from .connection import is_server_gone
-from .documents import Documents
-from .hierarchy import Hierarchy
 from .locations import (
+    Documents,
     HierarchyCall,
     Location,
     Position,
@@ -29,6 +26,7 @@ from .locations import (
     Symbol,
     column_of,
     hover_text,
+    language_of,
     parse_calls,
     parse_locations,
     parse_symbols,
@@ -36,7 +34,7 @@ from .locations import (
     path_of,
     units_before,
 )
-from .server import LanguageServer, LanguageServerPool
+from .server import LanguageServer, LanguageServerPool, is_server_gone
 
 T = TypeVar("T")
 
@@ -93,7 +91,7 @@ class Navigator:
     """Asks about the code of one workspace.
 
     Args:
-        servers: Where its language servers come from; whoever made them closes them.
+        servers: Where its language servers come from; their maker closes them.
         workspace: The fenced directory.
 
     Attributes:
@@ -157,8 +155,8 @@ class Navigator:
         symbols = [self._symbol(session, each) for each in parse_symbols(answer, "")]
         self._record("workspaceSymbol", query, f"{len(symbols)} symbols", query)
 
-        def nearness(each: Symbol) -> tuple[bool, bool, str, int, int]:
-            return (each.name.casefold() != query.casefold(), each.place.is_outside, *_order(each.place))
+        def nearness(each: Symbol) -> tuple[bool, bool, Position]:
+            return (each.name.casefold() != query.casefold(), each.place.is_outside, each.place.start)
 
         return tuple(sorted(symbols, key=nearness))
 
@@ -189,7 +187,7 @@ class Navigator:
         edits = parse_workspace_edits(answer)
         self._record("rename", str(at), f"{len(edits)} edits", new_name)
         replacements = {(self._place(session, raw), text) for raw, text in edits}
-        return tuple(sorted(replacements, key=lambda each: _order(each[0])))
+        return tuple(sorted(replacements, key=lambda each: each[0].start))
 
     async def definitions(self, spots: Sequence[Position]) -> tuple[tuple[Location, ...], ...]:
         """Where each of many symbols is defined; of one that the server fails at, nothing.
@@ -238,7 +236,7 @@ class Navigator:
                 raise _server_gone(error) from error
             raise
         self._record("typeHierarchy", str(at), f"{len(raw)} definitions")
-        return tuple(sorted((self._place(session, each) for each in raw), key=_order))
+        return tuple(sorted((self._place(session, each) for each in raw), key=lambda place: place.start))
 
     async def find(self, symbol: str, *, path: str = "", language: str = "python") -> Position:
         """The place of a symbol by its name: `helper`, `Class.method`.
@@ -246,7 +244,7 @@ class Navigator:
         A file that only uses the name gives the place of its first use.
 
         Raises:
-            UnknownName: Nothing is called that; `suggestions` names what is near.
+            UnknownName: No symbol has that name; `suggestions` has similar ones.
             InvalidInput: Several are; the hint lists them.
         """
         matches = await self.find_all(symbol, path=path, language=language)
@@ -263,7 +261,7 @@ class Navigator:
         """The places of all symbols of one name, as `find` finds one.
 
         Raises:
-            UnknownName: Nothing is called that; `suggestions` names what is near.
+            UnknownName: No symbol has that name; `suggestions` has similar ones.
         """
         name = symbol.rpartition(".")[2]
         if path:
@@ -282,17 +280,27 @@ class Navigator:
             in_files = [each for path in paths for each in await self.document_symbols(path)]
             matches = [each for each in in_files if _matches_name(each, symbol)]
         if not matches:
-            raise _unknown_symbol(symbol, path, [each.name for each in symbols], language=language)
+            from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
+
+            names = list(dict.fromkeys(each.name for each in symbols))
+            near = tuple(get_close_matches(name, names, n=5))
+            hint = f"Available: {', '.join(names[:10])}." if names else "Name the file that it stands in."
+            where = f"in {path!r}" if path else f"in the project's code in `{language}`"
+            raise UnknownName(
+                f"No symbol {symbol!r} {where}.",
+                hint=f"Did you mean {', '.join(near)}?" if near else hint,
+                suggestions=near or tuple(names[:10]),
+            )
         tops = [each for each in matches if not each.container]
         # One name in one scope is one symbol (overloads, a property with its setter); its last place knows all others.
         places = [each.place for each in {(each.place.path, each.container): each for each in tops or matches}.values()]
-        return [Position(place.path, place.line, place.column) for place in places]
+        return [place.start for place in places]
 
     async def _places(
         self, operation: str, capability: str, method: str, at: Position, more: JsonObject | None = None
     ) -> tuple[Location, ...]:
         session, answer = await self._ask(operation, capability, method, at, more)
-        places = sorted({self._place(session, raw) for raw in parse_locations(answer)}, key=_order)
+        places = sorted({self._place(session, raw) for raw in parse_locations(answer)}, key=lambda place: place.start)
         self._record(operation, str(at), str(places[0]) if places else "", self._word(session, at))
         return tuple(places)
 
@@ -314,12 +322,12 @@ class Navigator:
         calls = [
             HierarchyCall(
                 self._symbol(session, each.symbol),
-                tuple(sorted((self._place(session, span) for span in each.spans), key=_order)),
+                tuple(sorted((self._place(session, span) for span in each.spans), key=lambda place: place.start)),
             )
             for each in raw
         ]
         self._record(operation, str(at), f"{len(calls)} calls", self._word(session, at))
-        return tuple(sorted(calls, key=lambda call: (call.symbol.place.is_outside, *_order(call.symbol.place))))
+        return tuple(sorted(calls, key=lambda call: (call.symbol.place.is_outside, call.symbol.place.start)))
 
     async def _ask(
         self,
@@ -411,10 +419,6 @@ async def _retry_once(question: Callable[[], Awaitable[T]]) -> T:
     raise AssertionError  # pragma: no cover - the second time returns or raises
 
 
-def _order(place: Location) -> tuple[str, int, int]:
-    return place.path, place.line, place.column
-
-
 def _matches_name(symbol: Symbol, name: str) -> bool:
     return name == symbol.name or f".{symbol.qualified_name}".endswith(f".{name}")
 
@@ -439,23 +443,6 @@ def _lsp_position(at: Position, lines: Sequence[str], encoding: str) -> dict[str
     return {"line": at.line - 1, "character": units_before(line, at.column, encoding)}
 
 
-def _unknown_symbol(symbol: str, path: str, names: Sequence[str], *, language: str) -> UnknownName:
-    """The error for a `symbol` that the code in `language` does not define; `names` are those that it does."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
-
-    near = tuple(get_close_matches(symbol.rpartition(".")[2], list(dict.fromkeys(names)), n=5))
-    where = f"in {path!r}" if path else f"in the project's code in `{language}`"
-    available = tuple(dict.fromkeys(names))[:10]
-    hint = (
-        f"Did you mean {', '.join(near)}?"
-        if near
-        else f"Available: {', '.join(available)}."
-        if available
-        else "Name the file that it stands in."
-    )
-    return UnknownName(f"No symbol {symbol!r} {where}.", hint=hint, suggestions=near or available)
-
-
 def _server_gone(error: RetinueError) -> RetinueError:
     """The error for a server that ended twice over one question."""
     if isinstance(error, OutputInvalid):
@@ -465,3 +452,87 @@ def _server_gone(error: RetinueError) -> RetinueError:
         hint="See what it says of itself in `stderr`, or configure another language server.",
         detail={name: value for name, value in error.detail.items() if name != "ended"},
     )
+
+
+Ask: TypeAlias = Callable[[str, JsonObject], Awaitable[JsonValue]]
+"""Puts a question to the server: a method and its parameters."""
+
+_MOST: Final = 2_000
+
+
+class Hierarchy:
+    """The types around one member.
+
+    Args:
+        ask: Puts a question to the server.
+        is_inside: Whether a file belongs to the project; below a type outside nothing is followed.
+    """
+
+    def __init__(self, ask: Ask, is_inside: Callable[[str], bool]) -> None:
+        self._ask = ask
+        self._is_inside = is_inside
+        self._symbols: dict[str, list[RawSymbol]] = {}
+        # What was reached once is not walked again: all below an overriding type is below the overridden one as well.
+        self._visited: dict[str, set[RawLocation]] = {"supertypes": set(), "subtypes": set()}
+
+    async def member_definitions(self, uri: str, line: int, units: int) -> list[RawLocation]:
+        """Where the member defined at a place is defined: there, in types above that have it, and in types below.
+
+        Empty when what is defined there is no member of a type.
+        """
+        symbols = await self._symbols_in(uri)
+        member = next((each for each in symbols if (each.name_at.line, each.name_at.units) == (line, units)), None)
+        owner = next((each for each in symbols if member and member.container == _qualified_name(each)), None)
+        if member is None or owner is None or owner.kind not in ("class", "interface", "struct", "enum"):
+            return []
+        definitions: dict[RawLocation, None] = {}
+        waiting = [owner]
+        while waiting and len(definitions) < _MOST:
+            kind = waiting.pop()
+            inside = await self._symbols_in(kind.name_at.uri)
+            whole = next((_qualified_name(each) for each in inside if each.name_at == kind.name_at), "")
+            own = (each.name_at for each in inside if whole and each.name == member.name and each.container == whole)
+            place = next(own, None)
+            if place is None or place in definitions:
+                continue
+            definitions[place] = None
+            if self._is_inside(kind.name_at.uri):
+                waiting += await self._new_relatives(kind, "supertypes")
+                waiting += await self._new_relatives(kind, "subtypes")
+        return list(definitions)
+
+    async def _new_relatives(self, start: RawSymbol, direction: Literal["supertypes", "subtypes"]) -> list[RawSymbol]:
+        """The types above or below one that were not reached before, whether or not they have the member."""
+        visited = self._visited[direction]
+        visited.add(start.name_at)
+        relatives: list[RawSymbol] = []
+        waiting = [start]
+        while waiting and len(visited) < _MOST:
+            at = waiting.pop().name_at
+            place: JsonObject = {
+                "textDocument": {"uri": at.uri},
+                "position": {"line": at.line, "character": at.units},
+            }
+            items = await self._ask("textDocument/prepareTypeHierarchy", place)
+            for item in items if isinstance(items, list) else []:
+                near = parse_symbols(await self._ask(f"typeHierarchy/{direction}", {"item": item}), at.uri)
+                # What lies above binds us wherever it is; what others have put below does not concern us.
+                fresh = [
+                    each
+                    for each in near
+                    if each.name_at not in visited and (direction == "supertypes" or self._is_inside(each.name_at.uri))
+                ]
+                visited.update(each.name_at for each in fresh)
+                relatives += fresh
+                waiting += fresh
+        return relatives
+
+    async def _symbols_in(self, uri: str) -> list[RawSymbol]:
+        if uri not in self._symbols:
+            answer = await self._ask("textDocument/documentSymbol", {"textDocument": {"uri": uri}})
+            self._symbols[uri] = parse_symbols(answer, uri)
+        return self._symbols[uri]
+
+
+def _qualified_name(symbol: RawSymbol) -> str:
+    return f"{symbol.container}.{symbol.name}".lstrip(".")

@@ -1,21 +1,27 @@
-"""The nine operations as one tool for a model. How they are answered is the business of `navigator`."""
+"""The nine operations as one tool for a model, and `uses_of`, which finds more than a server gives by itself.
+
+How single questions are answered is the business of `navigator`.
+"""
 
 import asyncio
+import io
+import re
 import time
-from collections.abc import Iterable, Sequence
+import tokenize
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput
+from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, RetinueError
 from retinue.tools.port import ToolContext, ToolOutput
+from retinue.tools.tree import glob
 from retinue.tools.workspace import Workspace
 
-from .commands import language_of
-from .locations import HierarchyCall, Location, Position, Symbol
+from .locations import HierarchyCall, Location, Position, Symbol, language_of
 from .navigator import OPERATIONS, Navigator
 from .server import LanguageServerPool
-from .uses import SymbolUses, uses_of
 
 _MOST: Final = 200
 _LINE: Final = 200
@@ -71,7 +77,7 @@ class LspTool:
         Raises:
             AccessDenied: There is no workspace, or the file lies outside.
             InvalidInput: What the operation needs is missing, or there is no such place.
-            UnknownName: Nothing is called that.
+            UnknownName: No symbol has that name.
             Unavailable: The server does not offer it, or is not here.
             DeadlineExceeded: It took too long.
         """
@@ -125,7 +131,15 @@ async def _answer(navigator: Navigator, workspace: Workspace, arguments: JsonMap
         case "goToImplementation":
             return list(map(_place_line, await navigator.implementation(spot)))
         case "findReferences":
-            return list(_use_lines(await uses_of(navigator, workspace, spot)))
+            uses = await uses_of(navigator, workspace, spot)
+            lines = list(map(_place_line, uses.references))
+            if uses.beyond:
+                lines += ["Not among its references, but the same symbol by its own answer:"]
+                lines += map(_place_line, uses.beyond)
+            if uses.unsure:
+                lines += ["The same name, which the language server cannot resolve:"]
+                lines += map(_place_line, uses.unsure)
+            return lines
         case "hover":
             return (await navigator.hover(spot)).split("\n")
         case "prepareCallHierarchy":
@@ -157,14 +171,157 @@ async def _position(navigator: Navigator, arguments: JsonMapping) -> Position:
     return await navigator.find(str(name), path=str(arguments.get("file_path") or ""))
 
 
-def _use_lines(uses: SymbolUses) -> Iterable[str]:
-    yield from map(_place_line, uses.references)
-    if uses.beyond:
-        yield "Not among its references, but the same symbol by its own answer:"
-        yield from map(_place_line, uses.beyond)
-    if uses.unsure:
-        yield "The same name, which the language server cannot resolve:"
-        yield from map(_place_line, uses.unsure)
+_IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
+_MOST_FILES: Final = 20_000
+_MOST_ASKED: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolUses:
+    """Where a symbol is named.
+
+    Attributes:
+        references: What the server says.
+        beyond: What it left out, though it knows that the same is meant.
+        unsure: Code that holds the name, and of which it does not know what it means.
+    """
+
+    references: tuple[Location, ...]
+    beyond: tuple[Location, ...] = ()
+    unsure: tuple[Location, ...] = ()
+
+    @property
+    def sure(self) -> tuple[Location, ...]:
+        """All that is known to name the symbol, in the order of files and lines."""
+        return tuple(sorted((*self.references, *self.beyond), key=lambda place: place.start))
+
+
+_STRING: Final = re.compile(r"[A-Za-z]{0,3}(['\"]{1,3})(.*)\1", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """One place that holds a name, its line and column from 1.
+
+    Attributes:
+        is_code: It is a name of the code. Else it stands in a comment or a text.
+        is_path: It is the last part of a text that is a name or a dotted path, as in `getattr(it, "name")`.
+    """
+
+    line: int
+    column: int
+    is_code: bool
+    is_path: bool = False
+
+
+def find_mentions(text: str, name: str) -> Iterator[Mention]:
+    """Every place of a Python file that holds `name` as a whole word; none when it has no tokens."""
+    word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    dotted = re.compile(rf"(?:[\w.:]*[.:])?{re.escape(name)}")
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.NAME:
+                if token.string == name:
+                    yield Mention(token.start[0], token.start[1] + 1, is_code=True)
+            elif token.type in (tokenize.STRING, tokenize.COMMENT):
+                inside = _STRING.fullmatch(token.string)
+                is_path = inside is not None and dotted.fullmatch(inside[2]) is not None
+                for match in word.finditer(token.string):
+                    before, newline, same = token.string[: match.start()].rpartition("\n")
+                    line = token.start[0] + before.count("\n") + len(newline)
+                    column = len(same) + 1 + (0 if newline else token.start[1])
+                    yield Mention(line, column, is_code=False, is_path=is_path)
+    except (tokenize.TokenError, SyntaxError):
+        return
+
+
+@dataclass(slots=True)
+class NameMentions:
+    """What the Python files of a project hold of a name.
+
+    Attributes:
+        texts: The files that hold it, each as it was read.
+        by_file: By file, what its tokens hold.
+    """
+
+    name: str
+    texts: dict[str, str] = field(default_factory=dict[str, str])
+    by_file: dict[str, list[Mention]] = field(default_factory=dict[str, list[Mention]])
+
+    @classmethod
+    def scan(cls, workspace: Workspace, name: str) -> "NameMentions":
+        """Read the whole project. Takes its time: call it in a thread."""
+        result = cls(name)
+        for path in glob(workspace, ["*.py", "*.pyi"], limit=_MOST_FILES):
+            try:
+                text = workspace.read_text(path)
+            except RetinueError:
+                continue
+            if name in text and (file_mentions := list(find_mentions(text, name))):
+                result.texts[path], result.by_file[path] = text, file_mentions
+        return result
+
+    def code(self) -> list[Location]:
+        """Every place where it is a name of the code."""
+        return [
+            Location(path, each.line, each.column, each.line, each.column + len(self.name), lines[each.line - 1])
+            for path, file_mentions in self.by_file.items()
+            for lines in [self.texts[path].split("\n")]
+            for each in file_mentions
+            if each.is_code
+        ]
+
+
+async def uses_of(navigator: Navigator, workspace: Workspace, at: Position, *, declaration: bool = True) -> SymbolUses:
+    """Every place that names the symbol at `at`; in other languages than Python, those that the server says.
+
+    Raises:
+        Unavailable: The server does not know references.
+    """
+    references = await navigator.references(at, declaration=declaration)
+    if language_of(at.path) != "python" or not (name := await asyncio.to_thread(name_at, workspace, at)):
+        return SymbolUses(references)
+    definitions = await navigator.definition(at)
+    mentions = await asyncio.to_thread(NameMentions.scan, workspace, name)
+    beyond, unsure = await classify_mentions(
+        navigator, mentions, {place.start for place in (*references, *definitions)}
+    )
+    if not declaration:  # a server that leaves out the definition it was asked about may still give the others
+        meanings = await navigator.definitions([each.start for each in beyond])
+        beyond = tuple(each for each, targets in zip(beyond, meanings, strict=True) if not _is_one_of(each, targets))
+        references = tuple(each for each in references if not _is_one_of(each, definitions))
+    return SymbolUses(references, beyond, unsure)
+
+
+async def classify_mentions(
+    navigator: Navigator, mentions: NameMentions, ours: Collection[Position]
+) -> tuple[tuple[Location, ...], tuple[Location, ...]]:
+    """What of the code that holds a name means the same as `ours`, and what is unknown; both without `ours`."""
+    files = {at.path for at in ours}
+    candidates = sorted(
+        (each for each in mentions.code() if each.start not in ours), key=lambda each: each.path not in files
+    )
+    same: list[Location] = []
+    unsure = candidates[_MOST_ASKED:]
+    batch = candidates[:_MOST_ASKED]
+    meanings = await navigator.definitions([each.start for each in batch])
+    for place, targets in zip(batch, meanings, strict=True):
+        if any(each.start in ours for each in targets):
+            same.append(place)
+        elif not targets:
+            unsure.append(place)
+    return tuple(sorted(same, key=lambda place: place.start)), tuple(sorted(unsure, key=lambda place: place.start))
+
+
+def _is_one_of(place: Location, others: Collection[Location]) -> bool:
+    return any(place.start == each.start for each in others)
+
+
+def name_at(workspace: Workspace, at: Position) -> str:
+    """The name that stands at `at`; empty when there is none."""
+    lines = workspace.read_text(at.path).split("\n")
+    line = lines[at.line - 1] if at.line <= len(lines) else ""
+    return next((each[0] for each in _IDENTIFIER.finditer(line) if each.start() <= at.column - 1 < each.end()), "")
 
 
 def _place_line(place: Location) -> str:

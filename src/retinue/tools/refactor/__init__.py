@@ -4,10 +4,10 @@ Formatting and comments are kept, because texts are cut and put and never printe
 refused with the reason.
 """
 
-from .changes import Action, ChangeSet, FileUpdate, SourceEdit, apply_edits, syntax_error
 from .extract import ExtractResult, extract
 from .move import MoveResult, move
 from .rename import RenameResult, rename
+from .source import Action, ChangeSet, FileUpdate, SourceEdit, apply_edits, syntax_error
 
 __all__ = [
     "Action",

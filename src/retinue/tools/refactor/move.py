@@ -7,7 +7,7 @@ is refused with the reason: imports in a circle, a name that is taken, code that
 import ast
 import asyncio
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
@@ -17,9 +17,8 @@ from retinue.tools.structure import Resolver, structure_of
 from retinue.tools.tree import glob
 from retinue.tools.workspace import Workspace
 
-from .changes import ChangeSet, FileUpdate
-from .flow import bound_names, read_names
-from .source import ImportedName, ModuleLayout, ModuleSource, relative_module
+from .extract import bound_names, read_names
+from .source import ChangeSet, FileUpdate, ImportedName, ModuleSource, module_name, module_name_like, relative_module
 
 _ONLY_THERE: Final = frozenset({"__name__", "__file__", "__package__", "__path__", "globals", "locals"})
 _MOST_FILES: Final = 20_000
@@ -61,9 +60,21 @@ def _move(workspace: Workspace, source: str, name: str, target: str) -> MoveResu
     except MissingFile:
         existing = None
     new = ModuleSource(target, existing or "")
-    work = _Move(old, new, name, ModuleLayout(workspace))
+    work = _Move(old, new, name, workspace)
     work.move_definition()
-    others = [each for each in _files_mentioning(workspace, name) if each.path not in (source, target)]
+    others: list[ModuleSource] = []
+    for path in glob(workspace, "*.py", limit=_MOST_FILES):
+        try:
+            text = workspace.read_text(path)
+        except RetinueError:
+            continue
+        if name not in text or path in (source, target):
+            continue
+        try:
+            others.append(ModuleSource(path, text))
+        except InvalidInput:  # a broken file that does not import it can stay as it is
+            if re.search(rf"import[^\n]*\b{re.escape(name)}\b", text):
+                raise
     for other in others:
         work.update_imports(other)
     sides = (
@@ -83,7 +94,7 @@ def _move(workspace: Workspace, source: str, name: str, target: str) -> MoveResu
 
 
 class _Move:
-    def __init__(self, old: ModuleSource, new: ModuleSource, name: str, layout: ModuleLayout) -> None:
+    def __init__(self, old: ModuleSource, new: ModuleSource, name: str, workspace: Workspace) -> None:
         definitions = old.definitions(name)
         if not definitions:
             names = tuple(node.name for node in old.tree.body if isinstance(node, _DEFINITIONS))
@@ -97,7 +108,7 @@ class _Move:
         ):
             raise _refusal(f"{new.path!r} has a {name!r} already", "Rename one of them first.")
         self._old, self._new, self._name, self._definitions = old, new, name, definitions
-        self._layout = layout
+        self._workspace = workspace
         self.notes: list[str] = []
 
     def move_definition(self) -> None:
@@ -125,8 +136,7 @@ class _Move:
                 short = f" as {each.alias.asname}" if each.alias.asname else ""
                 other.drop(
                     each,
-                    instead=f"from {self._layout.module_name_like(other, each, self._new.path)} "
-                    f"import {self._name}{short}",
+                    instead=f"from {module_name_like(other, each, self._new.path)} import {self._name}{short}",
                 )
             elif (is_module := _module_of(each, self._old.path)) is not None:
                 self._update_attributes(other, each, is_module)
@@ -173,7 +183,9 @@ class _Move:
             elif name in imports_by_name:
                 self._new.add_import(_import_statement(self._old, imports_by_name[name], self._new))
             else:
-                self._new.add_import(f"from {self._layout.module_name(self._new.path, self._old.path)} import {name}")
+                self._new.add_import(
+                    f"from {module_name(self._workspace, self._new.path, self._old.path)} import {name}"
+                )
         for node in self._old.tree.body:
             if isinstance(node, (ast.If, ast.Try)) and (conflicts := required_names & set(bound_names([node]))):
                 raise _refusal(f"`{min(conflicts)}` is defined only under a condition", "Move it by hand.")
@@ -183,7 +195,9 @@ class _Move:
         rest = [node for node in self._old.tree.body if node not in self._definitions]
         still = set(read_names(rest))
         if self._name in still:
-            self._old.add_import(f"from {self._layout.module_name(self._old.path, self._new.path)} import {self._name}")
+            self._old.add_import(
+                f"from {module_name(self._workspace, self._old.path, self._new.path)} import {self._name}"
+            )
         required_names = self._required_names()
         texts = {node.value for each in rest for node in ast.walk(each) if isinstance(node, ast.Constant)}
         for each in list(self._old.imports()):
@@ -224,21 +238,7 @@ class _Move:
             raise _refusal(f"{other.path!r} has a {self._name!r} of its own", "Rename one of them first.")
         for node in references:
             other.replace(node, self._name)
-        other.add_import(f"from {self._layout.module_name_like(other, each, self._new.path)} import {self._name}")
-
-
-def _files_mentioning(workspace: Workspace, name: str) -> Iterator[ModuleSource]:
-    for path in glob(workspace, "*.py", limit=_MOST_FILES):
-        try:
-            text = workspace.read_text(path)
-        except RetinueError:
-            continue
-        if name in text:
-            try:
-                yield ModuleSource(path, text)
-            except InvalidInput:
-                if re.search(rf"import[^\n]*\b{re.escape(name)}\b", text):
-                    raise
+        other.add_import(f"from {module_name_like(other, each, self._new.path)} import {self._name}")
 
 
 def _names_file(files: Iterable[str], path: str) -> bool:

@@ -11,7 +11,7 @@ import builtins
 import keyword
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -20,10 +20,8 @@ from retinue.errors import AccessDenied, InvalidInput, Unavailable
 from retinue.tools.lsp import Location, NameMentions, Navigator, Position, classify_mentions, language_of, name_at
 from retinue.tools.workspace import Workspace
 
-from .changes import ChangeSet, FileUpdate, SourceEdit, apply_edits, check_lines
-from .extract import names_of
-from .flow import bound_names
-from .source import ModuleSource
+from .extract import bound_names, names_of
+from .source import ChangeSet, FileUpdate, ModuleSource, SourceEdit, apply_edits, check_lines
 
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
 
@@ -60,13 +58,11 @@ class _RenamePlan:
     """
 
     mentions: NameMentions
-    edits: dict[tuple[str, int, int], tuple[Location, str]] = field(
-        default_factory=dict[tuple[str, int, int], tuple[Location, str]]
-    )
+    edits: dict[Position, tuple[Location, str]] = field(default_factory=dict[Position, tuple[Location, str]])
     unsure: list[str] = field(default_factory=list[str])
 
     def add(self, place: Location, text: str) -> None:
-        self.edits.setdefault((place.path, place.line, place.column), (place, text))
+        self.edits.setdefault(place.start, (place, text))
 
 
 async def rename(navigator: Navigator, workspace: Workspace, at: Position, new: str) -> RenameResult:
@@ -104,7 +100,7 @@ async def rename(navigator: Navigator, workspace: Workspace, at: Position, new: 
 
 
 async def _definitions(navigator: Navigator, at: Position, old: str) -> tuple[Position, ...]:
-    family: dict[tuple[str, int, int], Location] = {}
+    family: dict[Position, Location] = {}
     try:
         locations = [place for place in await navigator.definition(at) if not place.is_outside]
     except Unavailable as error:
@@ -112,14 +108,14 @@ async def _definitions(navigator: Navigator, at: Position, old: str) -> tuple[Po
             raise
         return ()
     for place in locations:
-        for each in await navigator.member_definitions(Position(place.path, place.line, place.column)):
-            family.setdefault((each.path, each.line, each.column), each)
+        for each in await navigator.member_definitions(place.start):
+            family.setdefault(each.start, each)
     if outside := [place for place in family.values() if place.is_outside]:
         raise AccessDenied(
             f"{old!r} overrides what is defined in {outside[0].path!r}, outside the workspace.",
             hint="It has to be called what its base class calls it; rename something else.",
         )
-    return tuple(Position(*key) for key in sorted(family))
+    return tuple(sorted(family))
 
 
 async def _places(navigator: Navigator, at: Position, old: str, new: str) -> list[tuple[Location, str]]:
@@ -169,7 +165,15 @@ def _build_result(
             ]
     changes = ChangeSet.of(files)
     changes.check()
-    remaining += _remaining_mentions(plan, by_file)
+    # Strings and comments that hold the old name: in changed files all, elsewhere those that may name the symbol.
+    for path, mentions in plan.mentions.by_file.items():
+        edited_places = {(edit.line, edit.column) for edit in by_file.get(path, ())}
+        lines = {
+            each.line
+            for each in mentions
+            if not each.is_code and (each.is_path or path in by_file) and (each.line, each.column) not in edited_places
+        }
+        remaining += [f"{path}:{line}" for line in lines]
     places = sum(map(len, by_file.values()))
     return RenameResult(changes, old, new, places, tuple(sorted(remaining)), tuple(plan.unsure), definitions)
 
@@ -183,27 +187,12 @@ def _rename_exports(texts: Mapping[str, str], by_file: dict[str, list[SourceEdit
         by_file[path] += rename_exports(texts[path], old, new)
         module = path.removesuffix(".pyi").removesuffix(".py").removesuffix("/__init__")
         for other, text in texts.items():
-            if other not in binding and "import *" in text and _imports_all(other, text, module):
-                binding.add(other)
-                waiting.append(other)
-
-
-def _imports_all(path: str, text: str, module: str) -> bool:
-    with suppress(InvalidInput):
-        return any(each.name == "*" and module in each.files for each in ModuleSource(path, text).imports())
-    return False
-
-
-def _remaining_mentions(plan: _RenamePlan, by_file: Mapping[str, list[SourceEdit]]) -> Iterator[str]:
-    """Strings and comments that hold the old name: in changed files all, elsewhere those that may name the symbol."""
-    for path, mentions in plan.mentions.by_file.items():
-        edited_places = {(edit.line, edit.column) for edit in by_file.get(path, ())}
-        lines = {
-            each.line
-            for each in mentions
-            if not each.is_code and (each.is_path or path in by_file) and (each.line, each.column) not in edited_places
-        }
-        yield from (f"{path}:{line}" for line in sorted(lines))
+            if other in binding or "import *" not in text:
+                continue
+            with suppress(InvalidInput):
+                if any(each.name == "*" and module in each.files for each in ModuleSource(other, text).imports()):
+                    binding.add(other)
+                    waiting.append(other)
 
 
 def _check_free(path: str, text: str, new: str) -> None:

@@ -4,9 +4,8 @@
 meanings, and nothing needs a model or a network.
 """
 
-from retinue.tools.search.bm25 import Bm25
+from retinue.tools.search.bm25 import Bm25, char_grams, terms
 from retinue.tools.search.index import Index, PassageHit, RefreshResult
 from retinue.tools.search.passages import Kind
-from retinue.tools.search.tokenizer import char_grams, terms
 
 __all__ = ["Bm25", "Index", "Kind", "PassageHit", "RefreshResult", "char_grams", "terms"]

@@ -145,7 +145,7 @@ class Index:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._database.close()
 
     def refresh(self, *, progress: ProgressCallback | None = None) -> RefreshResult:

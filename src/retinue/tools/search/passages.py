@@ -116,24 +116,21 @@ def split_passages(path: str, kind: Kind, text: str) -> Iterator[TextPassage]:
     places = _headings(text) if kind == "docs" else _definitions(text, is_python=path.endswith((".py", ".pyi", ".pyx")))
     line, before, name, title = 1, 0, "", ""
     for offset, next_name, next_title in [*places, (len(text), "", "")]:
-        body = text[before:offset]
-        yield from _trim_passages(line, body, name, title, is_long=kind != "docs" and not name)
-        line += body.count("\n")
+        rows = text[before:offset].split("\n")
+        # Code that defines nothing by itself may go on for thousands of lines.
+        step = _LINES if kind != "docs" and not name else len(rows)
+        for first in range(0, len(rows), step):
+            some = rows[first : first + step]
+            start, end = 0, len(some)
+            while start < end and not some[start].strip():
+                start += 1
+            while end > start and not some[end - 1].strip():
+                end -= 1
+            if start < end:
+                body = "\n".join(some[start:end])
+                yield TextPassage(line + first + start, line + first + end - 1, name, title, body)
+        line += len(rows) - 1
         before, name, title = offset, next_name, next_title
-
-
-def _trim_passages(line: int, body: str, name: str, title: str, *, is_long: bool) -> Iterator[TextPassage]:
-    rows = body.split("\n")
-    step = _LINES if is_long else len(rows)
-    for first in range(0, len(rows), step):
-        some = rows[first : first + step]
-        start, end = 0, len(some)
-        while start < end and not some[start].strip():
-            start += 1
-        while end > start and not some[end - 1].strip():
-            end -= 1
-        if start < end:
-            yield TextPassage(line + first + start, line + first + end - 1, name, title, "\n".join(some[start:end]))
 
 
 def _headings(text: str) -> Iterator[tuple[int, str, str]]:

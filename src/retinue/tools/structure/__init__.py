@@ -8,15 +8,20 @@ from retinue.tools.structure.graph import (
     Component,
     Dependency,
     DependencyGraph,
+    Function,
+    ModuleImport,
+    Resolver,
+    Structure,
+    When,
+    absolute_name,
     component_names,
     connect,
     find_cycles,
     group_by_component,
+    python_names,
     strongly_connected,
 )
 from retinue.tools.structure.python import is_source, parse_failure, parse_python, structure_of
-from retinue.tools.structure.records import Function, ModuleImport, Structure, When
-from retinue.tools.structure.resolve import Resolver, absolute_name, python_names
 
 __all__ = [
     "Component",

@@ -1,16 +1,247 @@
-"""The graph of a project: which files depend on which, and the same between its components. Pure."""
+"""The graph of a project: what its imports mean, which files depend on which, and the same between its components.
 
+Imports are followed by the names of files alone. Pure: no file is opened here.
+"""
+
+import posixpath
+import tomllib
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Final, Literal
+from itertools import takewhile
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 from retinue.contract.model import JsonMapping
-from retinue.tools.structure.records import Structure, When
-from retinue.tools.structure.resolve import Resolver
 
 _MOST_OF: Final = 0.9
 """A folder with this share of all files is the project itself, and its parts are the components."""
+
+_SCRIPTS: Final = (".js", ".mjs", ".cjs", ".jsx")
+_TYPED: Final = (".ts", ".tsx", ".mts", ".cts", ".d.ts")
+
+When: TypeAlias = Literal["always", "deferred", "typing"]
+"""`deferred`: when a function runs; `typing`: for a type checker only, never when the program runs."""
+
+
+class ModuleImport(NamedTuple):
+    """One thing that a file asks for, as it is written there.
+
+    Attributes:
+        target: A dotted name with its leading dots, a module specifier, a path with `::`, or an import path.
+        names: What is taken out of it; it may be modules of their own (Python).
+        line: From 1.
+    """
+
+    target: str
+    names: tuple[str, ...]
+    line: int
+    when: When = "always"
+
+
+class Function(NamedTuple):
+    """One function or method, with the number of paths through it (McCabe); what is nested counts for itself."""
+
+    name: str
+    line: int
+    complexity: int
+
+
+class Structure(NamedTuple):
+    """What was read of one file.
+
+    Attributes:
+        loose: Decisions outside of any function.
+        lines: How many are not blank.
+        error: Why it could not be read; empty when it could.
+        error_line: Where, from 1; 0 when that is not known.
+    """
+
+    imports: tuple[ModuleImport, ...] = ()
+    functions: tuple[Function, ...] = ()
+    loose: int = 0
+    lines: int = 0
+    error: str = ""
+    error_line: int = 0
+
+    @property
+    def complexity(self) -> int:
+        """Of the whole file: of its functions, and the decisions outside of them."""
+        return self.loose + sum(one.complexity for one in self.functions)
+
+    @classmethod
+    def from_row(cls, row: Sequence[Any]) -> "Structure":
+        """The structure whose JSON form is `row`.
+
+        Raises:
+            TypeError: It is not one.
+            ValueError: It is not one.
+        """
+        imports, functions, loose, lines, error, error_line = row
+        return cls(
+            tuple(
+                ModuleImport(target, tuple(names), line, cast("When", when)) for target, names, line, when in imports
+            ),
+            tuple(Function(*one) for one in functions),
+            int(loose),
+            int(lines),
+            str(error),
+            int(error_line),
+        )
+
+
+class Resolver:
+    """The files of one project, by what they are imported as.
+
+    Args:
+        paths: All its source files.
+        manifests: The texts of its manifests, by path.
+    """
+
+    def __init__(self, paths: Iterable[str], manifests: Mapping[str, str]) -> None:
+        self._paths = set(paths)
+        self._python: dict[str, list[str]] = {}
+        for path in sorted(one for one in self._paths if one.endswith(".py")):
+            for name in python_names(path, self._paths):
+                self._python.setdefault(name, []).append(path)
+        self._go: dict[str, str] = {}
+        for path, text in manifests.items():
+            for line in text.splitlines() if path.endswith("go.mod") else ():
+                match line.split():
+                    case ["module", name, *_]:
+                        self._go[name.strip('"')] = posixpath.dirname(path)
+                    case _:
+                        pass
+        self._crates = dict(_crates(manifests))
+        self._go_files: dict[str, str] = {}
+        for path in sorted(one for one in self._paths if one.endswith(".go")):
+            self._go_files.setdefault(posixpath.dirname(path), path)
+
+    def files(self, statement: ModuleImport, importer: str) -> list[str]:
+        """The files that `statement`, an import of `importer`, leads to; itself is none."""
+        suffix = importer.rpartition(".")[2]
+        if suffix == "py":
+            paths = self._of_python(statement, importer)
+        elif suffix == "go":
+            paths = self._of_go(statement.target)
+        elif suffix == "rs":
+            paths = self._of_rust(statement.target, importer)
+        else:
+            paths = self._of_script(statement.target, importer)
+        return [path for path in dict.fromkeys(paths) if path != importer]
+
+    def _of_python(self, statement: ModuleImport, importer: str) -> Iterator[str]:
+        target = absolute_name(statement.target, importer)
+        if not statement.names:
+            # `import a.b` runs `a` as well, but what is asked for is `a.b`.
+            yield from self._longest(target, importer)
+            return
+        for name in statement.names:
+            inner = self._module(f"{target}.{name}" if target else name, importer)
+            yield from [inner] if inner else self._longest(target, importer)
+
+    def _longest(self, dotted: str, importer: str) -> Iterator[str]:
+        parts = dotted.split(".")
+        for end in range(len(parts), 0, -1):
+            path = self._module(".".join(parts[:end]), importer)
+            if path is not None:
+                yield path
+                return
+
+    def _module(self, dotted: str, importer: str) -> str | None:
+        paths: list[str] = []
+        for path in self._python.get(dotted, ()):  # a lone script is a module for its neighbours only
+            folder, _, name = path.rpartition("/")
+            is_module = folder in ("", "lib", "src") or name == "__init__.py" or "." in dotted
+            if is_module or folder == importer.rpartition("/")[0]:
+                paths.append(path)
+
+        def closeness(path: str) -> tuple[int, int]:
+            folders = zip(path.split("/")[:-1], importer.split("/")[:-1], strict=False)
+            return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], folders)), -len(path)
+
+        return max(paths, key=closeness, default=None)
+
+    def _of_script(self, target: str, importer: str) -> Iterator[str]:
+        if not target.startswith("."):
+            return
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(importer), target))
+        # TypeScript says `./x.js` for what `./x.ts` will become; a file that stands there as it is said goes first.
+        ends = (*_TYPED, *_SCRIPTS) if importer.endswith(_TYPED) else (*_SCRIPTS, *_TYPED)
+        stem = posixpath.splitext(place)[0] if place.endswith(_SCRIPTS) else place
+        candidates = [place, *(f"{one}{end}" for one in dict.fromkeys((stem, place)) for end in ends)]
+        candidates += [f"{place}/index{end}" for end in ends]
+        yield from [path for path in candidates if path in self._paths][:1]
+
+    def _of_go(self, target: str) -> Iterator[str]:
+        for module, folder in self._go.items():
+            if target == module or target.startswith(f"{module}/"):
+                path = self._go_files.get(
+                    posixpath.normpath(posixpath.join(folder, target[len(module) + 1 :])).lstrip(".")
+                )
+                if path is not None:
+                    yield path
+
+    def _of_rust(self, target: str, importer: str) -> Iterator[str]:
+        first, *rest = target.split("::")
+        base = importer.removesuffix(".rs").removesuffix("/mod")
+        if first == "crate":  # the nearest `src` above it
+            parts = importer.split("/")
+            end = next((end for end in range(len(parts) - 1, 0, -1) if parts[end - 1] == "src"), 0)
+            base = "/".join(parts[:end]) if end else posixpath.dirname(importer)
+        elif first == "super":
+            base = posixpath.dirname(base)
+            while rest and rest[0] == "super":
+                base, rest = posixpath.dirname(base), rest[1:]
+        elif first in self._crates:
+            base = self._crates[first]
+        elif first != "self":
+            return
+        for end in range(len(rest), -1, -1):
+            place = "/".join([base, *rest[:end]])
+            # The crate itself is no part of it: its root names every module and depends on none.
+            candidates = (
+                (f"{place}.rs", f"{place}/mod.rs") if end or first not in self._crates else (f"{place}/lib.rs",)
+            )
+            if (path := next((one for one in candidates if one in self._paths), None)) is not None:
+                yield path
+                return
+
+
+def absolute_name(dotted: str, importer: str) -> str:
+    """A dotted name without leading dots, as seen from the folder that holds the whole project."""
+    name = dotted.lstrip(".")
+    level = len(dotted) - len(name)
+    folders = importer.split("/")[:-1]
+    return ".".join(filter(None, [*folders[: max(len(folders) - level + 1, 0)], name])) if level else name
+
+
+def python_names(path: str, paths: Collection[str]) -> list[str]:
+    """The dotted names of the file at `path`: from its package's root, from the project's, and from `src` or `lib`.
+
+    Args:
+        path: The file, relative to the project's folder.
+        paths: Every file of the project, quick to look up.
+    """
+    parts = path.removesuffix(".py").split("/")
+    if parts[-1] == "__init__":
+        parts = parts[:-1]
+    root = len(parts) - 1
+    while root > 0 and "/".join([*parts[:root], "__init__.py"]) in paths:
+        root -= 1
+    starts = {0, max(root, 0), *((1,) if parts and parts[0] in ("lib", "src") else ())}
+    return [name for start in sorted(starts) if (name := ".".join(parts[start:]))]
+
+
+def _crates(manifests: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for path, text in manifests.items():
+        if not path.endswith("Cargo.toml"):
+            continue
+        try:
+            package: Any = tomllib.loads(text).get("package", {})
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(package, dict) and isinstance(name := package.get("name"), str):  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType] - TOML
+            yield name.replace("-", "_"), posixpath.join(posixpath.dirname(path), "src")
 
 
 @dataclass(slots=True)

@@ -1,14 +1,18 @@
-"""The structure of a Python file, by its syntax tree. It runs nothing, and resolves no name."""
+"""The structure of one file: of Python by its syntax tree, of other languages by tree-sitter. It runs nothing."""
 
 import ast
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from retinue.errors import RetinueError
-from retinue.tools.outline.grammars import Language
-from retinue.tools.structure.records import Function, ModuleImport, Structure, When
+from retinue.tools.encoding import decode
+from retinue.tools.outline import Language, outline, parser_for
+from retinue.tools.structure.graph import Function, ModuleImport, Structure, When
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _Place: TypeAlias = tuple[ast.AST, int, When, str]
 """A node, the number of the function it stands in (0: none), when it runs, and the names around it."""
@@ -94,20 +98,17 @@ class _SyntaxReader:
                 self._waiting.extend((one, owner, "typing", scope) for one in node.body)
                 self._waiting.extend((one, owner, when, scope) for one in node.orelse)
                 continue
-            self._push(node, owner, when, scope)
-
-    def _push(self, node: ast.AST, owner: int, when: When, scope: str) -> None:
-        kind = node.__class__
-        fields = _child_fields.get(kind)
-        if fields is None:
-            fields = _child_fields[kind] = tuple(name for name in node._fields if name not in _IGNORED_FIELDS)
-        for name in fields:
-            value = getattr(node, name, None)
-            if value.__class__ is list:
-                inner = [one for one in cast("list[object]", value) if isinstance(one, ast.AST)]
-                self._waiting.extend((one, owner, when, scope) for one in inner)
-            elif isinstance(value, ast.AST):
-                self._waiting.append((value, owner, when, scope))
+            kind = node.__class__
+            fields = _child_fields.get(kind)
+            if fields is None:
+                fields = _child_fields[kind] = tuple(name for name in node._fields if name not in _IGNORED_FIELDS)
+            for name in fields:
+                value = getattr(node, name, None)
+                if value.__class__ is list:
+                    inner = [one for one in cast("list[object]", value) if isinstance(one, ast.AST)]
+                    self._waiting.extend((one, owner, when, scope) for one in inner)
+                elif isinstance(value, ast.AST):
+                    self._waiting.append((value, owner, when, scope))
 
 
 def _decisions(node: ast.AST) -> int:
@@ -155,8 +156,6 @@ def structure_of(path: str, data: bytes) -> Structure:
     language = _BY_GRAMMAR.get(suffix)
     if language is None:
         return Structure(error=f"there is no grammar for `.{suffix}` files here")
-    from retinue.tools.structure.grammar import read_by_grammar  # noqa: PLC0415 - optional
-
     try:
         return read_by_grammar(data, language)
     except RetinueError as error:
@@ -166,3 +165,102 @@ def structure_of(path: str, data: bytes) -> Structure:
 def _suffix(path: str) -> str:
     stem, _, suffix = path.rpartition("/")[2].rpartition(".")
     return suffix.lower() if stem else ""
+
+
+_FUNCTIONS: Final = frozenset(
+    {
+        "arrow_function", "function_declaration", "function_expression", "function_item", "generator_function",
+        "generator_function_declaration", "method_declaration", "method_definition",
+    }
+)  # fmt: skip
+_STATEMENTS: Final = frozenset({"export_statement", "import_statement"})
+_TYPES: Final = frozenset({"interface_declaration", "type_alias_declaration", "type_annotation", "type_arguments"})
+"""What a compiler leaves out of the program."""
+_MOST_PATHS: Final = 500
+
+
+def read_by_grammar(data: bytes, language: Language) -> Structure:
+    """What `data` imports, and how its functions branch."""
+    text = decode(data).text
+    root = parser_for(language).parse(text.encode("utf-8", "replace")).root_node
+    functions = tuple(
+        Function(item.qualified_name, item.line, item.complexity)
+        for item in outline(text, language).items
+        if item.complexity is not None
+    )
+    lines = sum(1 for line in text.split("\n") if line.strip())
+    imports: list[ModuleImport] = []
+    waiting: list[tuple[Node, When]] = [(root, "always")]
+    while waiting:
+        node, outer = waiting.pop()
+        is_typing = outer == "typing" or node.type in _TYPES
+        # `import type` and `export type` of TypeScript.
+        if node.type in _STATEMENTS and any(one.type == "type" and not one.is_named for one in node.children[:2]):
+            is_typing = True
+        when: When = "typing" if is_typing else "deferred" if node.type in _FUNCTIONS else outer
+        targets = _READERS[language](node)
+        imports += [ModuleImport(target, (), node.start_point[0] + 1, when) for target in targets]
+        if not targets:
+            waiting.extend((child, when) for child in reversed(node.named_children))
+    return Structure(tuple(imports), functions, 0, lines)
+
+
+def _javascript(node: "Node") -> list[str]:
+    if node.type in (*_STATEMENTS, "import_require_clause"):
+        return _strings(node.child_by_field_name("source"))
+    if node.type == "call_expression":
+        callee, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if callee and arguments and (callee.type == "import" or _text(callee) == "require"):
+            return _strings(arguments.named_children[0] if arguments.named_children else None)
+    return []
+
+
+def _strings(node: "Node | None") -> list[str]:
+    return [_text(node)[1:-1]] if node is not None and node.type == "string" else []
+
+
+def _rust(node: "Node") -> list[str]:
+    if node.type != "use_declaration":
+        return []
+    argument = node.child_by_field_name("argument")
+    return [] if argument is None else rust_paths(_text(argument))
+
+
+def _go(node: "Node") -> list[str]:
+    path = node.child_by_field_name("path") if node.type == "import_spec" else None
+    return [] if path is None else [_text(path)[1:-1]]
+
+
+def _text(node: "Node") -> str:
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def rust_paths(use_clause: str) -> list[str]:
+    """The paths of a `use`: `a::{b, c::d as e}` is `a::b` and `a::c::d`. At most 500."""
+    paths: list[str] = []
+    prefixes, word, is_name = [""], "", True
+    for character in f"{use_clause},":
+        if character == "{":
+            prefixes.append(prefixes[-1] + word)
+            word, is_name = "", True
+        elif character in ",}":
+            path = (prefixes[-1] + word).removesuffix("::self").removesuffix("::*")
+            if word and len(paths) < _MOST_PATHS:
+                paths.append(path)
+            word, is_name = "", True
+            if character == "}" and len(prefixes) > 1:
+                prefixes.pop()
+        elif character.isspace():
+            is_name = is_name and not word  # what stands behind a name is `as` and another
+        elif is_name:
+            word += character
+    return paths
+
+
+_READERS: Final[Mapping[Language, Callable[["Node"], list[str]]]] = {
+    "go": _go,
+    "javascript": _javascript,
+    "rust": _rust,
+    "tsx": _javascript,
+    "typescript": _javascript,
+}

@@ -1,13 +1,17 @@
 """One HTTP request through the guard: no cookies, no redirects followed, bounded in size; failures as our errors.
 
-What an answer means is for its caller. Nothing is kept between requests, and no connection outlives its call.
+Bodies are decompressed and decoded here; what an answer means is for its caller. Nothing is kept between requests, and
+no connection outlives its call.
 """
 
+import codecs
 import importlib
 import os
+import re
 import ssl
 import time
-from collections.abc import AsyncGenerator, Mapping
+import zlib
+from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -27,21 +31,19 @@ from retinue.errors import (
     Unauthenticated,
     Unavailable,
 )
-from retinue.tools.web.body import ACCEPTED_CODINGS, read_capped
-from retinue.tools.web.guard import Guard
-from retinue.tools.web.url import WebUrl
+from retinue.tools.encoding import encoding_of
+from retinue.tools.web.url import Guard, WebUrl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import httpcore
 
-
 USER_AGENT: Final = "retinue/0 (+https://github.com/retinue/retinue; fetches pages that its user asks for)"
 
 ProxyUse: TypeAlias = Literal["refuse", "ignore", "use"]
-"""What becomes of a proxy that the environment names. Behind one nobody can see which address is reached, so `refuse`
-says so and stops; `ignore` connects directly, guarded; `use` relies on the proxy to keep the inner network closed."""
+"""What becomes of a proxy that the environment names. Behind one, the address that is reached cannot be checked.
+`refuse` is an error; `ignore` connects directly, guarded; `use` trusts the proxy to keep the inner network closed."""
 
 _CONNECT_S: Final = 10.0
 _READ_S: Final = 20.0
@@ -64,7 +66,7 @@ class WebResponse:
 
 
 class WebClient:
-    """Speaks HTTP with whom the guard lets it.
+    """An HTTP client for the addresses that the guard allows.
 
     Args:
         guard: What may be reached.
@@ -92,7 +94,7 @@ class WebClient:
 
         Raises:
             AccessDenied: The guard refuses, or a proxy is set.
-            NetworkError: Nobody answers, or the connection breaks.
+            NetworkError: The server does not answer, or the connection breaks.
             DeadlineExceeded: The other side takes too long for a step.
             OutputInvalid: What came is not HTTP, or not compressed as it says.
             NotInstalled: The extra `web` is missing.
@@ -145,7 +147,10 @@ class WebClient:
         import httpcore  # noqa: PLC0415 - optional
 
         proxy = self._proxy_for(url)
-        trust = self._ssl_context() if url.scheme == "https" else None
+        if self._trust is None and url.scheme == "https":  # made once, since reading it takes 20 ms
+            custom_ca = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
+            self._trust = ssl.create_default_context() if custom_ca else httpcore.default_ssl_context()
+        trust = self._trust
         if proxy is None:
             # httpcore uses its methods only; its base class cannot be named here without importing it.
             backend = cast("httpcore.AsyncNetworkBackend", _GuardedBackend(self.guard))
@@ -164,7 +169,7 @@ class WebClient:
             return None
         if self._proxy == "refuse":
             raise AccessDenied(
-                "The environment names a proxy, and behind a proxy nobody can see which address is reached.",
+                "The environment names a proxy, and behind a proxy the address that is reached cannot be checked.",
                 hint='Allow it (`proxy="use"`) or go around it (`proxy="ignore"`).',
             )
         import httpcore  # noqa: PLC0415 - optional
@@ -181,15 +186,6 @@ class WebClient:
         return httpcore.Proxy(
             address, auth=(unquote(name).encode(), unquote(password or "").encode()) if name else None
         )
-
-    def _ssl_context(self) -> ssl.SSLContext:
-        """What proves names; made once, since reading it takes 20 ms."""
-        if self._trust is None:
-            import httpcore  # noqa: PLC0415 - optional
-
-            custom_ca = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
-            self._trust = ssl.create_default_context() if custom_ca else httpcore.default_ssl_context()
-        return self._trust
 
 
 @asynccontextmanager
@@ -301,3 +297,111 @@ def retry_after_s(header: str) -> float | None:
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
     return min(max(0.0, when - time.time()), _MOST_WAIT_S)
+
+
+ACCEPTED_CODINGS: Final = "gzip, deflate"
+
+_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}")  # RFC 6838, 4.2
+_META: Final = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+_CHARSET: Final = re.compile(r"charset\s*=\s*\"?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+_CHARACTER_SETS: Final = re.compile(
+    r"utf-(8|16|32)(-[bl]e)?|iso8859-\d+|cp\d+|koi8-\w+|mac-\w+|gb\w+|big5\w*|euc_\w+|shift_jis\w*|iso2022_\w+|hz|johab|tis-620"
+)
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_MOST_MEMBERS: Final = 1_000
+"""Of one gzip stream: each costs a copy of what follows it."""
+
+
+async def read_capped(chunks: AsyncIterable[bytes], *, coding: str, max_bytes: int) -> tuple[bytes, bool]:
+    """All of `chunks`, decompressed, at most `max_bytes`; and whether there was more, or it broke off.
+
+    Args:
+        chunks: As they arrive.
+        coding: What the `Content-Encoding` header says.
+        max_bytes: The most of what comes in, and of what it decompresses to.
+    """
+    kind = coding.strip().lower().removeprefix("x-")
+    if kind not in ("", "identity", "gzip", "deflate"):
+        raise OutputInvalid(
+            f"The page is compressed as {coding.strip()[:40]!r}, which was not asked for.", hint="Try another page."
+        )
+    inflate = _Inflate(is_gzip=kind == "gzip") if kind in ("gzip", "deflate") else None
+    body = bytearray()
+    received_size = 0
+    async for chunk in chunks:
+        received_size += len(chunk)
+        body += chunk if inflate is None else inflate(chunk, max_bytes + 1 - len(body))
+        if len(body) > max_bytes or received_size > max_bytes:
+            return bytes(body[:max_bytes]), True
+    return bytes(body), inflate is not None and inflate.is_truncated
+
+
+class _Inflate:
+    """Decompresses a stream, each time no more than asked for. gzip may be many members, one after the other."""
+
+    def __init__(self, *, is_gzip: bool) -> None:
+        self._is_gzip = is_gzip
+        self._head = b""
+        self._stream = None
+        self._members = 0
+        self._over = False
+
+    @property
+    def is_truncated(self) -> bool:
+        return not (self._over or (self._stream.eof if self._stream is not None else not self._head))
+
+    def __call__(self, chunk: bytes, at_most: int) -> bytes:
+        body = bytearray()
+        rest, self._head = self._head + chunk, b""
+        while rest and not self._over and len(body) < at_most:
+            if self._stream is None or self._stream.eof:
+                if len(rest) < 2:
+                    self._head = rest
+                    break
+                head = rest[:2]
+                if self._members and (not self._is_gzip or head != _GZIP_MAGIC):
+                    self._over = True  # padding behind a whole stream is passed over
+                    break
+                self._members += 1
+                if self._members > _MOST_MEMBERS:
+                    raise _encoding_error(f"it has more than {_MOST_MEMBERS} members")
+                # "deflate" is the name of two forms: with a header (RFC 1950, 2.2) and without.
+                has_header = head[0] & 0x0F == 8 and int.from_bytes(head, "big") % 31 == 0
+                wbits = zlib.MAX_WBITS | 16 if self._is_gzip else zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS
+                self._stream = zlib.decompressobj(wbits)
+            try:
+                body += self._stream.decompress(rest, at_most - len(body))
+            except zlib.error as error:
+                raise _encoding_error(str(error)) from None
+            rest = self._stream.unused_data
+        return bytes(body)
+
+
+def _encoding_error(why: str) -> OutputInvalid:
+    return OutputInvalid(f"The page is not compressed as it says: {why}.", hint="Try another page, or later.")
+
+
+def media_type(content_type: str) -> str:
+    """The type alone, in lower case: `text/html`. Empty when there is none, or it is not a media type."""
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind if _TYPE.fullmatch(kind) else ""
+
+
+def decode_body(data: bytes, content_type: str) -> str:
+    """`data` as text: by its byte order mark, by what its sender or the page itself says, else as UTF-8.
+
+    What cannot be decoded is replaced by a mark: a page is better read with holes than not at all.
+    """
+    if bom_encoding := encoding_of(data):
+        return data.decode(bom_encoding, "replace")
+    match = _CHARSET.search(content_type)
+    inside = None if match else _META.search(data[:4_096])
+    name = match[1] if match else inside[1].decode("ascii") if inside else "utf-8"
+    try:
+        codec = codecs.lookup(name).name
+    except LookupError:
+        codec = "utf-8"
+    if codec in {"iso8859-1", "ascii"}:  # the web says so and means this
+        codec = "cp1252"
+    # Python has codecs that decompress, or take for ever: only character sets are let through.
+    return data.decode(codec if _CHARACTER_SETS.fullmatch(codec) else "utf-8", "replace")

@@ -64,7 +64,7 @@ class WebFetch:
         self._pages: OrderedDict[str, Page] = OrderedDict()
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
-        """Fetch the page `url`, or go on with it from the character `start`."""
+        """Fetch the page `url`, or continue it at the character `start`."""
         url = parse_url(str(arguments["url"]))
         start = int(arguments.get("start", 0))
         page = self._pages.get(url.text)
@@ -83,41 +83,37 @@ class WebFetch:
                 self._pages.move_to_end(text)
             while len(self._pages) > _CACHED_PAGES:
                 self._pages.popitem(last=False)
-        return _output(page, start=start, limit=context.output_limit)
+        body = page.text[start : start + context.output_limit]
+        end = start + len(body)
+        more = end < len(page.text)
+        notes = [f"[{len(page.text) - end} more characters; go on with start={end}]"] if more else []
+        if page.truncated and not more:
+            notes.append("[the page is larger than may be read, or broke off; its rest is missing]")
+        if start and start >= len(page.text):
+            notes.append(f"[the page has only {len(page.text)} characters]")
+        elif not page.text:
+            notes.append("[the page has no text]")
+        facts: JsonMapping = {
+            "url": page.url.text,
+            "accessed": accessed_date(page.accessed_ns),
+            "media_type": page.media_type,
+            "characters": len(page.text),
+        }
+        if page.title:
+            facts["title"] = page.title
+        if page.links:
+            facts["links"] = [{"words": link.words, "url": link.url} for link in page.links]
+        return ToolOutput(
+            "\n\n".join(filter(None, (body, *notes))),
+            origin=f"page {page.url.text}",
+            data=facts,
+            truncated=more or page.truncated,
+        )
 
 
 def accessed_date(at_ns: int) -> str:
     """A moment as citations write it: `2026-11-21T19:30:00Z` (A30)."""
     return datetime.fromtimestamp(at_ns // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _output(page: Page, *, start: int, limit: int) -> ToolOutput:
-    body = page.text[start : start + limit]
-    end = start + len(body)
-    more = end < len(page.text)
-    notes = [f"[{len(page.text) - end} more characters; go on with start={end}]"] if more else []
-    if page.truncated and not more:
-        notes.append("[the page is larger than may be read, or broke off; its rest is missing]")
-    if start and start >= len(page.text):
-        notes.append(f"[the page has only {len(page.text)} characters]")
-    elif not page.text:
-        notes.append("[the page has no text]")
-    facts: JsonMapping = {
-        "url": page.url.text,
-        "accessed": accessed_date(page.accessed_ns),
-        "media_type": page.media_type,
-        "characters": len(page.text),
-    }
-    if page.title:
-        facts["title"] = page.title
-    if page.links:
-        facts["links"] = [{"words": link.words, "url": link.url} for link in page.links]
-    return ToolOutput(
-        "\n\n".join(filter(None, (body, *notes))),
-        origin=f"page {page.url.text}",
-        data=facts,
-        truncated=more or page.truncated,
-    )
 
 
 @asynccontextmanager

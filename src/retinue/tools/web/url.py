@@ -1,16 +1,20 @@
-"""URLs of the web, read strictly: what two programs could understand differently is refused, not guessed.
+"""URLs of the web, read strictly, and the guard that says which of them may be reached.
 
 No user names, no hidden forms of an address (decimal, octal, hexadecimal, shortened), no backslashes, no control
-characters. Whether the place may be reached is for `guard` to say.
+characters: what two programs could understand differently is refused, not guessed. A name is resolved once, and all of
+its addresses must be open to everybody.
 """
 
+import asyncio
 import re
+import socket
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final, Literal, TypeAlias
 from urllib.parse import quote, urljoin
 
-from retinue.errors import InvalidInput, NotInstalled
+from retinue.errors import AccessDenied, InvalidInput, NetworkError, NotInstalled
 
 MAX_URL: Final = 8_192
 """Characters."""
@@ -27,7 +31,6 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _HINT: Final = "Give a whole URL, as in `https://example.org/page`."
 
 Address: TypeAlias = IPv4Address | IPv6Address
-Network: TypeAlias = IPv4Network | IPv6Network
 
 _CLOSED_4: Final = tuple(
     (IPv4Network(network), what)
@@ -152,28 +155,24 @@ def parse_url(text: str) -> WebUrl:
     scheme = match[1].lower()
     if scheme not in ("http", "https"):
         raise _url_error(text, f"only http and https are fetched, not {scheme[:20]!r}")
-    host, port, address = _split_authority(text, match[2], default=_DEFAULT_PORTS[scheme])
-    target = (quote(match[3], safe="/%:@!$&'()*+,;=~-._") or "/") + quote(match[4] or "", safe="/%:@!$&'()*+,;=~-._?[]")
-    return WebUrl("https" if scheme == "https" else "http", host, port, target, address)
-
-
-def _split_authority(text: str, authority: str, *, default: int) -> tuple[str, int, Address | None]:
-    if "@" in authority:
+    if "@" in match[2]:
         raise _url_error(text, "a user name before the host is not allowed")
-    match = _HOST_PORT.fullmatch(authority)
-    if match is None:
+    authority = _HOST_PORT.fullmatch(match[2])
+    if authority is None:
         raise _url_error(text, "its host cannot be read")
-    port = int(match["port"] or default)
+    port = int(authority["port"] or _DEFAULT_PORTS[scheme])
     if not 0 < port <= 65_535:
         raise _url_error(text, f"there is no port {port}")
-    if match["six"] is not None:
+    if authority["six"] is None:
+        host, address = _host(text, authority["name"])
+    else:
         try:
-            six = IPv6Address(match["six"])
+            address = IPv6Address(authority["six"])
         except AddressValueError:
             raise _url_error(text, "its IPv6 address cannot be read") from None
-        return str(six), port, six
-    host, address = _host(text, match["name"])
-    return host, port, address
+        host = str(address)
+    target = (quote(match[3], safe="/%:@!$&'()*+,;=~-._") or "/") + quote(match[4] or "", safe="/%:@!$&'()*+,;=~-._?[]")
+    return WebUrl("https" if scheme == "https" else "http", host, port, target, address)
 
 
 def _host(text: str, name: str) -> tuple[str, Address | None]:
@@ -204,3 +203,92 @@ def _host(text: str, name: str) -> tuple[str, Address | None]:
 
 def _url_error(text: str, why: str) -> InvalidInput:
     return InvalidInput(f"The URL {_USER.sub('…@', text)[:200]!r} is refused: {why}.", hint=_HINT)
+
+
+Resolve: TypeAlias = Callable[[str, int], Awaitable[tuple[str, ...]]]
+"""From a name and a port to addresses, as text."""
+
+
+async def system_resolve(host: str, port: int) -> tuple[str, ...]:
+    """The addresses of `host`, by the system's resolver."""
+    loop = asyncio.get_running_loop()
+    entries = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in entries))
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What may be reached.
+
+    Attributes:
+        allow: Networks that may be reached although they are not public: `127.0.0.0/8`.
+        ports: The ports that may be used; None means every one.
+        resolver: How names become addresses.
+    """
+
+    allow: tuple[str, ...] = ()
+    ports: frozenset[int] | None = frozenset({80, 443})
+    resolver: Resolve = system_resolve
+
+    def check(self, url: WebUrl) -> None:
+        """Make sure that `url` may be requested, as far as can be known without resolving its name.
+
+        Raises:
+            AccessDenied: Its port or its address may not be reached.
+        """
+        if self.ports is not None and url.port not in self.ports:
+            raise AccessDenied(
+                f"Port {url.port} of {url.host!r} may not be used.",
+                hint=f"Only the ports {', '.join(map(str, sorted(self.ports)))} are open.",
+            )
+        if url.address is not None:
+            self._check_address(url.host, url.address)
+
+    async def resolve(self, host: str, port: int) -> tuple[Address, ...]:
+        """The addresses to connect to for `host`: all that it has, and each of them may be reached.
+
+        Raises:
+            AccessDenied: One of them may not be reached; so none is.
+            NetworkError: It has none.
+        """
+        try:
+            addresses = (ip_address(host),)
+        except ValueError:
+            try:
+                texts = await self.resolver(host, port)
+            except (OSError, UnicodeError) as error:
+                why = error.strerror if isinstance(error, OSError) else str(error)
+                raise NetworkError(
+                    f"The name {host!r} has no address: {why}.", hint="Check the name, and the network."
+                ) from error
+            if not texts:
+                raise NetworkError(f"The name {host!r} has no address.", hint="Check the name.") from None
+            try:
+                addresses = tuple(map(ip_address, texts))
+            except ValueError as error:
+                raise NetworkError(
+                    f"The name {host!r} leads to something that is not an address: {str(error)[:120]}.",
+                    hint="Check the network.",
+                ) from None
+        # One closed address refuses the name as a whole: which of them a connection gets is not for us to choose, and a
+        # name with both kinds is how rebinding attacks look.
+        for address in addresses:
+            self._check_address(host, address)
+        return addresses
+
+    def _check_address(self, host: str, address: Address) -> None:
+        why = why_not_public(address)
+        # A zone is not part of an address: no network would hold one that has it.
+        bare_address = IPv6Address(int(address)) if isinstance(address, IPv6Address) else address
+        allowed = map(ip_network, self.allow)
+        if not why or any(bare_address in each or effective_address(bare_address) in each for each in allowed):
+            return
+        via = "" if str(address) == host else f", which {host!r} leads to,"
+        raise AccessDenied(
+            f"The address {str(address)!r}{via} may not be reached: it is {why}.",
+            hint="Only pages that are open to everybody are fetched.",
+        )
+
+
+ANYWHERE: Final = Guard(allow=("0.0.0.0/0", "::/0"), ports=None)
+"""Lets everything through: for an address that the user has set, and no other."""
