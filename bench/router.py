@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from bench.table import Row
 from retinue.contract.definition import Definition, Skill
-from retinue.orchestration.reader import index, router
+from retinue.orchestration.reader import router
 from retinue.orchestration.reader.embedding import SentenceEmbedder
 from retinue.orchestration.reader.planner import Planner
 from retinue.orchestration.reader.router import Router, Routing
@@ -174,9 +174,9 @@ def _constants() -> list[Row]:
     agents = [_agent(number, one["intent"], "", {}, one["examples"][:5]) for number, one in enumerate(intents)]
     rows: list[Row] = []
     for module, name, values in (
-        (index, "_K1", (1.2, 1.5, 2.0)),
-        (index, "_B", (0.5, 0.9, 1.0)),
-        (index, "_COMMON", (0.1, 0.3, 1.0)),
+        (router, "_K1", (1.2, 1.5, 2.0)),
+        (router, "_B", (0.5, 0.9, 1.0)),
+        (router, "_COMMON", (0.1, 0.3, 1.0)),
         (router, "THRESHOLD", (0.25, 0.5, 0.75)),
     ):
         usual = getattr(module, name)

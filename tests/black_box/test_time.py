@@ -26,10 +26,10 @@ from retinue.dialects import DIALECTS, dialect
 from retinue.errors import RetinueError
 from retinue.orchestration.expected_files import report_shortfalls
 from retinue.orchestration.present.blocks import as_code, as_line, as_prose, sanitize_markdown
-from retinue.orchestration.present.html.markup import markdown_to_html
-from retinue.orchestration.reader.clauses import split_clause, split_sentences, strip_courtesy
-from retinue.orchestration.reader.dates import time_spans
+from retinue.orchestration.present.html_markup import markdown_to_html
 from retinue.orchestration.reader.tables import read_table_question
+from retinue.orchestration.reader.text_tokens import split_clause, split_sentences, strip_courtesy
+from retinue.orchestration.reader.values import time_spans
 from retinue.tools.data.csv import layout_of
 from retinue.tools.search.passages import split_passages
 from retinue.tools.web.page import read_html

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from retinue.contract.result import Result
-from retinue.orchestration.present.answer_figures import figures_in
+from retinue.orchestration.present.blocks import figures_in
 from retinue.tools.git import commit_index
 from tests.catalogue.conftest import Ask, Repository
 

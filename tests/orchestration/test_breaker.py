@@ -5,7 +5,7 @@ import pytest
 from retinue.contract.fault import Fault
 from retinue.contract.result import Result
 from retinue.errors import FaultCode
-from retinue.orchestration.decisions import CircuitBreaker
+from retinue.orchestration.plan_state import CircuitBreaker
 
 WELL = Result(task_id="t", agent="a", outcome="success")
 

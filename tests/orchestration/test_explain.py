@@ -5,11 +5,15 @@ import pytest
 from retinue.contract.event import Decision
 from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Plan
 from retinue.contract.task import Question
-from retinue.orchestration.decisions import RecordedDecision
-from retinue.orchestration.explain import explain
+from retinue.orchestration.plan_state import RecordedDecision
 from retinue.orchestration.present.blocks import Heading, MarkdownBlock
 from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
-from retinue.orchestration.present.explanation import answer_and_explanation, binding_origin, explanation_blocks
+from retinue.orchestration.present.explanation import (
+    answer_and_explanation,
+    binding_origin,
+    explain,
+    explanation_blocks,
+)
 
 CHOSEN = Candidate(agent="a", skill="s", score=2, share=0.5, reason="shares commits")
 PLAN = Plan(

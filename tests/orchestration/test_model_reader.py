@@ -28,8 +28,7 @@ from retinue.llm.scripted import ScriptedModel, tool_call
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.plan_checker import PlanChecker
 from retinue.orchestration.planning import Planning, planning_of
-from retinue.orchestration.reader.model_prompt import FACTS_CHARS, SKILLS_CHARS
-from retinue.orchestration.reader.model_reader import ModelReader
+from retinue.orchestration.reader.model_reader import FACTS_CHARS, SKILLS_CHARS, ModelReader
 from retinue.orchestration.reader.planner import Planner
 from retinue.orchestration.structured_model import StructuredModel
 from retinue.tools.workspace import Workspace

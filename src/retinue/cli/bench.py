@@ -37,7 +37,7 @@ from retinue.orchestration.comparing_agents import (
 )
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.planning import allocate_models, default_allocator
-from retinue.orchestration.present.comparison_charts import comparison_charts
+from retinue.orchestration.present.statistics_charts import comparison_charts
 from retinue.orchestration.run_request import RESERVED
 from retinue.tools.workspace import Workspace
 

@@ -22,7 +22,7 @@ from retinue.errors import BudgetExceeded, InvalidDefinition, ParseError, Retinu
 from retinue.orchestration.plan_checker import findings, read_plan
 from retinue.orchestration.planning import planning_of
 from retinue.orchestration.present.explanation import binding_origin
-from retinue.orchestration.reader.model_prompt import describe_facts
+from retinue.orchestration.reader.model_reader import describe_facts
 from retinue.orchestration.reader.parameters import reader_environment
 
 _LINES: Final = 30

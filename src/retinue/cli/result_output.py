@@ -23,12 +23,11 @@ from retinue.contract.plan import Plan
 from retinue.contract.result import Outcome, Result
 from retinue.dialects.run_agent import tool_names
 from retinue.errors import RetinueError
-from retinue.orchestration.decisions import RecordedDecision
-from retinue.orchestration.explain import explain
+from retinue.orchestration.plan_state import RecordedDecision
 from retinue.orchestration.present.blocks import MarkdownBlock
 from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
-from retinue.orchestration.present.explanation import answer_and_explanation, explanation_blocks, outcome_label
-from retinue.orchestration.present.html import as_html
+from retinue.orchestration.present.explanation import answer_and_explanation, explain, explanation_blocks, outcome_label
+from retinue.orchestration.present.html_page import as_html
 from retinue.orchestration.present.numbers import format_duration, usage_parts
 from retinue.orchestration.run_request import RESERVED
 from retinue.orchestration.synthesise import RUN_AGENT

@@ -35,8 +35,8 @@ from retinue.engine.ids import CHILD
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.errors import Canceled, InvalidInput, Unavailable, UnknownName
-from retinue.orchestration.decisions import RecordedDecision
 from retinue.orchestration.orchestrator import Orchestrator
+from retinue.orchestration.plan_state import RecordedDecision
 from retinue.orchestration.run_request import RESERVED
 
 

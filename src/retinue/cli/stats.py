@@ -18,7 +18,7 @@ from retinue.contract.table import Chart
 from retinue.engine.journal import Journal
 from retinue.errors import UnknownName
 from retinue.llm.allocation import TARGET, TierMix
-from retinue.orchestration.present.html.chart import charts_file
+from retinue.orchestration.present.html_chart import charts_file
 from retinue.orchestration.present.numbers import format_duration
 from retinue.orchestration.present.statistics_charts import statistics_charts
 from retinue.orchestration.statistics import Statistics, Tally, statistics_of

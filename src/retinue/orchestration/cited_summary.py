@@ -16,8 +16,7 @@ from pydantic import Field
 from retinue.contract.model import JsonMapping, Many, Model
 from retinue.contract.result import Result, Usage, Warned
 from retinue.contract.sanitize import printable
-from retinue.orchestration._untrusted import one_line, untrusted_block
-from retinue.orchestration.handoff import full_text
+from retinue.orchestration.handoff import full_text, one_line, untrusted_block
 from retinue.orchestration.present.blocks import place_of, sanitize_markdown, sources_in
 from retinue.orchestration.reader.text_tokens import FUNCTION_WORDS, word_tokens
 from retinue.orchestration.structured_model import StructuredModel, shape_of
@@ -108,6 +107,34 @@ class CitedSummary:
     model: str = ""
     refusal: str = ""
     usage: Usage | None = None
+
+    @property
+    def facts(self) -> JsonMapping | None:
+        """The summary as data, each sentence with what it rests on; None when none was asked for."""
+        if not self.claims:
+            return {"by": "rules", "model": self.model, "reason": self.refusal} if self.refusal else None
+        claims: list[JsonMapping] = [
+            {
+                "text": claim.text,
+                "cites": [{"id": one.id, "agent": one.agent, "source": one.source} for one in claim.pieces],
+            }
+            for claim in self.claims
+        ]
+        dropped = [{"text": text, "reason": why} for text, why in self.dropped_claims]
+        return {"by": "model", "model": self.model, "claims": claims, "dropped": dropped}
+
+    @property
+    def warnings(self) -> tuple[Warned, ...]:
+        """What was dropped of it."""
+        return tuple(
+            Warned(
+                type="degraded_analysis",
+                message=f"A sentence of the summary was dropped, since {why}: {one_line(text, limit=200)}",
+                impact="The summary is shorter; the agents' own answers below it are whole.",
+                recovery="Read the agents' own answers.",
+            )
+            for text, why in self.dropped_claims
+        )
 
 
 def collect_evidence(run: FinishedRun) -> Evidence:
@@ -236,7 +263,10 @@ def claim_error(text: str, cites: Iterable[str], pieces_by_id: Mapping[str, Evid
     if figures:
         return f"the figure {figures[0]} does not stand in what it cites"
     cited_text = _normalise(cited)
-    wrong = [words for words in _exact_terms(text) if _normalise(words) not in cited_text]
+    # What it claims to be word for word: quotations, code, paths, addresses and names.
+    exact_terms = [next(filter(None, match.groups()), "").strip(" .,;:") for match in _QUOTED.finditer(text)]
+    exact_terms += [match.group().rstrip(".,;:") for match in _IDENTIFIER.finditer(_QUOTED.sub(" ", text))]
+    wrong = [words for words in exact_terms if _normalise(words) not in cited_text]
     if wrong:
         return f"{one_line(wrong[0], limit=80)!r} does not stand in what it cites"
     common = set(word_tokens(FUNCTION_WORDS))
@@ -252,14 +282,6 @@ def _figures(text: str) -> Iterator[str]:
         yield re.sub(r"[,_\u00a0\u202f]", "", match.group().replace("\u2212", "-")).lstrip("-")
 
 
-def _exact_terms(text: str) -> Iterator[str]:
-    """What `text` claims to be word for word: quotations, code, paths, addresses and names."""
-    for match in _QUOTED.finditer(text):
-        yield next(group for group in match.groups() if group is not None).strip(" .,;:")
-    for match in _IDENTIFIER.finditer(_QUOTED.sub(" ", text)):
-        yield match.group().rstrip(".,;:")
-
-
 def _normalise(text: str) -> str:
     return " ".join(re.sub(r"[*_`\"'\u2018\u2019\u201c\u201d]", "", text).casefold().split())
 
@@ -267,8 +289,8 @@ def _normalise(text: str) -> str:
 def with_summary(result: Result, summary: CitedSummary) -> Result:
     """The merged answer `result` with the summary in front, nothing taken away; without a summary, with why."""
     data = dict(cast("JsonMapping", result.data))
-    warnings = (*result.warnings, *dropped_claim_warnings(summary))
-    if (facts := summary_facts(summary)) is not None:
+    warnings = (*result.warnings, *summary.warnings)
+    if (facts := summary.facts) is not None:
         data["summary"] = facts
     if not summary.claims:
         return result.model_copy(update={"data": data, "warnings": warnings})
@@ -284,34 +306,3 @@ def with_summary(result: Result, summary: CitedSummary) -> Result:
     }
     data["answer"] = [section, *cast("list[JsonMapping]", data["answer"])]
     return result.model_copy(update={"data": data, "warnings": warnings})
-
-
-def summary_facts(summary: CitedSummary) -> JsonMapping | None:
-    """The summary as data, each sentence with what it rests on; None when none was asked for."""
-    if not summary.claims:
-        return {"by": "rules", "model": summary.model, "reason": summary.refusal} if summary.refusal else None
-    return {
-        "by": "model",
-        "model": summary.model,
-        "claims": [
-            {
-                "text": claim.text,
-                "cites": [{"id": one.id, "agent": one.agent, "source": one.source} for one in claim.pieces],
-            }
-            for claim in summary.claims
-        ],
-        "dropped": [{"text": text, "reason": why} for text, why in summary.dropped_claims],
-    }
-
-
-def dropped_claim_warnings(summary: CitedSummary) -> tuple[Warned, ...]:
-    """What was dropped of a summary, as warnings."""
-    return tuple(
-        Warned(
-            type="degraded_analysis",
-            message=f"A sentence of the summary was dropped, since {why}: {one_line(text, limit=200)}",
-            impact="The summary is shorter; the agents' own answers below it are whole.",
-            recovery="Read the agents' own answers.",
-        )
-        for text, why in summary.dropped_claims
-    )

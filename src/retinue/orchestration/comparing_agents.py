@@ -160,28 +160,28 @@ def score(task: CompareTask, result: Result, *, judging: bool = False) -> Score:
         passed = 0.0 if findings else 1.0
     wrong: list[str] = []
     for place, expected in task.expect.items():
-        there, value = _at(result.data, place)
-        if not there:
-            wrong.append(f"`{place}` is not there.")
-        elif not _fits(value, expected):
+        value: object = result.data
+        for step in place[1:].split("/") if place.startswith("/") else place.split("."):
+            if isinstance(value, dict) and step in (members := cast("dict[str, Any]", value)):
+                value = members[step]
+            elif (
+                isinstance(value, list)
+                and re.fullmatch(r"[0-9]{1,6}", step)
+                and int(step) < len(items := cast("list[Any]", value))
+            ):
+                value = items[int(step)]
+            else:
+                wrong.append(f"`{place}` is not there.")
+                break
+        else:
+            if _fits(value, expected):
+                continue
             wrong.append(f"`{place}` is {str(value)[:80]!r}, and {str(expected)[:80]} was expected.")
     fields = 1 - len(wrong) / len(task.expect) if task.expect else None
     missing = [each for each in task.contains if each.casefold() not in result.content.casefold()]
     words = 1 - len(missing) / len(task.contains) if task.contains else None
     notes += [*wrong, *(f"The text does not hold {each!r}." for each in missing)]
     return Score(schema=passed, fields=fields, words=words, notes=tuple(notes))
-
-
-def _at(data: object, place: str) -> tuple[bool, object]:
-    steps = place[1:].split("/") if place.startswith("/") else place.split(".")
-    for step in steps:
-        if isinstance(data, dict) and step in (members := cast("dict[str, Any]", data)):
-            data = members[step]
-        elif isinstance(data, list) and re.fullmatch(r"[0-9]{1,6}", step) and int(step) < len(cast("list[Any]", data)):
-            data = cast("list[Any]", data)[int(step)]
-        else:
-            return False, None
-    return True, data
 
 
 def _fits(value: object, expected: object) -> bool:

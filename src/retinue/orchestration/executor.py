@@ -9,7 +9,7 @@ it (H24). What it came to is noted at once, for a run that is stopped before the
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never, cast
@@ -20,7 +20,7 @@ from retinue.contract.event import Decision, NodeStarted
 from retinue.contract.fault import Fault
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
-from retinue.contract.plan import Delegation, Expected, Plan, topological_order
+from retinue.contract.plan import Delegation, Plan, topological_order
 from retinue.contract.result import Result, Usage, Warned
 from retinue.contract.task import Budget, Question
 from retinue.engine.base import Step, Stopped, WorkflowScope
@@ -28,7 +28,6 @@ from retinue.engine.blocking import in_thread
 from retinue.errors import BudgetExceeded, Canceled, MissingFile, Unavailable
 from retinue.llm.budget_tracker import BudgetTracker
 from retinue.orchestration.budget import Deadline, RunBudget
-from retinue.orchestration.decisions import CircuitBreaker, planning_decisions
 from retinue.orchestration.expected_files import ArtifactTracker, LostFile, file_hashes, verify_files, without_file
 from retinue.orchestration.node_context import (
     MID_STEP_QUESTION,
@@ -38,7 +37,7 @@ from retinue.orchestration.node_context import (
     counts_as_round,
     waiting_result,
 )
-from retinue.orchestration.plan_state import Actions, PlanState
+from retinue.orchestration.plan_state import Actions, CircuitBreaker, PlanState, planning_decisions
 from retinue.orchestration.planning import without_planning
 from retinue.orchestration.recovery import (
     Accept,
@@ -119,8 +118,28 @@ class Executor:
             await self._verify_files()
             record = await self._write_summary()
         except Stopped:
-            # What is finished is kept; the engine marks the run as canceled.
-            await self._cancel_remaining()
+            # What is finished is kept, also of nodes that have not ended; the engine marks the run as canceled.
+            children: dict[str, NodeProgress] = {}
+            for name, (node_id, kind) in self._open_steps.items():
+                progress = self._progress[node_id]
+                if kind == "child":
+                    children[name] = progress
+                    self._scope.stop(name)
+                elif kind == "ask":
+                    self._services.deadline.resume()  # it is the parent's too
+                else:
+                    self._run_budget.close(name, None if progress.latest is None else progress.latest.usage)
+            with suppress(Stopped):  # stopped twice: then what has come by now is all
+                while children:
+                    for name, result in await self._scope.completed():
+                        if (progress := children.pop(name, None)) is not None:
+                            self._run_budget.close(name, result.usage)
+                            self._tasks.results[progress.node.id] = self._child_result(progress, result)
+            for node in self._request.plan.nodes:
+                if node.id not in self._tasks.results:
+                    latest = self._progress[node.id].latest
+                    canceled = self._tasks.error_result(node, Canceled("The run was stopped."), outcome="canceled")
+                    self._tasks.results[node.id] = latest if latest is not None and latest.useful else canceled
             return self._answer(None)
         return self._answer(await scope.now() - started, record)
 
@@ -322,24 +341,20 @@ class Executor:
         context.task = task
         result = context.with_delegated_usage(await self._services.call(task, context))
         if node.expects:
-            result = await self._with_files(result, node.expects, context)
+            agent_result, workspace = result, self._services.workspace
+            result = await in_thread(verify_files, agent_result, tuple(node.expects), workspace)
+            reports = [expected for expected in node.expects if expected.rules == "research"]
+            if reports and result.useful:  # judged by the criteria of a research report
+                from retinue.orchestration.report_judge import judge_reports, read_reports  # noqa: PLC0415 - rare
+
+                judge, deadline_ns = self._judge, context.deadline_ns
+                open_model = None if judge is None else partial(judge.prepare, context.budget_tracker, deadline_ns)
+                texts = await in_thread(read_reports, reports, context.workspace)
+                result = await judge_reports(agent_result, result, reports, texts, open_model, phases=context.phases)
         progress.latest = result
         if context.waits_for is None or result.useful:
             return result
         return waiting_result(task, context, context.waits_for, result.usage)
-
-    async def _with_files(self, agent_result: Result, expects: Sequence[Expected], context: NodeContext) -> Result:
-        """`agent_result` with the facts of the expected files; research reports are judged by their criteria."""
-        result = await in_thread(verify_files, agent_result, tuple(expects), self._services.workspace)
-        reports = [expected for expected in expects if expected.rules == "research"]
-        if not reports or not result.useful:
-            return result
-        from retinue.orchestration.report_judge import judge_reports, read_reports  # noqa: PLC0415 - few runs write reports
-
-        judge = self._judge
-        open_model = None if judge is None else partial(judge.prepare, context.budget_tracker, context.deadline_ns)
-        texts = await in_thread(read_reports, reports, context.workspace)
-        return await judge_reports(agent_result, result, reports, texts, open_model, phases=context.phases)
 
     # Thoughts of a model
 
@@ -402,7 +417,16 @@ class Executor:
             return result.model_copy(update=ending)
         progress.last, progress.granted = result, granted
         if node.model is not None:
-            plan = self._with_model(plan, node)
+            # Where others think for the node, or it is split, they think with the model chosen for it.
+            node_skill = checker.skill(node.agent, node.skill)
+            by_others = node_skill is not None and node_skill.thinks == "by_others"
+            nodes = list(plan.nodes)
+            for place, one in enumerate(nodes):
+                skill = checker.skill(one.agent, one.skill)
+                uses_model = skill is not None and skill.thinks != "never"
+                if uses_model and one.model is None and (by_others or one.agent == node.agent):
+                    nodes[place] = one.model_copy(update={"model": node.model})
+            plan = plan.model_copy(update={"nodes": tuple(nodes)})
         return RunRequest(
             plan=without_planning(plan),  # an agent does not speak for the orchestrator
             budget=granted,
@@ -417,19 +441,6 @@ class Executor:
             thinking=request.thinking,
             definitions=digests_of((one.agent for one in plan.nodes), checker.definition),
         )
-
-    def _with_model(self, plan: Plan, node: Delegation) -> Plan:
-        """`plan` done with the model that was chosen for `node`, where others think for `node`, or it is split."""
-        checker = self._services.checker
-        node_skill = checker.skill(node.agent, node.skill)
-        by_others = node_skill is not None and node_skill.thinks == "by_others"
-        nodes = list(plan.nodes)
-        for place, one in enumerate(nodes):
-            skill = checker.skill(one.agent, one.skill)
-            uses_model = skill is not None and skill.thinks != "never"
-            if uses_model and one.model is None and (by_others or one.agent == node.agent):
-                nodes[place] = one.model_copy(update={"model": node.model})
-        return plan.model_copy(update={"nodes": tuple(nodes)})
 
     def _start_child_run(self, progress: NodeProgress, child_request: RunRequest) -> None:
         # The plan is in the name, so that a resumed run goes on with a child run of the same plan and no other.
@@ -531,30 +542,6 @@ class Executor:
             calls=self._run_budget.nodes,
             earlier={name: progress.earlier for name, progress in self._progress.items() if progress.earlier},
         )
-
-    async def _cancel_remaining(self) -> None:
-        """Note the nodes that have not ended, but for what they finished before the run was stopped."""
-        children: dict[str, NodeProgress] = {}
-        for name, (node_id, kind) in self._open_steps.items():
-            progress = self._progress[node_id]
-            if kind == "child":
-                children[name] = progress
-                self._scope.stop(name)
-            elif kind == "ask":
-                self._services.deadline.resume()  # it is the parent's too
-            else:
-                self._run_budget.close(name, None if progress.latest is None else progress.latest.usage)
-        with suppress(Stopped):  # stopped twice: then what has come by now is all
-            while children:
-                for name, result in await self._scope.completed():
-                    if (progress := children.pop(name, None)) is not None:
-                        self._run_budget.close(name, result.usage)
-                        self._tasks.results[progress.node.id] = self._child_result(progress, result)
-        for node in self._request.plan.nodes:
-            if node.id not in self._tasks.results:
-                latest = self._progress[node.id].latest
-                canceled = self._tasks.error_result(node, Canceled("The run was stopped."), outcome="canceled")
-                self._tasks.results[node.id] = latest if latest is not None and latest.useful else canceled
 
     def _fresh_name(self, progress: NodeProgress) -> str:
         progress.name_count += 1

@@ -7,6 +7,7 @@ business of `artifact_tracking`.
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, cast
@@ -173,7 +174,24 @@ def verify_files(result: Result, expects: tuple[Expected, ...], workspace: Works
     is, unless it failed because it did not write what it should: then that is its fault.
     """
     if not result.useful:
-        return _blame_missing(result, expects)
+        # The boundary refused the answer because a file is not there: say which.
+        fault = result.fault
+        if fault is None or fault.code != "output_invalid":
+            return result
+        claims = [
+            one for one in cast("list[JsonMapping]", fault.detail.get("findings", [])) if one["rule"] == "claim/file"
+        ]
+        text = " ".join(str(claim["message"]) for claim in claims)
+        missing = [expected.path for expected in expects if f"{expected.path[:200]!r} was not written" in text]
+        if not missing:
+            return result
+        error = MissingFile(
+            f"The expected file {missing[0]!r} was not written.",
+            hint=fault.hint,
+            path=missing[0],
+            detail={**fault.detail, "missing": missing},
+        )
+        return result.model_copy(update={"fault": Fault.from_error(error, operation=result.skill, failed_at="output")})
     artifacts = {artifact.path: artifact for artifact in result.artifacts}
     warnings: list[Warned] = []
     errors: list[RetinueError] = []
@@ -249,25 +267,6 @@ def _shortfall_warnings(expected: Expected, workspace: Workspace) -> Iterator[Wa
         )
 
 
-def _blame_missing(result: Result, expects: tuple[Expected, ...]) -> Result:
-    """The boundary refused the answer because a file is not there: say which, and that it is missing."""
-    fault = result.fault
-    if fault is None or fault.code != "output_invalid":
-        return result
-    claims = [one for one in cast("list[JsonMapping]", fault.detail.get("findings", [])) if one["rule"] == "claim/file"]
-    text = " ".join(str(claim["message"]) for claim in claims)
-    missing = [expected.path for expected in expects if f"{expected.path[:200]!r} was not written" in text]
-    if not missing:
-        return result
-    error = MissingFile(
-        f"The expected file {missing[0]!r} was not written.",
-        hint=fault.hint,
-        path=missing[0],
-        detail={**fault.detail, "missing": missing},
-    )
-    return result.model_copy(update={"fault": Fault.from_error(error, operation=result.skill, failed_at="output")})
-
-
 def _fold_path(path: str) -> str:
     try:
         return check_workspace_path(path).casefold()
@@ -330,8 +329,10 @@ class ArtifactTracker:
             before = self._owners.get(path)
             self._owners[path] = _Owner(node.id, sha256)
             # The same bytes excuse nobody: the second may have written before the first was measured.
-            if before is not None and before.node != node.id and not self._follows(node.id, before.node):
-                losses.append(LostFile(path, before.node, node.id))
+            if before is not None and before.node != node.id:
+                self._ancestry = self._ancestry or Ancestry(self.plan.nodes)
+                if not self._ancestry(before.node, node.id):
+                    losses.append(LostFile(path, before.node, node.id))
         return losses
 
     def find_lost(self, hashes: Mapping[str, str | None]) -> list[LostFile]:
@@ -342,15 +343,15 @@ class ArtifactTracker:
             if path in hashes and hashes[path] != owner.sha256
         ]
 
-    def _follows(self, node: str, other: str) -> bool:
-        if self._ancestry is None:
-            self._ancestry = Ancestry(self.plan.nodes)
-        return self._ancestry(other, node)
-
 
 def file_hashes(workspace: Workspace | None, paths: tuple[str, ...]) -> dict[str, str | None]:
     """What each file hashes to now; None when it is gone. Reads files: run it in a thread."""
-    return {path: None if (facts := _facts(workspace, path)) is None else facts.sha256 for path in paths}
+    hashes: dict[str, str | None] = dict.fromkeys(paths)
+    if workspace is not None:
+        for path in paths:
+            with suppress(RetinueError, OSError):
+                hashes[path] = workspace.check_artifact(path).sha256
+    return hashes
 
 
 def without_file(node: Delegation, result: Result, loss: LostFile) -> Result:
@@ -371,10 +372,3 @@ def without_file(node: Delegation, result: Result, loss: LostFile) -> Result:
     return partial_result.model_copy(
         update={"outcome": "error", "fault": Fault.from_error(error, operation=result.skill)}
     )
-
-
-def _facts(workspace: Workspace | None, path: str) -> ArtifactFacts | None:
-    try:
-        return None if workspace is None else workspace.check_artifact(path)
-    except (RetinueError, OSError):
-        return None

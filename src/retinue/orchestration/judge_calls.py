@@ -14,8 +14,8 @@ from retinue.contract.result import Result, Usage
 from retinue.contract.task import Thinking
 from retinue.engine.base import Step
 from retinue.llm.budget_tracker import BudgetTracker
-from retinue.llm.port import LanguageModel
 from retinue.orchestration.budget import RunBudget
+from retinue.orchestration.cited_summary import collect_evidence, write_claims
 from retinue.orchestration.node_context import RunServices
 from retinue.orchestration.recovery import RecoveryOptions
 from retinue.orchestration.run_request import RESERVED
@@ -24,6 +24,7 @@ from retinue.orchestration.synthesise import RUN_AGENT, FinishedRun
 from retinue.orchestration.task_builder import NodeProgress, TaskBuilder
 
 if TYPE_CHECKING:
+    from retinue.llm.models import Models
     from retinue.orchestration.reader.model_reader import ModelReader
 
 _SPLIT_TOKENS: Final = 400
@@ -38,22 +39,24 @@ class ModelJudge:
 
     Attributes:
         model: What it is called.
-        open: Gives the model; what it raises is a refusal like any other.
+        models: The models at hand; without any the rules decide alone.
         planner: Gives the planner that splits requests.
         thinking: How hard it is to think.
         clock: What time it is.
     """
 
     model: str
-    open: Callable[[], LanguageModel]
+    models: "Models | None"
     planner: "Callable[[], ModelReader]"
     thinking: Thinking | None
     clock: Callable[[], int]
 
     def prepare(self, tracker: BudgetTracker, deadline_ns: int | None) -> StructuredModel | str:
         """The model, ready to be asked; or why it is not."""
+        if self.models is None:
+            return f"it cannot be asked: No models are configured here, and the run thinks with `{self.model}`."
         try:
-            model = self.open()
+            model = self.models.get(self.model)
         except Exception as error:  # noqa: BLE001 - a provider may fail in any way; then the rules decide
             return f"it cannot be asked: {error}"
         return StructuredModel(model, tracker, deadline_ns, self.thinking, self.clock)
@@ -123,8 +126,6 @@ class JudgeCalls:
         request = self.services.request
         if request.answer == "collected" or sum(one.useful for one in run.results.values()) < _SEVERAL:
             return None
-        from retinue.orchestration.cited_summary import collect_evidence, write_claims  # noqa: PLC0415 - only with a model
-
         evidence = collect_evidence(run)
         if not evidence.pieces:
             return None

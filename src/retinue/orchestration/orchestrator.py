@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from retinue.agents.boundary import Boundary
 from retinue.agents.grants import ALL, Grants
-from retinue.agents.registry import Registry
+from retinue.agents.registry import Registry, light_schema_of
 from retinue.contract.definition import Definition
 from retinue.contract.event import Body
 from retinue.contract.model import JsonMapping
@@ -38,6 +38,7 @@ from retinue.orchestration.executor import Executor
 from retinue.orchestration.node_context import RunServices
 from retinue.orchestration.plan_checker import PlanChecker
 from retinue.orchestration.planning import (
+    Allocator,
     Planning,
     allocate_models,
     by_name,
@@ -52,8 +53,6 @@ from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from retinue.llm.models import Models
-    from retinue.llm.port import LanguageModel
-    from retinue.orchestration.planning import Allocator
     from retinue.orchestration.reader.model_reader import ModelReader
     from retinue.orchestration.reader.planner import Planner
     from retinue.orchestration.reader.router import Embedder
@@ -174,6 +173,10 @@ class Orchestrator:
         What it cost to make the plan, in money and in time, is charged to the run.
         """
         planning = planning_of(plan)
+        judge_model = None
+        if self.models is not None and (self.model or self.models.configured):
+            with suppress(RetinueError):  # a run goes on without its judge where none of that name is configured
+                judge_model = self.models.choose(model=self.model, source="user").name
         if self.models is not None and self.models.configured and budget is not None and budget.tokens is not None:
             plan = allocate_tokens(plan, budget.tokens, by_name(self.registry.definitions()))
         request = RunRequest(
@@ -182,7 +185,7 @@ class Orchestrator:
             answer=answer,
             today=self._day().isoformat(),
             counter=self.counter,
-            model=self._judge_model(),
+            model=judge_model,
             thinking=self.thinking,
             spent=planning.usage if planning else None,
             planned_ns=planning.duration_ns if planning else 0,
@@ -335,13 +338,6 @@ class Orchestrator:
         deadline_ns = None if budget.timeout_s is None else REAL.clock() + int(budget.timeout_s * 1_000_000_000)
         return StructuredModel(model, tracker, deadline_ns, thinking)
 
-    def _judge_model(self) -> str | None:
-        """The name of the model that thinks along in a run; None when none is configured, or none of that name."""
-        if self.models is not None and (self.model or self.models.configured):
-            with suppress(RetinueError):
-                return self.models.choose(model=self.model, source="user").name
-        return None
-
     def _rules(self) -> "Planner":
         from retinue.orchestration.reader.planner import Planner  # noqa: PLC0415 - a plan made by hand needs none
 
@@ -357,22 +353,21 @@ class Orchestrator:
         """`plan` for the goal as it was said, with how hard its agents are to think, and examples beside refusals."""
         update: dict[str, object] = {} if words == goal else {"goal": goal.strip()}
         if plan.dropped:
-            update["dropped"] = tuple(one if one.examples else self._with_examples(one) for one in plan.dropped)
+            definitions, exists = by_name(self.registry.selectable()), self._environment().exists
+            dropped: list[Dropped] = []
+            for one in plan.dropped:
+                # An example of each skill that came near, of those that name no file that is not here.
+                requests: list[str] = []
+                for near in one.nearest if one.wanted else ():
+                    skill = definitions[near.agent].skill(near.skill) if near.agent in definitions else None
+                    for example in () if skill is None else skill.examples:
+                        names = (word.strip("`'\"?,.:;()") for word in example.split())
+                        if exists is None or all(exists(name) for name in names if "/" in name or "." in name):
+                            requests.append(example)
+                            break
+                dropped.append(one if one.examples else one.model_copy(update={"examples": tuple(requests)}))
+            update["dropped"] = tuple(dropped)
         return with_thinking(plan.model_copy(update=update), thinking)
-
-    def _with_examples(self, dropped: Dropped) -> Dropped:
-        """`dropped` with an example of each skill that came near, of those that name no file that is not here."""
-        definitions = by_name(self.registry.selectable())
-        exists = self._environment().exists
-        requests: list[str] = []
-        for near in dropped.nearest if dropped.wanted else ():
-            skill = definitions[near.agent].skill(near.skill) if near.agent in definitions else None
-            for example in () if skill is None else skill.examples:
-                words = (word.strip("`'\"?,.:;()") for word in example.split())
-                if exists is None or all(exists(word) for word in words if "/" in word or "." in word):
-                    requests.append(example)
-                    break
-        return dropped.model_copy(update={"examples": tuple(requests)})
 
     def _environment(self) -> ReaderEnvironment:
         return reader_environment(self.registry, self.workspace, self._day(), grants=self.grants)
@@ -411,11 +406,6 @@ def workflows(
     child_limits: dict[str, tuple[BudgetTracker, Deadline]] = {}
     readers: dict[int, ModelReader] = {}
 
-    def light_schema() -> str:
-        from retinue.agents.registry import light_schema_of  # noqa: PLC0415 - few agents ask who there is
-
-        return light_schema_of(registry)
-
     def model_reader() -> "ModelReader":
         from retinue.orchestration.reader.model_reader import ModelReader  # noqa: PLC0415 - most runs ask no model
         from retinue.orchestration.reader.planner import Planner  # noqa: PLC0415 - as above
@@ -448,26 +438,14 @@ def workflows(
             outside=outside,
             environment=environment,
             checker=checker,
-            light_schema=light_schema,
+            light_schema=partial(light_schema_of, registry),
             grants=grants,
         )
         judge = None
         if request.model is not None:
             from retinue.orchestration.judge_calls import ModelJudge  # noqa: PLC0415 - most runs ask no model
 
-            judge = ModelJudge(
-                request.model,
-                partial(_open_model, models, request.model),
-                model_reader,
-                request.thinking,
-                outside.clock,
-            )
+            judge = ModelJudge(request.model, models, model_reader, request.thinking, outside.clock)
         return await Executor(scope, services, definitions, judge=judge, child_limits=child_limits).run()
 
     return {RUN_PLAN: run_plan}
-
-
-def _open_model(models: "Models | None", name: str) -> "LanguageModel":
-    if models is None:
-        raise Unavailable(f"No models are configured here, and the run thinks with `{name}`.", hint="Configure one.")
-    return models.get(name)

@@ -338,7 +338,18 @@ def actuals(plan: Plan, result: Result) -> JsonMapping | None:
         "cost_usd": _subtract(usd, planned_usd),
         "seconds": None if result.duration_ns is None else result.duration_ns / 1e9,
     }
-    figures = {name: each for name, value in actual.items() if (each := _figure(expected.get(name), value))}
+    figures: dict[str, JsonMapping] = {}
+    for name, value in actual.items():
+        figure: JsonMapping = {} if value is None else {"actual": value}
+        limits: object = expected.get(name)
+        bounds = cast("list[object]", limits) if isinstance(limits, list) else []
+        low, high = bounds if len(bounds) == 2 else (None, None)
+        if isinstance(low, int | float) and isinstance(high, int | float):
+            figure["estimate"] = [low, high]
+            if value is not None:
+                figure["within"] = low <= value <= high
+        if figure:
+            figures[name] = figure
     return {"option": choice.get("letter"), "by": choice.get("by"), "figures": figures}
 
 
@@ -354,14 +365,3 @@ def _subtract(whole: float | None, part: float | None) -> float | None:
         return whole
     remainder = whole - part
     return remainder if remainder > _ROUNDED_OFF else None
-
-
-def _figure(expected: object, actual: float | None) -> JsonMapping:
-    figure: JsonMapping = {} if actual is None else {"actual": actual}
-    if isinstance(expected, list) and len(bounds := cast("list[object]", expected)) == 2:
-        low, high = bounds
-        if isinstance(low, int | float) and isinstance(high, int | float):
-            figure["estimate"] = [low, high]
-            if actual is not None:
-                figure["within"] = low <= actual <= high
-    return figure

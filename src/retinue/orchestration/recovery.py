@@ -23,7 +23,7 @@ from retinue.contract.result import Result
 from retinue.contract.sanitize import printable
 from retinue.contract.task import Question
 from retinue.errors import FaultCode
-from retinue.orchestration._untrusted import one_line, untrusted_block
+from retinue.orchestration.handoff import one_line, untrusted_block
 from retinue.orchestration.synthesise import RUN_AGENT
 
 if TYPE_CHECKING:
@@ -393,7 +393,11 @@ class RecoveryOptions:
     @property
     def ids(self) -> tuple[str, ...]:
         """What each is called: in the same order."""
-        return tuple(_id(place, move) for place, move in enumerate(self.moves, start=1))
+        names = {Accept: "accept", Ask: "ask", GiveUp: "give_up"}
+        return tuple(
+            f"{place}_{move.candidate.agent}.{move.candidate.skill}" if isinstance(move, Reroute) else names[type(move)]
+            for place, move in enumerate(self.moves, start=1)
+        )
 
     async def ask_model(
         self, node: Delegation, result: Result, model: "StructuredModel", *, goal: str, task: str
@@ -403,7 +407,22 @@ class RecoveryOptions:
 
         fault = result.fault
         failure = f"{fault.code}: {fault.message} {fault.hint}" if fault else "It did not say why."
-        option_lines = "\n".join(f"{name}: {_describe(move)}" for name, move in zip(self.ids, self.moves, strict=True))
+        lines: list[str] = []
+        for name, move in zip(self.ids, self.moves, strict=True):
+            match move:
+                case Accept():
+                    text = "Take what there is."
+                case Ask(questions, reason):
+                    text = f"Ask the person: {questions[0].text} ({reason})"
+                case Reroute(_, reason, request, left_out):
+                    without = f" without {_quoted(left_out)}" if left_out else ""
+                    text = f"Ask `{request.agent}.{request.skill}`{without}: {reason}"
+                case GiveUp(reason):
+                    text = f"Leave it at that. {reason}"
+                case _:
+                    assert_never(move)
+            lines.append(f"{name}: {one_line(text, limit=600)}")
+        option_lines = "\n".join(lines)
         prompt = (
             f"The goal: {one_line(goal, limit=_GOAL_CHARS)}",
             f"`{node.agent}.{node.skill}` was asked: {one_line(node.instruction, limit=_GOAL_CHARS)}",
@@ -445,24 +464,3 @@ def apply_choice(
     # The reason it was chosen for stands before the one it was open for.
     chosen = move if isinstance(move, Accept) else replace(move, reason=f"{reason} {move.reason}")
     return chosen, Decision("reconsider", reason, {**facts, "choice": data["choice"]})
-
-
-def _id(place: int, move: Move) -> str:
-    if isinstance(move, Reroute):
-        return f"{place}_{move.candidate.agent}.{move.candidate.skill}"
-    return {Accept: "accept", Ask: "ask", GiveUp: "give_up"}[type(move)]
-
-
-def _describe(move: Move) -> str:
-    match move:
-        case Accept():
-            return "Take what there is."
-        case Ask(questions, reason):
-            return one_line(f"Ask the person: {questions[0].text} ({reason})", limit=600)
-        case Reroute(_, reason, request, left_out):
-            suffix = f" without {', '.join(map(repr, left_out))}" if left_out else ""
-            return one_line(f"Ask `{request.agent}.{request.skill}`{suffix}: {reason}", limit=600)
-        case GiveUp(reason):
-            return one_line(f"Leave it at that. {reason}", limit=600)
-        case _:
-            assert_never(move)

@@ -6,7 +6,7 @@ judged, and that is said. Nothing passes silently, and nothing a report says can
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -15,13 +15,11 @@ from retinue.contract.plan import Expected
 from retinue.contract.result import Result, Trace, Usage, Warned
 from retinue.contract.sanitize import check_workspace_path
 from retinue.errors import RetinueError
-from retinue.orchestration._untrusted import one_line, untrusted_block
 from retinue.orchestration.expected_files import ReportCounts, count_report
+from retinue.orchestration.handoff import one_line, untrusted_block
+from retinue.orchestration.structured_model import StructuredModel, shape_of
 from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.tools.workspace import Workspace
-
-if TYPE_CHECKING:
-    from retinue.orchestration.structured_model import StructuredAnswer, StructuredModel
 
 _MAX_READ_BYTES: Final = 4 * 2**20
 _REPORT_CHARS: Final = 60_000
@@ -218,7 +216,7 @@ async def judge_reports(
     result: Result,
     expects: Sequence[Expected],
     texts: Mapping[str, str],
-    open_model: "Callable[[], StructuredModel | str] | None",
+    open_model: Callable[[], StructuredModel | str] | None,
     *,
     phases: Mapping[str, Collection[str]],
 ) -> Result:
@@ -236,7 +234,11 @@ async def judge_reports(
             if isinstance(ready, str):
                 why = ready
             else:
-                answer = await _ask_reader(ready, agent_result, text, topic=expected.title or path)
+                topic = expected.title or path
+                criteria = "\n".join(f"- `{each.id}`: {each.text}" for each in _FOR_READERS)
+                prompt = f"The criteria:\n{criteria}\n\nThe topic, as it was asked for: {one_line(topic)!r}\n\n"
+                report = untrusted_block(f"a report of `{agent_result.agent}`", text, limit=_REPORT_CHARS)
+                answer = await ready.ask(_INSTRUCTIONS, prompt + report, shape_of(_Verdicts, "verdicts"))
                 usages.append(answer.usage)
                 model, why = answer.model, answer.refusal
                 if answer.data is not None:
@@ -263,15 +265,6 @@ def read_reports(expects: Sequence[Expected], workspace: Workspace) -> Mapping[s
         except RetinueError:
             continue  # that it is not there has been said
     return texts
-
-
-async def _ask_reader(model: "StructuredModel", result: Result, text: str, *, topic: str) -> "StructuredAnswer":
-    from retinue.orchestration.structured_model import shape_of  # noqa: PLC0415 - only with a model
-
-    criteria = "\n".join(f"- `{each.id}`: {each.text}" for each in _FOR_READERS)
-    prompt = f"The criteria:\n{criteria}\n\nThe topic, as it was asked for: {one_line(topic)!r}\n\n"
-    report = untrusted_block(f"a report of `{result.agent}`", text, limit=_REPORT_CHARS)
-    return await model.ask(_INSTRUCTIONS, prompt + report, shape_of(_Verdicts, "verdicts"))
 
 
 def quoted_verdicts(rows: Sequence[ReaderVerdict], text: str) -> Mapping[str, CriterionVerdict]:
@@ -303,16 +296,14 @@ def _warnings(expected: Expected, verdicts: Mapping[str, CriterionVerdict], why:
         for each in _FOR_READERS
         if verdicts[each.id].status == "not_met"
     ]
-    open_ = [each.id for each in _FOR_READERS if verdicts[each.id].status == "not_judged"]
+    open_ = [f"`{each.id}`" for each in _FOR_READERS if verdicts[each.id].status == "not_judged"]
     if not open_:
         return short
-    return [
-        *short,
-        Warned(
-            type="incomplete_context",
-            message=f"{len(open_)} of the {len(CRITERIA)} criteria of the report {expected.path!r} were not judged, "
-            f"because {why.rstrip('.')}: {', '.join(f'`{name}`' for name in open_)}.",
-            impact="Whether it meets them is not known.",
-            recovery="Read it yourself, or configure a model.",
-        ),
-    ]
+    count = f"{len(open_)} of the {len(CRITERIA)} criteria of the report {expected.path!r}"
+    warning = Warned(
+        type="incomplete_context",
+        message=f"{count} were not judged, because {why.rstrip('.')}: {', '.join(open_)}.",
+        impact="Whether it meets them is not known.",
+        recovery="Read it yourself, or configure a model.",
+    )
+    return [*short, warning]

@@ -73,11 +73,8 @@ def as_agent_result(
         artifacts += [one if one.status else one.model_copy(update={"status": status}) for one in finished]
     warnings = merged.warnings
     if summary is not None:
-        from retinue.orchestration.cited_summary import dropped_claim_warnings, summary_facts  # noqa: PLC0415 - only with a model
-
-        facts = summary_facts(summary)
-        filled_data |= {"summary": facts} if facts else {}
-        warnings = (*warnings, *dropped_claim_warnings(summary))
+        filled_data |= {"summary": summary.facts} if summary.facts else {}
+        warnings = (*warnings, *summary.warnings)
     update = {"data": filled_data, "content": "\n\n".join(sections), "artifacts": tuple(artifacts)}
     return merged.model_copy(update={**update, "warnings": warnings})
 

@@ -7,7 +7,7 @@ decides by its own rules and says so.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from retinue.contract import json, schema
 from retinue.contract.model import JsonMapping, Model
@@ -15,11 +15,9 @@ from retinue.contract.result import Usage
 from retinue.contract.task import Thinking
 from retinue.engine.base import REAL
 from retinue.errors import ParseError, RetinueError
+from retinue.llm.budget_tracker import BudgetTracker
 from retinue.llm.port import EFFORT_OF, AnswerShape, LanguageModel, Request, Turn, UserMessage
-from retinue.orchestration._untrusted import one_line
-
-if TYPE_CHECKING:
-    from retinue.llm.budget_tracker import BudgetTracker
+from retinue.orchestration.handoff import one_line
 
 CORRECTIONS: Final = 2
 """So often an answer is sent back (C6)."""
@@ -76,7 +74,7 @@ class StructuredModel:
     """
 
     model: LanguageModel
-    budget_tracker: "BudgetTracker"
+    budget_tracker: BudgetTracker
     deadline_ns: int | None = None
     thinking: Thinking | None = None
     clock: Callable[[], int] = REAL.clock

@@ -21,8 +21,7 @@ from retinue.contract.tokens import TokenCounter
 from retinue.errors import InvalidInput
 from retinue.orchestration.handoff import Savings, full_text
 from retinue.orchestration.planning import planning_of
-from retinue.orchestration.present.answer_figures import figures_in
-from retinue.orchestration.present.blocks import answer_blocks, place_of, sanitize_markdown, sources_in
+from retinue.orchestration.present.blocks import answer_blocks, figures_in, place_of, sanitize_markdown, sources_in
 from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
 
 T = TypeVar("T")
@@ -101,10 +100,21 @@ def synthesise(run: FinishedRun, *, savings: Savings, counter: TokenCounter) -> 
     sections = [_section(node, result, seen_lines) for node, result in run.reports]
     for (_, result), section in zip(run.reports, sections, strict=True):
         savings.add(full=counter.count(full_text(result)), handed_on=counter.count(str(section["text"])))
+    # Findings that several agents made stand there once.
+    findings: dict[tuple[str, str], JsonMapping] = {}
+    for node, result in run.reports:
+        fields = cast("dict[str, object]", result.data) if isinstance(result.data, dict) else {}
+        items = fields.get("findings")
+        for item in cast("list[object]", items) if isinstance(items, list) else []:
+            if isinstance(item, dict):
+                finding = cast("JsonMapping", item)
+                content = str(finding.get("content") or finding.get("topic") or "")
+                key = (" ".join(content.lower().split()), place_of(finding))
+                findings.setdefault(key, {**finding, "agent": result.agent, "node": node.id})
     data: JsonMapping = {
         "goal": run.plan.goal,
         "answer": sections or _empty_goal_answer(run),
-        "findings": _findings(run.reports),
+        "findings": list(findings.values()),
         "not_answered": [one.model_dump(mode="json", exclude={"wanted"}) for one in run.plan.dropped],
         "failures": [_failure(node, result) for node, result in run.failures],
         "questions": [question.to_json() for question in run.questions],
@@ -275,20 +285,6 @@ def _without_repeats(text: str, seen_lines: set[str]) -> str:
         lines.append(line)
     rest = "\n".join(lines).strip()
     return "\n\n".join(filter(None, (lead, rest))) if rest else "Nothing beyond what stands above."
-
-
-def _findings(reports: list[tuple[Delegation, Result]]) -> list[JsonMapping]:
-    findings: dict[tuple[str, str], JsonMapping] = {}
-    for node, result in reports:
-        data = cast("dict[str, object]", result.data) if isinstance(result.data, dict) else {}
-        items = data.get("findings")
-        for item in cast("list[object]", items) if isinstance(items, list) else []:
-            if isinstance(item, dict):
-                finding = cast("JsonMapping", item)
-                content = str(finding.get("content") or finding.get("topic") or "")
-                key = (" ".join(content.lower().split()), place_of(finding))
-                findings.setdefault(key, {**finding, "agent": result.agent, "node": node.id})
-    return list(findings.values())
 
 
 def _failure(node: Delegation, result: Result) -> JsonMapping:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.contract.table import Chart, Series
-from retinue.orchestration.present.html.chart import chart_svg, charts_file
+from retinue.orchestration.present.html_chart import chart_svg, charts_file
 from tests.examples import examples
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -132,6 +132,6 @@ def test_any_values_stay_within_the_picture(values: list[float | None], kind: st
 
 
 def test_the_libraries_are_loaded_only_where_something_is_drawn() -> None:
-    code = "import sys, retinue.orchestration.present.html, retinue.orchestration.present.blocks_markdown; print({'leather', 'rich'} & {*sys.modules})"
+    code = "import sys, retinue.orchestration.present.html_page, retinue.orchestration.present.blocks_markdown; print({'leather', 'rich'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

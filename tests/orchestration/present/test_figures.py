@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.contract.table import Table, TableColumn
-from retinue.orchestration.present.answer_figures import MAX_ROWS, figures_in
+from retinue.orchestration.present.blocks import MAX_ROWS, figures_in
 from tests.contract.nouns import json_values
 from tests.orchestration.present.answers import CHART, TABLE
 

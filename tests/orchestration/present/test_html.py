@@ -9,8 +9,8 @@ from hypothesis import given, strategies as st
 from retinue.contract.fault import Fault
 from retinue.contract.result import Cost, Result, Usage
 from retinue.contract.sanitize import printable
-from retinue.orchestration.present.html import as_html
-from retinue.orchestration.present.html.markup import markdown_to_html
+from retinue.orchestration.present.html_markup import markdown_to_html
+from retinue.orchestration.present.html_page import as_html
 from tests.orchestration.present.answers import good, merged, whole
 from tests.orchestration.present.pages import read
 

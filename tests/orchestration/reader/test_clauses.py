@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.orchestration.reader.clauses import (
+from retinue.orchestration.reader.text_tokens import (
     Clause,
     back_reference,
     join_pieces,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.orchestration.reader.file_finder import exists_in, find_in
+from retinue.orchestration.reader.parameters import exists_in, find_in
 from retinue.tools.workspace import Workspace
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.contract.definition import Definition, Skill
-from retinue.orchestration.reader import index
+from retinue.orchestration.reader import router as index
 from retinue.orchestration.reader.router import Router
 
 

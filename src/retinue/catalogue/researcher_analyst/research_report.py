@@ -16,7 +16,7 @@ from retinue.catalogue._report import SkillReport, Statement, plural
 from retinue.contract.confidence import label_of
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
-from retinue.orchestration.cited_summary import CitedSummary, summary_facts
+from retinue.orchestration.cited_summary import CitedSummary
 
 from .quotations import Quotation
 from .search import Search
@@ -53,7 +53,7 @@ def reply_of(search: Search, summary: CitedSummary | None) -> Reply:
         "confidence_basis": _BASIS if best else _NO_BASIS,
         "notes": [one.to_text() for one in report.notes],
         "terms": [one_line(term) for term in dict.fromkeys((*query.words.values(), *query.phrases))],
-        **({"summary": summary_data} if summary and (summary_data := summary_facts(summary)) else {}),
+        **({"summary": summary_data} if summary and (summary_data := summary.facts) else {}),
     }
     return report.reply(
         data=data,

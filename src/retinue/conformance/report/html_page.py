@@ -9,7 +9,7 @@ from typing import Final
 
 from retinue.conformance.port import CheckReport, ProbeExchange, RequirementVerdict
 from retinue.conformance.report.violations import RequirementViolation, counts, repeated_ids, violations_in
-from retinue.orchestration.present.html.markup import document, element, text
+from retinue.orchestration.present.html_markup import document, element, text
 from retinue.orchestration.present.numbers import format_duration
 
 _MOST: Final = 4_000

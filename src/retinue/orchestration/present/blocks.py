@@ -2,19 +2,20 @@
 
 Pure: it reads the data of a run's result (see `synthesise`) and draws nothing. Text in a block is either sanitized
 Markdown or a plain line; both are foreign, and each medium escapes them in its own way. How foreign text is sanitized,
-and which places a result cites, is decided here too.
+and which places a result cites, is decided here too. Tables and charts are read leniently: one odd table must not cost
+an answer, and the agent's own data stay as they are.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
-from typing import Final, Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, TypeVar, cast
 
-from retinue.contract.model import JsonMapping
+from retinue.contract.json import dumps
+from retinue.contract.model import JsonMapping, Model
 from retinue.contract.sanitize import escape_inline, printable
 from retinue.contract.table import Chart, Table, TableColumn
-from retinue.orchestration.present.answer_figures import MAX_ROWS, AnswerFigures, figures_in
+from retinue.errors import RetinueError
 
 _MAX_EXAMPLES: Final = 5
 _FILE_COLUMNS: Final = (
@@ -39,7 +40,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class MarkdownBlock:
-    """Tamed Markdown: paragraphs, lists, code."""
+    """Sanitized Markdown: paragraphs, lists, code."""
 
     text: str
 
@@ -105,7 +106,15 @@ def _section_blocks(sections: list[JsonMapping]) -> Iterator[Block]:
             )
             yield Table(title="Files", columns=_FILE_COLUMNS, rows=rows, total_rows=len(files))
         figures = figures_in(section)
-        yield from _charts_with_tables(figures)
+        # A chart has the table of the same title below it, which then needs no title of its own.
+        rest = list(figures.tables)
+        for chart in figures.charts:
+            yield chart
+            own = next((table for table in rest if table.title == chart.title), None)
+            if own is not None:
+                rest.remove(own)
+                yield own.model_copy(update={"title": ""})
+        yield from rest
         left_out: object = section.get("left_out")
         if isinstance(left_out, list) and left_out:
             yield MarkdownBlock(sanitize_markdown(" ".join(str(one) for one in cast("list[object]", left_out))))
@@ -116,31 +125,138 @@ def _section_blocks(sections: list[JsonMapping]) -> Iterator[Block]:
             earlier_sources.add(sources)
 
 
-def _charts_with_tables(figures: AnswerFigures) -> Iterator[Chart | Table]:
-    """Each chart, with the table of the same title below it, which then needs no title of its own."""
-    rest = list(figures.tables)
-    for chart in figures.charts:
-        yield chart
-        own = next((table for table in rest if table.title == chart.title), None)
-        if own is not None:
-            rest.remove(own)
-            yield own.model_copy(update={"title": ""})
-    yield from rest
+MAX_ROWS: Final = 1_000
+"""Most rows of a table, and most labels of a chart, that any drawing of an answer gets."""
+
+_MAX_COLUMNS: Final = 60
+_MAX_TABLES: Final = 12
+_MAX_CHARTS: Final = 8
+_MAX_SERIES: Final = 12
+
+M = TypeVar("M", bound=Model)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFigures:
+    """What there is to look at.
+
+    Attributes:
+        left_out: Sentences that say what was cut or could not be read.
+    """
+
+    tables: tuple[Table, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    def to_json(self) -> JsonMapping:
+        """Those of the fields that hold something."""
+        whole: JsonMapping = {
+            "tables": [table.to_json() for table in self.tables],
+            "charts": [chart.to_json() for chart in self.charts],
+            "left_out": list(self.left_out),
+        }
+        return {name: value for name, value in whole.items() if value}
+
+
+def figures_in(data: object) -> AnswerFigures:
+    """The tables and charts of `data`, a JSON value: its members `tables` and `charts`, cut to what can be drawn."""
+    if not isinstance(data, dict):
+        return AnswerFigures()
+    members = cast("JsonMapping", data)
+    left_out: list[str] = []
+    tables = _parse_models(Table, members.get("tables"), "tables", limit=_MAX_TABLES, left_out=left_out)
+    charts = _parse_models(Chart, members.get("charts"), "charts", limit=_MAX_CHARTS, left_out=left_out)
+    return AnswerFigures(tuple(tables), tuple(charts), tuple(left_out))
+
+
+def _parse_models(model: type[M], items: object, name: str, *, limit: int, left_out: list[str]) -> list[M]:
+    """Those of `items` that are one, each cut to its bounds."""
+    if items is None:
+        return []
+    candidates = cast("list[object]", items) if isinstance(items, list) else [items]
+    models: list[M] = []
+    for place, item in enumerate(candidates[:limit]):
+        if isinstance(item, model):
+            item = item.to_json()  # noqa: PLW2901 - a reply made in this process may hold the noun itself
+        truncated = (
+            _truncate(cast("JsonMapping", item), f"{name}[{place}]", left_out) if isinstance(item, dict) else item
+        )
+        try:
+            models.append(model.model_validate_json(dumps(truncated)))
+        except (ValueError, TypeError, RecursionError, RetinueError) as error:
+            reason = str(getattr(error, "message", "") or type(error).__name__)
+            list_errors = getattr(error, "errors", None)
+            if callable(list_errors) and (details := cast("list[JsonMapping]", list_errors())):
+                reason = f"{'.'.join(map(str, details[0]['loc']))}: {details[0]['msg']}"
+            reason = " ".join(reason.split())[:160].rstrip(".")
+            left_out.append(f"`{name}[{place}]` is not a {model.__name__.lower()} and is not shown: {reason}.")
+    if len(candidates) > limit:
+        left_out.append(f"{len(candidates) - limit:,} more {name} are not shown.")
+    return models
+
+
+def _truncate(item: JsonMapping, place: str, left_out: list[str]) -> JsonMapping:
+    """`item` with no more columns, rows, labels and series than can be drawn."""
+    truncated = dict(item)
+    rows, columns = _list_of(item, "rows"), _list_of(item, "columns")
+    labels, series = _list_of(item, "labels"), _list_of(item, "series")
+    if len(rows) > MAX_ROWS:
+        truncated["rows"] = rows[:MAX_ROWS]
+        truncated.setdefault("total_rows", len(rows))
+    if len(columns) > _MAX_COLUMNS:
+        truncated["columns"] = columns[:_MAX_COLUMNS]
+        # A row of another width is no row of this table; the noun is the one to say so.
+        truncated["rows"] = [_first_cells(row, _MAX_COLUMNS, width=len(columns)) for row in _list_of(truncated, "rows")]
+        left_out.append(f"`{place}` has {len(columns):,} columns; the first {_MAX_COLUMNS} are shown.")
+    if len(labels) > MAX_ROWS:
+        truncated["labels"] = labels[:MAX_ROWS]
+        members = [cast("JsonMapping", one) if isinstance(one, dict) else None for one in series]
+        truncated["series"] = [
+            one
+            if fields is None
+            else fields | {"values": _first_cells(fields.get("values"), MAX_ROWS, width=len(labels))}
+            for one, fields in zip(series, members, strict=True)
+        ]
+        left_out.append(f"`{place}` has {len(labels):,} labels; the first {MAX_ROWS:,} are shown.")
+    if len(series) > _MAX_SERIES:
+        truncated["series"] = _list_of(truncated, "series")[:_MAX_SERIES]
+        left_out.append(f"`{place}` has {len(series):,} series; the first {_MAX_SERIES} are shown.")
+    return truncated
+
+
+def _first_cells(row: object, limit: int, *, width: int) -> object:
+    if not isinstance(row, list):
+        return row
+    cells = cast("list[object]", row)
+    return cells[:limit] if len(cells) == width else cells
+
+
+def _list_of(item: JsonMapping, name: str) -> list[object]:
+    value: object = item.get(name)
+    return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def _issue_blocks(data: JsonMapping) -> Iterator[Block]:
     """What is not in the answer. Where nothing is, also who came nearest, and what could be asked instead."""
     unplanned, failures = _dicts_of(data, "not_answered"), _dicts_of(data, "failures")
     is_refusal = not data.get("answer")
-    refusals = [OpenIssue(_text_of(one, "clause"), _refusal_reason(one, is_refusal=is_refusal)) for one in unplanned]
+    refusals: list[OpenIssue] = []
+    examples: dict[str, None] = {}
+    for dropped in unplanned:
+        reason, nearest = _text_of(dropped, "reason"), _dicts_of(dropped, "nearest") if is_refusal else []
+        names = [f"{_text_of(one, 'agent')}.{_text_of(one, 'skill')}" for one in nearest]
+        others = [as_code(name) for name in names[:_MAX_EXAMPLES] if name not in reason]
+        label = "The nearest" if len(others) == len(names) else "Also near"
+        text = as_sentences(reason, f"{label}: {', '.join(others)}" if others else "")
+        refusals.append(OpenIssue(_text_of(dropped, "clause"), text))
+        own_examples: object = dropped.get("examples") if is_refusal else None
+        entries = cast("list[object]", own_examples) if isinstance(own_examples, list) else []
+        examples |= dict.fromkeys(one for one in entries if isinstance(one, str))
     refusals += [_failure_item(one) for one in failures if _text_of(one, "outcome") == "rejected"]
     failed = [_failure_item(one) for one in failures if _text_of(one, "outcome") != "rejected"]
     questions = [OpenIssue("", _text_of(one, "text")) for one in _dicts_of(data, "questions")]
     if refusals:
         yield OpenIssues("not_answered", tuple(refusals))
-    examples = (
-        dict.fromkeys(example for one in unplanned for example in _texts_of(one, "examples")) if is_refusal else ()
-    )
     if examples:
         lines = "\n".join(f"- {as_prose(example)}" for example in list(examples)[:_MAX_EXAMPLES])
         yield MarkdownBlock(f"What could be asked here:\n\n{lines}")
@@ -148,17 +264,6 @@ def _issue_blocks(data: JsonMapping) -> Iterator[Block]:
         yield OpenIssues("failures", tuple(failed))
     if questions:
         yield OpenIssues("questions", tuple(questions))
-
-
-def _refusal_reason(dropped: JsonMapping, *, is_refusal: bool) -> str:
-    """Why it is not answered, and in a refusal who came near, but for those whom the reason names already."""
-    reason = _text_of(dropped, "reason")
-    names = [
-        f"{_text_of(one, 'agent')}.{_text_of(one, 'skill')}" for one in _dicts_of(dropped, "nearest") if is_refusal
-    ]
-    others = [as_code(name) for name in names[:_MAX_EXAMPLES] if name not in reason]
-    label = "The nearest" if len(others) == len(names) else "Also near"
-    return as_sentences(reason, f"{label}: {', '.join(others)}" if others else "")
 
 
 def _failure_item(failure: JsonMapping) -> OpenIssue:
@@ -172,11 +277,6 @@ def _dicts_of(data: JsonMapping, name: str) -> list[JsonMapping]:
     value: object = data.get(name)
     entries = cast("list[object]", value) if isinstance(value, list) else []
     return [cast("JsonMapping", one) for one in entries if isinstance(one, dict)]
-
-
-def _texts_of(one: Mapping[str, object], name: str) -> list[str]:
-    value = one.get(name)
-    return [text for text in cast("list[object]", value) if isinstance(text, str)] if isinstance(value, list) else []
 
 
 def _text_of(one: Mapping[str, object], name: str) -> str:
@@ -199,7 +299,11 @@ def sanitize_markdown(text: str) -> str:
     are made visible. Code stays as it is.
     """
     parts = _CODE.split(printable(text))
-    return "".join(part if place % 2 else _escape_markup(part) for place, part in enumerate(parts)).strip()
+    for place in range(0, len(parts), 2):  # between them stands code
+        # A backslash of its own in front would take ours for itself: it is escaped already, or two of them are none.
+        escaped = _MARKUP.sub(lambda match: match[0] if len(match[1]) % 2 else f"{match[1]}\\{match[2]}", parts[place])
+        parts[place] = _HEADING.sub("#### ", _UNDERLINE.sub("", escaped))
+    return "".join(parts).strip()
 
 
 def as_prose(text: str) -> str:
@@ -229,12 +333,6 @@ def as_sentences(*texts: str) -> str:
     )
 
 
-def _escape_markup(text: str) -> str:
-    # A backslash of its own in front would take ours for itself: then it is escaped already, or two of them are none.
-    escaped = _MARKUP.sub(lambda match: match[0] if len(match[1]) % 2 else f"{match[1]}\\{match[2]}", text)
-    return _HEADING.sub("#### ", _UNDERLINE.sub("", escaped))
-
-
 _LISTS: Final = ("citations", "sources", "findings", "evidence", "matches")
 _PLACES: Final = ("source", "path", "file", "url", "sha")
 _LINES: Final = ("line", "line_start", "lines")
@@ -244,7 +342,17 @@ _MAX_PLACE: Final = 300
 
 def sources_in(data: object) -> tuple[str, ...]:
     """The places that `data` cites, each once, in order; at most fifty."""
-    return tuple(islice(dict.fromkeys(islice(_all_places(data), _MAX_PLACES * 4)), _MAX_PLACES))
+    places: list[str] = []
+    for name in _LISTS if isinstance(data, dict) else ():
+        items: object = cast("dict[str, object]", data).get(name)
+        for item in cast("list[object]", items) if isinstance(items, list) else ():
+            if len(places) == _MAX_PLACES * 4:  # a list of many thousand is not read to its end
+                break
+            # Bare words are kinds of sources ("docs", "code"), not places.
+            is_kind = isinstance(item, str) and not any(mark in item for mark in "/.:")
+            if not is_kind and (place := place_of(item)):
+                places.append(place)
+    return tuple(dict.fromkeys(places))[:_MAX_PLACES]
 
 
 def place_of(item: object) -> str:
@@ -260,18 +368,6 @@ def place_of(item: object) -> str:
         return ""
     has_line = "://" in str(place) or str(place).rpartition(":")[2].isdigit()
     return _clip(str(place) if line is None or has_line else f"{place}:{line}")
-
-
-def _all_places(data: object) -> Iterator[str]:
-    if not isinstance(data, dict):
-        return
-    for name in _LISTS:
-        items: object = cast("dict[str, object]", data).get(name)
-        for item in cast("list[object]", items) if isinstance(items, list) else ():
-            # Bare words are kinds of sources ("docs", "code"), not places.
-            is_kind = isinstance(item, str) and not any(mark in item for mark in "/.:")
-            if not is_kind and (place := place_of(item)):
-                yield place
 
 
 def _clip(text: str) -> str:

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Sequence
 from typing import Final, assert_never
 
 from retinue.contract.sanitize import printable
-from retinue.contract.table import Cell, Chart, Table, TableColumn
+from retinue.contract.table import Chart, Table
 from retinue.orchestration.present.blocks import (
     Block,
     Heading,
     MarkdownBlock,
-    OpenIssue,
     OpenIssues,
     Sources,
     as_code,
@@ -56,7 +55,23 @@ def _block_markdown(block: Block, *, is_ascii: bool) -> str:
         case MarkdownBlock():
             return block.text
         case Table():
-            return _table_markdown(block)
+            columns = block.columns[:_MAX_COLUMNS]
+            rows: list[str] = []
+            for row in block.rows[:_MAX_ROWS]:
+                cells: list[str] = []
+                for cell, column in zip(row, columns, strict=False):
+                    figure = format_figure(cell)
+                    figure = figure if len(figure) <= _MAX_CELL else f"{figure[:_MAX_CELL]}…"
+                    is_source = column.kind == "source" and figure.strip()
+                    # Inside of a table a bar divides cells even in code.
+                    cells.append(as_code(figure).replace("|", "\\|") if is_source else as_line(figure))
+                rows.append(f"| {' | '.join(cells)} |")
+            rules = " | ".join("---:" if column.kind == "number" else "---" for column in columns)
+            head = f"| {' | '.join(as_line(column_heading(column)) for column in columns)} |"
+            more = omission_note(block, rows=min(len(block.rows), _MAX_ROWS), columns=_MAX_COLUMNS)
+            after = " ".join(filter(None, (f"… {more}." if more else "", as_prose(block.note))))
+            heading = f"**{as_line(block.title)}**" if block.title.strip() else ""
+            return "\n\n".join(filter(None, (heading, "\n".join([head, f"| {rules} |", *rows]), after)))
         case Chart():
             from retinue.orchestration.present.text_chart import chart_text  # noqa: PLC0415 - takes rich
 
@@ -70,42 +85,21 @@ def _block_markdown(block: Block, *, is_ascii: bool) -> str:
         case Sources(places):
             return f"Sources: {first_of([as_code(place) for place in places], _MAX_SOURCES)}"
         case OpenIssues():
-            items = "\n".join(f"- {_item_markdown(item)}" for item in block.items)
-            return f"## {ISSUE_TITLES[block.kind]}\n\n{items}"
+            lines: list[str] = []
+            for item in block.items:
+                about = as_line(item.about).rstrip("" if item.agent else ".?! ")
+                agent = f" ({as_code(item.agent)})" if item.agent else ""
+                lines.append(
+                    f"- {about}{agent}: {as_prose(item.text)}"
+                    if item.about or item.agent
+                    else f"- {as_prose(item.text)}"
+                )
+            return "\n".join([f"## {ISSUE_TITLES[block.kind]}\n", *lines])
         case _:
             assert_never(block)
-
-
-def _table_markdown(table: Table) -> str:
-    columns = table.columns[:_MAX_COLUMNS]
-    rows = [
-        f"| {' | '.join(_cell_markdown(cell, column) for cell, column in zip(row, columns, strict=False))} |"
-        for row in table.rows[:_MAX_ROWS]
-    ]
-    rules = " | ".join("---:" if column.kind == "number" else "---" for column in columns)
-    head = f"| {' | '.join(as_line(column_heading(column)) for column in columns)} |"
-    more = omission_note(table, rows=min(len(table.rows), _MAX_ROWS), columns=_MAX_COLUMNS)
-    after = " ".join(filter(None, (f"… {more}." if more else "", as_prose(table.note))))
-    title = f"**{as_line(table.title)}**" if table.title.strip() else ""
-    return "\n\n".join(filter(None, (title, "\n".join([head, f"| {rules} |", *rows]), after)))
-
-
-def _cell_markdown(cell: Cell, column: TableColumn) -> str:
-    text = format_figure(cell)
-    text = text if len(text) <= _MAX_CELL else f"{text[:_MAX_CELL]}…"
-    if column.kind == "source" and text.strip():
-        # Inside of a table a bar divides cells even in code.
-        return as_code(text).replace("|", "\\|")
-    return as_line(text)
 
 
 def first_of(items: Sequence[str], most: int) -> str:
     """The first `most` of `items` in a row, and how many more there are."""
     more = f" and {len(items) - most} more" if len(items) > most else ""
     return f"{', '.join(items[:most])}{more}"
-
-
-def _item_markdown(item: OpenIssue) -> str:
-    about = as_line(item.about).rstrip(".?! ") if item.about and not item.agent else as_line(item.about)
-    agent = f" ({as_code(item.agent)})" if item.agent else ""
-    return f"{about}{agent}: {as_prose(item.text)}" if item.about or item.agent else as_prose(item.text)

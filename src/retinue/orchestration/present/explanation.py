@@ -1,12 +1,19 @@
-"""An explanation (see `explain`) as blocks, to be drawn below the answer it explains. Every word of it is foreign."""
+"""Why a run did what it did: `explain` collects it as data, and `explanation_blocks` draws it below the answer.
 
-from collections.abc import Iterator
+Every word of it is foreign text.
+"""
+
+from collections.abc import Iterable, Iterator
 from typing import Final, Literal, TypeAlias, cast
 
+from retinue.contract.confidence import label_of
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
+from retinue.contract.plan import Candidate, Delegation, Plan
 from retinue.contract.result import Outcome
 from retinue.contract.table import Table, TableColumn
+from retinue.orchestration.plan_state import RecordedDecision
+from retinue.orchestration.planning import allocations_of, planning_of
 from retinue.orchestration.present.blocks import (
     Block,
     Heading,
@@ -57,11 +64,18 @@ def explanation_blocks(explanation: JsonMapping) -> Iterator[Block]:
         yield MarkdownBlock(
             f"{str(level['label']).capitalize()}: {level['value']:.2f}, by what the agents say of themselves."
         )
-    dropped = [_dropped_line(one) for one in _entries(explanation, "dropped")]
+    dropped: list[str] = []
+    for one in _entries(explanation, "dropped"):
+        near = ", ".join(as_code(f"{each['agent']}.{each['skill']}") for each in _entries(one, "nearest"))
+        nearest = f" Nearest: {near}." if near else ""
+        dropped.append(f"- {as_line(_clip(str(one['clause'])))}: {as_prose(str(one['reason']))}{nearest}")
     if dropped:
         yield Heading("Why something was left out")
         yield MarkdownBlock("\n".join(dropped))
-    decisions = [_decision_line(one) for one in _entries(explanation, "decisions")]
+    decisions: list[str] = []
+    for one in _entries(explanation, "decisions"):
+        node = f"{as_code(str(one['node']))} " if one["node"] else ""
+        decisions.append(f"- {node}{as_line(str(one['move']).replace('_', ' '))}: {as_prose(str(one['reason']))}")
     if decisions:
         yield Heading("What was decided on the way")
         yield MarkdownBlock("\n".join(decisions))
@@ -88,7 +102,19 @@ def _clause_blocks(clause: JsonMapping) -> Iterator[Block]:
     yield Heading(
         f"Why {clause['node']}: {_clip(str(clause['clause']))}" if clause["clause"] else f"Why {clause['node']}"
     )
-    yield MarkdownBlock(f"Put to {as_code(agent)}{after}.{_model_text(clause)}")
+    # With which model its agent thinks, why, and how hard (A31).
+    text = ""
+    model: object = clause.get("model")
+    if isinstance(model, dict):
+        facts = cast("JsonMapping", model)
+        name = as_code(str(facts.get("model") or facts.get("tier") or ""))
+        score = f", score {facts['score']}" if "score" in facts else ""
+        points = "; ".join(map(str, cast("list[object]", facts.get("reasons") or [])))
+        why = "; ".join(filter(None, (str(facts.get("why", "")), points)))
+        text = f" It thinks with {name}{score}{f': {as_prose(why)}' if why else ''}."
+    if "thinking" in clause:
+        text += f" Thinking mode: {as_line(str(clause['thinking']).replace('_', ' '))}."
+    yield MarkdownBlock(f"Put to {as_code(agent)}{after}.{text}")
     considered = [
         (
             f"{one['agent']}.{one['skill']}",
@@ -116,33 +142,6 @@ def _clause_blocks(clause: JsonMapping) -> Iterator[Block]:
         yield MarkdownBlock("\n".join(f"- to be asked: {as_prose(text)}" for text in questions))
 
 
-def _model_text(clause: JsonMapping) -> str:
-    """With which model its agent thinks, why, and how hard (A31)."""
-    text = ""
-    model: object = clause.get("model")
-    if isinstance(model, dict):
-        facts = cast("JsonMapping", model)
-        name = as_code(str(facts.get("model") or facts.get("tier") or ""))
-        score = f", score {facts['score']}" if "score" in facts else ""
-        points = "; ".join(map(str, cast("list[object]", facts.get("reasons") or [])))
-        why = "; ".join(filter(None, (str(facts.get("why", "")), points)))
-        text = f" It thinks with {name}{score}{f': {as_prose(why)}' if why else ''}."
-    if "thinking" in clause:
-        text += f" Thinking mode: {as_line(str(clause['thinking']).replace('_', ' '))}."
-    return text
-
-
-def _dropped_line(one: JsonMapping) -> str:
-    near = ", ".join(as_code(f"{each['agent']}.{each['skill']}") for each in _entries(one, "nearest"))
-    nearest = f" Nearest: {near}." if near else ""
-    return f"- {as_line(_clip(str(one['clause'])))}: {as_prose(str(one['reason']))}{nearest}"
-
-
-def _decision_line(one: JsonMapping) -> str:
-    node = f"{as_code(str(one['node']))} " if one["node"] else ""
-    return f"- {node}{as_line(str(one['move']).replace('_', ' '))}: {as_prose(str(one['reason']))}"
-
-
 def _entries(data: JsonMapping, name: str) -> list[JsonMapping]:
     return cast("list[JsonMapping]", data.get(name) or [])
 
@@ -168,3 +167,76 @@ _LABELS: Final[dict[Outcome | None, tuple[str, Tone]]] = {
 def outcome_label(outcome: Outcome | None) -> tuple[str, Tone]:
     """The words for an outcome, and its tone; without one the run waits for somebody."""
     return _LABELS[outcome]
+
+
+def explain(plan: Plan, decisions: Iterable[RecordedDecision] = (), *, confidence: float | None = None) -> JsonMapping:
+    """Who was considered for each clause and why, how each parameter got its value, what was dropped and decided.
+
+    `clauses` and `dropped` are the plan's; `decisions` the run's, in order, but for those that only repeat the plan.
+
+    Args:
+        plan: What was to be done.
+        decisions: What was decided while it was.
+        confidence: How sure the answer is, when somebody computed it.
+    """
+    facts: JsonMapping = {}
+    if confidence is not None:  # a number that nobody computed has no label either
+        facts["confidence"] = {"value": confidence, "label": label_of(confidence)}
+    if (planning := planning_of(plan)) is not None:
+        # What it cost stands in the usage of the run.
+        entries = planning.to_json().items()
+        facts["planning"] = {
+            name: value for name, value in entries if value not in ("", 0, []) and name not in {"usage", "text"}
+        }
+    run_decisions = [
+        one for one in decisions if one.move not in {"choose", "drop"} and not one.move.startswith("plan_")
+    ]
+    allocations = allocations_of(plan)
+    return facts | {
+        "clauses": [_clause(node, allocations.get(node.id)) for node in plan.nodes],
+        "dropped": [
+            {"clause": one.clause, "reason": one.reason, "nearest": [_candidate(near) for near in one.nearest]}
+            for one in plan.dropped
+        ],
+        "decisions": [
+            {"node": one.node, "move": one.move, "reason": one.reason, **({"facts": one.facts} if one.facts else {})}
+            for one in run_decisions
+        ],
+    }
+
+
+def _clause(node: Delegation, allocation: JsonMapping | None) -> JsonMapping:
+    chosen = node.chosen
+    considered = [{**_candidate(chosen), "verdict": "chosen"}] if chosen is not None else []
+    for other in node.alternatives:
+        verdict = "kept in case it fails"
+        if chosen is not None:
+            verdict = f"fits less well by {max(chosen.share - other.share, 0):.2f}; {verdict}"
+            if other.share > chosen.share:
+                verdict = "shares more words and less of what tells them apart; kept in case it fails"
+        considered.append({**_candidate(other), "verdict": verdict})
+    if node.bindings:
+        parameters: list[JsonMapping] = []
+        for one in node.bindings:
+            facts: JsonMapping = {"parameter": one.parameter, "value": one.value, "how": one.how}
+            parameters.append(facts | ({"words": one.words} if one.words else {}))
+    else:  # a plan made by hand does not say where they come from
+        parameters = [{"parameter": name, "value": value, "how": "given"} for name, value in node.parameters.items()]
+    model = allocation or ({"model": node.model} if node.model is not None else None)
+    return {
+        "node": node.id,
+        "clause": node.instruction,
+        "agent": node.agent,
+        "skill": node.skill or "",
+        "needs": list(node.needs),
+        "candidates": considered,
+        "parameters": parameters,
+        "questions": [question.text for question in node.questions],
+        **({"model": model} if model is not None else {}),
+        **({"thinking": node.thinking} if node.thinking is not None else {}),
+    }
+
+
+def _candidate(candidate: Candidate) -> JsonMapping:
+    facts: JsonMapping = {"agent": candidate.agent, "skill": candidate.skill, "share": candidate.share}
+    return facts | ({"reason": candidate.reason} if candidate.reason else {})

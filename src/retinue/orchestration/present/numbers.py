@@ -112,20 +112,18 @@ def usage_parts(usage: "Usage") -> Iterator[str]:
         yield f"{usage.tokens_total:,} tokens"
     elif token_counts:
         yield f"{', '.join(token_counts)} tokens"
-    if money := _cost_text(usage):
-        yield money
-
-
-def _cost_text(usage: "Usage") -> str:
-    """What it cost; where only some of that is known, that it was at least so much, and why no more is said."""
     if usage.cost is not None:
-        return f"${usage.cost.usd:.4f}"
+        yield f"${usage.cost.usd:.4f}"
+        return
     parts, known_usd = usage.split(), usage.known_usd
     unpriced = {part.model for part in parts if part.is_unpriced}
     if known_usd is None:
-        return "no known price" if unpriced - {None} else ""
+        if unpriced - {None}:
+            yield "no known price"
+        return
+    # Where the price of only some is known, the sum is the least that it can have been.
     models = {part.model for part in parts}
     why = f"{len(unpriced)} of {len(models)} models {'has' if len(unpriced) == 1 else 'have'} no known price"
     if None in unpriced or unpriced & {part.model for part in parts if part.cost is not None}:
         why = "not all of it has a known price"
-    return f"at least ${known_usd:.4f} ({why})"
+    yield f"at least ${known_usd:.4f} ({why})"

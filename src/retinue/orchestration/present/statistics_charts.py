@@ -1,10 +1,11 @@
-"""Statistics of past runs as charts: what they cost over time, the mix of tiers, and success and time by name."""
+"""Past runs, and comparisons of agents and models, as charts: cost, success and time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from retinue.contract.table import Chart, Series
-from retinue.llm.allocation import TARGET, TierMix
+from retinue.llm.allocation import TARGET
+from retinue.orchestration.comparing_agents import Contender, Spread
 from retinue.orchestration.statistics import Statistics, Tally
 
 _MAX_NAMES: Final = 12
@@ -12,35 +13,36 @@ _MAX_NAMES: Final = 12
 
 def statistics_charts(statistics: Statistics) -> tuple[Chart, ...]:
     """`statistics` as charts; what was not measured is left out."""
-    return (
-        *_time_charts(statistics),
-        *_tier_charts(statistics.mix),
-        *_success_charts("Success by agent", statistics.agents),
-        *_success_charts("Success by model", statistics.models),
-        *_duration_charts(statistics.agents),
-        *_fault_charts(statistics),
-    )
-
-
-def _time_charts(statistics: Statistics) -> Iterator[Chart]:
-    if not statistics.periods:
-        return
-    labels = tuple(period.name for period in statistics.periods)
-    if any(period.whole.usd is not None for period in statistics.periods):
-        cost = Series(name="cost", values=tuple(period.whole.usd for period in statistics.periods))
-        yield Chart(title="Cost over time", kind="line", labels=labels, series=(cost,), unit="USD")
-    else:
-        runs = Series(name="runs", values=tuple(period.whole.calls for period in statistics.periods))
-        yield Chart(title="Runs over time", kind="line", labels=labels, series=(runs,))
-
-
-def _tier_charts(mixes: Sequence[TierMix]) -> Iterator[Chart]:
-    if mixes:
-        shares = (
-            Series(name=f"by {mix.unit}", values=tuple(mix.shares[tier] * 100 for tier in TARGET)) for mix in mixes
-        )
+    charts: list[Chart] = []
+    if statistics.periods:
+        labels = tuple(period.name for period in statistics.periods)
+        if any(period.whole.usd is not None for period in statistics.periods):
+            cost = Series(name="cost", values=tuple(period.whole.usd for period in statistics.periods))
+            charts.append(Chart(title="Cost over time", kind="line", labels=labels, series=(cost,), unit="USD"))
+        else:
+            runs = Series(name="runs", values=tuple(period.whole.calls for period in statistics.periods))
+            charts.append(Chart(title="Runs over time", kind="line", labels=labels, series=(runs,)))
+    if statistics.mix:
+        shares = [
+            Series(name=f"by {mix.unit}", values=tuple(mix.shares[tier] * 100 for tier in TARGET))
+            for mix in statistics.mix
+        ]
         target = Series(name="target", values=tuple(share * 100 for share in TARGET.values()))
-        yield Chart(title="Mix of tiers", labels=tuple(TARGET), series=(*shares, target), unit="%")
+        charts.append(Chart(title="Mix of tiers", labels=tuple(TARGET), series=(*shares, target), unit="%"))
+    charts += _success_charts("Success by agent", statistics.agents)
+    charts += _success_charts("Success by model", statistics.models)
+    if timed_tallies := [each for each in statistics.agents if each.durations_ns][:_MAX_NAMES]:
+        series = (
+            Series(name="quickest call", values=tuple(min(each.durations_ns) / 1e9 for each in timed_tallies)),
+            Series(name="middle call", values=tuple((each.median_ns or 0) / 1e9 for each in timed_tallies)),
+            Series(name="slowest call", values=tuple(max(each.durations_ns) / 1e9 for each in timed_tallies)),
+        )
+        names = tuple(each.name for each in timed_tallies)
+        charts.append(Chart(title="Time by agent", labels=names, series=series, unit="s"))
+    if faults := dict(list(statistics.faults.items())[:_MAX_NAMES]):
+        attempts = Series(name="failed attempts", values=tuple(faults.values()))
+        charts.append(Chart(title="Failed attempts by fault", labels=tuple(faults), series=(attempts,)))
+    return tuple(charts)
 
 
 def _success_charts(title: str, tallies: Sequence[Tally]) -> Iterator[Chart]:
@@ -51,17 +53,35 @@ def _success_charts(title: str, tallies: Sequence[Tally]) -> Iterator[Chart]:
         yield Chart(title=title, labels=labels, series=(Series(name="success", values=tuple(rates)),), unit="%")
 
 
-def _duration_charts(tallies: Sequence[Tally]) -> Iterator[Chart]:
-    if timed_tallies := [each for each in tallies if each.durations_ns][:_MAX_NAMES]:
-        series = (
-            Series(name="quickest call", values=tuple(min(each.durations_ns) / 1e9 for each in timed_tallies)),
-            Series(name="middle call", values=tuple((each.median_ns or 0) / 1e9 for each in timed_tallies)),
-            Series(name="slowest call", values=tuple(max(each.durations_ns) / 1e9 for each in timed_tallies)),
-        )
-        yield Chart(title="Time by agent", labels=tuple(each.name for each in timed_tallies), series=series, unit="s")
+def comparison_charts(contenders: Sequence[Contender]) -> tuple[Chart, ...]:
+    """`contenders` as charts; what was measured of none of them is left out."""
+    if not contenders:
+        return ()
+    return (
+        *_spread_charts(contenders, "quality", lambda each: each.quality, unit="%", scale=100),
+        *_spread_charts(contenders, "cost", lambda each: each.usd, unit="US cents", scale=100),
+        *_spread_charts(contenders, "time", lambda each: each.seconds, unit="s"),
+        *_spread_charts(contenders, "tokens in and out", lambda each: each.tokens),
+    )
 
 
-def _fault_charts(statistics: Statistics) -> Iterator[Chart]:
-    if faults := dict(list(statistics.faults.items())[:_MAX_NAMES]):
-        attempts = Series(name="failed attempts", values=tuple(faults.values()))
-        yield Chart(title="Failed attempts by fault", labels=tuple(faults), series=(attempts,))
+def _spread_charts(
+    contenders: Sequence[Contender],
+    quantity: str,
+    spread_of: Callable[[Contender], Spread | None],
+    *,
+    unit: str | None = None,
+    scale: float = 1,
+) -> Iterator[Chart]:
+    spreads = [spread_of(each) for each in contenders]
+    if all(spread is None for spread in spreads):
+        return
+    least = tuple(None if each is None else each.low * scale for each in spreads)
+    middle = tuple(None if each is None else each.middle * scale for each in spreads)
+    most = tuple(None if each is None else each.high * scale for each in spreads)
+    series = [Series(name=quantity, values=middle)]
+    if least != most:
+        values_by_name = (f"least {quantity}", least), (f"middle {quantity}", middle), (f"most {quantity}", most)
+        series = [Series(name=name, values=values) for name, values in values_by_name]
+    title = f"{quantity[0].upper()}{quantity[1:]} of a trial"
+    yield Chart(title=title, labels=tuple(each.name for each in contenders), series=tuple(series), unit=unit)

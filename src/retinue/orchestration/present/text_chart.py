@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from retinue.contract.sanitize import printable
-from retinue.contract.table import Chart, Series
+from retinue.contract.table import Chart
 from retinue.orchestration.present.numbers import clamp, format_value_label
 
 _MAX_BARS: Final = 50
@@ -73,35 +73,28 @@ def _lines(chart: Chart, width: int, *, is_ascii: bool) -> Iterator[str]:
     name_width = min(max(name.cell_len for name in names), _MAX_LABEL)
     step = -(-len(chart.labels) // max(_MIN_BAR, width - name_width - 2))
     indent = " " * (name_width + 2 if name_width else 0)
+    marks = _ASCII_HEIGHTS if is_ascii else _HEIGHTS
     for name, one in zip(names, chart.series, strict=True):
         name.truncate(name_width, overflow="ellipsis", pad=True)
-        yield f"{name}{indent[name_width:]}{_heights(one, step, is_ascii=is_ascii)}"
-        yield f"{indent}{_extremes(one, chart)}"
+        # A mark for each `step` values: as high as their mean lies between nought (or the lowest) and the highest.
+        groups = [one.values[start : start + step] for start in range(0, len(one.values), step)]
+        numbers = [[clamp(value) for value in group if value is not None] for group in groups]
+        means = [sum(value / len(group) for value in group) if group else None for group in numbers]
+        present = [mean for mean in means if mean is not None]
+        low = min(0, *present, 0)
+        span = (max(present, default=0) - low) or 1
+        heights = "".join(" " if mean is None else marks[min(7, int((mean - low) / span * 8))] for mean in means)
+        yield f"{name}{indent[name_width:]}{heights}"
+        points = [(value, place) for place, value in enumerate(one.values) if value is not None]
+        extremes = "no values"
+        if points:
+            (least, first), (most, last) = min(points), max(points, key=lambda pair: (pair[0], -pair[1]))
+            lowest = f"lowest {_value_text(least, chart.unit)} ({_short(chart.labels[first])})"
+            extremes = f"{lowest}, highest {_value_text(most, chart.unit)} ({_short(chart.labels[last])})"
+            extremes = f"always {_value_text(least, chart.unit)}" if least == most else extremes
+        yield f"{indent}{extremes}"
     ends = " … ".join(dict.fromkeys(_short(label) for label in (chart.labels[0], chart.labels[-1])))
     yield f"{indent}{ends}{f', a mark is the mean of {step:,}' if step > 1 else ''}"
-
-
-def _heights(series: Series, step: int, *, is_ascii: bool) -> str:
-    """One mark for each `step` values: as high as their mean lies between nought (or the lowest) and the highest."""
-    marks = _ASCII_HEIGHTS if is_ascii else _HEIGHTS
-    groups = [series.values[start : start + step] for start in range(0, len(series.values), step)]
-    groups_of_numbers = [[clamp(value) for value in group if value is not None] for group in groups]
-    means = [sum(value / len(group) for value in group) if group else None for group in groups_of_numbers]
-    numbers = [mean for mean in means if mean is not None]
-    low = min(0, *numbers, 0)
-    span = (max(numbers, default=0) - low) or 1
-    return "".join(" " if mean is None else marks[min(7, int((mean - low) / span * 8))] for mean in means)
-
-
-def _extremes(series: Series, chart: Chart) -> str:
-    points = [(value, place) for place, value in enumerate(series.values) if value is not None]
-    if not points:
-        return "no values"
-    (low, first), (high, last) = min(points), max(points, key=lambda pair: (pair[0], -pair[1]))
-    if low == high:
-        return f"always {_value_text(low, chart.unit)}"
-    lowest = f"lowest {_value_text(low, chart.unit)} ({_short(chart.labels[first])})"
-    return f"{lowest}, highest {_value_text(high, chart.unit)} ({_short(chart.labels[last])})"
 
 
 def _value_text(value: float | None, unit: str | None) -> str:

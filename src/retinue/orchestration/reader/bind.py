@@ -24,7 +24,7 @@ from retinue.orchestration.reader.parameters import (
     accepts_free_text,
     parameters_of,
 )
-from retinue.orchestration.reader.table_call import QUERY_PARTS, accepts_query, table_parameters
+from retinue.orchestration.reader.tables import QUERY_PARTS, accepts_query, table_parameters
 from retinue.orchestration.reader.text_tokens import FUNCTION_STEMS, word_tokens
 from retinue.orchestration.reader.values import READERS, ClauseWords, SkillVocabulary, Value
 
@@ -80,7 +80,10 @@ def bind(
     """
     text = clause[:_MAX_CLAUSE]
     parameters = parameters_of(skill.input_schema) if parameters is None else parameters
-    facts = _facts(skill, agent, parameters, environment)
+    facts: Facts | None = None
+    if environment.facts is not None and agent is not None:  # facts are read only where a parameter can be told by them
+        has_names = any(one.facts not in {"", "path"} for one in parameters)
+        facts = environment.facts(agent, skill.name) if has_names or accepts_query(skill) else None
     if accepts_query(skill):
         presets = {**{one.parameter: one.value for one in before}, **(preset or {})}
         query = None if facts is None else table_parameters(skill, text, facts, presets)
@@ -105,7 +108,7 @@ def bind(
         is_text=accepts_free_text(skill) or accepts_query(skill),
     )
     unclear = {
-        parameter.name: _choice_question(parameter, value, words, skill, agent)
+        parameter.name: _question(parameter, skill, agent, words=words.text[value.start : value.end], value=value)
         for parameter, value in _read_values(parameters, words, vocabulary, read)
         if parameter.name not in bound
     }
@@ -119,7 +122,7 @@ def bind(
     values = {one.name: bound[one.name].value for one in parameters if one.name in bound}
     values |= {name: binding.value for name, binding in bound.items() if name not in values}
     missing = [one for one in unbound if (one.required or one.name in ask_for) and one.name not in bound]
-    questions = (*unclear.values(), *(_missing_question(one, skill, agent) for one in missing))
+    questions = (*unclear.values(), *(_question(one, skill, agent) for one in missing))
     return BoundParameters(
         values,
         tuple(bound[name] for name in values),
@@ -128,17 +131,6 @@ def bind(
         guesses=" ".join(text[one.start : one.end] for one in words.values if one.is_guess),
         missing=tuple(one.name for one in missing),
     )
-
-
-def _facts(
-    skill: Skill, agent: str | None, parameters: Sequence[Parameter], environment: ReaderEnvironment
-) -> Facts | None:
-    """What the parameters can be, where any of them is told by facts."""
-    if environment.facts is None or agent is None:
-        return None
-    if not accepts_query(skill) and not any(one.facts not in {"", "path"} for one in parameters):
-        return None
-    return environment.facts(agent, skill.name)
 
 
 def _bind_query(
@@ -225,31 +217,20 @@ def _default(parameter: Parameter, skill: Skill) -> Binding | None:
     return None
 
 
-def _missing_question(parameter: Parameter, skill: Skill, agent: str | None) -> Question:
-    about = f" ({parameter.description.rstrip('.')})" if parameter.description else ""
-    return Question(
-        id=parameter.name,
-        text=f"What is `{parameter.name}` for `{skill.name}`?{about}",
-        kind="choice" if parameter.choices else "question",
-        options=parameter.choices,
-        agent=agent,
-        skill=skill.name,
-        parameter=parameter.name,
-        answer_schema=parameter.standalone_schema,
-    )
-
-
-def _choice_question(
-    parameter: Parameter, value: Value, words: ClauseWords, skill: Skill, agent: str | None
+def _question(
+    parameter: Parameter, skill: Skill, agent: str | None, *, words: str = "", value: Value | None = None
 ) -> Question:
-    """Which of several things the words mean."""
-    text = words.text[value.start : value.end]
-    inside = parameter.items or parameter
-    options = tuple(option for option in value.options if inside.accepts(option))
+    """What a parameter is; or, of a `value` that has several options, which of them its words mean."""
+    if value is None:
+        about = f" ({parameter.description.rstrip('.')})" if parameter.description else ""
+        text, options = f"What is `{parameter.name}` for `{skill.name}`?{about}", parameter.choices
+    else:
+        options = tuple(filter((parameter.items or parameter).accepts, value.options))
+        text = f"Which `{words}` is meant for `{skill.name}`? There are {len(options)}."
     return Question(
         id=parameter.name,
-        text=f"Which `{text}` is meant for `{skill.name}`? There are {len(options)}.",
-        kind="choice",
+        text=text,
+        kind="choice" if options or value is not None else "question",
         options=options,
         agent=agent,
         skill=skill.name,

@@ -66,7 +66,17 @@ class SentenceEmbedder:
                 "Ranking skills by meaning (`models.embed`) needs an optional part.",
                 hint="Install `retinue[embed]`, or leave `models.embed` empty.",
             )
-        state = self._model_digest()
+        # What names the model as it is now.
+        files: list[tuple[str, int, int]] = []
+        if self._folder is not None:
+            names = [_model_file(self._folder), *_TOKENIZER_FILES, _POOLING_FILE]
+            for path in (self._folder / name for name in names):
+                if path.is_file():
+                    stat = path.stat()
+                    files.append((str(path), stat.st_size, stat.st_mtime_ns))
+                elif path.name in _TOKENIZER_FILES:
+                    raise MissingFile(f"The embedding model has no {path.name!r}.", hint=_HINT, path=str(path))
+        state = sha256(repr((self.model, version("fastembed"), files)).encode()).hexdigest().encode()
         if not texts:
             return lambda _clause: ()
         import numpy as np  # noqa: PLC0415 - optional
@@ -131,19 +141,6 @@ class SentenceEmbedder:
     def _model_error(self, error: Exception) -> InvalidInput:
         reason = " ".join(str(error).split())[:300].rstrip(".")
         return InvalidInput(f"The embedding model {self.model!r} cannot be used: {reason}.", hint=_HINT)
-
-    def _model_digest(self) -> bytes:
-        """What names the model as it is now."""
-        files: list[tuple[str, int, int]] = []
-        if self._folder is not None:
-            names = [_model_file(self._folder), *_TOKENIZER_FILES, _POOLING_FILE]
-            for path in (self._folder / name for name in names):
-                if path.is_file():
-                    stat = path.stat()
-                    files.append((str(path), stat.st_size, stat.st_mtime_ns))
-                elif path.name in _TOKENIZER_FILES:
-                    raise MissingFile(f"The embedding model has no {path.name!r}.", hint=_HINT, path=str(path))
-        return sha256(repr((self.model, version("fastembed"), files)).encode()).hexdigest().encode()
 
 
 def _model_file(folder: Path) -> str:

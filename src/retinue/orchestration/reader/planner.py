@@ -2,7 +2,7 @@
 
 The goal is cut into clauses, each is ranked among the skills there are, and the first skill that can be called with its
 words is: all it must have is bound, and no word that tells something is left over. Else nobody is called, and the plan
-says what was understood and what would work. Who walks the plan is the business of `walk`.
+says what was understood and what would work. The plan is run by `executor`.
 """
 
 import json
@@ -17,14 +17,6 @@ from retinue.contract.facts import Facts
 from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Plan
 from retinue.errors import InvalidInput
 from retinue.orchestration.reader.bind import BoundParameters, bind
-from retinue.orchestration.reader.clauses import (
-    Clause,
-    back_reference,
-    join_pieces,
-    split_clause,
-    split_sentences,
-    strip_courtesy,
-)
 from retinue.orchestration.reader.parameters import (
     EMPTY_ENVIRONMENT,
     Parameter,
@@ -33,13 +25,18 @@ from retinue.orchestration.reader.parameters import (
     parameters_of,
 )
 from retinue.orchestration.reader.router import THRESHOLD, THRESHOLD_WITHOUT_EXAMPLES, Embedder, Router, strip_values
-from retinue.orchestration.reader.table_call import accepts_query, is_data_file
-from retinue.orchestration.reader.tables import example_questions
+from retinue.orchestration.reader.tables import accepts_query, example_questions, is_data_file
 from retinue.orchestration.reader.text_tokens import (
     FUNCTION_STEMS,
     NEGATIONS,
+    Clause,
+    back_reference,
     content_words,
     is_generic,
+    join_pieces,
+    split_clause,
+    split_sentences,
+    strip_courtesy,
     word_set,
     word_tokens,
 )
@@ -53,7 +50,6 @@ _MAX_CLAUSES: Final = 50
 _MAX_PIECES: Final = 12
 _MAX_CANDIDATES: Final = 8
 _REFUSAL: Final = {"reason": "The goal says not to.", "nearest": (), "wanted": False}
-_CAPABILITY: Final = "can be asked "
 _MAX_ALTERNATIVES: Final = 3
 _EXAMPLE_VALUE: Final = re.compile(r"`[^`]+`")
 _REQUEST_WORDS: Final = word_set("what who how where when which why is are was were do does did can give tell get take")
@@ -191,7 +187,11 @@ class Planner:
         candidates = list(routing.candidates)
         if environment.facts is not None:  # what a table is called and holds, its skills do not say
             of_tables = self.router.route(
-                instruction, limit=_MAX_CANDIDATES, allows=_table_skills_only(allows)
+                instruction,
+                limit=_MAX_CANDIDATES,
+                allows=(
+                    lambda definition, skill: accepts_query(skill) and (allows is None or allows(definition, skill))
+                ),
             ).candidates
             candidates += [one for one in of_tables if one not in candidates]
         readings = [self._read_as(one, instruction, environment, before) for one in candidates]
@@ -211,17 +211,18 @@ class Planner:
             return is_weak, one.needs_answer, not one.is_whole, not is_again, not is_surer
 
         fitting_readings = sorted(fitting_readings, key=sort_key)
-        nearest = (
-            tuple(self._with_example(one.candidate, environment) for one in readings[:3])
-            if not fitting_readings
-            else ()
-        )
         if not fitting_readings:
             reason = readings[0].objection if readings else routing.reason
             unknown = readings[0].unknown_words if readings else ()
-            return ClauseCall(
-                clause, instruction, reason=_refusal_reason(reason, nearest), nearest=nearest, unknown_words=unknown
-            )
+            nearest: list[Candidate] = []
+            for candidate in (one.candidate for one in readings[:3]):
+                example = next(self._examples(candidate, environment), "")
+                capability = f"can be asked “{example}”"
+                if example and not nearest:
+                    reason = f"{reason} It {capability}."
+                update = {"reason": f"{candidate.reason}; {capability}"} if example else {}
+                nearest.append(candidate.model_copy(update=update))
+            return ClauseCall(clause, instruction, reason=reason, nearest=tuple(nearest), unknown_words=unknown)
         chosen, *others = fitting_readings
         return ClauseCall(
             clause,
@@ -244,14 +245,20 @@ class Planner:
         if mismatch := self._scope_objection(candidate, text):
             return _SkillReading(candidate, BoundParameters(), candidate.score, objection=mismatch)
         reference = back_reference(text) if before is not None else None
-        antecedents = (
-            ()
-            if before is None or not reference
-            else _antecedent_bindings(before, candidate, skill, parameters, environment)
-        )
-        pronoun_targets = (
-            _pronoun_targets(reference, parameters) if reference and not self._accepts_free_text(candidate) else []
-        )
+        antecedents: tuple[Binding, ...] = ()
+        pronoun_targets: list[str] = []
+        if before is not None and reference:
+            antecedents = _antecedent_bindings(before, candidate, skill, parameters, environment)
+            if not self._accepts_free_text(candidate):
+                # Whose value the "it" or the "she" of the clause may be; a "them" may be anything.
+                is_person, is_thing = reference.lower() in _PERSONS, reference.lower() in {"it", "its"}
+                pronoun_targets = [
+                    one.name
+                    for one in parameters
+                    if one.facts
+                    and NEGATIONS.isdisjoint(one.words)
+                    and (is_person if one.facts == "author" else is_thing)
+                ]
         if reference and reference.lower() in _PERSONS and "it" not in text.lower().split():
             antecedents = tuple(one for one in antecedents if one.parameter in pronoun_targets)
         bind_text = partial(
@@ -281,16 +288,21 @@ class Planner:
         """What keeps a skill from being called like this; empty when nothing does."""
         name = f"`{reading.candidate.agent}.{reading.candidate.skill}`"
         missing = reading.bound.missing
-        is_supplied_later = bool(reading.reference) and all(_accepts_result(parameters.get(one)) for one in missing)
+        targets = [parameters.get(one) for one in missing]
+        # Whether what another request brings may be a value for all that is missing.
+        is_supplied_later = bool(reading.reference) and all(
+            one is not None and ((one.items or one).is_free_text or bool(one.facts)) for one in targets
+        )
         if missing and not is_supplied_later and (reading.unknown_words or reading.reference):
             return f"The nearest, {name}, needs {', '.join(f'`{one}`' for one in missing)}, and nothing says it."
         if self._accepts_free_text(reading.candidate):
             data = "" if accepts_query(skill) or not self._reads_tables else _data_file_in(reading, parameters)
             return f"`{data}` is data, which {name} does not read." if data else ""
-        if self._names_table(reading, skill):
+        if accepts_query(skill) and any(one.parameter == "files" and "." in one.words for one in reading.values):
             return ""
         if reading.unknown_words:
-            return f"The nearest, {name}, cannot be told of {_quoted_words(reading.unknown_words)}."
+            words = ", ".join(map(repr, dict.fromkeys(reading.unknown_words[:3])))
+            return f"The nearest, {name}, cannot be told of {words}."
         if reading.reference and not missing:
             return f"What “{reading.reference}” is, {name} cannot be told before another has answered."
         return ""
@@ -298,30 +310,25 @@ class Planner:
     def _scope_objection(self, candidate: Candidate, text: str) -> str:
         """What speaks against putting `text` to a skill that changes things, or that may be told any text."""
         name, index = f"`{candidate.agent}.{candidate.skill}`", self.router.index_of(candidate)
-        is_unknown_command = self._is_unknown_command(text, index)
+        # It orders something in a word with which no example of the skill begins: "order me a pizza".
+        first, second, *_ = [*text.lower().split(), "", ""]
+        is_command = first.isalpha() and second in _DETERMINERS and not is_generic(first) and bool(content_words(first))
+        is_unknown_command = (
+            is_command
+            and bool(self.router.skills[index][1].examples)
+            and word_tokens(first)[0] not in self._opening_words[index]
+        )
         if not self._accepts_free_text(candidate) and not is_unknown_command:
             skill, is_order = self._skill(candidate), not self._opening_words[index].isdisjoint(word_tokens(text))
             is_change = "write" in (skill.effects or ()) and skill.examples and not is_order
             return f"The nearest, {name}, changes things, and nothing says to." if is_change else ""
         if is_unknown_command:
-            return f"Nobody here says that it can `{text.split(maxsplit=1)[0].lower()}` anything."
+            return f"No agent here says that it can `{first}` anything."
         if candidate.share < (threshold := self.router.threshold(index)):
             return f"The nearest, {name}, knows {candidate.share:.2f} of it where {threshold:.2f} is needed."
         if not self.router.is_on_topic(text, index):
             return f"The nearest, {name}, is about something else."
         return ""
-
-    @staticmethod
-    def _names_table(reading: "_SkillReading", skill: Skill) -> bool:
-        """Whether a table is named, of which the skill says itself what it cannot be asked."""
-        return accepts_query(skill) and any(one.parameter == "files" and "." in one.words for one in reading.values)
-
-    def _is_unknown_command(self, text: str, index: int) -> bool:
-        """Whether `text` orders something in a word with which no example of the skill begins: "order me a pizza"."""
-        first, second, *_ = [*text.lower().split(), "", ""]
-        if not first.isalpha() or second not in _DETERMINERS or is_generic(first) or not content_words(first):
-            return False
-        return bool(self.router.skills[index][1].examples) and word_tokens(first)[0] not in self._opening_words[index]
 
     def _split_sentence(
         self, sentence: Clause, before: Sequence[ClauseCall], environment: ReaderEnvironment
@@ -424,13 +431,6 @@ class Planner:
     def _skill(self, candidate: Candidate) -> Skill:
         return self.router.skills[self.router.index_of(candidate)][1]
 
-    def _with_example(self, candidate: Candidate, environment: ReaderEnvironment) -> Candidate:
-        """`candidate` with a request that it can do here."""
-        example = next(self._examples(candidate, environment), "")
-        if not example:
-            return candidate
-        return candidate.model_copy(update={"reason": f"{candidate.reason}; {_CAPABILITY}“{example}”"})
-
     def _examples(self, candidate: Candidate, environment: ReaderEnvironment) -> Iterator[str]:
         """Examples of a skill whose names are there; else one with names that are."""
         skill = self._skill(candidate)
@@ -442,22 +442,16 @@ class Planner:
         paths = list(environment.find("readme"))[:1] if environment.find else []
         place = self.router.index_of(candidate)
         for example in skill.examples:
-            for request in _fill_example(example, names, paths):
+            # Its own value gives way to one that is there: a path to a path, else to each of the names.
+            values = _EXAMPLE_VALUE.findall(example)
+            replacements = paths if values and re.search(r"[./]", values[0]) else names
+            requests = [example.replace(values[0], f"`{one}`") for one in replacements] if len(values) == 1 else []
+            for request in requests if values else [example]:
                 bound = bind(skill, request, agent=candidate.agent, environment=environment)
                 if not (bound.questions or self.router.unknown_words(bound.rest, place)):
                     yield request
         if names:
             yield f"{skill.name.replace('_', ' ')} {names[0]}"
-
-
-def _fill_example(example: str, names: Sequence[str], paths: Sequence[str]) -> Iterator[str]:
-    """`example` with values that are there in place of its own: a path for a path, else each of `names`."""
-    values = _EXAMPLE_VALUE.findall(example)
-    if not values:
-        yield example
-    elif len(values) == 1:
-        for value in paths if re.search(r"[./]", values[0]) else names:
-            yield example.replace(values[0], f"`{value}`")
 
 
 def read_words(
@@ -552,11 +546,6 @@ class _SkillReading:
         return [one for one in self.bound.bindings if one.how == "said"]
 
 
-def _table_skills_only(allows: Callable[[Definition, Skill], bool] | None) -> Callable[[Definition, Skill], bool]:
-    """Says whether a skill takes a query to a table, and may be called at all."""
-    return lambda definition, skill: accepts_query(skill) and (allows is None or allows(definition, skill))
-
-
 def _is_refusal(text: str) -> bool:
     """Whether `text` says what is not to be done: "don't list any commits"."""
     words = strip_courtesy(text).lower().replace("\u2019", "'").split(maxsplit=2)
@@ -583,18 +572,6 @@ def _antecedent_bindings(
     return tuple(one for one in bound.bindings if one.how == "said" and one.parameter in kinds)
 
 
-def _pronoun_targets(reference: str, parameters: Sequence[Parameter]) -> list[str]:
-    """Parameters whose value the "it" or the "she" of a clause may be; a "them" may be anything."""
-    is_person, is_thing = reference.lower() in _PERSONS, reference.lower() in {"it", "its"}
-    names = (one for one in parameters if one.facts and NEGATIONS.isdisjoint(one.words))
-    return [one.name for one in names if (is_person if one.facts == "author" else is_thing)]
-
-
-def _accepts_result(parameter: Parameter | None) -> bool:
-    """Whether what another request brings may be a value for `parameter`."""
-    return parameter is not None and ((parameter.items or parameter).is_free_text or bool(parameter.facts))
-
-
 def _data_file_in(reading: _SkillReading, parameters: Mapping[str, Parameter]) -> str:
     """A file of data that was read out of the words for a parameter that takes a path of the text here."""
     for one in reading.values:
@@ -603,12 +580,3 @@ def _data_file_in(reading: _SkillReading, parameters: Mapping[str, Parameter]) -
         if parameter is not None and (parameter.items or parameter).facts == "path":
             return next(filter(is_data_file, values), "")
     return ""
-
-
-def _refusal_reason(objection: str, nearest: Sequence[Candidate]) -> str:
-    example = nearest[0].reason.partition(f"; {_CAPABILITY}")[2] if nearest else ""
-    return f"{objection} It {_CAPABILITY}{example}." if example else objection
-
-
-def _quoted_words(words: Sequence[str]) -> str:
-    return ", ".join(map(repr, dict.fromkeys(words[:3])))

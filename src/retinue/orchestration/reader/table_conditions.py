@@ -413,7 +413,10 @@ class ConditionParser:
             is_last = last + 1 == match.end("more") or (last == match.start("v") and not match["more"])
             self.use(*range(starts, last + 1), *([match.start("d")] if name == "d" and is_last else []))
             place = match.start("v")
-            if item.detail == "contains" or (len(values) == 1 and self._is_list_item(column, value)):
+            facts = self.table.column(column)
+            lists = [one.split(", ") for one in (facts.values if facts else ()) if ", " in one]
+            # What stands in lists of several, too, is looked for inside: `Comedy`, where there is `Comedy, Drama`.
+            if item.detail == "contains" or (len(values) == 1 and any(value in several for several in lists)):
                 self.add(place, column, "not_contains" if negated else "contains", value)
             else:
                 self.add_values(place, column, tuple(values), negated=negated)
@@ -421,11 +424,6 @@ class ConditionParser:
             if len(values) > 1 and (re.search("[VK]", "".join(one.code for one in self.items)) or (
                 is_apart and "o" not in match["more"])):  # fmt: skip
                 self.groups.append(Grouping(column=column))  # "the mean of A and B" are two
-
-    def _is_list_item(self, column: str, value: str) -> bool:
-        """Whether a value stands in lists of several, too: `Comedy`, where there is `Comedy, Drama`."""
-        facts = self.table.column(column)
-        return any(value in one.split(", ") for one in (facts.values if facts else ()) if ", " in one)
 
     def _column_of_value(self, item: Lexeme, beside: Mapping[str, Lexeme | None]) -> tuple[str, str, str]:
         """The column of a value, the value as it is written there, and where the column is named."""

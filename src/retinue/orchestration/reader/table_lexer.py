@@ -257,7 +257,15 @@ class Lexer:
         """The longest reading of what begins at `at`; of equally long ones, the surest."""
         token = tokens[at]
         if token[0] in "\"“”`'" and len(token) > 1:
-            return 1, self._read_quotation(token[1:-1])
+            text = token[1:-1]
+            same_name = (one for one in self._table.columns if one.name.casefold() == text.casefold())
+            if (column := self._table.column(text) or next(same_name, None)) is not None:
+                return 1, Lexeme(text, "C", columns=(column.name,))
+            if number := _NUMBER.fullmatch(text):
+                return 1, Lexeme(text, "n", number=float(number[1].replace(",", "")))
+            exact = self._values.get(_value_key(_TOKEN.findall(text)), ())
+            values = exact or self._values_containing(text)
+            return 1, Lexeme(text, "v" if values else "x", "" if exact else "contains", values=values)
         readings: list[tuple[int, float, Lexeme | None]] = [
             *((width, 9, item) for width, item in self._read_times_and_numbers(tokens, at)),
             *((width, 8 if is_exact else 2, item) for width, is_exact, item in self._read_value(tokens, at)),
@@ -312,18 +320,6 @@ class Lexer:
         elif word in NUMBERS:
             yield 1, Lexeme(token, "n", number=NUMBERS[word])
 
-    def _read_quotation(self, text: str) -> Lexeme:
-        column = self._table.column(text) or next(
-            (one for one in self._table.columns if one.name.casefold() == text.casefold()), None
-        )
-        if column is not None:
-            return Lexeme(text, "C", columns=(column.name,))
-        if number := _NUMBER.fullmatch(text):
-            return Lexeme(text, "n", number=float(number[1].replace(",", "")))
-        exact = self._values.get(_value_key(_TOKEN.findall(text)), ())
-        values = exact or self._values_containing(text)
-        return Lexeme(text, "v" if values else "x", "" if exact else "contains", values=values)
-
     def _read_value(self, tokens: list[str], at: int) -> Iterator[tuple[int, bool, Lexeme]]:
         """Values that the tokens spell; several words, or one as it is written in the table, are surely one."""
         for width in range(min(_MAX_WORDS, len(tokens) - at), 0, -1):
@@ -371,15 +367,13 @@ class Lexer:
             yield 1, Lexeme(tokens[at], "s", DIMENSIONS[first][0][1])
         elif first in ("most", "least") and following in DIMENSIONS:
             yield 2, Lexeme(following, "s", DIMENSIONS[following][0][1])
-        elif first == "how" and following in DIMENSIONS and (columns := self._columns_of_adjective(following)):
-            yield 2, Lexeme(following, "C", columns=columns)
+        elif first == "how" and following in DIMENSIONS:
+            nouns = {dimension for dimension, _ in DIMENSIONS[following]}
+            columns = tuple(one.name for one in self._table.columns if nouns.intersection(name_words(one.name)))
+            if columns:
+                yield 2, Lexeme(following, "C", columns=columns)
         elif first.endswith(("n't", "n\u2019t")):
             yield 1, Lexeme(tokens[at], "!")
-
-    def _columns_of_adjective(self, adjective: str) -> tuple[str, ...]:
-        """The columns that an adjective is about."""
-        words = {dimension for dimension, _ in DIMENSIONS[adjective]}
-        return tuple(one.name for one in self._table.columns if words.intersection(name_words(one.name)))
 
     def _read_column(self, tokens: list[str], at: int) -> Iterator[tuple[int, float, Lexeme]]:
         """A column's whole name, or a word that one or several have."""
@@ -412,7 +406,11 @@ class Lexer:
         word = token.casefold()
         if not token[0].isalnum():
             return Lexeme(token, ",") if word == "," else None
-        stems = {word, *_verb_stems(word)}
+        stems = {word}
+        for ending in ("ing", "ed", "d"):
+            stem = word.removesuffix(ending)
+            if stem != word and len(stem) >= _MIN_LETTERS:
+                stems |= {stem, f"{stem}e"}
         exact = {one: names for one, names in self._by_word.items() if one in stems}
         abbreviated = {
             one: names
@@ -427,17 +425,7 @@ class Lexer:
             return Lexeme(token, "C", "part" if is_part else "", columns=short)
         if token[0].isupper() and (values := self._values_containing(token)):
             return Lexeme(token, "v", "contains", values=values)
-        return self._guess(token)
-
-    def _value_prefix(self, word: str) -> str | None:
-        """The one value with which `word` begins: "herbivores", where `herbi` stands."""
-        prefixes = [
-            key[0] for key in self._values if len(key) == 1 and len(key[0]) > _MIN_LETTERS and word.startswith(key[0])
-        ]
-        return prefixes[0] if len(prefixes) == 1 else None
-
-    def _guess(self, token: str) -> Lexeme:
-        """A word that may be another's: of the same dimension, or one slip away."""
+        # It may be another word: of the same dimension, or one slip away.
         word, first = token.casefold(), next(iter(name_words(token)), "")
         synonyms = {
             one for group in SYNONYM_GROUPS if word in group for one in group if len(self._by_word.get(one, ())) == 1
@@ -445,7 +433,12 @@ class Lexer:
         guess = correct_spelling(word, self._spellings, shortest=4) or correct_spelling(first, self._spellings)
         if guess and len(word) <= _MIN_LETTERS + 1 and sorted(guess) != sorted(word):
             guess = None  # "port" is no "post"
-        guess = min(synonyms) if len(synonyms) == 1 else guess or self._value_prefix(word)
+        prefixes = [
+            key[0] for key in self._values if len(key) == 1 and len(key[0]) > _MIN_LETTERS and word.startswith(key[0])
+        ]
+        if not guess and len(prefixes) == 1:
+            guess = prefixes[0]  # "herbivores", where `herbi` stands
+        guess = min(synonyms) if len(synonyms) == 1 else guess
         if guess is None or word in DIMENSIONS or not token.isalpha():
             return Lexeme(token, "x")
         self.notes.append(f"“{token}” is read as “{guess}”.")
@@ -495,13 +488,6 @@ def _stems(word: str) -> Iterator[str]:
                 yield stem[:-1]
             if ending in ("an", "n"):
                 yield f"{stem}e"
-
-
-def _verb_stems(word: str) -> Iterator[str]:
-    for ending in ("ing", "ed", "d"):
-        stem = word.removesuffix(ending)
-        if stem != word and len(stem) >= _MIN_LETTERS:
-            yield from (stem, f"{stem}e")
 
 
 def _read_date(tokens: list[str], at: int) -> tuple[int, Lexeme] | None:

@@ -6,23 +6,21 @@ with a letter: `C` a column, `v` a value, `n` a number, `D` a day or month, `R` 
 `~` between, `s` the largest, `m` the most common, `t` top, `p` a percentile, `M` missing, `h` contains, `!` not, `a`
 and, `o` or, `V` versus, `K` compare, `O` sorted by, `A` ascending, `T` a trend, `w` which, `l` list, `i` is, `x` what
 names nothing. The rules are patterns over these letters, tried in order; what one has used becomes a dot. Every word
-must be used or mean nothing: a figure that leaves one out would be of something else.
+must be used or mean nothing: a figure that leaves one out would be of something else. `table_parameters` puts a query
+to the skills that take one.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from retinue.contract.facts import ColumnFacts, TableFacts
-from retinue.contract.table_query import (
-    Function,
-    GroupCondition,
-    Grouping,
-    Measure,
-    Ordering,
-    TableQuery,
-)
+from retinue.contract.definition import Skill
+from retinue.contract.facts import ColumnFacts, Facts, TableFacts
+from retinue.contract.formatting import truncate
+from retinue.contract.model import JsonMapping
+from retinue.contract.names import nearest
+from retinue.contract.table_query import Function, GroupCondition, Grouping, Measure, Ordering, TableQuery
 from retinue.orchestration.reader.table_conditions import (
     Ambiguity,
     AmbiguityError,
@@ -33,7 +31,18 @@ from retinue.orchestration.reader.table_conditions import (
 )
 from retinue.orchestration.reader.table_lexer import DIMENSIONS, Lexeme, Lexer, name_words
 
-__all__ = ["Ambiguity", "TableReading", "example_questions", "read_table_question"]
+__all__ = [
+    "QUERY_PARTS",
+    "Ambiguity",
+    "TableReading",
+    "accepts_query",
+    "example_questions",
+    "facts_text",
+    "is_data_file",
+    "read_table_question",
+    "table_parameters",
+    "unknown_names",
+]
 
 _MAX_QUESTION: Final = 2_000
 """Characters of the longest question."""
@@ -113,12 +122,6 @@ def example_questions(table: TableFacts) -> tuple[str, ...]:
     return tuple([*examples, "how many rows are there"][:2])
 
 
-def _may_abbreviate(column: str, noun: str) -> bool:
-    """Whether a column may be named after a noun in few letters, as `ctryname` after "countries"."""
-    letters = iter(noun)
-    return column[:1] == noun[:1] and all(letter in letters for letter in column[:_STEM])
-
-
 @dataclass(slots=True)
 class _Parser(ConditionParser):
     """Uses up the items of a question, rule by rule."""
@@ -144,11 +147,11 @@ class _Parser(ConditionParser):
         self._name_rows()
         self.codes = "".join(item.code for item in self.items)
         for rule in (
-            self.read_contains, self._read_first, self._read_percentiles, self._read_limits, self._read_having,
+            self.read_contains, self.read_first, self.read_percentiles, self.read_limits, self.read_having,
             self.read_between, self.read_comparisons, self.read_dates, self.read_values, self.read_missing,
-            self._read_shares, self._read_orders, self._read_counted_column, self._read_groups, self._read_averages,
-            self._read_functions, self._read_most_common, self._read_superlatives, self._read_counts,
-            self.read_equal_numbers, self._read_remaining_columns,
+            self.read_shares, self.read_orders, self.read_counted_column, self.read_groups, self.read_averages,
+            self.read_functions, self.read_most_common, self.read_superlatives, self.read_counts,
+            self.read_equal_numbers, self.read_remaining_columns, self.split_share, self.read_rest,
         ):  # fmt: skip
             rule()
         if self.conditions and self._lists_rows() and {one.code for one in self.items}.isdisjoint("lR"):
@@ -169,13 +172,17 @@ class _Parser(ConditionParser):
         is_plural = name_words(item.text) != (item.text.casefold(),)
         is_asked = before.code in "cnlwt" if place else is_plural
         is_of = bool({"of", "of the", "the"} & {item.lead}) or before.code == "v"
-        if any(_may_abbreviate(one.name.casefold(), item.text.casefold()) for one in self.table.columns):
-            return
+        noun = item.text.casefold()
+        for name in (one.name.casefold() for one in self.table.columns):
+            letters = iter(noun)
+            # A column may be named after the noun in few letters, as `ctryname` after "countries".
+            if name[:1] == noun[:1] and all(letter in letters for letter in name[:_STEM]):
+                return
         if item.text.isalpha() and (is_asked or (is_plural and (is_of or before.code == "s"))):
             self.notes.append(f"“{item.text}” is taken for the rows of `{self.table.path}`.")
             item.code = "R"
 
-    def _read_first(self) -> None:
+    def read_first(self) -> None:
         """Read "wettest month first", "best first"."""
         for match in self.find(r",?(?P<s>s)?[CuR]?t$"):
             if self.items[-1].text.casefold() == "first":
@@ -183,7 +190,7 @@ class _Parser(ConditionParser):
                 self.order = Ordering(descending=end not in ("min", "least"))
                 self.use_all(match)
 
-    def _read_limits(self) -> None:
+    def read_limits(self) -> None:
         """Read "top 5", "the 3 largest", "which 2 months"; "top" alone is the largest."""
         for match in self.find(r"t(?P<n>n)|(?P<m>n)(?=[sm]|[CRu].*[sm])"):
             place = match.start("n") if match["n"] else match.start("m")
@@ -196,7 +203,7 @@ class _Parser(ConditionParser):
                 item.code = "s"
                 self.codes = f"{self.codes[:place]}s{self.codes[place + 1 :]}"
 
-    def _read_having(self) -> None:
+    def read_having(self) -> None:
         """Read "cities with more than 3 sales", "carriers with an average delay above 43"."""
         if "c" in self.codes:
             return
@@ -225,7 +232,7 @@ class _Parser(ConditionParser):
 
     # --- which figures ------------------------------------------------------------------------------------------------
 
-    def _read_percentiles(self) -> None:
+    def read_percentiles(self) -> None:
         """Read "p95 of the delay", "the 25th and 75th percentile of price", "quartiles of price"."""
         numbers = [one for one in self.table.columns if one.kind == "number"]
         for match in self.find(r"(?P<d>C)?(?P<p>p(?:[,a]*p)*)i*(?P<c>C)?"):
@@ -239,7 +246,7 @@ class _Parser(ConditionParser):
                 self.use_all(match, *(one for one in ("c", "d") if one != name))
                 self.measures += [Measure(function="percentile", column=column.name, percentile=one) for one in points]
 
-    def _read_shares(self) -> None:
+    def read_shares(self) -> None:
         """Read "what share of sales were coffee", "share of total distance by carrier"."""
         for match in self.find(r"%(?P<t>f?)(?P<c>C?)"):
             item = self.item(match, "c")
@@ -250,14 +257,14 @@ class _Parser(ConditionParser):
             self.measures.append(Measure(function="share", column=column.name if column else ""))
             return
 
-    def _read_orders(self) -> None:
+    def read_orders(self) -> None:
         for match in self.find(r"Ob?(?P<c>C?)"):
             column, way = self.column(self.item(match, "c")), self.codes.find("A")
             self.use_all(match)
             descending = self.items[way].detail == "desc" if way >= 0 else column is None or column.kind == "number"
             self.order = Ordering(by=column.name if column else "", descending=descending)
 
-    def _read_groups(self) -> None:
+    def read_groups(self) -> None:
         for match in self.find(r"(?P<x>x?)b(?=\.)"):
             if [one.code for one in self.items[match.end() : match.end() + 1]] == ["v"]:
                 self.use_all(match)  # "flown by UA"
@@ -282,7 +289,7 @@ class _Parser(ConditionParser):
                 self.use(match.end() - 1, *([match.start()] if is_change else []))
                 self.groups = [Grouping(column=column.name, unit=default_unit(column))]
 
-    def _read_counted_column(self) -> None:
+    def read_counted_column(self) -> None:
         """Read "medals per country": what names no number is counted."""
         for match in self.find(r"^(?P<c>C)(?=b[Cu])"):
             if not self.may_be_kind(self.item(match, "c"), "number", "boolean"):
@@ -314,7 +321,7 @@ class _Parser(ConditionParser):
         self.order = Ordering(by=figure.name if figure else "", descending=descending)
         return True
 
-    def _read_averages(self) -> None:
+    def read_averages(self) -> None:
         """Read "average number of flights per day": the mean over the groups; "which is slowest on average"."""
         for match in self.find(r"fc?R"):
             if self.items[match.start()].detail == "mean" and self.groups:
@@ -329,7 +336,7 @@ class _Parser(ConditionParser):
                 self.use_all(match)
                 self._order_groups(match.start(), end)
 
-    def _read_functions(self) -> None:
+    def read_functions(self) -> None:
         """Read "average delay", "min, max and mean of air time", "departure delay on average"."""
         for pattern in (r"(?P<f>f(?:[,a]+f)*)[cR]?(?P<c>C)(?P<more>(?:[,a]+C)*)", r"(?P<c>C)i*(?P<f>f)(?P<more>)"):
             for match in self.find(pattern):
@@ -349,7 +356,7 @@ class _Parser(ConditionParser):
                     self.use_all(more)
                     at = more.start("c")
 
-    def _read_most_common(self) -> None:
+    def read_most_common(self) -> None:
         """Read "the most common species", "which day is most frequent"."""
         for match in self.find(r"m(?P<c>[Cu])|(?P<d>[Cu])i*m"):
             if self.group_by(match.start("c") if match["c"] else match.start("d")):
@@ -357,7 +364,7 @@ class _Parser(ConditionParser):
                 self.measures.append(Measure(function="count"))
                 self.order = Ordering()
 
-    def _read_superlatives(self) -> None:
+    def read_superlatives(self) -> None:
         """Read "which city has the most sales", "the heaviest penguin", "the price was highest"."""
         for match in self.find(r"(?P<before>C(?=i*s))?(?P<i>i*)s(?P<used>\.*)(?P<after>c?[CR])?"):
             place = match.start("used") - 1
@@ -434,7 +441,7 @@ class _Parser(ConditionParser):
         else:
             self.measures.append(Measure(function=cast("Function", end), column=column.name))
 
-    def _read_counts(self) -> None:
+    def read_counts(self) -> None:
         """Read "how many flights", "how many different cities and countries", "how many seats"."""
         times = [one for one in self.table.columns if one.kind == "time"]
         for match in self.find(r"cu"):  # "how many days", where each time is a day
@@ -464,7 +471,7 @@ class _Parser(ConditionParser):
             self.use_all(match)
         self.use(*(one.start() for one in self.find("R")))
 
-    def _read_remaining_columns(self) -> None:
+    def read_remaining_columns(self) -> None:
         """Columns that are left: a truth is a condition, a text puts rows together, a number wants its row."""
         unique = {one.name for one in self.table.columns if one.is_unique}
         one_row = any(one.column in unique and one.op == "=" for _, one in self.conditions)
@@ -474,7 +481,9 @@ class _Parser(ConditionParser):
                 match.start("c"), column, one_row=one_row, negated=bool(match["neg"])
             ):
                 self.use_all(match)
-        self._split_share()
+
+    def read_rest(self) -> None:
+        """What is left may join what was read; a figure of nothing is ambiguous."""
         self.use(*(one.start() for one in self.find(r"(?<=\.)a(?=[.a]|$)|(?<=\.),(?=\.)")))
         for match in self.find("f"):  # "what is the average": of what?
             numbers = [one.name for one in self.table.columns if one.kind == "number" and not one.is_unique]
@@ -507,7 +516,7 @@ class _Parser(ConditionParser):
             return False
         return True
 
-    def _split_share(self) -> None:
+    def split_share(self) -> None:
         """Put the conditions behind the verb into the share; those before say of which rows it is one."""
         if self.share_at is None:
             return
@@ -554,3 +563,109 @@ class _Parser(ConditionParser):
             select=tuple(columns),
             averaged=self.averaged,
         )
+
+
+QUERY_PARTS: Final = frozenset(TableQuery.model_fields) - {"limit"}
+"""Parameters that only a query fills in; of a limit people speak beside it."""
+
+_FILE: Final = re.compile(r"(?i)[\w/-]\.(?:csv|tsv|json|jsonl|ndjson|parquet|log|txt|xlsx?)\b")
+_DATA: Final = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".log")
+_COLUMNS: Final = 60
+_VALUES: Final = 8
+_VALUE: Final = 40
+
+
+def accepts_query(skill: Skill) -> bool:
+    """Whether the parameters of `skill` hold a `TableQuery` and the files it is about."""
+    properties = cast("JsonMapping", skill.input_schema.get("properties") or {})
+    return {"files", "measures", "where"} <= set(properties)
+
+
+def table_parameters(skill: Skill, clause: str, facts: Facts, preset: Mapping[str, object]) -> JsonMapping | None:
+    """The file and the query that `clause` asks for; None when it cannot be read with just one of the tables.
+
+    Args:
+        skill: Whose parameters they are.
+        clause: What a person wrote.
+        facts: The tables that there are.
+        preset: Parameters that are settled; a query that is given is not read from words.
+    """
+    properties = cast("JsonMapping", skill.input_schema.get("properties") or {})
+    if preset.get("measures") or preset.get("select"):
+        return None
+    # The tables that are meant by name, else all; and the clause without those names.
+    files = cast("list[str]", preset.get("files") or [])
+    matches = [table for table in facts.tables if table.path in files]
+    rest = clause
+    for is_whole in (True, False):
+        names = {table.path: table.path if is_whole else table.path.rpartition("/")[2] for table in facts.tables}
+        mentions = [table for table in facts.tables if names[table.path] in rest]
+        for name in sorted((names[table.path] for table in mentions), key=len, reverse=True):
+            rest = re.sub(rf"(?:\baccording to )?{re.escape(name)}", " ", rest)
+        matches += mentions
+    mentions = list({table.path: table for table in matches}.values())
+    tables = mentions or [table for table in facts.tables if not table.is_aside]
+    if _FILE.search(rest):  # of which nothing is known
+        return None
+    meanings = cast("Mapping[str, str]", preset.get("meanings") or {})
+    readings = [(table, read_table_question(rest, table, meanings=meanings)) for table in tables]
+    if "key" in properties:  # a skill that compares
+        readings = [(table, one) for table, one in readings if one.compares]
+    complete = [(table, one.query) for table, one in readings if one.query is not None and one.is_about]
+    unclear = [table.path for table, one in readings if one.ambiguity is not None]
+    if len(complete) != 1:
+        is_unclear = not complete and len(unclear) == 1 and not {"key", "percentiles"} & properties.keys()
+        return {"files": unclear} if is_unclear else None  # the skill asks what is meant
+    table, query = complete[0]
+    if "percentiles" in properties and all(one.function != "percentile" for one in query.measures):
+        return None  # a skill that computes nothing else
+    parts = query.model_dump(mode="json", exclude_defaults=True)
+    return {"files": [table.path], **parts} if parts.keys() <= properties.keys() else None
+
+
+def is_data_file(path: str) -> bool:
+    """Whether a file holds nothing but rows, by its name."""
+    return path.endswith(_DATA)
+
+
+def facts_text(facts: Facts) -> str:
+    """What there is, in a line for each column, for somebody who fills in a query. It is text from outside."""
+    lines: list[str] = []
+    for table in facts.tables:
+        lines.append(f"{table.path}: {table.row_count} rows")
+        for column in table.columns[:_COLUMNS]:
+            values = [truncate(" ".join(value.split()), _VALUE) for value in column.values[:_VALUES]]
+            content = "" if column.least is None else f": {column.least} to {column.most}"
+            if values and column.kind == "text":
+                content = f": {', '.join(values)}{', …' if len(column.values) > _VALUES else ''}"
+            lines.append(f"  {truncate(' '.join(column.name.split()), 2 * _VALUE)} ({column.kind}){content}")
+        if len(table.columns) > _COLUMNS:
+            lines.append(f"  and {len(table.columns) - _COLUMNS} more columns")
+    return "\n".join(lines)
+
+
+def unknown_names(parameters: Mapping[str, object], facts: Facts) -> list[str]:
+    """What a query names that is not there: files, and columns of the files that it names."""
+    by_path = {table.path: table for table in facts.tables}
+    files = [str(one) for one in cast("list[object]", parameters.get("files") or [])]
+    problems = [
+        f"There is no table `{path}`. Available: {', '.join(list(by_path)[:_VALUES])}."
+        for path in files
+        if path not in by_path and facts.is_complete
+    ]
+    tables = [by_path[path] for path in files if path in by_path] or (list(by_path.values()) if not files else [])
+    columns = dict.fromkeys(column.name for table in tables for column in table.columns)
+    for name in dict.fromkeys(_column_names(parameters)):
+        if columns and name not in columns:
+            near = nearest(name, columns) or tuple(columns)[:_VALUES]
+            problems.append(f"There is no column `{truncate(name, _VALUE)}`. The nearest: {', '.join(near)}.")
+    return problems
+
+
+def _column_names(parameters: Mapping[str, object]) -> Iterator[str]:
+    for part in ("measures", "group_by", "where", "having"):
+        for one in cast("list[JsonMapping]", parameters.get(part) or []):
+            if name := one.get("column"):
+                yield str(name)
+            yield from (str(inner["column"]) for inner in cast("list[JsonMapping]", one.get("where") or []))
+    yield from (str(name) for name in cast("list[object]", parameters.get("select") or []) if name != "*")

@@ -1,7 +1,14 @@
-"""The words of a text as texts are compared here: parted, in lower case, without endings; and its 4-grams."""
+"""A text as the reader compares it: cut into clauses, and into words in lower case without endings; and its 4-grams.
+
+Clauses are surely cut by punctuation and by "and then". Whether an "and" or a comma parts two requests or two nouns
+cannot be seen from the text: `planner` tries these and keeps a cut only where both sides are requests that an agent can
+do. Nothing inside quotes, code or brackets is ever cut. English only; another language stays one clause a sentence.
+"""
 
 import re
-from collections.abc import Collection
+from bisect import bisect_right
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -106,3 +113,139 @@ NEGATIONS: Final = word_set(
     "no not without dont don't didn't doesn't isn't never exclude excluding except skip skipping omit ignore ignoring"
     " apart leaving nor"
 )
+
+_UNSPLIT: Final = re.compile(
+    r"```.*?```|`[^`\n]{1,200}`|\"[^\"\n]{1,200}\"|\u201c[^\u201d\n]{1,200}\u201d|(?<!\w)'[^'\n]{1,80}'(?!\w)"
+    r"|\([^()\n]{1,200}\)|\[[^\[\]\n]{1,200}\]|\{[^{}\n]{1,200}\}",
+    re.DOTALL,
+)
+_BOUNDARY: Final = re.compile(
+    r"(?i)(?<=[.!?\u3002\uff1f\uff01])[\"\u201d')]*\s+(?=\S)|(?<=[\u3002\uff1f\uff01])(?=\S)"
+    r"|;\s+|\n\s*\n|\n(?=\s*(?:[-*•]|\d{1,2}[.)])\s)|(?<=[:.!?])\n"
+    r"|(?:,|\s)\s*(?:and|&)\s+then\s+|,\s*then\s+|,?\s+and\s+(?:after that|afterwards|finally)\b,?\s*"
+)
+_POSSIBLE_BOUNDARY: Final = re.compile(
+    r"(?i),\s*(?:and\s+|but\s+|plus\s+)?(?:also\s+|then\s+)?|\s+(?:and|but|plus)\s+(?:also\s+)?|\s+as\s+well\s+as\s+"
+    r"|\s+then\s+|\s+also\s+"
+)
+_ABBREVIATION: Final = re.compile(
+    r"(?i)(?:\b(?:e\.g|i\.e|etc|vs|cf|mr|mrs|ms|dr|st|no|nr|approx|inc|ltd|co|fig|sec|ca)|\b[A-Za-z]"
+    r"|(?:\A|\n) *\d{1,2})\.\Z"
+)
+_BULLET: Final = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_COURTESY: Final = re.compile(
+    r"(?i)(?:(?:please|kindly|also|then|next|finally|first|second|third|after that|afterwards|and|so|ok|okay|hi|hello"
+    r"|hey|now|but|just|well|thanks|separately)\b[,:!]?\s+"
+    r"|(?:can|could|would|will)\s+you\s+(?:please\s+|also\s+)?"
+    r"|(?:i|we)(?:'d| would)?\s+(?:also\s+)?(?:like|want|need)\s+(?:you\s+)?to\s+(?:know\s+)?"
+    r"|help me\s+(?:to\s+)?|let's\s+|tell me\s+(?=(?:what|who|how|where|when|which|why|whether|if)\b))"
+)
+_TRANSITION: Final = re.compile(
+    r"(?i)\A(?:on (?:a different|another) note|by the way|btw|unrelated(?:ly)?|(?:and )?independently(?: of that)?"
+    r"|apart from that)\b[,:]?\s+"
+)
+_SEQUENCE: Final = re.compile(r"(?i)\b(?:then|after that|afterwards|finally)\b")
+_OF_THEM: Final = re.compile(
+    r"(?i)\b(?:each|all|any|both|some|none|most|one|which|for|based on|using) (?:of )?(?:them|these|those|that)\b"
+)
+_PRONOUN: Final = re.compile(
+    r"(?i)\b(?:it|its|they|them|their|he|him|his|she|her|those|these)\b"
+    r"|\bth(?:at|e same) (?:file|commit|table|branch|person|author)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A piece of a goal.
+
+    Attributes:
+        text: Its words as they stand in the goal, spaces apart.
+        start: Where it begins in the text it was cut from.
+        follows: It was cut off by "then": it comes after the clause before it.
+    """
+
+    text: str
+    start: int = 0
+    follows: bool = False
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the text it was cut from."""
+        return self.start + len(self.text)
+
+    @property
+    def words(self) -> list[str]:
+        """Its words in lower case."""
+        return self.text.lower().replace("\u2019", "'").split()
+
+
+def split_sentences(goal: str) -> tuple[Clause, ...]:
+    """`goal` cut wherever it is surely cut. Bullets and quotes around the whole are left out."""
+    # `goal` with single spaces, at most two line ends in a row, and no quotes around the whole.
+    text = re.sub(r"\s*\n\s*\n\s*", "\n\n", re.sub(r"[^\S\n]+", " ", goal)).strip()
+    if len(text) > 1 and text[0] in '"\u201c' and not any(mark in text[1:-1] for mark in '"\u201d'):
+        text = text[1:].removesuffix('"').removesuffix("\u201d").strip()
+    clauses: list[Clause] = []
+    follows = False
+    for piece, separator in _split(text, _BOUNDARY):
+        follows = follows or _SEQUENCE.search(separator) is not None
+        bullet = _BULLET.match(piece.text)
+        words = _TRANSITION.sub("", piece.text[bullet.end() if bullet else 0 :].strip(" \t\n,;"), count=1)
+        if any(character.isalnum() for character in words):
+            begins = _SEQUENCE.match(words) is not None
+            clauses.append(Clause(words, follows=bool(clauses) and (follows or begins)))
+            follows = False
+    return tuple(clauses)
+
+
+def split_clause(clause: Clause) -> tuple[Clause, ...]:
+    """`clause` cut wherever it may be cut: by an "and", a comma, an "as well as"."""
+    return tuple(
+        Clause(
+            piece.text,
+            start=piece.start,
+            follows=_SEQUENCE.search(separator) is not None if piece.start else clause.follows,
+        )
+        for piece, separator in _split(clause.text, _POSSIBLE_BOUNDARY)
+        if piece.text
+    )
+
+
+def join_pieces(whole: Clause, first: Clause, last: Clause) -> Clause:
+    """The part of `whole` from its piece `first` to its piece `last`, with the words between them."""
+    return Clause(whole.text[first.start : last.end], start=first.start, follows=first.follows)
+
+
+def strip_courtesy(text: str) -> str:
+    """`text` without "please", "could you", "then" and their like in front."""
+    rest = text
+    while match := _COURTESY.match(rest):
+        rest = rest[match.end() :]
+    return rest or text
+
+
+def back_reference(text: str) -> str | None:
+    """The word with which `text` speaks of something that was said before it; None when there is none."""
+    match = _OF_THEM.search(text) or _PRONOUN.search(text)
+    return match.group() if match else None
+
+
+def _split(text: str, boundary: re.Pattern[str]) -> Iterator[tuple[Clause, str]]:
+    """The stripped pieces of `text` between the cuts, each with the words of the cut before it."""
+    whole = [match.span() for match in _UNSPLIT.finditer(text)]
+    starts = [start for start, _ in whole]
+    begin, before = 0, ""
+    for match in boundary.finditer(text):
+        place = bisect_right(starts, match.start()) - 1
+        if place >= 0 and match.start() < whole[place][1]:
+            continue
+        if _ABBREVIATION.search(text, max(0, match.start() - 12), match.start()):
+            continue
+        yield _stripped_clause(text, begin, match.start()), before
+        begin, before = match.end(), match.group()
+    yield _stripped_clause(text, begin, len(text)), before
+
+
+def _stripped_clause(text: str, start: int, end: int) -> Clause:
+    piece = text[start:end]
+    return Clause(piece.strip(), start=start + len(piece) - len(piece.lstrip()))

@@ -1,4 +1,4 @@
-"""What in a clause is a value for a parameter, by its schema type: one reader for each kind of parameter.
+"""What in a clause is a value for a parameter, by its schema type: one reader for each kind, and days by `dateparser`.
 
 A reader gives a `Value` or None. It may be shy, never bold: a value that nobody named costs more than a question.
 """
@@ -6,13 +6,14 @@ A reader gives a `Value` or None. It may be shy, never bold: a value that nobody
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from itertools import chain
 from math import log
-from typing import Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
-from retinue.orchestration.reader.dates import time_spans
 from retinue.orchestration.reader.parameters import Parameter, ReaderEnvironment
 from retinue.orchestration.reader.text_tokens import (
     FUNCTION_STEMS,
@@ -22,6 +23,9 @@ from retinue.orchestration.reader.text_tokens import (
     word_set,
     word_tokens,
 )
+
+if TYPE_CHECKING:
+    from dateparser.date import DateDataParser
 
 _OBJECTS: Final = frozenset({"it", "its", "the", "a", "an"})
 """They stand for what is asked about in a phrase: "who uses it"."""
@@ -78,7 +82,7 @@ class ClauseWords:
         self.text = text
         self.places = [match.span() for match in _WORD.finditer(text)]
         self.words = [text[start:end].lower().replace("\u2019", "'") for start, end in self.places]
-        self.stems = [(word_tokens(word) or [""])[0] for word in self.words]
+        self.stems = [_stem(word) for word in self.words]
         self.values: list[Value] = []
 
     def is_free(self, start: int, end: int, *, sharing: bool = False) -> bool:
@@ -151,7 +155,7 @@ class SkillVocabulary:
 _Reader: TypeAlias = Callable[[Parameter, ClauseWords, SkillVocabulary], Value | None]
 
 
-def _read_assignment(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
+def read_assignment(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
     """A parameter named outright: `limit=5`, "depth: deep_dive", `--since=2024-01-01`."""
     name = r"[\s_-]?".join(map(re.escape, parameter.words))
     unquoted = r"[^\s;]+" if parameter.type == "array" else r"[^\s,;]+"
@@ -183,7 +187,7 @@ def _decode(text: str, parameter: Parameter) -> object | None:
             return None
 
 
-def _read_pattern(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
+def read_pattern(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
     """A word that passes the schema's pattern or format: a ticket id, an address."""
     is_shaped = "pattern" in parameter.schema or parameter.schema.get("format", "date") not in {"date", "date-time"}
     if parameter.type != "string" or parameter.choices or parameter.facts or parameter.accepts_dates or not is_shaped:
@@ -195,7 +199,7 @@ def _read_pattern(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVo
     return None
 
 
-def _read_name(parameter: Parameter, words: ClauseWords, vocabulary: SkillVocabulary) -> Value | None:
+def read_name(parameter: Parameter, words: ClauseWords, vocabulary: SkillVocabulary) -> Value | None:
     """Names among the facts: whole, by a part, by a word that misspells a part; and paths that exist."""
     if not parameter.facts:
         return None
@@ -351,7 +355,7 @@ def _match_paths(_parameter: Parameter, words: ClauseWords, vocabulary: SkillVoc
             yield replace(words.value(paths[0], number, number + 1), is_guess=True)
 
 
-def _read_days(parameter: Parameter, words: ClauseWords, vocabulary: SkillVocabulary) -> Value | None:
+def read_days(parameter: Parameter, words: ClauseWords, vocabulary: SkillVocabulary) -> Value | None:
     """A day as `YYYY-MM-DD`, or midnight UTC where the schema wants a date with a time."""
     if not parameter.accepts_dates:
         return None
@@ -373,7 +377,7 @@ def _read_days(parameter: Parameter, words: ClauseWords, vocabulary: SkillVocabu
     return None
 
 
-def _read_number(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
+def read_number(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
     """A number whose unit, or the word before it, is one of the parameter; or the only one, where one must be given."""
     if parameter.type not in {"integer", "number"}:
         return None
@@ -402,7 +406,7 @@ def _number(text: str, parameter: Parameter) -> int | float | None:
     return None if parameter.type == "integer" else value
 
 
-def _read_choice(parameter: Parameter, words: ClauseWords, vocabulary: SkillVocabulary) -> Value | None:
+def read_choice(parameter: Parameter, words: ClauseWords, vocabulary: SkillVocabulary) -> Value | None:
     """The choice of which all words of a phrase stand in the clause; for one that must be made, the nearest.
 
     A phrase is a choice's name, or a part of its meaning between commas. None when two choices are as near.
@@ -444,7 +448,7 @@ def _choice_phrases(meanings: tuple[tuple[str, str], ...]) -> tuple[list[list[fr
     return phrases, {token: log(1 + len(phrases) / count) for token, count in holders.items()}
 
 
-def _read_choices(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
+def read_choices(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
     """Those choices that an "in", "from" or "only" introduces, and what follows them by "and"; or all but those denied.
 
     A bare word is not enough to leave all other choices out: "the error code" does not mean to search code only.
@@ -472,7 +476,7 @@ def _read_choices(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVo
     return words.value(others, excluded_spans[0][0], excluded_spans[-1][1]) if excluded_spans and others else None
 
 
-def _read_flag(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
+def read_flag(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
     """Yes for "with tests", no for "without tests". A bare mention says yes where no is the default."""
     if parameter.type != "boolean":
         return None
@@ -490,14 +494,14 @@ def _read_flag(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocab
     return None
 
 
-def _read_quoted(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
+def read_quoted(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
     """What is quoted right behind the parameter's own word."""
     own = set(word_tokens(" ".join(parameter.words)))
     quotes = _quoted_values(parameter, words)
     return next((one for one in quotes if not own.isdisjoint(map(_stem, words.words_before(one.start, limit=2)))), None)
 
 
-def _read_only_quote(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
+def read_only_quote(parameter: Parameter, words: ClauseWords, _vocabulary: SkillVocabulary) -> Value | None:
     """The one thing in quotes that is left, for a parameter that must be given."""
     quotes = _quoted_values(parameter, words)
     return quotes[0] if parameter.required and len(quotes) == 1 else None
@@ -511,14 +515,132 @@ def _quoted_values(parameter: Parameter, words: ClauseWords) -> list[Value]:
 
 
 READERS: Final[Sequence[_Reader]] = (
-    _read_assignment,
-    _read_pattern,
-    _read_days,
-    _read_name,
-    _read_quoted,
-    _read_flag,
-    _read_number,
-    _read_choices,
-    _read_choice,
-    _read_only_quote,
+    read_assignment,
+    read_pattern,
+    read_days,
+    read_name,
+    read_quoted,
+    read_flag,
+    read_number,
+    read_choices,
+    read_choice,
+    read_only_quote,
 )
+
+_NUMBER: Final = r"(?:\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)"
+_UNIT: Final = r"(?:day|week|month|quarter|year)s?"
+_MONTH: Final = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_WEEKDAY: Final = r"(?:last )?(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_YEAR: Final = r"(?:19|20)\d\d"
+_QUARTERS: Final = {"first": "q1", "second": "q2", "third": "q3", "fourth": "q4", "last": "q4"}
+_ORDINAL: Final = "(?:" + "|".join(_QUARTERS) + ")"
+_EXACT: Final = (
+    rf"\d{{4}}-\d\d(?:-\d\d)?|{_YEAR}[- ]q[1-4]|(?:q[1-4]|{_ORDINAL} quarter) (?:of )?{_YEAR}"
+    rf"|\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH},?(?: {_YEAR})?"
+    rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b,?(?: {_YEAR})?|{_MONTH}(?: {_YEAR})?|{_YEAR}|today|yesterday|{_WEEKDAY}"
+    rf"|{_NUMBER} {_UNIT} ago|(?:this|last) {_UNIT}"
+)
+_SPAN: Final = re.compile(
+    rf"(?i)\b(?:(?:between|from) (?P<first>{_EXACT}) (?:and|to|until|till|through) (?P<last>{_EXACT})"
+    rf"|(?P<edge>since|after|before|until|till|by) (?:the )?(?P<day>{_EXACT})"
+    rf"|(?:in |over |during |for |within )?(?:the )?(?:last|past|previous) (?P<back>{_NUMBER} {_UNIT}|{_UNIT})"
+    rf"|(?:in|on|during|of|for) (?:the )?(?P<at>{_EXACT})"
+    rf"|(?P<bare>\d{{4}}-\d\d-\d\d|today|yesterday|{_WEEKDAY}|{_NUMBER} {_UNIT} ago|(?:this|last) {_UNIT}))(?![\w-])"
+)
+_DAYS: Final = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpan:
+    """Some days, the last one included.
+
+    Attributes:
+        first: None when it has no beginning ("until March").
+        last: None when it has no end ("since March").
+        start: Where its words begin in the text.
+    """
+
+    first: date | None
+    last: date | None
+    words: str
+    start: int
+
+
+def time_spans(text: str, *, today: date | None) -> Iterator[TimeSpan]:
+    """Every time that `text` speaks of, in order. Without `today` only what is not relative to it."""
+    for match in _SPAN.finditer(text):
+        first, last = _parse_span(match, today)
+        if (first or last) and not (first and last and first > last):
+            yield TimeSpan(first, last, match.group(), match.start())
+
+
+def _parse_span(match: re.Match[str], today: date | None) -> tuple[date | None, date | None]:
+    if match["first"]:
+        year = re.search(_YEAR, match["last"])  # "from January to February 2024"
+        has_own = year is None or re.search(r"\d{4}|day", match["first"])
+        start_words = match["first"] if has_own or year is None else f"{match['first']} {year.group()}"
+        first, last = _day_range(start_words, today), _day_range(match["last"], today)
+        return (first[0], last[1]) if first and last else (None, None)
+    if match["back"]:
+        if today is None:
+            return None, None
+        back = match["back"].lower()
+        number, _, unit = back.rpartition(" ")
+        # "The last month" is the last 30 days, while "the last two months" begin on the day two months ago.
+        if number in {"", "a", "an", "one", "1"}:
+            return today - timedelta(days=_DAYS[unit.rstrip("s")]), today
+        days = _day_range(f"{back} ago", today)
+        return (days[0] if days else date.min), today
+    days = _day_range(match["day"] or match["at"] or match["bare"], today)
+    edge = (match["edge"] or "").lower()
+    if days is None or not edge:
+        return days or (None, None)
+    if edge in {"since", "after"}:
+        return (days[0] if edge == "since" else days[1] + timedelta(days=1)), None
+    return None, (days[0] - timedelta(days=1) if edge == "before" else days[1])
+
+
+def _day_range(words: str, today: date | None) -> tuple[date, date] | None:
+    """The first and the last day that `words` name: of a day, a month, a quarter, a year."""
+    words, months = words.lower().replace(" of ", " ").rstrip(".,"), 1
+    words = re.sub(rf"({_ORDINAL}) quarter(?= {_YEAR})", lambda match: _QUARTERS[match[1]], words)
+    if (quarter := re.search(r"q([1-4])", words)) and (year := re.search(_YEAR, words)):
+        words, months = f"{year.group()}-{3 * int(quarter[1]) - 2:02}", 3
+    if words.isdigit():
+        return date(int(words), 1, 1), date(int(words), 12, 31)
+    with suppress(ValueError):
+        day = date.fromisoformat(words)
+        return day, day
+    if today is None and not re.search(r"\d{4}", words):
+        return None
+    if today is not None and words.startswith("this "):
+        starts = {
+            "week": today - timedelta(days=today.weekday()),
+            "month": today.replace(day=1),
+            "quarter": today.replace(month=(today.month - 1) // 3 * 3 + 1, day=1),
+            "year": today.replace(month=1, day=1),
+        }
+        return starts.get(words[5:].rstrip("s"), today), today
+    parsed = _parser(today or date(2000, 1, 1)).get_date_data(words)
+    day = None if parsed.date_obj is None else parsed.date_obj.date()
+    if day is None or parsed.period != "month" or "ago" in words or words.startswith("last "):
+        return None if day is None else (day, day)
+    month = day.month - 1 + months
+    return day.replace(day=1), date(day.year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
+
+
+@lru_cache(maxsize=4)
+def _parser(today: date) -> "DateDataParser":
+    from dateparser.date import DateDataParser  # noqa: PLC0415 - a fifth of a second, for texts that name a day
+
+    return DateDataParser(
+        languages=["en"],
+        settings={
+            "RELATIVE_BASE": datetime(today.year, today.month, today.day),  # noqa: DTZ001 - a day has no zone
+            "PREFER_DATES_FROM": "past",
+            "PREFER_DAY_OF_MONTH": "first",
+        },
+    )

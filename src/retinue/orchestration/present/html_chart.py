@@ -4,7 +4,7 @@ No script, and nothing that is loaded from elsewhere. In dark mode a style sheet
 stand beside each mark, so that programs that know no style sheets still show the light ones.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal, localcontext
 from math import floor, log10
 from typing import Any, Final
@@ -16,8 +16,7 @@ from rich.cells import cell_len
 
 from retinue.contract.sanitize import printable
 from retinue.contract.table import Chart
-from retinue.orchestration.present.html.markup import element, text
-from retinue.orchestration.present.html.style import CHART_STYLE, COLOURS
+from retinue.orchestration.present.html_markup import CHART_STYLE, COLOURS, element, text
 from retinue.orchestration.present.numbers import clamp, format_short, format_value_label
 
 _WIDTH: Final = 720
@@ -128,7 +127,7 @@ def _bars(chart: Chart, labels: Sequence[str]) -> tuple[Any, int]:
     for number, one in enumerate(chart.series):
         points = [(place, value) for place, value in enumerate(one.values[:_MAX_BARS]) if value is not None]
         if points:
-            data = [(clamp(value) / unit, f"{place} {number}") for place, value in points]
+            data = [(_scaled(value, unit), f"{place} {number}") for place, value in points]
             picture.add_bars(data, name=_clip(one.name, _MAX_LABEL), fill_color=_colour(number))
             values += [format_value_label(value) for _, value in reversed(points)]  # as they are drawn
     height = _ROW_PX * len(rows) + _MARGIN_PX + (_ROW_PX if count > 1 else 0)
@@ -146,13 +145,16 @@ def _lines(chart: Chart, labels: Sequence[str]) -> tuple[Any, int]:
     places = [10 * place / last for place in range(len(labels))]
     picture: Any = leather.Chart()
     picture.add_x_scale(0, 10)
-    ticks = dict(_fitting_labels(places, labels))
+    # There is room for every second label, every third, and so on.
+    fit = max(1, int(_WIDTH * 0.8 // ((max(map(len, labels)) + 2) * _CELL_PX)))
+    step = -(-len(labels) // fit)
+    ticks = dict(zip(places[::step], labels[::step], strict=True))
     picture.add_x_axis(ticks=list(ticks), tick_formatter=_mapped_formatter(ticks))
     picture.add_y_scale(*_axis_range(chart, unit))
     picture.add_y_axis(tick_formatter=_scaled_formatter(unit))
     for number, one in enumerate(chart.series):
         if any(value is not None for value in one.values):
-            heights = [None if value is None else clamp(value) / unit for value in one.values]
+            heights = [None if value is None else _scaled(value, unit) for value in one.values]
             data = list(zip(places, heights, strict=True))
             picture.add_line(data, name=_clip(one.name, _MAX_LABEL), stroke_color=_colour(number))
     tree = picture.to_svg_group(_WIDTH, _LINE_PX)
@@ -161,13 +163,6 @@ def _lines(chart: Chart, labels: Sequence[str]) -> tuple[Any, int]:
             path.set("d", f"{path.get('d')} h 0")
             path.set("stroke-width", "5")
     return tree, _LINE_PX
-
-
-def _fitting_labels(places: Sequence[float], labels: Sequence[str]) -> Iterator[tuple[float, str]]:
-    """The labels that there is room for: every second, third, and so on."""
-    fit = max(1, int(_WIDTH * 0.8 // ((max(map(len, labels)) + 2) * _CELL_PX)))
-    step = -(-len(labels) // fit)
-    return zip(places[::step], labels[::step], strict=True)
 
 
 def _mapped_formatter(words: Mapping[Any, str]) -> Callable[..., str]:
@@ -194,9 +189,14 @@ def _unit(chart: Chart) -> float:
     return 10.0 ** floor(log10(most)) if most > _MIN_VALUE else 1.0
 
 
+def _scaled(value: float, unit: float) -> float:
+    # leather warns about data that lies off the scale, however little: -5e-324 below an axis from 0 to 1.
+    return clamp(value) / unit if abs(value) > _MIN_VALUE else 0.0
+
+
 def _axis_range(chart: Chart, unit: float) -> tuple[float, float]:
     """Where the axis begins and ends; nought is always on it."""
-    values = [clamp(value) / unit for one in chart.series for value in one.values if value is not None]
+    values = [_scaled(value, unit) for one in chart.series for value in one.values if value is not None]
     low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
     return (low, high) if high - low > _MIN_VALUE else (0.0, 1.0)
 

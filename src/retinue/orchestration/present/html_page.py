@@ -1,0 +1,229 @@
+"""The page itself: the answer, what is missing from it, and how it came about.
+
+What surrounds them, and what keeps them harmless, is in `html_markup`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, assert_never, cast
+
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Result
+from retinue.contract.table import Cell, Chart, Table, TableColumn
+from retinue.orchestration.present.blocks import (
+    MAX_ROWS,
+    Block,
+    Heading,
+    MarkdownBlock,
+    OpenIssues,
+    Sources,
+    as_sentences,
+    sanitize_markdown,
+)
+from retinue.orchestration.present.blocks_markdown import ISSUE_TITLES, omission_note
+from retinue.orchestration.present.explanation import answer_and_explanation, outcome_label
+from retinue.orchestration.present.html_markup import (
+    CHART_STYLE,
+    STYLE,
+    document,
+    element,
+    link,
+    markdown_to_html,
+    text,
+)
+from retinue.orchestration.present.numbers import (
+    column_heading,
+    format_duration,
+    format_exact,
+    format_grouped,
+    is_quantity,
+    usage_parts,
+)
+
+_MAX_CELL: Final = 1_000
+
+
+def as_html(result: Result, *, run: str = "", created_at: str = "") -> str:
+    """The result of a run as one HTML document.
+
+    Args:
+        result: What the run came to.
+        run: Its id, when it can be found again by it.
+        created_at: When it was made, as a person reads it.
+    """
+    data = cast("JsonMapping", result.data) if isinstance(result.data, dict) else {}
+    goal = _line(str(data.get("goal") or "")) or "Answer"
+    goal = goal[:1].upper() + goal[1:]
+    blocks = answer_and_explanation(data)
+    word, style = outcome_label(result.outcome)
+    agents = dict.fromkeys(str(one.get("agent")) for name in ("answer", "failures") for one in _dicts(data, name))
+    facts = [_plural(len(agents), "agent") if len(agents) > 3 else ", ".join(agents)] if agents else []
+    if result.duration_ns is not None:
+        facts.append(format_duration(result.duration_ns))
+    if result.usage is not None:
+        facts += usage_parts(result.usage)
+    if result.completeness is not None and result.completeness < 100:
+        facts.append(f"{result.completeness} % of the requests answered")
+    if result.warnings:
+        facts.append(_plural(len(result.warnings), "warning"))
+    facts += [f"run {run}"] if run else []
+    meta = element("b", text(word), class_=style) + "".join(text(f" · {fact}") for fact in facts)
+    return document(
+        goal[:120],
+        element("header", element("h1", text(goal)) + element("p", meta, class_="meta")),
+        element("main", "\n".join(_answer_parts(blocks, result))),
+        _provenance(result, data),
+        style=STYLE + CHART_STYLE,
+        created_at=created_at,
+    )
+
+
+# The answer.
+
+
+def _answer_parts(blocks: Sequence[Block], result: Result) -> Iterator[str]:
+    for number, block in enumerate(blocks):
+        match block:
+            case Heading():
+                by = element("span", text(block.agent), class_="by") if block.agent else ""
+                yield element("h2", text(_line(block.text)) + by)
+            case MarkdownBlock():
+                yield markdown_to_html(block.text)
+            case Table():
+                yield _table_html(block)
+            case Chart():
+                from retinue.orchestration.present.html_chart import (  # noqa: PLC0415 - takes leather
+                    caption_of,
+                    chart_svg,
+                )
+
+                caption = element("figcaption", text(_line(caption_of(block))))
+                yield element("figure", caption + chart_svg(block, name=f"chart-{number}"), class_="chart")
+            case Sources(is_repeated=True):
+                yield element("p", "Sources: as above", class_="sources")
+            case Sources(places):
+                links = "".join(element("li", link(place, element("code", text(place)))) for place in places)
+                label = "Source" if len(places) == 1 else "Sources"
+                yield element("div", f"{label}{element('ul', links)}", class_="sources")
+            case OpenIssues():
+                items: list[str] = []
+                for item in block.items:
+                    about = element("strong", text(_line(item.about).rstrip(".?! "))) if item.about else ""
+                    agent = f" ({element('code', text(item.agent))})" if item.agent else ""
+                    head = f"{about}{agent}: " if about or agent else ""
+                    items.append(element("li", head + _inline_html(item.text)))
+                inside = element("h2", ISSUE_TITLES[block.kind]) + element("ul", "\n".join(items))
+                yield element("section", inside, class_=f"aside {block.kind}")
+            case _:
+                assert_never(block)
+    if not blocks:  # a plan made by hand has no sections
+        yield (
+            markdown_to_html(sanitize_markdown(result.content))
+            if result.content.strip()
+            else element("p", "There is no answer.")
+        )
+    if result.fault is not None and not any(isinstance(block, OpenIssues) for block in blocks):
+        message = f"{result.fault.message} {result.fault.hint}".strip()
+        yield element(
+            "section",
+            element("h2", "What went wrong") + markdown_to_html(sanitize_markdown(message)),
+            class_="aside failures",
+        )
+
+
+def _inline_html(markdown: str) -> str:
+    """A sentence of Markdown, without the tag of its paragraph."""
+    return markdown_to_html(sanitize_markdown(" ".join(markdown.split()))).removeprefix("<p>").removesuffix("</p>")
+
+
+def _table_html(table: Table) -> str:
+    heads = "".join(
+        element(
+            "th",
+            text(_line(column_heading(column))),
+            scope="col",
+            class_="number" if column.kind == "number" else "text",
+        )
+        for column in table.columns
+    )
+    rows: list[str] = []
+    for row in table.rows[:MAX_ROWS]:
+        cells: list[str] = []
+        for cell, column in zip(row, table.columns, strict=True):
+            content = format_grouped(cell) if is_quantity(column) else format_exact(cell)
+            content = content if len(content) <= _MAX_CELL else f"{content[:_MAX_CELL]}…"
+            if column.kind == "source":
+                cells.append(element("td", link(content, element("code", text(content))) if content.strip() else ""))
+            else:
+                cells.append(element("td", text(content), class_=column.kind))
+        rows.append(element("tr", "".join(cells)))
+    caption = element("caption", text(_line(table.title))) if table.title.strip() else ""
+    whole = element(
+        "table",
+        caption
+        + element("thead", element("tr", heads))
+        + element("tbody", "\n".join(rows) or element("tr", element("td", "No rows.", colspan=len(table.columns)))),
+    )
+    more = omission_note(table, rows=len(table.rows[:MAX_ROWS]), columns=len(table.columns))
+    notes = element("p", text(f"{more}."), class_="more") if more else ""
+    notes += element("p", _inline_html(table.note), class_="note") if table.note.strip() else ""
+    label = _line(table.title) or "Table"
+    return element("div", whole, class_="scroll", tabindex=0, role="region", aria_label=label) + notes
+
+
+# How it came about.
+
+
+def _provenance(result: Result, data: JsonMapping) -> str:
+    """The plan, with who did what, and the warnings; folded, because most readers want the answer only."""
+    parts: list[str] = []
+    plan: object = data.get("plan")
+    if nodes := _dicts(cast("JsonMapping", plan), "nodes") if isinstance(plan, dict) else []:
+        outcomes = {
+            str(one.get("node")): str(one.get("outcome")) for key in ("answer", "failures") for one in _dicts(data, key)
+        }
+        unneeded: object = data.get("not_needed")
+        for one in cast("list[object]", unneeded) if isinstance(unneeded, list) else ():
+            outcomes.setdefault(str(one), "not needed")
+        rows: list[tuple[Cell, ...]] = []
+        for node in nodes:
+            name = str(node.get("id", ""))
+            needs: object = node.get("needs")
+            after = ", ".join(map(str, cast("list[object]", needs))) if isinstance(needs, list) else ""
+            agent = ".".join(filter(None, (str(node.get("agent") or ""), str(node.get("skill") or ""))))
+            rows.append((name, agent, str(node.get("instruction") or ""), after, outcomes.get(name, "")))
+        columns = tuple(TableColumn(name=name) for name in ("step", "who", "asked", "after", "came to"))
+        parts.append(
+            _table_html(Table(title="Plan", columns=columns, rows=tuple(rows[:MAX_ROWS]), total_rows=len(rows)))
+        )
+        tokens: object = data.get("tokens")
+        token_counts = cast("JsonMapping", tokens) if isinstance(tokens, dict) else {}
+        full, handed_on = token_counts.get("full"), token_counts.get("handed_on")
+        if isinstance(full, int) and isinstance(handed_on, int) and full:
+            counter = _line(str(token_counts.get("counter", "counted")))
+            parts.append(element("p", text(f"{handed_on:,} of {full:,} tokens handed on ({counter})."), class_="note"))
+        if result.files_read:
+            parts.append(element("p", text(f"{_plural(len(result.files_read), 'file')} read."), class_="note"))
+    if result.warnings:
+        items = (
+            element("li", _inline_html(as_sentences(one.message, one.impact, one.recovery)))
+            for one in result.warnings[:MAX_ROWS]
+        )
+        parts.append(element("h3", "Warnings") + element("ul", "\n".join(items)))
+    return element("details", element("summary", "How this was found") + "\n".join(parts)) if parts else ""
+
+
+# Words.
+
+
+def _dicts(data: JsonMapping, name: str) -> list[JsonMapping]:
+    value: object = data.get(name)
+    entries: Iterable[object] = cast("list[object]", value) if isinstance(value, list) else ()
+    return [cast("JsonMapping", one) for one in entries if isinstance(one, dict)]
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _line(external: str) -> str:
+    return " ".join(external.split())
