@@ -17,9 +17,8 @@ from retinue.catalogue import _tree, agents
 from retinue.catalogue._names import fixture_facts
 from retinue.catalogue._tree import TreeReading
 from retinue.catalogue.pattern_discovery import PatternDiscovery
-from retinue.catalogue.pattern_discovery.facts import FileFacts
-from retinue.catalogue.pattern_discovery.file_facts import extract
-from retinue.catalogue.pattern_discovery.project import is_read, read_project
+from retinue.catalogue.pattern_discovery.agent import is_read, read_project
+from retinue.catalogue.pattern_discovery.file_facts import FileFacts, extract
 from retinue.contract.event import Progress
 from retinue.contract.result import Result
 from retinue.contract.table import Table
