@@ -583,13 +583,13 @@ def in_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def gathered(run: RunContext, cache: Path | None = None) -> TreeReading[FileFacts]:
-    return asyncio.run(read_project(run, run.workspace, cache))
+    return asyncio.run(read_project(run, cache))
 
 
 def test_batches_go_to_worker_processes(shop: Path, in_processes: None) -> None:
     async def read() -> TreeReading[FileFacts]:
         async with LocalContext(workspace=Workspace(shop)) as run:
-            return await read_project(run, run.workspace, None)
+            return await read_project(run, None)
 
     found = asyncio.run(read())
     assert (found.parsed, found.remembered, found.unread, found.skipped) == (10, 0, [], [])

@@ -17,7 +17,6 @@ from retinue.contract.event import Progress
 from retinue.engine.blocking import in_thread
 from retinue.errors import AccessDenied, DeadlineExceeded, InternalError, RetinueError, Unavailable
 from retinue.tools.tree import FileEntry, list_files
-from retinue.tools.workspace import Workspace
 
 T = TypeVar("T")
 
@@ -59,32 +58,6 @@ class TreeReading(Generic[T]):
             report.note("{}", quote(note))
 
 
-async def read_tree(
-    run: RunContext,
-    workspace: Workspace,
-    extract: Extract[T],
-    *,
-    is_wanted: Callable[[str], bool],
-    cache: ContentCache[T],
-    deadline: RunDeadline,
-    tag: Callable[[str], str] = lambda _: "",
-    is_whole: bool = True,
-) -> TreeReading[T]:
-    """Extract one value of each wanted file of `workspace`.
-
-    Args:
-        run: Starts worker processes, and reports progress.
-        workspace: Where.
-        extract: Makes the values.
-        is_wanted: Says by its path whether a file is read.
-        cache: What earlier runs left, and where this one leaves what it reads.
-        deadline: Says when to stop.
-        tag: What else decides, beside content and suffix, what is extracted of the file at a path.
-        is_whole: Whether every file of the tree that `cache` is about is wanted; else what it holds of others stays.
-    """
-    return await _TreeReader(run, workspace, extract, is_wanted, cache, deadline, tag, is_whole).read()
-
-
 @dataclass(frozen=True, slots=True)
 class _File:
     path: str
@@ -94,17 +67,26 @@ class _File:
 
 
 @dataclass(slots=True)
-class _TreeReader(Generic[T]):
-    """One reading of one tree."""
+class TreeReader(Generic[T]):
+    """Extracts one value of each wanted file of a run's workspace, once.
+
+    Attributes:
+        run: Starts worker processes, and reports progress.
+        extract: Makes the values.
+        is_wanted: Says by its path whether a file is read.
+        cache: What earlier runs left, and where this one leaves what it reads.
+        deadline: Says when to stop.
+        tag: What else decides, beside content and suffix, what is extracted of the file at a path.
+        is_whole: Whether every file of the tree that `cache` is about is wanted; else what it holds of others stays.
+    """
 
     run: RunContext
-    workspace: Workspace
     extract: Extract[T]
     is_wanted: Callable[[str], bool]
     cache: ContentCache[T]
     deadline: RunDeadline
-    tag: Callable[[str], str]
-    is_whole: bool
+    tag: Callable[[str], str] = lambda _: ""
+    is_whole: bool = True
     reading: TreeReading[T] = field(default_factory=TreeReading[T])
     new: dict[str, T] = field(default_factory=dict[str, T])
     keys: dict[str, str] = field(default_factory=dict[str, str])
@@ -114,7 +96,7 @@ class _TreeReader(Generic[T]):
     async def read(self) -> TreeReading[T]:
         """Read everything, or as much as there is time for."""
         reading = self.reading
-        listing = await in_thread(list_files, self.workspace)
+        listing = await in_thread(list_files, self.run.workspace)
         reading.skipped += [(one.path, 0, one.reason) for one in listing.skipped if self.is_wanted(one.path)]
         reading.notes += [listing.note] if listing.note else []
         entries = [entry for entry in listing.files if not entry.is_link and self.is_wanted(entry.path)]
@@ -164,9 +146,10 @@ class _TreeReader(Generic[T]):
 
     def _unknown(self, entries: Iterable[FileEntry]) -> list[_File]:
         unknown: list[_File] = []
+        workspace = self.run.workspace  # each access applies the rules of the run anew
         for entry in entries:
             try:
-                data = self.workspace.read_bytes(entry.path, max_bytes=_MAX_FILE)
+                data = workspace.read_bytes(entry.path, max_bytes=_MAX_FILE)
             except RetinueError as error:  # it vanished, grew, or may not be read
                 self.reading.skipped.append((entry.path, 0, error.message))
                 self.waiting.discard(entry.path)

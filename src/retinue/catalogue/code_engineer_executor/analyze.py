@@ -19,7 +19,7 @@ from retinue.catalogue._content_cache import ContentCache
 from retinue.catalogue._names import OUTLINE_SUFFIXES, TYPESCRIPT_SUFFIXES
 from retinue.catalogue._prose import code, first_of, quote
 from retinue.catalogue._report import plural
-from retinue.catalogue._tree import read_tree
+from retinue.catalogue._tree import TreeReader
 from retinue.contract.formatting import natural_list
 from retinue.contract.json import loads
 from retinue.errors import DeadlineExceeded, InvalidInput, NotInstalled, RetinueError, Unavailable
@@ -175,20 +175,17 @@ async def _read_outlines(work: Work) -> dict[str, CachedOutline]:
     """The outline of every file that is meant, by path; what is to be known of one is noted."""
     root, adapter = str(work.workspace.root), TypeAdapter(CachedOutline)
     load, dump = adapter.validate_python, adapter.dump_python
-    reading = await read_tree(
+    reading = await TreeReader(
         work.run,
-        work.workspace,
         extract_outlines,
         is_wanted=work.path_filter(OUTLINE_SUFFIXES),
         cache=ContentCache(work.cache_dir, root, prefix="outlines", version=_VERSION, decode=load, encode=dump),
         deadline=work.deadline,
         is_whole=work.target.scope == "project" or work.target.file in ("", "."),
-    )
+    ).read()
     if reading.unread and not reading.files:
         raise DeadlineExceeded("Time was up before anything was read.", hint="Allow more time, or name a folder.")
-    work.report.warn_of_gaps(reading.skipped, reading.unread)
-    for note in reading.notes:
-        work.report.note("{}", quote(note))
+    reading.report_gaps(work.report)
     if not reading.files:
         hint = "Name a file or folder with Python, JavaScript, TypeScript, Rust or Go."
         raise InvalidInput("No source file is there to look at.", hint=hint)
@@ -251,8 +248,8 @@ def _find_issues(work: Work) -> list[ReviewIssue]:
     target = work.target
     if target.name and target.scope == "symbol" and target.file.endswith(".py"):
         items = outline_of(work.workspace, target.file).items
-        named = [each for each in items if target.name in (each.name, each.qualified_name)]
-        if spans := [range(each.first_line, each.last_line + 1) for each in named]:
+        symbols = [each for each in items if target.name in (each.name, each.qualified_name)]
+        if spans := [range(each.first_line, each.last_line + 1) for each in symbols]:
             issues = [each for each in issues if any(each.line in span for span in spans)]
     return sorted(issues, key=lambda each: (_ORDER[each.severity], each.file, each.line, each.rule))
 

@@ -17,13 +17,12 @@ from retinue.catalogue._names import fixture_facts
 from retinue.catalogue._prose import phrases
 from retinue.catalogue._report import SkillReport
 from retinue.catalogue._run_limits import RunDeadline
-from retinue.catalogue._tree import TreeReading, read_tree
+from retinue.catalogue._tree import TreeReader, TreeReading
 from retinue.contract.definition import Sample
 from retinue.contract.event import Progress
 from retinue.contract.model import JsonMapping
 from retinue.engine.blocking import in_thread
 from retinue.tools.search.passages import is_test, kind_of
-from retinue.tools.workspace import Workspace
 
 from .file_facts import VERSION, FileFacts, extract, is_historical
 from .inventory import LIST_LIMIT, Inventory, build_inventory, narrow, reuse_of
@@ -208,7 +207,7 @@ class PatternDiscovery:
         """Read the project, put it together, and have `work` say what it finds of a domain in a folder or file."""
         folder = run.workspace.relative(run.workspace.resolve(target or "."))
         run.emit(Progress("listing files"))
-        reading = await read_project(run, run.workspace, self.cache_dir)
+        reading = await read_project(run, self.cache_dir)
         report = SkillReport()
         # Not watched: it takes a tenth of what reading took, and without it nothing could be handed over.
         await in_thread(lambda: work(narrow(build_inventory(reading.files), domain, folder), report))
@@ -238,18 +237,12 @@ def is_read(path: str) -> bool:
     return is_document or path.endswith((".py", ".feature"))
 
 
-async def read_project(run: RunContext, workspace: Workspace, cache_dir: Path | None) -> TreeReading[FileFacts]:
+async def read_project(run: RunContext, cache_dir: Path | None) -> TreeReading[FileFacts]:
     """Read every file that matters, or as many as there is time for until the run's deadline."""
-    read, root = TypeAdapter(FileFacts).validate_python, str(workspace.root)
+    read, root = TypeAdapter(FileFacts).validate_python, str(run.workspace.root)
     cache = await in_thread(lambda: ContentCache(cache_dir, root, prefix="patterns", version=VERSION, decode=read))
-    reading = await read_tree(
-        run,
-        workspace,
-        extract,
-        is_wanted=is_read,
-        cache=cache,
-        deadline=RunDeadline(run),
-        tag=lambda path: "test" if is_test(path) else "",
-    )
+    deadline = RunDeadline(run)
+    reader = TreeReader(run, extract, is_read, cache, deadline, tag=lambda path: "test" if is_test(path) else "")
+    reading = await reader.read()
     reading.skipped += [(path, file.error_line, file.error) for path, file in reading.files.items() if file.error]
     return reading

@@ -14,7 +14,7 @@ from retinue.catalogue._names import is_test_or_vendored
 from retinue.catalogue._prose import quote
 from retinue.catalogue._report import SkillReport
 from retinue.catalogue._run_limits import RunDeadline, in_cancellable_thread
-from retinue.catalogue._tree import TreeReading, read_tree
+from retinue.catalogue._tree import TreeReader, TreeReading
 from retinue.contract.event import Progress
 from retinue.contract.facts import Facts as ParameterFacts
 from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
@@ -70,15 +70,14 @@ async def run_skill(skill: str, scope: ProjectScope, run: RunContext, cache_dir:
     deadline, workspace = RunDeadline(run), run.workspace
     cache = ContentCache(cache_dir, str(workspace.root), prefix="structure", version=2, decode=Structure.from_row)
     grammars = "grammars" if find_spec("tree_sitter") else ""
-    reading = await read_tree(
+    reading = await TreeReader(
         run,
-        workspace,
         read_structures,
         is_wanted=lambda path: is_source(path) and (scope.include_tests or not is_test_or_vendored(path)),
         cache=cache,
         deadline=deadline,
         tag=lambda path: "" if path.endswith(".py") else grammars,
-    )
+    ).read()
     if reading.unread and not reading.files:
         raise DeadlineExceeded("Time was up before anything was read.", hint="Allow more time.")
     return await in_cancellable_thread(
@@ -186,7 +185,7 @@ def _violations(
     files, names = facts.structures, facts.names
     names_by_path = {
         path: frozenset({path, names[path], *(python_names(path, files) if path.endswith(".py") else ())})
-        for path in files
+        for path in (files if rules else ())
     }
     # Every import, within the project and out of it, with all the names that its two ends go by.
     imports: list[RuleImport] = []

@@ -1,7 +1,4 @@
-"""`research_supervisor`: puts one question about each of several subjects to the researcher, all at once (H20, H22).
-
-It reads nothing itself: it answers with a plan, one worker a subject, and what the workers bring becomes its answer.
-"""
+"""The agent itself: takes subjects, answers with a plan. Who runs it, and what comes of it, is orchestration's."""
 
 from typing import Annotated, Final, Literal
 
